@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
+from msgspec import Struct
 
 from bench.samples import Ratio
 from bench.spelling import spell_ratio, spell_seconds
 
 
-@dataclasses.dataclass(frozen=True)
-class Judged:
+class Judged(Struct, frozen=True):
     """An aim and its measurement."""
 
     what: str

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from msgspec import Struct, structs
 
 from bench.by_hand import token_program, typed_program, write_program
 from bench.commands import Command, run, trainform
@@ -47,8 +47,7 @@ run()
 """
 
 
-@dataclasses.dataclass(frozen=True)
-class Cluster:
+class Cluster(Struct, frozen=True):
     """A running sandbox with its projects, and the commands to measure there."""
 
     project: Project
@@ -71,7 +70,7 @@ class Cluster:
 
     def without_role_groups(self, name: str, command: Command) -> Command:
         """Return a command of `ours` for a program that leaves out the components of the roles."""
-        return dataclasses.replace(command, name=name, folder=self.roleless)
+        return structs.replace(command, name=name, folder=self.roleless)
 
     def other(self, name: str, key: str, *words: str) -> Command:
         """Return a pulumi command for a program of `COPIES`, or for the empty one."""

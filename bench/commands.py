@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import os
 import subprocess
 import sys
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import IO
 
 import psutil
+from msgspec import Struct
 
 from bench.samples import Sample
 from trainform.errors import TrainformError
@@ -27,14 +27,13 @@ MAXRSS_UNIT = 1 if sys.platform == "darwin" else 1024
 MEGABYTE = 1e6
 
 
-@dataclasses.dataclass(frozen=True)
-class Command:
+class Command(Struct, frozen=True):
     """A command to measure. `name`: in the report. `environ`: more environment variables. `codes`: exit codes of a success."""
 
     name: str
     words: tuple[str, ...]
     folder: Path
-    environ: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    environ: Mapping[str, str] = {}
     codes: tuple[int, ...] = (0,)
 
 

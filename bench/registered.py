@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Mapping
 from typing import Any
+
+from msgspec import structs
 
 from bench.commands import Command, run
 from trainform import defaults
@@ -54,7 +55,7 @@ def left_out(whole: Mapping[str, Any], part: Mapping[str, Any]) -> list[str]:
 
 def refuse_other_than_role_groups(ours: Command, without: Command, roles: int) -> None:
     """Raise `TrainformError` if the second preview lacks anything but the components of so many roles."""
-    previews = (dataclasses.replace(command, words=(*command.words, "--json")) for command in (ours, without))
+    previews = (structs.replace(command, words=(*command.words, "--json")) for command in (ours, without))
     lacking = left_out(*(json.loads(run(preview)[1]) for preview in previews))
     if lacking != ["trainform:index:RoleGroup"] * roles:
         raise TrainformError(f"{without.name}: it lacks {', '.join(lacking)}", "correct bench/cluster.py")

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import dataclasses
 import statistics
 from collections.abc import Sequence
 
+from msgspec import Struct
 
-@dataclasses.dataclass(frozen=True)
-class Sample:
+
+class Sample(Struct, frozen=True):
     """One run: wall time, and the peak memory of the command's largest process (None if it was not measured)."""
 
     seconds: float
     megabytes: float | None = None
 
 
-@dataclasses.dataclass(frozen=True)
-class Series:
+class Series(Struct, frozen=True):
     """All runs of one measurement, in the order of the rounds."""
 
     name: str
@@ -40,8 +39,7 @@ class Series:
         return max(known) if known else None
 
 
-@dataclasses.dataclass(frozen=True)
-class Ratio:
+class Ratio(Struct, frozen=True):
     """How many times as long the first takes as the second: in the median pair and in the extreme pairs."""
 
     name: str

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable
+
+from msgspec import Struct
 
 from bench.aims import Judged
 from bench.samples import Ratio, Series
 from bench.spelling import spell_megabytes, spell_ratio, spell_seconds, spell_span
 
 
-@dataclasses.dataclass(frozen=True)
-class Table:
+class Table(Struct, frozen=True):
     """A table with a title."""
 
     title: str
@@ -19,8 +19,7 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
 
 
-@dataclasses.dataclass(frozen=True)
-class Section:
+class Section(Struct, frozen=True):
     """A section of the report. `further`: more tables. `notes`: lines below the tables, such as versions."""
 
     title: str

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 from typing import Any
 
 import yaml
+from msgspec import Struct
 
 from bench.commands import REPOSITORY
 from trainform.spec.libyaml import Dumper
@@ -18,8 +18,7 @@ ACCELERATOR = "a800"
 ACCELERATORS_PER_POD = 8
 
 
-@dataclasses.dataclass(frozen=True)
-class Shape:
+class Shape(Struct, frozen=True):
     """An experiment and its environment as files."""
 
     pods: int

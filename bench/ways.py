@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
+
+from msgspec import Struct, structs
 
 from bench.aims import Judged, judge_at_most
 from bench.commands import REPOSITORY, Command, run, trainform
@@ -41,8 +42,7 @@ REFUSED = 2  # exit code of a check that found problems
 Taken = Mapping[tuple[str, int], Series]
 
 
-@dataclasses.dataclass(frozen=True)
-class Grown:
+class Grown(Struct, frozen=True):
     """The files for one way and one size."""
 
     way: str
@@ -99,7 +99,7 @@ def _in_process(grown: Grown) -> Callable[[], Sample]:
 
 def _as_command(grown: Grown) -> Callable[[], Sample]:
     command = trainform(grown.way, REPOSITORY, "check", *grown.words)
-    return lambda: run(dataclasses.replace(command, codes=(0, REFUSED)))[0]
+    return lambda: run(structs.replace(command, codes=(0, REFUSED)))[0]
 
 
 def _series(title: str, measurements: Mapping[Grown, Callable[[], Sample]], runs: int, workplace: Workplace) -> Taken:

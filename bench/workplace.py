@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from pathlib import Path
+
+from msgspec import Struct
 
 from trainform.progress import Progress
 
 
-@dataclasses.dataclass(frozen=True)
-class Workplace:
+class Workplace(Struct, frozen=True):
     """The settings of one run. `folder` is temporary."""
 
     runs: int

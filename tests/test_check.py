@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from trainform.check import CheckedJob, check_environment, check_experiment
+from trainform.check import CheckedJob, check_experiment
+from trainform.check_files import check_environment
 from trainform.errors import InputError
 
 EXPERIMENT = """\

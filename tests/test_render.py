@@ -7,12 +7,14 @@ from unittest.mock import patch
 import pytest
 
 from tests.support.samples import environment, experiment
-from trainform import render
+from trainform import objects
 from trainform.backends.table import BACKENDS
 from trainform.check import check_experiment
 from trainform.cli.main import main
+from trainform.manifests.objects import launch_files
+from trainform.objects import job_manifests
 from trainform.plan.build import DRAFT_REVISION, build_plan
-from trainform.render import job_manifests, render_job
+from trainform.render import render_job
 
 
 def test_plan_and_objects_belong_together() -> None:
@@ -64,8 +66,8 @@ def test_models_from_python_are_checked_as_files_are() -> None:
 @pytest.mark.parametrize("verb", ["check", "plan", "render"])
 def test_a_verb_plans_and_renders_once_under_the_draft_and_once_under_the_revision(verb: str) -> None:
     with (
-        patch.object(render, "build_plan", wraps=build_plan) as planned,
-        patch.object(render, "_rendered", wraps=render._rendered) as rendered,
+        patch.object(objects, "build_plan", wraps=build_plan) as planned,
+        patch.object(objects, "launch_files", wraps=launch_files) as rendered,
         pytest.raises(SystemExit) as exit_,
     ):
         main([verb, "hello", "-e", "dev", "--quiet"])

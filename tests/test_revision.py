@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import copy
-import dataclasses
 import re
 from typing import Any
 
+from msgspec import structs
+
 from tests.support.samples import WITH_EXTRAS, plan
 from trainform.backends.table import BACKENDS
-from trainform.render import job_manifests
+from trainform.objects import job_manifests
 from trainform.revision import immutable_part, revision
 
 JOB: dict[str, Any] = {
@@ -58,7 +59,7 @@ def test_the_revision_follows_from_the_objects_the_plan_and_the_paths() -> None:
     for path, follows in (("minAvailable", False), ("queue", True)):
         body = copy.deepcopy(manifests[index].body)
         body["spec"][path] = "other"
-        changed = [*manifests[:index], dataclasses.replace(manifests[index], body=body), *manifests[index + 1 :]]
+        changed = [*manifests[:index], structs.replace(manifests[index], body=body), *manifests[index + 1 :]]
         assert (revision(changed, made, volcano.IN_PLACE) != before) == follows
 
 
@@ -66,7 +67,7 @@ def test_ranks_count_where_the_backend_could_change_their_number() -> None:
     """Volcano changes `replicas` in place; WORLD_SIZE and ranks would be wrong, unless torchrun deals them out."""
     made = plan(roles=WITH_EXTRAS)
     manifests, paths = job_manifests(made), BACKENDS["volcano"].IN_PLACE
-    grown = dataclasses.replace(
-        made, roles=tuple(dataclasses.replace(role, replicas=role.replicas + role.ranked) for role in made.roles)
+    grown = structs.replace(
+        made, roles=tuple(structs.replace(role, replicas=role.replicas + role.ranked) for role in made.roles)
     )
     assert revision(manifests, made, paths) != revision(manifests, grown, paths)

@@ -5,7 +5,6 @@ About 100 MB are fetched once and unpacked to 300 MB; nothing is installed. `pyt
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import shutil
 import subprocess
@@ -13,6 +12,8 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from xml.sax.saxutils import escape
+
+from msgspec import Struct
 
 from tools.debian import NotHereError, program, unpack, unpack_with_libraries
 from trainform.cli.progress import display
@@ -37,12 +38,11 @@ ARGUMENTS = (
 """It runs as root, in a container and without a network."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Browser:
+class Browser(Struct, frozen=True):
     """A program, and the variables that it is started with beside those of this process."""
 
     program: Path
-    variables: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    variables: Mapping[str, str] = {}
 
     @property
     def environment(self) -> dict[str, str]:

@@ -8,7 +8,6 @@ if this machine cannot run a daemon.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import json
 import os
 import socket
@@ -20,6 +19,7 @@ from pathlib import Path
 import docker
 import docker.errors
 import psutil
+from msgspec import structs
 
 from tools.debian import NotHereError, environment, program, require
 from trainform.cli.progress import display
@@ -156,7 +156,7 @@ def drop_stale(path: Path, owner: str) -> None:
 
 def write_state(folder: Path, process: Process) -> None:
     """Write the state before the daemon runs, so that `stop` knows it even if this process is killed."""
-    (folder / STATE).write_text(json.dumps(dataclasses.asdict(process)))
+    (folder / STATE).write_text(json.dumps(structs.asdict(process)))
 
 
 def end(progress: Progress) -> None:

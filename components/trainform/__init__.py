@@ -7,12 +7,15 @@ The way of a job, each step in a folder or file of its own, which imports only w
     manifests         the built-in Kubernetes kinds as plain dicts
     rules             what makes an experiment or an environment invalid
     backends          the custom resources, a folder per operator
+    objects           plan and objects in one pass, no rule asked; so is made again what is deployed
     revision          which change makes a new revision
     render            all of the above in one pass; `render_platform` for an environment's own objects
-    check             the same for files, with the problems of both
+    check_files       a file by itself, with its problems
+    check             the same for two files, with the problems of both
     check_platform    the same for an environment's file alone
     cluster           what is asked of the live cluster before a change
     deployed          what is deployed on the live cluster, from its records
+    report_part       what the models of all reports have in common
     releases          what was deployed in one stack, as a file that others run
     review            a preview as a report: what happens, findings, cost, capacity
     comparison        versions of an experiment beside each other
@@ -38,9 +41,11 @@ from typing import TYPE_CHECKING, Any
 from trainform.errors import ClusterError, InputError, Problem, SandboxError, ToolchainError, TrainformError
 
 if TYPE_CHECKING:
-    from trainform.check import check_environment, check_experiment
+    from trainform.check import check_experiment
+    from trainform.check_files import check_environment
+    from trainform.objects import job_manifests
     from trainform.plan import Plan
-    from trainform.render import job_manifests, render_job
+    from trainform.render import render_job
     from trainform.resources import (
         Platform,
         Rendezvous,
@@ -87,9 +92,9 @@ _LAZY_IMPORTS = {
     "SshIdentity": "trainform.resources",
     "TrainingJob": "trainform.resources",
     "TrainingQueue": "trainform.resources",
-    "check_environment": "trainform.check",
+    "check_environment": "trainform.check_files",
     "check_experiment": "trainform.check",
-    "job_manifests": "trainform.render",
+    "job_manifests": "trainform.objects",
     "render_job": "trainform.render",
 }
 

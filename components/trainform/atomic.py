@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
-import secrets
 import signal
 import stat
 import sys
@@ -106,7 +105,7 @@ def _remove_folder(folder: Path) -> None:
 
 def _temporary_path(path: Path) -> Path:
     """Return an unused name in the same folder, so that a rename within one file system can replace `path`."""
-    return path.with_name(f".{path.name[:32]}.{secrets.token_hex(4)}")
+    return path.with_name(f".{path.name[:32]}.{os.urandom(4).hex()}")
 
 
 def _write_to_disk(stream: TextIO) -> None:

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-import dataclasses
 import datetime
-import re
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+
+from msgspec import Struct
 
 from trainform import defaults
+from trainform.check_files import check_environment, load_experiment, without_consequences
 from trainform.errors import InputError, Problem
-from trainform.project import ENVIRONMENTS, known_names
 from trainform.render import RenderedJob, render_job
-from trainform.rules.environment import environment_problems
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
-from trainform.spec.given import name_of, parameter_problems
-from trainform.spec.load import Given, Loaded, ModelT, load, load_environment, read_runtime
-from trainform.spec.overlay import in_environment
+from trainform.spec.given import name_of
+from trainform.spec.load import Given
 from trainform.spec.release import Released
 from trainform.spec.source import NOWHERE, Source
 from trainform.spec.trial import Assignment
 
 
-@dataclasses.dataclass(frozen=True)
-class CheckedJob:
+class CheckedJob(Struct, frozen=True):
     """An experiment in an environment, and what is wrong with the two.
 
     name: the experiment's, or what was given for it where it has none. environment: the same of the environment; "" for a stack that cannot be
@@ -79,7 +75,7 @@ def check_experiment(
         # where a part of a file is wrong, the model holds the rest, and what is wrong in the rest is reported too
         job = render_job(loaded.model, loaded_environment.model, run, today=today)
         left_out = loaded_environment.left_out | loaded.left_out
-        of_both = _without_consequences(job.problems, loaded, left_out)
+        of_both = without_consequences(job.problems, loaded, left_out)
     return CheckedJob(
         name_of(experiment, "experiment") if loaded.model is None else loaded.model.name,
         (*problems, *of_both),
@@ -95,58 +91,3 @@ def _run_problems(run: int) -> Iterator[Problem]:
     """What is wrong with a number that comes from Python; the command line and a stack's config check theirs with their own words."""
     if type(run) is not int or not 1 <= run <= defaults.LAST_RUN:
         yield Problem("run", run, f"the value is not a whole number from 1 to {defaults.LAST_RUN}", "write 1 or more")
-
-
-def check_environment(environment: Environment | Given, root: Path | None = None) -> Loaded[Environment]:
-    """The environment, given as a model, a name, a path or a text, with the problems that it has by itself."""
-    wrong = parameter_problems(Environment, environment)
-    if wrong:
-        return Loaded(None, tuple(wrong), NOWHERE)
-    loaded = _of_model(environment) if isinstance(environment, Environment) else load_environment(environment, root)
-    if loaded.model is None:
-        return loaded
-    found = _without_consequences(environment_problems(loaded.model), loaded, loaded.left_out)
-    return dataclasses.replace(loaded, problems=(*loaded.problems, *found))
-
-
-def load_experiment(
-    experiment: Experiment | Given, root: Path | None = None, environment: str = "", tried: Sequence[Assignment] = ()
-) -> Loaded[Experiment]:
-    """The experiment as it is in the environment of this name, with the problems that it has by itself; `tried` as for `check_experiment`."""
-    wrong = parameter_problems(Experiment, experiment)
-    if wrong:
-        return Loaded(None, tuple(wrong), NOWHERE)
-    loaded = _of_model(experiment) if isinstance(experiment, Experiment) else load(Experiment, experiment, root)
-    # a release outlives environments, and nobody edits it
-    known = [] if isinstance(experiment, Released) else known_names(ENVIRONMENTS, root)
-    found = in_environment(loaded, environment, known, tried)
-    return read_runtime(found, root)
-
-
-def _of_model(model: ModelT) -> Loaded[ModelT]:
-    """A model that comes from Python: it has no file, and no lines."""
-    return Loaded(model, (), NOWHERE)
-
-
-def _without_consequences(found: Iterable[Problem], loaded: Loaded[Any], left_out: Set[str]) -> list[Problem]:
-    """The problems with their lines, without those that only follow from a problem which the file has at the same place or above it,
-    or from a name that was left out of the model."""
-    places = {problem.path for problem in loaded.problems if problem.source in ("", loaded.source.name)}
-    located = [
-        loaded.source.locate(problem)
-        for problem in found
-        if not (isinstance(problem.value, str) and problem.value in left_out)
-    ]
-    return [
-        problem
-        for problem in located
-        if not _within(problem.path, places)
-        and not (loaded.left_out and problem.path.endswith("roles"))  # sums over all roles
-    ]
-
-
-def _within(path: str, places: Set[str]) -> bool:
-    """True if the path, or a path above it, is one of the places. Keys have dots of their own, so each dot may be the end of one."""
-    if not places:
-        return False
-    return path in places or any(path[: end.start()] in places for end in re.finditer(r"[.\[]", path))

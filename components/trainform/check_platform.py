@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 
-from trainform.check import check_environment
+from msgspec import Struct
+
+from trainform.check_files import check_environment
 from trainform.errors import InputError, Problem
 from trainform.render_platform import RenderedPlatform, render_platform
 from trainform.spec.environment import Environment
@@ -13,8 +14,7 @@ from trainform.spec.given import name_of
 from trainform.spec.load import Given
 
 
-@dataclasses.dataclass(frozen=True)
-class CheckedPlatform:
+class CheckedPlatform(Struct, frozen=True):
     """An environment by itself, and what is wrong with it and with the objects of its own stack. name: as for `CheckedJob`."""
 
     name: str

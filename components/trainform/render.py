@@ -1,40 +1,29 @@
-"""From the two models to the plan with its revision, all objects of the job and every problem. All callers take these steps from here."""
+"""From the two models to the plan with its revision, all objects of the job and every problem: the steps of `objects`, and all rules."""
 
 from __future__ import annotations
 
-import dataclasses
 import datetime
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+
+from msgspec import Struct, structs
 
 from trainform import defaults
 from trainform.backends.judged import judged_job
 from trainform.backends.notes import job_notes
 from trainform.backends.own_mounts import own_mount_problems
-from trainform.backends.patches import check_patches, override_paths, patched, pod_problems
+from trainform.backends.patches import check_patches, pod_problems
 from trainform.backends.placeholders import placeholder_problems
 from trainform.backends.queues import CRDS as QUEUE_CRDS
-from trainform.backends.queues import queue_manifest
 from trainform.backends.refusals import support_problems
 from trainform.backends.sizes import size_problems
 from trainform.backends.table import BACKENDS
 from trainform.backends.waived import with_waivers
 from trainform.errors import Problem, without_told
-from trainform.manifests.manifest import Manifest, with_own_annotations
-from trainform.manifests.objects import (
-    claim,
-    deployed,
-    experiment_labels,
-    launch_files,
-    pod_selector,
-    rendezvous_service,
-    replica_service,
-)
-from trainform.manifests.ssh import ssh_names, ssh_secret
-from trainform.plan import Plan, build_plan
-from trainform.plan.build import DRAFT_REVISION, chosen_backend
+from trainform.manifests.manifest import Manifest
+from trainform.objects import draft_plan, job_manifests, patched_manifests, rendered_manifests
+from trainform.plan import Plan
 from trainform.plan.inputs import job_record
 from trainform.plan.record import record_notes
-from trainform.plan.registries import mapped_images, with_registries
 from trainform.revision import changes, revision
 from trainform.rules.experiment import plan_problems
 from trainform.rules.limits.judged import Judged
@@ -46,17 +35,7 @@ from trainform.spec.experiment import Experiment
 from trainform.spec.overlay import merged
 
 
-def draft_plan(experiment: Experiment, environment: Environment, run: int = 1, revision: str = DRAFT_REVISION) -> Plan:
-    """The plan with this revision, also if the experiment has problems. The names of the pods are those of its backend."""
-    backend = BACKENDS[chosen_backend(experiment, environment)]
-    naming, groups = backend.naming(experiment), backend.groups(experiment)
-    pulled = with_registries(experiment, environment.registries)
-    plan = build_plan(pulled, environment, run, revision, naming=naming, groups=groups)
-    return dataclasses.replace(plan, images=mapped_images(experiment, environment.registries))
-
-
-@dataclasses.dataclass(frozen=True)
-class RenderedJob:
+class RenderedJob(Struct, frozen=True):
     """An experiment in an environment: the plan, the objects, and every problem.
 
     If there are problems, plan and objects are drafts: their names contain `DRAFT_REVISION`, and invalid merge patches are left out.
@@ -92,9 +71,9 @@ def render_job(
     experiment = merged(experiment, environment.name)
     draft = draft_plan(experiment, environment, run)
     backend = BACKENDS[draft.backend]
-    rendered = _rendered(draft)
-    patch_problems, decided, valid = check_patches(draft, backend, rendered, _rendered)
-    manifests = _patched(valid, _rendered(valid) if patch_problems else rendered)
+    rendered = rendered_manifests(draft)
+    patch_problems, decided, valid = check_patches(draft, backend, rendered, rendered_manifests)
+    manifests = patched_manifests(valid, rendered_manifests(valid) if patch_problems else rendered)
     sizes = (*size_problems(valid, manifests, experiment),)
     # what is too large to be an object is too large to be judged: each rule would read all of it
     judged = Judged({}, (), experiment.user_set()) if sizes else judged_job(experiment, valid, manifests, backend)
@@ -120,7 +99,7 @@ def render_job(
     if problems:
         return RenderedJob(experiment, environment, valid, tuple(manifests), problems, found=limits.found)
     plan = draft_plan(experiment, environment, run, revision(manifests, draft, backend.IN_PLACE))
-    plan = dataclasses.replace(plan, record=job_record(experiment, environment, plan))
+    plan = structs.replace(plan, record=job_record(experiment, environment, plan))
     manifests = job_manifests(plan)
     if experiment.waivers:
         manifests = with_waivers(manifests, experiment.waivers, judge(judged, environment), plan.experiment)
@@ -132,7 +111,7 @@ def render_job(
         *record_notes(plan.record, plan.experiment),
         *limits.notes,
     )
-    plan = dataclasses.replace(
+    plan = structs.replace(
         plan, ends_with=ends_with, notes=notes, changes={path: change.name.lower() for path, change in in_place.items()}
     )
     return RenderedJob(experiment, environment, plan, tuple(manifests), (), limits.notes, limits.found)
@@ -152,28 +131,3 @@ def _admission_problems(plan: Plan) -> Iterator[Problem]:
         admission = plan.admission.capitalize()
         reason = f"{admission} admits the jobs of this environment, and the backend does not support {admission}"
         yield Problem("backend", plan.backend, reason, f"use one of {able}")
-
-
-def job_manifests(plan: Plan) -> list[Manifest]:
-    """Every object in the order in which they are created, with the user's merge patches. The last is the record of what is deployed, if there is one."""
-    record = [] if plan.record is None else [with_own_annotations(deployed(plan.record, plan))]
-    return [*_patched(plan, _rendered(plan)), *record]
-
-
-def _patched(plan: Plan, rendered: Iterable[Manifest]) -> list[Manifest]:
-    return [with_own_annotations(patched(plan, manifest), override_paths(plan, manifest)) for manifest in rendered]
-
-
-def _rendered(plan: Plan) -> list[Manifest]:
-    backend, labels = BACKENDS[plan.backend], experiment_labels(plan)
-    service, pods = plan.rendezvous.service, pod_selector(plan.experiment)
-    return [
-        *(claim(request, plan.namespace, labels) for request in plan.claims),
-        *([rendezvous_service(service, plan.namespace, pods, labels)] if plan.naming.own_service else []),
-        *(replica_service(service, plan, backend.INDEX_LABEL) for service in plan.services),
-        *([] if plan.ssh is None or not plan.ssh.made else [ssh_secret(plan.ssh.secret, ssh_names(plan), labels)]),
-        *([] if plan.queue.request is None else [queue_manifest(plan.queue, labels)]),
-        launch_files(plan, backend.files(plan)),
-        *backend.prerequisites(plan),
-        backend.job(plan),
-    ]

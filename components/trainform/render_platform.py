@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
+from msgspec import Struct
 
 from trainform.backends.queues import queue_manifest
 from trainform.errors import InputError, Problem
@@ -19,8 +19,7 @@ from trainform.spec.environment import Environment
 from trainform.spec.queues import EnvironmentQueue
 
 
-@dataclasses.dataclass(frozen=True)
-class RenderedPlatform:
+class RenderedPlatform(Struct, frozen=True):
     """An environment with its objects, and what its own rules find in them."""
 
     environment: Environment

@@ -18,8 +18,8 @@ from tests.support.rendering import job_problems, plan_job
 from tests.support.samples import environment, experiment
 from trainform import defaults
 from trainform.manifests.manifest import job_body
+from trainform.objects import job_manifests
 from trainform.plan import Plan
-from trainform.render import job_manifests
 from trainform.spec import Environment, Experiment
 from trainform.spec.load import parse
 

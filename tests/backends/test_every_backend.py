@@ -13,7 +13,8 @@ from trainform.backends.backend import Backend
 from trainform.backends.refusals import able
 from trainform.backends.table import BACKENDS
 from trainform.manifests.manifest import Manifest
-from trainform.render import job_manifests, render_job
+from trainform.objects import job_manifests
+from trainform.render import render_job
 from trainform.revision import revision
 from trainform.spec.merge_patch import merge_patch
 

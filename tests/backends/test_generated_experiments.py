@@ -22,7 +22,8 @@ from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import override_key
 from trainform.manifests.pods import pod_template
 from trainform.manifests.schema import violations
-from trainform.render import RenderedJob, job_manifests, render_job
+from trainform.objects import job_manifests
+from trainform.render import RenderedJob, render_job
 from trainform.spec import Environment, Experiment
 from trainform.spec.load import parse
 from trainform.spec.merge_patch import merge_patch

@@ -11,7 +11,8 @@ import yaml
 from tests.conftest import ROOT, Golden
 from tests.support.repository import names
 from trainform.backends.table import BACKENDS
-from trainform.check import check_environment, check_experiment
+from trainform.check import check_experiment
+from trainform.check_files import check_environment
 from trainform.cli.main import main
 from trainform.manifests.documents import to_yaml
 from trainform.render import RenderedJob, render_job

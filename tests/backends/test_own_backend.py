@@ -22,7 +22,8 @@ from trainform.cluster.operators import operators, project_of
 from trainform.doctor.cluster import experiment_objects
 from trainform.errors import Problem
 from trainform.manifests.documents import to_yaml
-from trainform.render import job_manifests, render_job
+from trainform.objects import job_manifests
+from trainform.render import render_job
 from trainform.scaffold.environment import skeleton
 from trainform.spec import Experiment
 from trainform.spec.load import parse

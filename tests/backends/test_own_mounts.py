@@ -10,7 +10,7 @@ from tests.support.rendering import job_problems
 from tests.support.samples import environment, experiment
 from trainform import defaults
 from trainform.backends.table import BACKENDS
-from trainform.render import draft_plan, job_manifests
+from trainform.objects import draft_plan, job_manifests
 
 COMMAND: dict[str, Any] = {"roles": {"master": {}, "worker": {"replicas": 2}}}
 MPI: dict[str, Any] = {

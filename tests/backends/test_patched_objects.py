@@ -10,7 +10,7 @@ from tests.support.rendering import job_problems
 from tests.support.samples import environment, experiment, reasons
 from trainform.backends.patched_objects import changes, overwritten
 from trainform.backends.table import BACKENDS
-from trainform.render import draft_plan
+from trainform.objects import draft_plan
 from trainform.spec.environment import Environment
 from trainform.spec.merge_patch import merge_patch
 

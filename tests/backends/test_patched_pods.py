@@ -19,8 +19,8 @@ from tests.support.samples import environment, experiment
 from trainform.backends.pod_differences import CONTAINER_FIELDS, POD_FIELDS
 from trainform.backends.table import BACKENDS
 from trainform.manifests.manifest import Manifest, override_key
+from trainform.objects import draft_plan, job_manifests
 from trainform.plan.model import Plan
-from trainform.render import draft_plan, job_manifests
 from trainform.spec.environment import Environment
 
 CLUSTER = environment(

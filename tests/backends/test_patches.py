@@ -10,7 +10,7 @@ import pytest
 from tests.support.rendering import job_problems
 from tests.support.samples import environment, experiment, plan, reasons
 from trainform.backends.patch_parts import leaves, only, part_at, part_that_sets, without_parts
-from trainform.render import job_manifests
+from trainform.objects import job_manifests
 from trainform.spec.merge_patch import merge_patch
 
 STORAGE = {"checkpoints": {"size": "2Ti", "mount": "/mnt/output"}}

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from tests.support.samples import env, environment, experiment, plan, reasons
 from trainform.backends.table import BACKENDS
 from trainform.manifests.env import KEPT_PREFIX, in_order
+from trainform.objects import job_manifests
 from trainform.plan import Plan
 from trainform.plan.references import expanded, references
-from trainform.render import job_manifests, render_job
+from trainform.render import render_job
 
 ROLES = {"master": {"replicas": 1}, "worker": {"replicas": 2}}
 PROGRAM = ["python", "/app/train.py"]

@@ -11,8 +11,8 @@ from tests.support.rendering import job_problems, plan_job
 from trainform.backends.table import BACKENDS
 from trainform.check import check_experiment
 from trainform.manifests.manifest import Manifest, resource_name
+from trainform.objects import job_manifests
 from trainform.plan import Plan
-from trainform.render import job_manifests
 
 OF_A_REVISION = {"launch-script", "pod-group", "runtime"}
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import copy
-import dataclasses
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from tests.support.rendering import plan_job
 from tests.support.samples import CLUSTER, JOB, environment, plan
 from trainform.manifests.documents import to_yaml
-from trainform.render import job_manifests
+from trainform.objects import job_manifests
 from trainform.spec import Experiment
 
 BASE: dict[str, Any] = {
@@ -153,7 +153,7 @@ def test_a_rotation_of_keys_changes_the_secret_and_the_record_alone() -> None:
     assert before.ssh is not None and after.ssh is not None
     assert (before.ssh.rotation, after.ssh.rotation) == (1, 2)
     assert before.record != after.record
-    unrecorded = (job_manifests(dataclasses.replace(plan, record=None)) for plan in (before, after))
+    unrecorded = (job_manifests(structs.replace(plan, record=None)) for plan in (before, after))
     different = [one.key for one, other in zip(*unrecorded, strict=True) if one.key != "ssh" and one != other]
     assert different == []
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from bench import ways
 from bench.aims import judge_at_least, judge_at_most, judge_seconds
@@ -188,7 +188,7 @@ PYTHON = Command(
 def test_a_failed_command_is_an_error_with_the_end_of_its_output() -> None:
     with pytest.raises(TrainformError, match=r"ended with code 3; its last lines:\n  \| \['last words'\]"):
         measure(PYTHON)
-    sample, output = run(dataclasses.replace(PYTHON, codes=(3,)))
+    sample, output = run(structs.replace(PYTHON, codes=(3,)))
     assert output == "['last words']\n"
     assert sample.seconds > 0
     assert sample.megabytes is not None

@@ -10,7 +10,7 @@ import pytest
 from tests.secret_text.samples import SAMPLES
 from tests.support.leaks import GITHUB_TOKEN, HUB_TOKEN, OTHER_HUB_TOKEN, PASSWORD, leaks
 from trainform.cli.forms import Form, show
-from trainform.review.forms.document import Fold, Item, Row, Section, Table
+from trainform.review.forms.sections import Fold, Item, Row, Section, Table
 
 SECRETS = (GITHUB_TOKEN, HUB_TOKEN, OTHER_HUB_TOKEN, PASSWORD)
 

@@ -13,7 +13,7 @@ from trainform.cli.history_text import History, sections
 from trainform.releases.files import write_release
 from trainform.releases.history import Event
 from trainform.releases.model import Rollback
-from trainform.review.forms.document import Item
+from trainform.review.forms.sections import Item
 
 
 @pytest.fixture

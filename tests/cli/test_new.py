@@ -13,7 +13,8 @@ import yaml
 from tests.cli.running import run
 from tests.support.repository import ROOT, copy_stacks
 from trainform import defaults
-from trainform.check import CheckedJob, check_environment, check_experiment
+from trainform.check import CheckedJob, check_experiment
+from trainform.check_files import check_environment
 from trainform.cli.main import main
 from trainform.scaffold.experiment import LauncherName
 

@@ -18,8 +18,8 @@ from tests.support.repository import ROOT, names, read
 from trainform.check import check_experiment
 from trainform.cli.plan_text import _columns
 from trainform.escaping import display_width, escaped, wrapped
+from trainform.objects import job_manifests
 from trainform.plan.model import Plan
-from trainform.render import job_manifests
 
 COLUMNS = 80
 LONG: dict[str, Any] = {

@@ -515,7 +515,7 @@ def test_the_engine_does_not_wait_for_the_models() -> None:
 def test_the_review_imports_neither_the_cluster_nor_builds_its_models() -> None:
     script = """
 import trainform.review.report, trainform.review.forms.terminal
-from trainform.review.model import Part
+from trainform.report_part import Part
 waiting = [Part]
 while waiting:
     part = waiting.pop()

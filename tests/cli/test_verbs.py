@@ -15,7 +15,7 @@ from tests.cli.running import run
 from tests.conftest import ROOT
 from trainform.check import check_experiment
 from trainform.cli.main import VERBS
-from trainform.render import job_manifests
+from trainform.objects import job_manifests
 
 PURE = ["new", "check", "plan", "render", "schema"]
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.samples import plan
 from trainform.cluster.definitions import refused_patches
-from trainform.render import job_manifests
+from trainform.objects import job_manifests
 
 
 def definition(version: str = "v1alpha1", group: str = "batch.volcano.sh", **fields: Any) -> dict[str, Any]:

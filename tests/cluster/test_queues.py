@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from tests.cluster.test_read import use
 from tests.support.websites import website
@@ -17,7 +17,7 @@ from trainform.cluster.read import Cluster
 from trainform.doctor.environment import NAMED_OBJECTS
 from trainform.doctor.model import Finding, Request, State
 from trainform.errors import ClusterError
-from trainform.render import draft_plan
+from trainform.objects import draft_plan
 from trainform.spec import Environment, Experiment
 
 MISSING = (404, "application/json", b'{"kind": "Status", "apiVersion": "v1", "code": 404, "message": "not found"}')
@@ -37,7 +37,7 @@ def environment() -> Environment:
 @CASES
 def test_doctor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, queue: str, fix: str) -> None:
     request = Request(tmp_path, environment(), 60.0)
-    only = dataclasses.replace(NAMED_OBJECTS["queues"], names=lambda environment: [queue])
+    only = structs.replace(NAMED_OBJECTS["queues"], names=lambda environment: [queue])
     with website(MISSING) as server:
         use(tmp_path / "kubeconfig", monkeypatch, server, {"token": "t0ken"})
         with contextlib.closing(ClusterApi(None, 60.0)) as api:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
+from msgspec import structs
 
 from tests.comparison.test_compare import role, version
 from trainform.comparison.compare import compare
 from trainform.comparison.text import as_data, sections
 from trainform.review.forms import markdown, terminal
 
-DEV = dataclasses.replace(version("resnet.dev", {"name": "dev"}), facts={"revision": "1f3a9c", "release": ""})
-PROD = dataclasses.replace(
-    version("resnet.prod", {"name": "prod"}, roles=role(replicas=16)), facts={"revision": "77ab01"}
-)
+DEV = structs.replace(version("resnet.dev", {"name": "dev"}), facts={"revision": "1f3a9c", "release": ""})
+PROD = structs.replace(version("resnet.prod", {"name": "prod"}, roles=role(replicas=16)), facts={"revision": "77ab01"})
 FILE = version("stacks/experiments/resnet.yaml", env={"NOTE": "a | b"})
 
 

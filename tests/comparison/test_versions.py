@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import pytest
 from hypothesis import assume, given, settings
+from msgspec import structs
 
 from tests.support.generators import ENVIRONMENT, experiments
 from tests.support.rendering import job_problems
@@ -67,5 +67,5 @@ def test_any_experiment_is_the_same_as_its_release(data: dict[str, Any]) -> None
     record = render_job(model, environment).plan.record
     assert record is not None
     deployed = of_record("deployed", record)
-    released = dataclasses.replace(deployed, side=Side(as_released(recorded(record, "bert.dev")), {}, 1, "record"))
+    released = structs.replace(deployed, side=Side(as_released(recorded(record, "bert.dev")), {}, 1, "record"))
     assert compare([deployed, released]).experiment == ()

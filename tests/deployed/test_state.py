@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from trainform.deployed.state import StateCluster, StateJob, clusters_of, jobs_of, record_in, unfinished
 from trainform.deployed.updates import Update
@@ -92,7 +92,7 @@ def test_a_record_that_nobody_can_read_is_none() -> None:
 
 
 UP = Update("update", "succeeded", "2026-03-02T08:00:00Z", "2026-03-02T08:00:09Z", 0, "", None, "")
-REFRESH = dataclasses.replace(UP, kind="refresh", started="2026-03-02T09:00:00Z", ended="2026-03-02T09:00:03Z")
+REFRESH = structs.replace(UP, kind="refresh", started="2026-03-02T09:00:00Z", ended="2026-03-02T09:00:03Z")
 
 
 def changed(record: str, job: str) -> dict[str, Any]:
@@ -115,7 +115,7 @@ IN_TIME, LATER, LATEST = "2026-03-02T08:00:09.81Z", "2026-03-02T09:00:03.5Z", "2
         (IN_TIME, LATER, [REFRESH, UP], False),  # a refresh has found another status of the job
         (LATER, IN_TIME, [REFRESH, UP], True),  # and this one a record that no `pulumi up` of the history has made
         (IN_TIME, LATEST, [REFRESH, UP], True),
-        (LATER, LATER, [dataclasses.replace(UP, number=7)], False),  # a service knows each, and has another clock
+        (LATER, LATER, [structs.replace(UP, number=7)], False),  # a service knows each, and has another clock
         (LATER, LATER, [], False),
     ],
 )
@@ -133,7 +133,7 @@ def test_an_up_that_was_killed_is_seen_after_a_refresh_that_has_found_another_st
     assert not unfinished(state, "bert", [REFRESH, UP])
     script |= {"created": "2026-03-02T08:30:00.1Z", "modified": "2026-03-02T08:30:00.1Z"}
     assert unfinished(state, "bert", [REFRESH, UP])
-    imported = dataclasses.replace(UP, kind="resource-import", ended="2026-03-02T08:30:02Z")
+    imported = structs.replace(UP, kind="resource-import", ended="2026-03-02T08:30:02Z")
     assert not unfinished(state, "bert", [REFRESH, imported, UP])
 
 
@@ -141,7 +141,7 @@ def test_an_up_that_was_killed_is_seen_after_a_refresh_that_has_found_another_st
 def test_an_up_that_was_killed_leaves_what_it_had_begun(number: int) -> None:
     state = changed(IN_TIME, IN_TIME)
     state["deployment"]["pending_operations"] = [{"type": "updating"}]
-    assert unfinished(state, "bert", [dataclasses.replace(UP, number=number)])
+    assert unfinished(state, "bert", [structs.replace(UP, number=number)])
 
 
 def test_a_creation_that_was_killed_and_that_a_later_up_has_made_is_done() -> None:

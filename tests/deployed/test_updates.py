@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from trainform.deployed.updates import ALL, MOST_UPDATES, Update, last_deployed, updates, updates_in
 from trainform.errors import TrainformError
@@ -52,12 +52,12 @@ def test_what_a_history_does_not_say_is_not_known() -> None:
 def test_an_update_of_a_part_has_not_deployed_the_stack(note: str) -> None:
     """The engine notes the options and the variables of an update, without their values."""
     (part,) = updates_in([{**UP, "environment": {**UP["environment"], note: "set"}}])  # type: ignore[dict-item]
-    assert part == dataclasses.replace(READ, in_part=True)
+    assert part == structs.replace(READ, in_part=True)
     assert not part.deployed
     assert last_deployed([part, READ]) is READ
-    destroyed = dataclasses.replace(READ, kind="destroy")
+    destroyed = structs.replace(READ, kind="destroy")
     assert last_deployed([destroyed, READ]) is None
-    assert last_deployed([dataclasses.replace(destroyed, in_part=True), READ]) is READ
+    assert last_deployed([structs.replace(destroyed, in_part=True), READ]) is READ
 
 
 @pytest.mark.parametrize("odd", [None, {}, "none", [3], [None]])

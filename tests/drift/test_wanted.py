@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import assume, given, settings
+from msgspec import structs
 
 from tests.support.generators import ENVIRONMENT, experiments
 from tests.support.rendering import job_problems, plan_job
@@ -15,8 +16,8 @@ from tests.support.repository import names, read
 from tests.support.samples import JOB
 from trainform.backends.table import BACKENDS
 from trainform.drift.wanted import AHEAD, of_environment, of_record
+from trainform.objects import job_manifests
 from trainform.plan.record import Record
-from trainform.render import job_manifests
 from trainform.render_platform import platform_manifests
 from trainform.spec import Environment, Experiment
 from trainform.spec.load import load_environment, parse
@@ -30,7 +31,7 @@ def recorded(experiment: Experiment, environment: Environment = RICH, run: int =
     """The record as the cluster keeps it, and the bodies of all objects."""
     plan = plan_job(experiment, environment, run)
     assert plan.record is not None
-    copy = json.loads(json.dumps(dataclasses.asdict(plan.record)))
+    copy = json.loads(json.dumps(msgspec.to_builtins(plan.record)))
     return Record(**copy), [manifest.body for manifest in job_manifests(plan)]
 
 
@@ -64,11 +65,11 @@ def test_any_experiment_is_rendered_as_it_was_deployed(data: dict[str, Any]) -> 
 
 def test_a_record_that_is_rendered_otherwise_is_of_another_version() -> None:
     record, _ = recorded(Experiment.model_validate(JOB))
-    wanted = of_record(dataclasses.replace(record, revision="0a1b2c", job="sdxl-lora-0a1b2c", version="0.9.0"), STACK)
+    wanted = of_record(structs.replace(record, revision="0a1b2c", job="sdxl-lora-0a1b2c", version="0.9.0"), STACK)
     assert wanted.basis == "other version"
     assert "made by trainform 0.9.0" in wanted.notes[0]
     assert "only what others have written is compared" in wanted.notes[0]
-    unknown = of_record(dataclasses.replace(record, revision="0a1b2c"), STACK)
+    unknown = of_record(structs.replace(record, revision="0a1b2c"), STACK)
     assert "made by an unknown version of trainform" in unknown.notes[0]
 
 
@@ -85,7 +86,7 @@ def test_a_record_that_is_rendered_otherwise_is_of_another_version() -> None:
 def test_a_record_that_cannot_be_rendered_says_so(change: dict[str, Any]) -> None:
     record, _ = recorded(Experiment.model_validate(JOB))
     with pytest.raises(ValueError, match=r"made by trainform 0\.9\.0\. The present version, .* cannot render it"):
-        of_record(dataclasses.replace(record, version="0.9.0", **change), STACK)
+        of_record(structs.replace(record, version="0.9.0", **change), STACK)
 
 
 def test_a_job_with_a_ttl_may_go_by_itself() -> None:

@@ -15,8 +15,8 @@ from trainform.backends.jobset.backend import JobSet
 from trainform.backends.table import BACKENDS
 from trainform.manifests.manifest import Manifest
 from trainform.manifests.ssh import ssh_names
+from trainform.objects import job_manifests
 from trainform.plan import Plan
-from trainform.render import job_manifests
 from trainform.render_platform import platform_manifests
 from trainform.spec import Environment
 from trainform.ssh.files import identity_files

@@ -23,9 +23,9 @@ from trainform.backends.endings import ends_by
 from trainform.backends.table import BACKENDS
 from trainform.backends.volcano.ends import unheeded
 from trainform.manifests.manifest import Manifest, job_body
+from trainform.objects import job_manifests
 from trainform.plan import Plan
 from trainform.plan.model import RolePlan
-from trainform.render import job_manifests
 
 PATIENCE = 75.0  # seconds in which nothing at all happens to the pods of a job
 SETTLED = 6.0  # seconds in which a controller has counted what it was told, and acted

@@ -8,8 +8,8 @@ from typing import Any
 from tests.engine.differences import changed
 from tests.engine.live import Live, until
 from trainform.backends.table import BACKENDS
+from trainform.objects import job_manifests
 from trainform.plan import Plan
-from trainform.render import job_manifests
 
 WITH_DRAWN_PORTS = ("TF_CONFIG", "MASTER_PORT")
 

@@ -21,9 +21,9 @@ from tests.engine.pods import pods_of
 from tests.engine.programs import stack_of
 from tests.engine.project import Project
 from trainform.backends.table import BACKENDS
+from trainform.objects import job_manifests
 from trainform.plan import Plan
 from trainform.plan.references import expanded
-from trainform.render import job_manifests
 
 pytestmark = pytest.mark.proof(
     "pods of every launcher in the cluster; `make test` has them from the controllers' models"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from tests.engine.live import Live, until
 from tests.engine.project import Project
@@ -59,7 +59,7 @@ def test_the_local_queues_of_kueue(addons_project: Project, addons_live: Live, m
     read = survey("dev-cluster", addons_project.folder)
     assert read.unread == ()
     assert read.operators == ("volcano", "jobset", "trainer", "kubeflow", "kubedl", "kueue")
-    without_volcano = dataclasses.replace(read, operators=tuple(name for name in read.operators if name != "volcano"))
+    without_volcano = structs.replace(read, operators=tuple(name for name in read.operators if name != "volcano"))
     text = from_survey("live", without_volcano)
     assert (
         "backend: jobset\nadmission: kueue\n# LocalQueues of the namespace, for `queue` of experiments: team\n" in text

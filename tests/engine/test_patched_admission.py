@@ -23,8 +23,8 @@ from trainform.backends.table import BACKENDS
 from trainform.cluster.patched_names import patched_names
 from trainform.manifests.manifest import override_key
 from trainform.manifests.pods import pod_template
+from trainform.objects import job_manifests
 from trainform.plan import Plan
-from trainform.render import job_manifests
 from trainform.spec import Environment
 
 pytestmark = pytest.mark.proof("generated patches against every admission, on every add-on")

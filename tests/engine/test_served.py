@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import copy
-import dataclasses
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from tests.engine.admission import NAMESPACE, offered
 from tests.engine.live import Live
@@ -20,7 +20,7 @@ from trainform.backends.served import QUEUES, folder_of, pod_types, pod_values, 
 from trainform.backends.table import BACKENDS
 from trainform.manifests.pods import pod_from_template, pod_template
 from trainform.manifests.served.validation import QUANTITY, Schema, kubernetes, read
-from trainform.render import job_manifests
+from trainform.objects import job_manifests
 from trainform.spec import Environment
 from trainform.spec.merge_patch import merge_patch
 
@@ -106,7 +106,7 @@ def patch_of(way: tuple[str, ...], value: Any) -> dict[str, Any]:
 def accepts(server: Live, spec: dict[str, Any]) -> bool:
     """Whether the API server would make a pod with this patch."""
     made = plan(cluster=OPEN, storage=STORAGE)
-    role = dataclasses.replace(made.roles[0], overrides={"spec": spec})
+    role = structs.replace(made.roles[0], overrides={"spec": spec})
     template = pod_template(made, role, next(role.groups()), BACKENDS[made.backend].conventions(made))
     pod = pod_from_template("probe", NAMESPACE, template, {})
     path = f"{server.path('pods', NAMESPACE)}?dryRun=All&fieldValidation=Strict"
@@ -124,7 +124,7 @@ def refused_by_tables(patch: dict[str, Any]) -> list[str]:
     """Why the server would refuse the patch, as the tables have it. What the plan decides, the server may well accept."""
     made = plan(cluster=OPEN, storage=STORAGE)
     backend = BACKENDS[made.backend]
-    role = dataclasses.replace(made.roles[0], overrides=patch)
+    role = structs.replace(made.roles[0], overrides=patch)
     pods = pod_template(made, role, next(role.groups()), user_conventions(backend, made))
     return [mistake.reason for mistake in (*pod_types(backend, made, pods, patch), *pod_values(pods, patch))]
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from tests.engine.live import Live, until
 from tests.engine.pods import as_planned, pods_of
@@ -14,8 +14,8 @@ from tests.engine.programs import stack_of
 from tests.engine.project import RECORD, Project
 from trainform.backends.table import BACKENDS
 from trainform.manifests.manifest import job_body
+from trainform.objects import job_manifests
 from trainform.plan.record import read_record
-from trainform.render import job_manifests
 
 pytestmark = pytest.mark.proof("changes in place on every operator, and Kueue")
 
@@ -142,7 +142,7 @@ def test_a_record_of_what_is_deployed_changes_alone_in_place(addons_project: Pro
     for name in experiments:
         record = read_record(live.get("configmaps", f"{name}-deployed", project.namespace))
         assert record is not None
-        assert dataclasses.replace(record, version=None) == project.plan(name).record
+        assert structs.replace(record, version=None) == project.plan(name).record
         assert record.job == job_like(live, project, name)["metadata"]["name"]
     project.unchanged(stack)
 

@@ -7,6 +7,7 @@ import traceback
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from tests.github.posting import GONE, OTHER_HEAD, PROJECT, Time, marked, put, review, target
 from tests.review.forms.samples import EMPTY, RICH, USUAL
@@ -171,7 +172,7 @@ def test_a_commit_that_comes_while_a_limit_is_waited_for(api: GithubApi) -> None
     def moved(seconds: float) -> None:
         api.heads[7] = OTHER_HEAD
 
-    clock = dataclasses.replace(time.clock, sleep=moved)
+    clock = structs.replace(time.clock, sleep=moved)
     said = post(review(USUAL), target(api), each=False, whole=False, clock=clock)
     assert said[0].startswith("nothing is posted: this run is of the commit 4f1c0d2e9b7a")
     assert api.of() == []
@@ -299,7 +300,7 @@ def test_answers_that_come_too_slowly_end(api: GithubApi) -> None:
         time.seconds += 8.0
         return time.seconds
 
-    time.clock = dataclasses.replace(time.clock, now=slow)
+    time.clock = structs.replace(time.clock, now=slow)
     with pytest.raises(PostError, match="GitHub was too slow: 30 seconds were not enough"):
         put(api, review(USUAL), time=time)
     assert len(api.of()) == 3 * comments.PER_PAGE

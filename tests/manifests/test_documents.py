@@ -12,7 +12,7 @@ from tests.support.generated_fields import texts
 from tests.support.samples import plan
 from trainform.manifests.documents import to_yaml
 from trainform.manifests.manifest import Manifest
-from trainform.render import job_manifests
+from trainform.objects import job_manifests
 
 bodies = st.dictionaries(
     st.sampled_from(["metadata", "spec", "on", "1", "a: b"]),

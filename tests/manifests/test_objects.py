@@ -7,8 +7,8 @@ from typing import Any
 from tests.support.samples import plan
 from trainform.backends.volcano.controller import controller_objects
 from trainform.manifests.manifest import Manifest
+from trainform.objects import job_manifests
 from trainform.plan import Plan
-from trainform.render import job_manifests
 
 OURS = {
     "app.kubernetes.io/managed-by": "trainform",

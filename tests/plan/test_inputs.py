@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import copy
-import dataclasses
 import datetime
 import json
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
+from msgspec import structs
 from pydantic import BaseModel
 
 from tests.support.generators import ENVIRONMENT, experiments
 from tests.support.rendering import plan_job
 from tests.support.samples import JOB
 from trainform.manifests.documents import to_yaml
+from trainform.objects import draft_plan, job_manifests
 from trainform.plan.inputs import JobInputs, job_inputs
-from trainform.render import draft_plan, job_manifests
 from trainform.rules.experiment import plan_problems
 from trainform.spec import Environment, Experiment
 from trainform.spec.load import parse
@@ -43,7 +44,7 @@ def inputs_of(model: Experiment, environment: Environment = RICH, run: int = 1) 
 
 
 def by_component(found: JobInputs) -> dict[str, Any]:
-    fields = {field.name: getattr(found, field.name) for field in dataclasses.fields(found) if field.name != "roles"}
+    fields = {name: value for name, value in structs.asdict(found).items() if name != "roles"}
     return fields | {f"role {name}": written for name, written in found.roles.items()}
 
 
@@ -110,7 +111,7 @@ def put(data: Any, path: tuple[str, ...], value: Any) -> None:
 def test_inputs_are_plain_data_and_nothing_is_lost() -> None:
     found = inputs({**JOB, "storage": {"runs": {"size": "1Ti", "mount": "/runs"}}, "env": {"NCCL_DEBUG": "INFO"}})
     assert found is not None
-    assert json.loads(json.dumps(dataclasses.asdict(found), allow_nan=False)) == dataclasses.asdict(found)
+    assert json.loads(json.dumps(msgspec.to_builtins(found), allow_nan=False)) == msgspec.to_builtins(found)
     assert found.job["env"] == {"NCCL_DEBUG": "INFO"}
     assert found.storage == {"volumes": {"runs": {"size": "1Ti", "mount": "/runs"}}}
 

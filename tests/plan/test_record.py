@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from typing import Any
 
 import pytest
 from hypothesis import assume, given, settings
+from msgspec import structs
 
 from tests.support.generators import ENVIRONMENT, experiments
 from tests.support.rendering import job_problems, plan_job
@@ -15,10 +15,10 @@ from tests.support.samples import JOB
 from trainform import defaults
 from trainform.errors import ClusterError
 from trainform.manifests.manifest import Manifest, job_body
+from trainform.objects import job_manifests
 from trainform.plan.inputs import environment_part, recorded_models, with_overlays
 from trainform.plan.model import Plan
 from trainform.plan.record import Record, read_record
-from trainform.render import job_manifests
 from trainform.spec import Environment, Experiment
 from trainform.spec.load import parse
 
@@ -192,7 +192,7 @@ def test_what_the_stack_writes_is_read_with_the_version() -> None:
     assert record is not None
     assert record.version == "1.2.3"
     assert record.data() == written["data"]
-    assert dataclasses.replace(record, version=None) == planned(JOB).record
+    assert structs.replace(record, version=None) == planned(JOB).record
 
 
 def test_a_record_without_room_is_left_out_and_the_plan_says_so() -> None:
@@ -259,6 +259,6 @@ def test_a_recorded_waiver_is_read_with_its_last_day() -> None:
         "owner": "lead",
         "until": "2026-12-01",
     }
-    record = dataclasses.replace(recorded(planned(JOB)), experiment={**JOB, "waivers": [waiver]})
+    record = structs.replace(recorded(planned(JOB)), experiment={**JOB, "waivers": [waiver]})
     experiment, _ = recorded_models(record)
     assert experiment.waivers[0].until.isoformat() == "2026-12-01"

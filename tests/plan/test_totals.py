@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from tests.support.samples import CLUSTER, WITH_EXTRAS, environment, experiment, plan
+from trainform.objects import draft_plan
 from trainform.plan.export import as_data
 from trainform.plan.model import Plan
 from trainform.plan.sums import Totals
-from trainform.render import draft_plan
 
 PRICE = {"amount": 2.10, "currency": "USD", "as_of": datetime.date(2026, 1, 1)}
 

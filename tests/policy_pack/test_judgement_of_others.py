@@ -13,7 +13,7 @@ from tests.policy_pack.judging import COMPONENT, ELSEWHERE, GOOD, KINDS, REGISTR
 from tests.policy_pack.raw import raw_objects
 from tests.support.samples import environment
 from trainform.backends.pods import pods_of
-from trainform.check import check_environment
+from trainform.check_files import check_environment
 from trainform.check_platform import check_platform
 from trainform.manifests.manifest import resource_name
 from trainform.policy_pack.judgement import (

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from tests.releases.test_promote import source
 from tests.support.releases import IMAGE, PROMOTED, project, release
@@ -63,9 +63,9 @@ def test_everything_in_its_place(prepared: Prepared) -> None:
 
 
 def test_what_the_target_costs_is_unknown_where_nobody_knows_what_runs_there(prepared: Prepared) -> None:
-    current = dataclasses.replace(prepared.current, record=None, not_read="the cluster does not answer")
+    current = structs.replace(prepared.current, record=None, not_read="the cluster does not answer")
     context = context_of("vision/sdxl-lora.prod", prepared.job, None, None)
-    found = dataclasses.replace(prepared, current=current, cost=target_cost(context, current))
+    found = structs.replace(prepared, current=current, cost=target_cost(context, current))
     text = shown(found)
     assert "Nothing is deployed" not in text
     assert "What of sdxl-lora.prod changes is not known." in text
@@ -87,7 +87,7 @@ def test_what_the_target_costs_is_unknown_where_nobody_knows_what_runs_there(pre
     ],
 )
 def test_what_becomes_of_it(changes: dict[str, Any], result: str, told: str, prepared: Prepared) -> None:
-    found = dataclasses.replace(prepared, **changes)
+    found = structs.replace(prepared, **changes)
     data = as_data(found, written=False)
     assert (data["result"], data["ok"]) == (result, result != "refused")
     assert told in headline(found)
@@ -118,33 +118,31 @@ def test_what_changes_in_the_target_comes_first(prepared: Prepared) -> None:
 
 
 def test_how_much_changes(prepared: Prepared) -> None:
-    refused = dataclasses.replace(prepared, judged=(Judged("soak", "refused", "too early", "wait"),))
+    refused = structs.replace(prepared, judged=(Judged("soak", "refused", "too early", "wait"),))
     assert "1 field of sdxl-lora.prod would change." in shown(refused)
     source, deployed, will = prepared.comparison.versions
-    same = dataclasses.replace(
-        prepared, comparison=compare([source, dataclasses.replace(deployed, side=will.side), will])
-    )
+    same = structs.replace(prepared, comparison=compare([source, structs.replace(deployed, side=will.side), will]))
     assert "Nothing of sdxl-lora.prod changes." in shown(same)
-    first = dataclasses.replace(
-        prepared, current=dataclasses.replace(prepared.current, record=None), comparison=compare([source, will])
+    first = structs.replace(
+        prepared, current=structs.replace(prepared.current, record=None), comparison=compare([source, will])
     )
     assert "Nothing is deployed in sdxl-lora.prod: all of it is new." in shown(first)
 
 
 def test_what_an_earlier_promotion_has_left(prepared: Prepared) -> None:
-    text = shown(dataclasses.replace(prepared, left=("0123456789abcdef0123",)))
+    text = shown(structs.replace(prepared, left=("0123456789abcdef0123",)))
     assert "Release 0123456789abcdef0123 was promoted to sdxl-lora.prod too, and no stack names it." in text
     assert "stacks/releases/sdxl-lora/0123456789abcdef0123.yaml can go" in text
 
 
 def test_a_rollback_is_named(prepared: Prepared) -> None:
     back = release(PROMOTED).model_copy(update={"rollback": Rollback(of=None, to=None, reason="the loss rises")})
-    found = dataclasses.replace(prepared, current=dataclasses.replace(prepared.current, release=back))
+    found = structs.replace(prepared, current=structs.replace(prepared.current, release=back))
     text = shown(found)
     assert "follows a rollback" in text
     assert "Refused: sdxl-lora.prod was rolled back" in text
     assert as_data(found, written=False)["result"] == "refused"
-    over = dataclasses.replace(found, asked=dataclasses.replace(found.asked, over_rollback=True))
+    over = structs.replace(found, asked=structs.replace(found.asked, over_rollback=True))
     assert (found.may_be_written, over.may_be_written) == (False, True)
     assert "will follow a new release" in shown(over)
     assert "the loss rises" in text

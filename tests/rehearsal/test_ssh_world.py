@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 
 import pytest
+from msgspec import structs
 
 from tests.rehearsal.ssh_pods import ROOT, SECRET, Cluster, Pod, docker
 from trainform import defaults
@@ -70,7 +71,7 @@ def pair(cluster: Cluster, request: pytest.FixtureRequest) -> Pair:
     """As root on the usual port and as another user on one of its own; the worker has other variables than the
     launcher."""
     user, port = request.param
-    names = dataclasses.replace(NAMES, folder=f"{HOMES[user]}/.ssh", port=port)
+    names = structs.replace(NAMES, folder=f"{HOMES[user]}/.ssh", port=port)
     home = {"HOME": HOMES[user]}
     worker = cluster.start(names, SERVE, user=user, env={**NASTY, **home, "RANK": "1"}, options=("-w", "/usr/share"))
     launcher = cluster.start(names, LAUNCH, user=user, env={**home, "RANK": "0"})
@@ -288,7 +289,7 @@ REFUSALS: dict[str, tuple[Refusal, str]] = {
         "trainform: the image has no sshd; install openssh-server in it",
     ),
     "no user": (
-        lambda cluster: cluster.start(dataclasses.replace(NAMES, port=2222), LAUNCH, options=("--user", "4321")),
+        lambda cluster: cluster.start(structs.replace(NAMES, port=2222), LAUNCH, options=("--user", "4321")),
         "trainform: the image's passwd has no user 4321, and SSH needs one; add it, or run as another user",
     ),
     "no keys": (

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import datetime
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from tests.support.leaks import OTHER_HUB_TOKEN as TOKEN
 from trainform.backends.outcome import Outcome
@@ -67,13 +67,13 @@ def test_a_source_that_meets_everything_passes_every_gate() -> None:
 
 
 def test_exactly_the_time_of_the_soak_is_enough() -> None:
-    done = dataclasses.replace(PASSING, outcome=Outcome("succeeded", "2026-03-02T10:00:00Z"))
+    done = structs.replace(PASSING, outcome=Outcome("succeeded", "2026-03-02T10:00:00Z"))
     assert judged("soak", done, soak="24h").result == "passed"
 
 
 @pytest.mark.parametrize(("gate", "changed", "reason"), REFUSED)
 def test_a_gate_refuses_with_reason_and_fix(gate: str, changed: dict[str, Any], reason: str) -> None:
-    facts = dataclasses.replace(PASSING, **changed)
+    facts = structs.replace(PASSING, **changed)
     found = judged(gate, facts, **ASKED)
     assert (found.result, found.reason) == ("refused", reason)
     assert found.fix
@@ -85,14 +85,14 @@ def test_every_gate_has_a_refusal_here() -> None:
 
 
 def test_the_end_of_a_soak_is_said_to_the_second() -> None:
-    late = dataclasses.replace(PASSING, outcome=Outcome("succeeded", "2026-03-03T08:00:00Z"))
+    late = structs.replace(PASSING, outcome=Outcome("succeeded", "2026-03-03T08:00:00Z"))
     assert judged("soak", late, soak="12h").fix == "promote it after 2026-03-03 20:00:00 UTC"
 
 
 @pytest.mark.parametrize("named", ["Ada Lovelace", "ada@example.com", LEAD])
 def test_who_is_named_may_waive(named: str) -> None:
     waiver = Waiver("soak", "the fix is for an outage", LEAD)
-    late = dataclasses.replace(PASSING, outcome=None)
+    late = structs.replace(PASSING, outcome=None)
     found = judged("soak", late, waiver, soak="24h", waivable={"soak": [named]})
     assert (found.result, found.waiver) == ("waived", waiver)
     assert found.reason.startswith("the cluster has no job")
@@ -107,7 +107,7 @@ def test_who_is_named_may_waive(named: str) -> None:
     ],
 )  # fmt: skip
 def test_a_waiver_of_anybody_else_does_not_count(waivable: dict[str, list[str]], reason: str) -> None:
-    facts = dataclasses.replace(PASSING, outcome=Outcome("failed", DONE))
+    facts = structs.replace(PASSING, outcome=Outcome("failed", DONE))
     found = judged("soak", facts, Waiver("soak", "urgent", LEAD), soak="24h", waivable=waivable)
     assert (found.result, found.waiver) == ("refused", None)
     assert found.reason == f"the job of the source has failed, and {reason}"
@@ -119,7 +119,7 @@ def test_a_gate_that_passes_takes_no_waiver() -> None:
 
 
 def test_a_refusal_says_who_may_waive_it() -> None:
-    facts = dataclasses.replace(PASSING, dirty=True)
+    facts = structs.replace(PASSING, dirty=True)
     fix = judged("clean", facts, clean=True, waivable={"clean": ["ada@example.com"]}).fix
     assert fix.endswith("and promote that; or ada@example.com may waive it: --waive clean --reason …")
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from tests.support.releases import DIGEST, PROMOTED, release
 from tests.support.samples import JOB, environment
@@ -101,12 +101,12 @@ def test_a_release_that_goes_on_from_stage_to_stage_keeps_its_content(overlays: 
     job = check_experiment(Released("sdxl-lora", "0123456789abcdef0123", first), staging).checked()
     record = read_record(json.loads(json.dumps(job.manifests[-1].body)))
     assert record is not None
-    second = experiment_of(dataclasses.replace(source(), environment="staging", record=record, ran={}))
+    second = experiment_of(structs.replace(source(), environment="staging", record=record, ran={}))
     assert digest(second) == digest(first)
 
 
 def test_where_it_comes_from() -> None:
-    made = origin_of(dataclasses.replace(source(), update=dataclasses.replace(UPDATE, release="0123456789abcdef0123")))
+    made = origin_of(structs.replace(source(), update=structs.replace(UPDATE, release="0123456789abcdef0123")))
     assert made.model_dump() == {
         "stack": "vision/sdxl-lora.dev",
         "environment": "dev",
@@ -120,8 +120,8 @@ def test_where_it_comes_from() -> None:
         "outcome": "succeeded",
         "seconds": 2836,
     }
-    unknown = dataclasses.replace(
-        source(), outcome=None, seconds=None, update=dataclasses.replace(UPDATE, commit="", dirty=None)
+    unknown = structs.replace(
+        source(), outcome=None, seconds=None, update=structs.replace(UPDATE, commit="", dirty=None)
     )
     made = origin_of(unknown)
     assert (made.outcome, made.commit, made.dirty, made.parent) == ("unknown", None, None, None)
@@ -166,15 +166,15 @@ def test_a_promotion_that_was_ended_half_way_is_taken_up() -> None:
 def test_a_record_that_was_changed_by_hand(part: str, changed: dict[str, Any], reason: str) -> None:
     record = source(environments=OVERLAYS).record
     assert wrong_in(record, "sdxl-lora") is None
-    edited = dataclasses.replace(record, **{part: getattr(record, part) | changed})
+    edited = structs.replace(record, **{part: getattr(record, part) | changed})
     assert wrong_in(edited, "sdxl-lora") == reason
 
 
 def test_what_another_version_has_recorded_and_nobody_can_read() -> None:
     found = source()
-    record = dataclasses.replace(found.record, experiment={**found.record.experiment, "gone": 1}, version="9.1.0")
+    record = structs.replace(found.record, experiment={**found.record.experiment, "gone": 1}, version="9.1.0")
     with pytest.raises(TrainformError, match=r"recorded by trainform 9\.1\.0") as raised:
-        experiment_of(dataclasses.replace(found, record=record))
+        experiment_of(structs.replace(found, record=record))
     assert "`pulumi up -s sdxl-lora.dev`" in raised.value.fix
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from tests.support.releases import PROMOTED, release
 from tests.support.samples import JOB
@@ -183,7 +184,7 @@ def test_a_deployment_is_restored_with_its_evidence() -> None:
 def test_what_the_stack_had_differently_in_its_environment_is_restored_too() -> None:
     data = {**resolved(Experiment.model_validate(JOB)), "environments": {"prod": {"queue": "research"}}}
     found = deployment("research", 10)
-    with_base = EarlierDeployment(found.update, Record(**{**vars(found.record), "base": data}))
+    with_base = EarlierDeployment(found.update, structs.replace(found.record, base=data))
     restored = of_deployment(with_base, "vision/sdxl-lora.prod", "prod")
     assert restored.experiment["environments"] == {"prod": {"queue": "research"}}
     assert restored.experiment["queue"] == "default"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from tests.deployed import test_state
 from trainform.deployed.records import Deployed
@@ -14,7 +14,7 @@ from trainform.plan.record import Record
 from trainform.releases.source import last_up, record_of, refuse_edited
 
 STACK = "vision/bert.prod"
-RECORD = dataclasses.replace(test_state.RECORD, environment={"backend": "volcano"})
+RECORD = structs.replace(test_state.RECORD, environment={"backend": "volcano"})
 
 
 def found(annotations: dict[str, str] | None) -> Deployed:
@@ -46,15 +46,15 @@ def test_a_record_that_names_no_stack(annotations: dict[str, str] | None) -> Non
 
 
 def test_a_record_as_the_engine_has_written_it() -> None:
-    refuse_edited(RECORD, dataclasses.replace(RECORD), STACK, "bert")
+    refuse_edited(RECORD, structs.replace(RECORD), STACK, "bert")
 
 
 @pytest.mark.parametrize(
     ("written", "what"),
     [
-        (dataclasses.replace(RECORD, experiment={"name": "bert", "image": "a:1"}), "`experiment` of it differs"),
-        (dataclasses.replace(RECORD, run=7, base={"name": "bert"}), "`run`, `base` of it differ"),
-        (dataclasses.replace(RECORD, version=None), "`version` of it differs"),
+        (structs.replace(RECORD, experiment={"name": "bert", "image": "a:1"}), "`experiment` of it differs"),
+        (structs.replace(RECORD, run=7, base={"name": "bert"}), "`run`, `base` of it differ"),
+        (structs.replace(RECORD, version=None), "`version` of it differs"),
         (None, "`revision`, `job`, `run`, `experiment`, `environment`, `version` of it differ"),
     ],
 )
@@ -78,7 +78,7 @@ UP = test_state.UP
 
 
 def test_the_last_up_is_that_after_which_nothing_has_changed_an_object() -> None:
-    refreshed = dataclasses.replace(UP, kind="refresh")
+    refreshed = structs.replace(UP, kind="refresh")
     assert last_up("bert.prod", [refreshed, UP]) is UP
 
 
@@ -95,5 +95,5 @@ def test_the_last_up_is_that_after_which_nothing_has_changed_an_object() -> None
 )  # fmt: skip
 def test_after_anything_else_nobody_knows_what_runs(parts: dict[str, Any], reason: str) -> None:
     with pytest.raises(TrainformError, match=reason) as raised:
-        last_up("bert.prod", [dataclasses.replace(UP, **parts), UP])
+        last_up("bert.prod", [structs.replace(UP, **parts), UP])
     assert raised.value.fix == "`pulumi up -s bert.prod` first, and promote what runs well"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
+
+from msgspec import structs
 
 from tests.review.jobs_of_previews import (
     GPU,
@@ -37,4 +38,4 @@ NODES = [live_node(f"node-{index}") for index in range(4)]
 
 
 def big(parent: str = "root") -> LiveQueue:
-    return dataclasses.replace(live_queue("big"), guarantee={GPU: "16"}, parent=parent)
+    return structs.replace(live_queue("big"), guarantee={GPU: "16"}, parent=parent)

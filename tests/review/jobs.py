@@ -7,6 +7,8 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from msgspec import structs
+
 from tests.support.samples import CLUSTER, JOB
 from trainform.manifests.manifest import Manifest, resource_name
 from trainform.plan.inputs import JobInputs, job_inputs
@@ -73,7 +75,7 @@ def deployed(
     rendered = render_job(experiment, environment, run)
     assert not rendered.problems, rendered.problems
     made = rendered.plan.record
-    record = None if made is None else dataclasses.replace(made, version=version)
+    record = None if made is None else structs.replace(made, version=version)
     return Deployed(rendered, job_inputs(experiment, environment, rendered.plan), record)
 
 

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 import yaml
+from msgspec import structs
 
 from tests.review.jobs import LORA, change, locate, name_of, running
 from tests.support.samples import CLUSTER
@@ -31,7 +32,7 @@ TRACED["roles"]["worker"]["env"] = {"NCCL_DEBUG": "INFO"}
 
 def shown_review() -> Review:
     """The review as its command would make it."""
-    live = dataclasses.replace(running(name_of(LORA)), nodes=nodes(name_of(LORA)))
+    live = structs.replace(running(name_of(LORA)), nodes=nodes(name_of(LORA)))
     context = dataclasses.replace(reviewed(hours=Fraction(72)), stack="sdxl-lora.dev", live=live)
     return review_of([build_report(context, checked([], {"severity": {}}))])
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from tests.review.jobs import LORA, PROVIDER, context, deployed
 from trainform.review.changes import object_changes, role_changes
@@ -55,7 +55,7 @@ def test_there_is_always_a_report(
     steps: list[Step], component: Step, job: Step, experiment: dict[str, Any], live: LiveFacts | None
 ) -> None:
     assert RECORD is not None
-    odd = dataclasses.replace(RECORD, experiment=experiment, environment=experiment)
+    odd = structs.replace(RECORD, experiment=experiment, environment=experiment)
     reviews = [
         JobReview("sdxl-lora", component, job, odd, RECORD, tuple(steps)),
         JobReview("other", component, job, None, None, (*steps, job)),

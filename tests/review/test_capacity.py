@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from tests.review.capacity_cases import CLUSTER, NODES, big, judged, new_job
 from tests.review.jobs_of_previews import (
@@ -89,7 +89,7 @@ def test_what_a_job_holds_that_goes_with_the_same_preview_is_free() -> None:
 
 def test_a_cordoned_node_takes_no_pods_and_counts_for_what_is_kept_for_others() -> None:
     """Volcano's shares are of all nodes: 16 are kept of 32, and the queue may hold the others."""
-    cordoned = dataclasses.replace(NODES[3], open=False)
+    cordoned = structs.replace(NODES[3], open=False)
     queues = {"queues": (live_queue("default"),), "other_queues": (big(),)}
     assert judged(new_job(**workers(2)), *NODES[:3], cordoned, **queues).verdict == "now"
     assert judged(new_job(**workers(4)), *NODES[:3], cordoned).verdict == "never"
@@ -98,7 +98,7 @@ def test_a_cordoned_node_takes_no_pods_and_counts_for_what_is_kept_for_others() 
 def test_a_node_that_is_not_ready_takes_no_pods() -> None:
     """Kubernetes taints it, and Volcano looks at the taints alone."""
     taint = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
-    lost = dataclasses.replace(NODES[3], taints=(taint,))
+    lost = structs.replace(NODES[3], taints=(taint,))
     assert judged(new_job(**workers(4)), *NODES[:3], lost).verdict == "never"
     assert judged(new_job(**workers(3)), *NODES[:3], lost).verdict == "now"
 

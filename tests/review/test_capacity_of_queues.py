@@ -6,6 +6,7 @@ import dataclasses
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from tests.review.capacity_cases import NODES, big, judged, new_job
 from tests.review.jobs_of_previews import (
@@ -72,7 +73,7 @@ def test_what_is_kept_for_other_queues_is_no_room() -> None:
 
 
 def test_what_is_kept_beside_a_queue_above_is_no_room() -> None:
-    below = dataclasses.replace(live_queue("night"), parent="team")
+    below = structs.replace(live_queue("night"), parent="team")
     queues = {"queues": (below,), "other_queues": (live_queue("root"), live_queue("team"), big())}
     assert judged(new_job(**workers(4), queue="night"), *NODES, **queues).verdict == "never"
     assert judged(new_job(**workers(2), queue="night"), *NODES, **queues).verdict == "now"
@@ -91,8 +92,8 @@ def test_what_the_environments_file_keeps_for_a_queue_is_no_room() -> None:
 
 
 def test_what_a_queue_above_may_hold_is_shared_by_all_queues_below_it() -> None:
-    below = dataclasses.replace(live_queue("night"), parent="team")
-    beside = dataclasses.replace(live_queue("day", bert_77aa01=8), parent="team")
+    below = structs.replace(live_queue("night"), parent="team")
+    beside = structs.replace(live_queue("day", bert_77aa01=8), parent="team")
     queues = {"queues": (below,), "other_queues": (live_queue("team", {GPU: "24"}), beside)}
     capacity = judged(new_job(**workers(3), queue="night"), *NODES, **queues)
     assert capacity.verdict == "later"
@@ -176,8 +177,8 @@ def test_a_queue_of_kueue_that_is_stopped(policy: str) -> None:
     made = on_kueue(cluster_queue("research", 32))
     assert made.live is not None
     assert made.live.kueue is not None
-    kueue = dataclasses.replace(made.live.kueue, stopped={f"{NAMESPACE}/team": policy, f"{NAMESPACE}/other": policy})
-    capacity = capacity_of(dataclasses.replace(made, live=dataclasses.replace(made.live, kueue=kueue)))
+    kueue = structs.replace(made.live.kueue, stopped={f"{NAMESPACE}/team": policy, f"{NAMESPACE}/other": policy})
+    capacity = capacity_of(dataclasses.replace(made, live=structs.replace(made.live, kueue=kueue)))
     said = f"The LocalQueue team of the namespace {NAMESPACE} admits nothing until somebody takes back its `stopPolicy: {policy}`."
     assert (capacity.verdict, capacity.sentence.startswith(said)) == ("later", True)
     assert capacity_of(on_kueue(cluster_queue("research", 24, stopped=policy))).verdict == "never"
@@ -190,6 +191,6 @@ def test_a_queue_of_kueue_that_nobody_knows_is_said() -> None:
     assert said.startswith("The cohort all of the ClusterQueue research has quotas of its own, or a cohort above it")
     made = on_kueue()
     assert made.live is not None
-    (said,) = not_considered(dataclasses.replace(made, live=dataclasses.replace(made.live, kueue=None)))
+    (said,) = not_considered(dataclasses.replace(made, live=structs.replace(made.live, kueue=None)))
     assert said == "Kueue admits the job sdxl-lora, and what its queue team may hold was not read."
     assert not [*not_considered(on_kueue(cluster_queue("research", 32)))]

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
+from msgspec import structs
 
 from tests.plan.test_inputs import RICH
 from tests.review.jobs import LORA, deployed, job_review, locate
@@ -93,7 +94,7 @@ def test_a_changed_field_of_an_experiment_is_exactly_the_cause() -> None:
             at(changed, path[:-1])[path[-1][0]] = OTHER[type(was)](was) if type(was) in OTHER else was
             if changed == before.record.experiment or parse(Experiment, changed).model is None:
                 continue
-            record = dataclasses.replace(before.record, experiment=changed)
+            record = structs.replace(before.record, experiment=changed)
             made = causes(JobReview("bert", None, None, before.record, record, ()))
             if path[-1][0] not in NAMES:
                 assert paths(made) == [spelled(path)]
@@ -190,9 +191,9 @@ def test_a_field_that_only_this_version_has_is_none_with_its_default() -> None:
     job = job_review(deployed(JOB), deployed(JOB))
     assert job.before is not None
     older = {key: value for key, value in job.before.experiment.items() if key != "max_retry"}
-    before = dataclasses.replace(job.before, experiment=older)
+    before = structs.replace(job.before, experiment=older)
     assert causes(dataclasses.replace(job, before=before)).changes == ()
-    stranger = dataclasses.replace(before, experiment={**job.before.experiment, "gone": 1})
+    stranger = structs.replace(before, experiment={**job.before.experiment, "gone": 1})
     assert paths(causes(dataclasses.replace(job, before=stranger))) == ["gone"]
 
 
@@ -297,7 +298,7 @@ def test_what_looks_like_a_secret_is_masked_on_both_sides() -> None:
     """The limits refuse it, but a record of before may have it."""
     job = job_review(deployed(JOB), deployed(JOB))
     assert job.before is not None
-    before = dataclasses.replace(job.before, experiment={**job.before.experiment, "env": {"HUB": OTHER_HUB_TOKEN}})
+    before = structs.replace(job.before, experiment={**job.before.experiment, "env": {"HUB": OTHER_HUB_TOKEN}})
     made = causes(dataclasses.replace(job, before=before))
     assert [(change.place.path, change.before, change.after) for change in made.changes] == [("env.HUB", MASKED, None)]
     assert OTHER_HUB_TOKEN not in str(made)

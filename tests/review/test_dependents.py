@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from tests.review.jobs import PROVIDER, context, step, urn
 from tests.support.samples import environment
@@ -79,8 +79,8 @@ def test_what_stays_or_is_new_is_not_told() -> None:
 def test_a_claim_that_is_no_longer_kept_or_protected() -> None:
     same = platform_step("same", CLAIM, "datasets", {}, {})
     assert same.old is not None
-    for old in (dataclasses.replace(same.old, keep=True), dataclasses.replace(same.old, protect=True)):
-        assert said(dataclasses.replace(same, old=old)) == ["Claim datasets: resnet (resnet.dev) uses it."]
+    for old in (structs.replace(same.old, keep=True), structs.replace(same.old, protect=True)):
+        assert said(structs.replace(same, old=old)) == ["Claim datasets: resnet (resnet.dev) uses it."]
 
 
 def test_objects_stand_by_kind_and_name() -> None:

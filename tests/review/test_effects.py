@@ -7,6 +7,7 @@ import dataclasses
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from tests.review.jobs import (
     ELASTIC,
@@ -92,11 +93,11 @@ def test_a_job_without_accelerators_is_told_by_its_pods() -> None:
             "the job NAME (32 a800; whether it runs is not known: forbidden)",
         ),
         (
-            dataclasses.replace(running(name_of(LORA), "Pending"), not_read={"pods of ai-namespace": "forbidden"}),
+            structs.replace(running(name_of(LORA), "Pending"), not_read={"pods of ai-namespace": "forbidden"}),
             "the job NAME (32 a800; whether it runs is not known: its pods were not read (forbidden))",
         ),
         (
-            dataclasses.replace(running(name_of(LORA), "Failed"), not_read={"pods of ai-namespace": "forbidden"}),
+            structs.replace(running(name_of(LORA), "Failed"), not_read={"pods of ai-namespace": "forbidden"}),
             "the finished job NAME (Failed, 32 a800)",
         ),
     ],
@@ -206,7 +207,7 @@ def test_a_job_of_the_same_name_that_is_not_there_is_created_again() -> None:
     """After an `up` that was refused half way, and a file that was put back."""
     job = job_review(deployed(LORA), deployed(LORA))
     assert job.job is not None
-    anew = dataclasses.replace(job.job, operation="replace")
+    anew = structs.replace(job.job, operation="replace")
     job = dataclasses.replace(job, job=anew, steps=tuple(anew if found == job.job else found for found in job.steps))
     made = of_job(context(job, live=EMPTY))
     assert (made.kind, made.sentence) == (
@@ -221,7 +222,7 @@ def test_a_job_of_the_same_name_that_is_not_there_is_created_again() -> None:
 def test_an_operation_of_a_newer_engine_is_an_unknown_change() -> None:
     job = job_review(deployed(LORA), deployed(IMAGE))
     assert job.job is not None
-    moved = dataclasses.replace(job.job, operation="teleport")
+    moved = structs.replace(job.job, operation="teleport")
     steps = tuple(moved if found == job.job else found for found in job.steps)
     made = of_job(context(dataclasses.replace(job, job=moved, steps=steps)))
     assert made.kind == "unknown"
@@ -274,9 +275,9 @@ def test_what_is_recorded_alone_changes() -> None:
     }
     job = job_review(deployed(LORA), deployed(LORA))
     assert job.after is not None
-    after = dataclasses.replace(job.after, experiment={**job.after.experiment, "waivers": [waiver]})
+    after = structs.replace(job.after, experiment={**job.after.experiment, "waivers": [waiver]})
     changed = [
-        dataclasses.replace(found, operation="update") if found.name == "sdxl-lora-deployed" else found
+        structs.replace(found, operation="update") if found.name == "sdxl-lora-deployed" else found
         for found in job.steps
     ]
     (said,) = sentences(context(dataclasses.replace(job, after=after, steps=tuple(changed))))

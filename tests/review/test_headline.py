@@ -6,6 +6,7 @@ import dataclasses
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from tests.review.jobs import ELASTIC, LORA, change, context, deployed, job_review, name_of, object_step, running
 from trainform.review.context import Context
@@ -43,10 +44,10 @@ def test_nothing_changes_costs_nothing() -> None:
 
 def test_a_preview_that_is_not_whole_does_not_say_that_nothing_changes() -> None:
     whole = change(LORA, LORA)
-    made = dataclasses.replace(whole, preview=dataclasses.replace(whole.preview, incomplete=True))
+    made = dataclasses.replace(whole, preview=structs.replace(whole.preview, incomplete=True))
     assert line(made, [HIGH]) == "It is not known what changes: the preview is not whole. 1 high finding."
     scaled = change(ELASTIC, {**ELASTIC, "roles": {"worker": {**ELASTIC["roles"]["worker"], "replicas": 5}}})
-    made = dataclasses.replace(scaled, preview=dataclasses.replace(scaled.preview, incomplete=True))
+    made = dataclasses.replace(scaled, preview=structs.replace(scaled.preview, incomplete=True))
     assert line(made, cost=Cost()) == (
         "Scales the elastic role worker 3 → 5 in place. It is not known what else changes: the preview is not whole."
     )

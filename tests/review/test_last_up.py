@@ -6,6 +6,7 @@ import dataclasses
 import json
 
 import pytest
+from msgspec import structs
 
 from tests.review.jobs import LORA, context, deployed, job_review
 from trainform.review.context import JobReview
@@ -59,8 +60,8 @@ def test_the_engine_sorts_the_keys_of_components() -> None:
     job = job_review(deployed(unsorted), deployed(unsorted))
     steps = (*job.steps, *filter(None, [job.component]))
     *parts, component = (
-        dataclasses.replace(
-            found, old=dataclasses.replace(found.old, inputs=json.loads(json.dumps(found.old.inputs, sort_keys=True)))
+        structs.replace(
+            found, old=structs.replace(found.old, inputs=json.loads(json.dumps(found.old.inputs, sort_keys=True)))
         )
         for found in steps
         if found.old is not None
@@ -76,7 +77,7 @@ def test_a_new_job_and_one_that_goes_have_no_update_that_failed() -> None:
 def test_sides_of_two_versions_are_not_compared() -> None:
     job = after_a_refusal()
     assert job.before is not None
-    assert not failed(dataclasses.replace(job, before=dataclasses.replace(job.before, version="0.8.0")))
+    assert not failed(dataclasses.replace(job, before=structs.replace(job.before, version="0.8.0")))
 
 
 def test_a_digest_leaves_out_components_that_do_not_change() -> None:
@@ -85,5 +86,5 @@ def test_a_digest_leaves_out_components_that_do_not_change() -> None:
     job = dataclasses.replace(job, steps=tuple(step for step in job.steps if step.kind != "SharedStorage"))
     assert failed(job)
     whole = context(job).preview
-    for preview in (dataclasses.replace(whole, form="digest"), dataclasses.replace(whole, incomplete=True)):
+    for preview in (structs.replace(whole, form="digest"), structs.replace(whole, incomplete=True)):
         assert list(find(context(job, preview=preview))) == []

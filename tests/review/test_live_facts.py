@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
+from msgspec import structs
 
 from tests.review.jobs import READ_AT
 from tests.review.jobs_of_previews import GPU, environment, live, live_queue
@@ -37,5 +37,5 @@ def test_who_holds_what_in_a_queue() -> None:
         "In the queue night: team-b/bert-77aa01 holds 8 a800, 1 pods.",
         "In the queue day no job holds anything.",
     ]
-    unread = dataclasses.replace(facts, not_read={NO_HOLDERS: "this account has no permission to list pod groups"})
+    unread = structs.replace(facts, not_read={NO_HOLDERS: "this account has no permission to list pod groups"})
     assert said(unread) == []

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
+from msgspec import structs
+
 from tests.review.jobs_of_previews import context, environment, job_review, queue_step, rendered, workers
 from trainform.review.context import JobReview
 from trainform.review.objects import asked_of, own_names, queue_of, templates_of
@@ -65,7 +67,7 @@ def test_a_record_that_this_version_cannot_read_has_no_pods() -> None:
     )
     assert templates_of(job, CLUSTER)
     assert job.after is not None
-    foreign = dataclasses.replace(job.after, experiment={"name": "x", "of_the_future": 1})
+    foreign = structs.replace(job.after, experiment={"name": "x", "of_the_future": 1})
     assert templates_of(dataclasses.replace(job, after=foreign), CLUSTER) is None
     assert templates_of(job, None) is None
 

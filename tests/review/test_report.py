@@ -8,6 +8,7 @@ import itertools
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from tests.conftest import ROOT, Golden
 from tests.review.jobs import LORA, change, locate, name_of, object_step, running
@@ -31,7 +32,7 @@ SCREEN = ROOT / "tests" / "review" / "golden" / "screen.txt"
 
 
 def with_preview(context: Context, **more: Any) -> Context:
-    return dataclasses.replace(context, preview=dataclasses.replace(context.preview, **more))
+    return dataclasses.replace(context, preview=structs.replace(context.preview, **more))
 
 
 def waiver(finding: str, owner: str = "team-lead", until: str = "2026-12-31", rule: str = "TF-IMG-2") -> dict[str, Any]:
@@ -280,7 +281,7 @@ def test_a_preview_that_failed_leaves_nothing_to_be_taken_for_an_answer() -> Non
 
 def test_what_was_not_checked_is_listed_once() -> None:
     context = with_preview(reviewed(), not_checked=("A digest has no policies.", "A digest has no policies."))
-    live = dataclasses.replace(running(name_of(LORA)), not_read={"queues": "no answer within 2 s"})
+    live = structs.replace(running(name_of(LORA)), not_read={"queues": "no answer within 2 s"})
     report = build_report(
         dataclasses.replace(context, live=live), None, [NotChecked(what="files", reason="They are gone.")]
     )
@@ -346,7 +347,7 @@ def test_limits_are_not_called_checked_where_the_files_have_other_problems(packs
     problem = Problem("queue", "nigth", "the queue does not exist in the environment", "did you mean night?")
     report = build_report(
         with_preview(reviewed(), packs=None if packs is None else dict.fromkeys(packs, "")),
-        dataclasses.replace(checked([]), problems=(problem,)),
+        structs.replace(checked([]), problems=(problem,)),
     )
     (reason,) = (part.reason for part in report.not_checked if part.what == "limits")
     assert reason.startswith("The files have other problems")
@@ -372,7 +373,7 @@ def test_findings_in_the_objects_of_an_environments_own_stack() -> None:
         (Problem("queues.night", None, "the queue has no weight", "write one", code="TF-QUE-2"), "error"),
         (Problem("queues.day", None, "the queue has no weight", "write one", code="TF-QUE-2"), "warning"),
     )
-    checked_alone = dataclasses.replace(alone, platform=dataclasses.replace(alone.platform, found=found))
+    checked_alone = structs.replace(alone, platform=structs.replace(alone.platform, found=found))
     report = build_report(change(LORA, LORA, environment=given, today=TODAY, locate=locate), checked_alone)
     assert (report.environment, report.waivers) == ("dev", [])
     assert "limits" not in {part.what for part in report.not_checked}
@@ -383,6 +384,6 @@ def test_findings_in_the_objects_of_an_environments_own_stack() -> None:
 
 
 def test_the_release_of_the_stack_is_in_the_report() -> None:
-    followed = dataclasses.replace(checked([]), release="0a1b2c3d4e5f")
+    followed = structs.replace(checked([]), release="0a1b2c3d4e5f")
     assert build_report(reviewed(), followed).release == "0a1b2c3d4e5f"
     assert build_report(reviewed(), checked([])).release == build_report(reviewed()).release == ""

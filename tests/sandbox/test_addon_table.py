@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import dataclasses
 import re
 import subprocess
 import sys
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from msgspec import structs
 
 from tests.sandbox.conftest import small_settings
 from trainform.errors import InputError
@@ -83,7 +83,7 @@ def test_unknown_add_on_names_are_refused_before_the_folder_is_made(tmp_path: Pa
     assert "choose from kubeflow, kueue, jobset" in refused.stderr
     assert not folder.exists()
     with pytest.raises(InputError, match="is no add-on of the sandbox"):
-        up(dataclasses.replace(small_settings(folder), addons=("ray",)), toolchain)
+        up(structs.replace(small_settings(folder), addons=("ray",)), toolchain)
     assert not Layout(folder).state.exists()
 
 

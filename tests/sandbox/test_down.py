@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import shutil
@@ -15,6 +14,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from msgspec import structs
 
 from tests.sandbox.conftest import api_of, small_settings, state_of, until
 from tests.toolchain.recording import Recording
@@ -127,7 +127,7 @@ def test_an_add_on_is_added_to_a_running_sandbox_and_its_data_stays(own: Path, t
         api.apply(f"{MAPS}/kept", {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "kept"}})
     assert status(own).addons == ()
     progress = Recording()
-    second = up(dataclasses.replace(settings, addons=("jobset",)), toolchain, progress)
+    second = up(structs.replace(settings, addons=("jobset",)), toolchain, progress)
     assert "the add-on kube-scheduler is installed too: jobset cannot run without it" in progress.lines
     assert "new in this sandbox: jobset, kube-scheduler; all components are restarted on its data" in progress.lines
     assert second == first, "kubeconfigs that were copied must go on working"
@@ -136,7 +136,7 @@ def test_an_add_on_is_added_to_a_running_sandbox_and_its_data_stays(own: Path, t
 
 
 def test_up_restarts_killed_components_on_the_same_data_with_the_add_on(own: Path, toolchain: Toolchain) -> None:
-    up(dataclasses.replace(small_settings(own), addons=("jobset",)), toolchain)
+    up(structs.replace(small_settings(own), addons=("jobset",)), toolchain)
     with api_of(own) as api:
         api.apply(f"{MAPS}/kept", {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "kept"}})
     before = state_of(own)
@@ -185,9 +185,9 @@ def test_down_after_a_crash_stops_the_other_components_and_no_other_process(sand
 
 def test_a_component_that_fails_is_named_with_its_log(tmp_path: Path, toolchain: Toolchain) -> None:
     folder = tmp_path / "broken"
-    broken = dataclasses.replace(toolchain.control_plane, stages=(tmp_path / "no-such-stage.yaml",))
+    broken = structs.replace(toolchain.control_plane, stages=(tmp_path / "no-such-stage.yaml",))
     with pytest.raises(SandboxError) as caught:
-        up(small_settings(folder), dataclasses.replace(toolchain, control_plane=broken))
+        up(small_settings(folder), structs.replace(toolchain, control_plane=broken))
     assert caught.value.message == "kwok ended"
     assert "no-such-stage.yaml" in "\n".join(caught.value.details)
     assert str(folder / "logs" / "kwok.log") in caught.value.fix

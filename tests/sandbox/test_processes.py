@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import shutil
 import subprocess
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from msgspec import structs
 
 from tests.sandbox.conftest import until
 from trainform.sandbox.processes import Command, Process, is_running, launch, stop, tail
@@ -85,7 +85,7 @@ def test_another_process_with_the_recorded_id_is_not_stopped(tmp_path: Path, cha
     process = _sleep(tmp_path, "while :; do sleep 0.05; done")
     until(lambda: len(psutil.Process(process.pid).cmdline()) == 3)
     try:
-        other = dataclasses.replace(process, **changed)  # type: ignore[arg-type]
+        other = structs.replace(process, **changed)
         assert not is_running(other)
         stop([other], grace=0.2)
         assert is_running(process)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import os
 import stat
 
@@ -11,6 +10,7 @@ import lightkube
 import psutil
 import pytest
 from lightkube.resources.core_v1 import Node
+from msgspec import structs
 
 from tests.sandbox.conftest import small_settings, state_of, until
 from tests.toolchain.recording import Recording
@@ -230,9 +230,9 @@ def test_other_settings_change_nodes_classes_and_contexts_but_no_process(
         {},
         (Taint("gpu", "", "NoSchedule"),),
     )
-    fewer = dataclasses.replace(settings.pools[0], count=2)
+    fewer = structs.replace(settings.pools[0], count=2)
     kept = api.get("/api/v1/nodes/a800-0")["metadata"]["uid"]
-    other = dataclasses.replace(
+    other = structs.replace(
         settings, pools=(fewer, settings.pools[1], h100), storage_classes=("nfs",), contexts=("prod-cluster",)
     )
     up(other, toolchain)

@@ -15,7 +15,7 @@ import pytest
 from tests.conftest import ROOT
 from tests.support.samples import JOB
 from trainform import defaults
-from trainform.check import load_experiment
+from trainform.check_files import load_experiment
 from trainform.cli.main import main
 from trainform.errors import InputError, Problem
 from trainform.spec import Experiment

@@ -15,9 +15,9 @@ from tests.support.rendering import job_problems, plan_job
 from tests.support.samples import JOB, job
 from trainform.errors import InputError, Problem
 from trainform.manifests.documents import to_yaml
+from trainform.objects import job_manifests
 from trainform.plan import Plan
 from trainform.plan.export import as_data
-from trainform.render import job_manifests
 from trainform.rules.environment import environment_problems
 from trainform.spec import Environment, Experiment
 from trainform.spec.libyaml import Loader

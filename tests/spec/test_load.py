@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from tests.support.samples import CLUSTER, JOB
-from trainform.check import load_experiment
+from trainform.check_files import load_experiment
 from trainform.errors import CommandLineError, InputError
 from trainform.spec import Environment, Experiment
 from trainform.spec.load import find_file, load, parse, project_root

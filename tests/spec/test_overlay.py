@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import copy
-import dataclasses
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from hypothesis import given, settings
+from msgspec import structs
 
 from tests.support.generators import ENVIRONMENT, experiments
 from tests.support.samples import environment, experiment
 from trainform.check import check_experiment
 from trainform.errors import InputError, Problem
 from trainform.manifests.manifest import Manifest
+from trainform.objects import job_manifests
 from trainform.plan import Plan
 from trainform.plan.inputs import job_inputs
 from trainform.plan.record import Record
-from trainform.render import RenderedJob, job_manifests, render_job
+from trainform.render import RenderedJob, render_job
 from trainform.spec import Environment, Experiment
 from trainform.spec.load import Text, parse
 from trainform.spec.merge_patch import merge_patch
@@ -71,7 +72,7 @@ def rendered(text: str, where: Environment, root: Path) -> RenderedJob:
 def without_base(job: RenderedJob) -> tuple[Plan, list[Manifest]]:
     """The plan and the objects, without what the record alone has of the overlays."""
     assert job.plan.record is not None
-    plan = dataclasses.replace(job.plan, record=dataclasses.replace(job.plan.record, base=None))
+    plan = structs.replace(job.plan, record=structs.replace(job.plan.record, base=None))
     return plan, job_manifests(plan)
 
 

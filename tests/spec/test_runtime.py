@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.samples import environment, experiment
-from trainform.check import check_experiment, load_experiment
+from trainform.check import check_experiment
+from trainform.check_files import load_experiment
 from trainform.errors import InputError
 from trainform.spec.load import with_runtime_file
 

@@ -7,11 +7,11 @@ namespace of its own.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from tests.support.scheduling import scope_of
 from tests.support.selection import place
@@ -31,10 +31,10 @@ def addons(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequ
     """A sandbox with the real controllers of add-ons. It is stopped after its tests, since an idle sandbox needs processor time."""
     folder = request.config.stash[FOLDER] = tmp_path_factory.mktemp("sandbox") / "addons"
     settings = settings_from_environment(load_environment("dev", ROOT).checked(), folder)
-    pools = tuple(dataclasses.replace(pool, count=NODES) for pool in settings.pools)
+    pools = tuple(structs.replace(pool, count=NODES) for pool in settings.pools)
     asking = [item for item in request.session.items if "addons" in getattr(item, "fixturenames", ())]
     names = ADDONS if any(place(item) == "proof" for item in asking) else OF_TEST
-    yield up(dataclasses.replace(settings, pools=pools, addons=tuple(names)), ensure())
+    yield up(structs.replace(settings, pools=pools, addons=tuple(names)), ensure())
     down(folder)
 
 

@@ -12,8 +12,8 @@ from tests.support.generated_jobs import IMAGE, PODS
 from tests.support.generated_patches import patch_at
 from trainform import defaults
 from trainform.manifests.manifest import Manifest, override_key
+from trainform.objects import job_manifests
 from trainform.plan import Plan
-from trainform.render import job_manifests
 
 Patch = tuple[str, dict[str, Any]]
 """The key of the object that is patched, or `PODS`, and the patch."""

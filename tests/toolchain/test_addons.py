@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from tests.toolchain.conftest import TINY
 from tests.toolchain.recording import Recording
@@ -16,7 +16,7 @@ from trainform.toolchain.addons import ADDON_PARTS, addon_fingerprint, addon_fol
 from trainform.toolchain.locations import ADDON_MISSING, locations
 from trainform.toolchain.parts import CONTROL_PLANE_PARTS, PINS, PULUMI_PARTS
 
-SECOND = dataclasses.replace(TINY, folder="second", minutes=0.2)
+SECOND = structs.replace(TINY, folder="second", minutes=0.2)
 
 
 @pytest.fixture
@@ -37,8 +37,8 @@ def test_a_changed_pin_rebuilds_only_its_own_part(tmp_path: Path) -> None:
 
 def test_other_flags_use_another_folder() -> None:
     part = ADDON_PARTS[0]
-    assert addon_folder(dataclasses.replace(part, ldflags="-X main.x=y")) != addon_folder(part)
-    assert addon_folder(dataclasses.replace(part, minutes=99, packages=99)) == addon_folder(part)
+    assert addon_folder(structs.replace(part, ldflags="-X main.x=y")) != addon_folder(part)
+    assert addon_folder(structs.replace(part, minutes=99, packages=99)) == addon_folder(part)
 
 
 def test_program_names_are_unique() -> None:

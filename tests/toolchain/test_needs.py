@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from tests.toolchain import official
 from tests.toolchain.conftest import TINY
@@ -54,9 +54,9 @@ def test_a_download_is_preferred_and_reported(internet: Internet, cache: Path, p
 
 def test_a_need_that_cannot_be_downloaded_is_built_with_a_note(internet: Internet, cache: Path, pins: Path) -> None:
     progress = Recording()
-    second = dataclasses.replace(TINY, folder="second")
+    second = structs.replace(TINY, folder="second")
     shutil.copytree(pins / "tiny", pins / "second")
-    needs = [_need(*BOTH), part_need(second, [dataclasses.replace(RELEASE, url="https://other.example.com/x")], BOTH)]
+    needs = [_need(*BOTH), part_need(second, [structs.replace(RELEASE, url="https://other.example.com/x")], BOTH)]
     provide(needs, cache, progress, pins)
     assert _output(cache / "tiny") == "hello"
     [line] = [line for line in progress.lines if "releases.example.com" in line]
@@ -106,8 +106,8 @@ def test_if_all_origins_fail_the_error_has_every_reason(internet: Internet, cach
 
 
 def test_the_error_names_all_unavailable_needs(internet: Internet, cache: Path, pins: Path) -> None:
-    other = dataclasses.replace(RELEASE, url="https://other.example.com/x", sums="https://other.example.com/x.sha256")
-    second = part_need(dataclasses.replace(TINY, folder="second"), [other], [DOWNLOAD])
+    other = structs.replace(RELEASE, url="https://other.example.com/x", sums="https://other.example.com/x.sha256")
+    second = part_need(structs.replace(TINY, folder="second"), [other], [DOWNLOAD])
     with pytest.raises(ToolchainError) as caught:
         provide([_need(DOWNLOAD), second], cache, SILENT, pins)
     reason = "Tunnel connection failed: 502 Bad Gateway"
@@ -126,7 +126,7 @@ def test_a_download_that_cannot_be_installed_is_built_with_the_whole_reason(
 
     _publish(internet)
     progress = Recording()
-    provide([dataclasses.replace(_need(*BOTH), install=install)], cache, progress, pins)
+    provide([structs.replace(_need(*BOTH), install=install)], cache, progress, pins)
     assert _output(cache / "tiny") == "hello"
     reason = "`pulumi plugin` failed: error: no plugin try again"
     assert f"built instead of downloaded: tiny ({reason})" in progress.lines

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import re
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from trainform.errors import ToolchainError
 from trainform.toolchain.addons import KUBE_SCHEDULER
@@ -198,5 +198,5 @@ def test_pins_replace_no_downloaded_module() -> None:
 
 
 def test_another_version_in_the_table_changes_the_url() -> None:
-    release = dataclasses.replace(RELEASES["kube-scheduler"][0], version="9.9.9")
+    release = structs.replace(RELEASES["kube-scheduler"][0], version="9.9.9")
     assert resolve_release(release, "Linux", "x86_64").url.startswith("https://dl.k8s.io/release/v9.9.9/")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import socket
 import threading
 import urllib.error
@@ -13,6 +12,7 @@ from io import BytesIO
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from tests.toolchain.internet import Answer, Internet, Request, Site, redirect, sha256
 from trainform.errors import ToolchainError
@@ -20,7 +20,7 @@ from trainform.toolchain.web import Limits, StatusError, Web, _Redirects
 
 # Long enough for a busy machine. Where a test waits for a stall, it is as long as that.
 QUICK = Limits(first_answer=60.0, stall=60.0, pause=0.0)
-STALLING = dataclasses.replace(QUICK, stall=2.0)
+STALLING = structs.replace(QUICK, stall=2.0)
 URL = "https://releases.example.com/program"
 BODY = bytes(range(256)) * 3000
 
@@ -81,7 +81,7 @@ def test_a_slow_download_that_makes_progress_is_not_aborted(internet: Internet, 
 def test_a_download_that_stalls_repeatedly_is_an_error(internet: Internet, tmp_path: Path) -> None:
     internet.sites[URL] = Answer(BODY, stall=1000)
     with pytest.raises(ToolchainError, match=r"no more data within 2 s \(in 2 attempts\)"):
-        _save(tmp_path / "file", web=Web(dataclasses.replace(STALLING, attempts=2)))
+        _save(tmp_path / "file", web=Web(structs.replace(STALLING, attempts=2)))
     assert len(internet.asked(URL)) == 2
 
 
@@ -159,7 +159,7 @@ def test_a_closed_port_is_not_retried(tmp_path: Path) -> None:
 
 def test_a_host_that_does_not_answer_is_tried_once_for_all_its_files(internet: Internet, tmp_path: Path) -> None:
     internet.silent.add("releases.example.com")
-    web = Web(dataclasses.replace(QUICK, first_answer=0.2))
+    web = Web(structs.replace(QUICK, first_answer=0.2))
     for name in ("program", "another"):
         with pytest.raises(ToolchainError, match=r"releases\.example\.com: no answer within 0\.2 s"):
             _save(tmp_path / "file", f"https://releases.example.com/{name}", web)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
+from msgspec import structs
 
 from tools.docs.limit_examples import EXAMPLES
 from tools.docs.limits import limits_page
@@ -25,4 +24,4 @@ def test_an_example_breaks_its_rule_by_what_it_shows() -> None:
     for rule in RULES:
         if rule.severity == "error":
             with pytest.raises(StopIteration):
-                dataclasses.replace(EXAMPLES[rule.code], written="{}", limits="{}").problem(rule.code)
+                structs.replace(EXAMPLES[rule.code], written="{}", limits="{}").problem(rule.code)

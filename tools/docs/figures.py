@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
+
+from msgspec import structs
 
 from tests.test_layers import BESIDE, ORDER
 from tools.docs.svg import Box, around, arrow, column, figure, height_of, row, text, title_of, width_of
@@ -44,7 +45,7 @@ def layers_figure() -> str:
     parts = [
         *(text(EDGE, top + height_of([""]) / 2 + 4.5, name, "quiet", "start") for name, top in labels),
         title_of(frame, "beside them"),
-        *(dataclasses.replace(box, kind=KINDS.get(box.lines[0], "box")).draw() for box in [*boxes, *others]),
+        *(structs.replace(box, kind=KINDS.get(box.lines[0], "box")).draw() for box in [*boxes, *others]),
         frame.draw(),
     ]
     title = "The layers of the code: a package imports only those below it, and resources and policy_pack alone import Pulumi."

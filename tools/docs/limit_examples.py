@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 
 import yaml
+from msgspec import Struct
 
 from trainform.errors import Problem
 from trainform.render import RenderedJob, render_job
@@ -37,8 +37,7 @@ roles: {worker: {replicas: 2, accelerators: {a800: 8}}}
 """
 
 
-@dataclasses.dataclass(frozen=True)
-class Example:
+class Example(Struct, frozen=True):
     """A part of an experiment that breaks a rule, as YAML over a small experiment. `limits`: those of the environment."""
 
     written: str

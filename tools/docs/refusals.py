@@ -5,16 +5,16 @@ tests/tools/docs/test_refusals.py holds that no place in the code of an operator
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 
 import yaml
+from msgspec import Struct
 
 from trainform.backends.own_mounts import own_mount_problems
 from trainform.backends.refusals import support_problems
 from trainform.backends.table import BACKENDS
 from trainform.errors import Problem
-from trainform.render import draft_plan, job_manifests
+from trainform.objects import draft_plan, job_manifests
 from trainform.rules.experiment import plan_problems
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
@@ -93,8 +93,7 @@ def _with_pods(name: str, patch: str) -> str:
     return _with_job(name, f"{{template: {{spec: {{template: {{spec: {patch}}}}}}}}}")
 
 
-@dataclasses.dataclass(frozen=True)
-class Example:
+class Example(Struct, frozen=True):
     """A part of an experiment that some operators refuse. `what`: in words; `written`: as YAML over a small experiment. `runtime`: a merge patch
     of the runtime that the experiment names, as YAML; empty, if only the cluster has it."""
 

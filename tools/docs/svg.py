@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Sequence
 from xml.sax.saxutils import escape
+
+from msgspec import Struct
 
 LETTER, LINE, PADDING = 8, 18, 11  # of text of 13 pixels: the width of most letters, from line to line, around it
 STYLE = """\
@@ -31,8 +32,7 @@ text { fill: #e6edf3 }
 }"""
 
 
-@dataclasses.dataclass(frozen=True)
-class Box:
+class Box(Struct, frozen=True):
     """A box with lines of text, the first of them strong. `kind` is a class of STYLE."""
 
     x: float

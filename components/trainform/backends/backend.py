@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import abc
-import dataclasses
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
+
+from msgspec import Struct
 
 from trainform import defaults
 from trainform.backends.job_fields import Kinds
@@ -26,8 +27,7 @@ Free = Mapping[str, tuple[str, ...]]
 """Paths with dots between the names, and `*` for any name, by the key of an object."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Existing:
+class Existing(Struct, frozen=True):
     """An object that a job refers to and that somebody else owns.
 
     namespace: None for a cluster-scoped kind. fix: what to do if the object is missing, besides a correction of the name. problems: given the

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Collection, Iterator, Sequence
+
+from msgspec import Struct
 
 from trainform.plan.model import Ending, Plan
 
 
-@dataclasses.dataclass(frozen=True)
-class Part:
+class Part(Struct, frozen=True):
     """Pods that an operator counts together: a task, a replicated job, the replicas of a type. `name`: the operator's name."""
 
     name: str

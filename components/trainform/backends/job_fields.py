@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
+
+from msgspec import Struct, structs
 
 from trainform import defaults
 from trainform.backends.gangs import GROUP_ANNOTATION, QUEUE_ANNOTATION, QUEUE_LABEL
@@ -17,8 +18,7 @@ from trainform.rules.limits.judged import Named
 PRIORITY_LABEL = "kueue.x-k8s.io/priority-class"
 
 
-@dataclasses.dataclass(frozen=True)
-class JobFields:
+class JobFields(Struct, frozen=True):
     """Paths (`backends.paths`) in the objects of one kind.
 
     queue: the queue in which the pods wait; an object without it is in Volcano's queue `default`. more_queues: other places that may name one.
@@ -100,4 +100,4 @@ def _of_metadata(body: dict[str, Any], where: Named) -> Iterator[Named]:
         value = mapping(metadata.get(field)).get(key)
         if value not in (None, ""):
             path = ".".join(filter(None, (where.where, "metadata", field, key)))
-            yield dataclasses.replace(where, what=what, admission=admission, where=path, value=value)
+            yield structs.replace(where, what=what, admission=admission, where=path, value=value)

@@ -6,8 +6,9 @@ gang, and the gang for it, nothing starts.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
 
 from trainform.errors import Problem
 from trainform.plan.model import Plan
@@ -15,16 +16,14 @@ from trainform.plan.model import Plan
 TOGETHER = "remove it: all pods start together, and the launch script waits for the others"
 
 
-@dataclasses.dataclass(frozen=True)
-class After:
+class After(Struct, frozen=True):
     """Other pods that must run first, or that must have succeeded."""
 
     name: str
     succeeded: bool = False
 
 
-@dataclasses.dataclass(frozen=True)
-class Batch:
+class Batch(Struct, frozen=True):
     """Pods that an operator makes at one time: a task, a replicated job.
 
     name: the operator's name. least: how many of the pods themselves the gang needs, whatever others it has; 0 where

@@ -12,6 +12,8 @@ import datetime
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
+from msgspec import Struct
+
 from trainform.manifests.manifest import FIELD_MANAGER
 from trainform.manifests.shapes import mapping, mappings
 
@@ -21,8 +23,7 @@ Count = Callable[[Mapping[str, Any], Pods], int]
 """How many pods have failed that nothing has replaced, by the status of a job that is complete and by its pods that are still there."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """word: `stopped` for a job that somebody has ended before its pods have; `succeeded in part` for one that is complete though pods of it have failed.
     at: when it ended (RFC 3339); "" if it has not, or nothing says it."""
 

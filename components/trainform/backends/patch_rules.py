@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
+
+from msgspec import Struct, structs
 
 from trainform import defaults
 from trainform.backends import patch_places
@@ -48,8 +49,7 @@ NO_CONVENTIONS = PodConventions("")
 _DECIDED = "remove it: the plan decides this; write the experiment's own field for it, if there is one"
 
 
-@dataclasses.dataclass(frozen=True)
-class _Finding:
+class _Finding(Struct, frozen=True):
     """A place in a patched object, and what is wrong there. stays: the part is not left out, since the environment's rules may have more to say of
     it."""
 
@@ -81,9 +81,9 @@ def checked(
         if role.overrides:
             found, _, overrides = _check_pods(plan, role, backend, conventions)
             problems += found
-            roles[role.name] = dataclasses.replace(role, overrides=overrides)
+            roles[role.name] = structs.replace(role, overrides=overrides)
     if problems:
-        plan = dataclasses.replace(plan, roles=tuple(roles.values()))
+        plan = structs.replace(plan, roles=tuple(roles.values()))
         rendered = render(plan)
     problems += _unknown_keys(plan, rendered)
     schemas = backend.schemas(plan)
@@ -95,7 +95,7 @@ def checked(
         problems += found
         decided += stays
         remaining |= {key: patch} if patch else {}
-    return problems, decided, dataclasses.replace(plan, manifest_overrides=remaining)
+    return problems, decided, structs.replace(plan, manifest_overrides=remaining)
 
 
 def _check_pods(plan: Plan, role: RolePlan, backend: Backend, conventions: PodConventions) -> _Checked:
@@ -130,7 +130,7 @@ def _check_pods(plan: Plan, role: RolePlan, backend: Backend, conventions: PodCo
                 )
 
     def rendered(patch: dict[str, Any], conventions: PodConventions = NO_CONVENTIONS) -> dict[str, Any]:
-        return pod_template(plan, dataclasses.replace(role, overrides=patch), group, conventions)
+        return pod_template(plan, structs.replace(role, overrides=patch), group, conventions)
 
     return _check(
         f"roles.{role.name}.pod_overrides",

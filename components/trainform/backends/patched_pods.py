@@ -6,9 +6,10 @@ plan says of a pod differs (`backends.pod_differences`), the patch that does it 
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
+
+from msgspec import Struct, structs
 
 from trainform import defaults
 from trainform.backends.backend import Backend
@@ -31,8 +32,7 @@ _MOST = 10
 """The number of parts of patches that are looked for by leaving others out; each takes a few times to render the job."""
 
 
-@dataclasses.dataclass(frozen=True)
-class _Layer:
+class _Layer(Struct, frozen=True):
     """The patches of one kind. patches: by the path of the user's field. with_patches: the plan with other ones in their place. place: the
     path of a field, and the place in its patch, for a place in a pod. target: what the patch of a field is laid over."""
 
@@ -56,8 +56,8 @@ def problems(plan: Plan, backend: Backend, render: Render, environment: Environm
     objects what they are outside of pods."""
     stated = Stated.of(plan, backend.conventions(plan), environment)
     plan = with_few_pods(plan, 1)
-    bare = dataclasses.replace(_with_roles(plan, {}), manifest_overrides={})
-    of_roles = dataclasses.replace(plan, manifest_overrides={})
+    bare = structs.replace(_with_roles(plan, {}), manifest_overrides={})
+    of_roles = structs.replace(plan, manifest_overrides={})
     found: list[Problem] = []
     before = _made(backend, bare, render)
     for layer in (_roles(bare, of_roles, backend), _objects(of_roles, plan, render)):
@@ -140,17 +140,17 @@ def with_few_pods(plan: Plan, least: int = 0) -> Plan:
     roles = []
     for role in plan.roles:
         few = role.replicas if role.per_replica else max(least, min(role.replicas, 2))
-        roles.append(dataclasses.replace(role, replicas=few, min_available=min(role.min_available, few)))
+        roles.append(structs.replace(role, replicas=few, min_available=min(role.min_available, few)))
     nodes = sum(role.replicas for role in roles if role.ranked)
     processes = nodes * (plan.world.processes // max(plan.world.nodes, 1))
-    world = dataclasses.replace(plan.world, nodes=nodes, processes=processes)
-    return dataclasses.replace(plan, roles=tuple(roles), world=world)
+    world = structs.replace(plan.world, nodes=nodes, processes=processes)
+    return structs.replace(plan, roles=tuple(roles), world=world)
 
 
 def _with_roles(plan: Plan, patches: Mapping[str, dict[str, Any]]) -> Plan:
     """The plan with these patches of pods, by role, and no others."""
-    roles = (dataclasses.replace(role, overrides=patches.get(role.name, {})) for role in plan.roles)
-    return dataclasses.replace(plan, roles=tuple(roles))
+    roles = (structs.replace(role, overrides=patches.get(role.name, {})) for role in plan.roles)
+    return structs.replace(plan, roles=tuple(roles))
 
 
 def _roles(bare: Plan, plan: Plan, backend: Backend) -> _Layer:
@@ -189,7 +189,7 @@ def _objects(of_roles: Plan, plan: Plan, render: Render) -> _Layer:
 
     return _Layer(
         {f"{prefix}{key}": patch for key, patch in plan.manifest_overrides.items()},
-        lambda patches: dataclasses.replace(
+        lambda patches: structs.replace(
             of_roles, manifest_overrides={field.removeprefix(prefix): patch for field, patch in patches.items()}
         ),
         place,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
+
+from msgspec import structs
 
 from trainform.backends.backend import Backend
 from trainform.errors import Problem
@@ -47,4 +48,4 @@ def patched(plan: Plan, manifest: Manifest) -> Manifest:
     patch = plan.manifest_overrides.get(override_key(manifest))
     if patch is None:
         return manifest
-    return dataclasses.replace(manifest, body=merge_patch(manifest.body, patch))
+    return structs.replace(manifest, body=merge_patch(manifest.body, patch))

@@ -7,10 +7,11 @@ none is. Source: Kubernetes 1.34, `pkg/kubelet/kubelet_pods.go`, third_party/for
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import re
 from collections.abc import Iterable, Iterator
+
+from msgspec import Struct
 
 from trainform.backends.backend import Backend
 from trainform.backends.texts import NAME, VARIABLE, Fields, Text, few, of_launch, shown, texts
@@ -27,8 +28,7 @@ _OF_SERVICES = re.compile(
 )
 
 
-@dataclasses.dataclass(frozen=True)
-class _Left:
+class _Left(Struct, frozen=True):
     """A name that Kubernetes leaves as it stands in a text."""
 
     place: Text

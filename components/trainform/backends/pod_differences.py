@@ -3,10 +3,11 @@ wants; the environment's rules judge that."""
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
+
+from msgspec import Struct
 
 from trainform import defaults
 from trainform.backends.patch_places import as_mapping
@@ -57,8 +58,7 @@ _FIXES = {
 }
 
 
-@dataclasses.dataclass(frozen=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """A place in the pods of a role, or of one replica, at which a patch changes what the plan says, with both values."""
 
     role: str
@@ -68,8 +68,7 @@ class Difference:
     after: Any
 
 
-@dataclasses.dataclass(frozen=True)
-class Stated:
+class Stated(Struct, frozen=True):
     """What is known of a plan's pods before they are made. hosts: names that lead to the plan's pods. variables: the names that the launch contract
     gives a meaning to, whether the plan sets them or not, by role. storage: the volumes with claims, by role: a review says what becomes of data there.
     devices: the resources that are accelerators in the environment."""
@@ -95,8 +94,7 @@ class Stated:
         )
 
 
-@dataclasses.dataclass(frozen=True)
-class Made:
+class Made(Struct, frozen=True):
     """What the operator's controller makes of a job: the pods, and the data of ConfigMaps by their names."""
 
     pods: list[dict[str, Any]]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 from typing import Any
+
+from msgspec import structs
 
 from trainform import defaults
 from trainform.backends.backend import Backend
@@ -49,7 +50,7 @@ def pod_values(template: dict[str, Any], patch: object) -> Iterator[Mistake]:
 
 def user_conventions(backend: Backend, plan: Plan) -> PodConventions:
     """The backend's conventions for pods whose main container has the name that users know."""
-    return dataclasses.replace(backend.conventions(plan), container=defaults.MAIN_CONTAINER, ports={})
+    return structs.replace(backend.conventions(plan), container=defaults.MAIN_CONTAINER, ports={})
 
 
 def _schema_of(body: dict[str, Any], backend: Backend) -> Schema:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from msgspec import Struct
 from pydantic import BaseModel
 
 
-@dataclasses.dataclass(frozen=True)
-class Support:
+class Support(Struct, frozen=True):
     """How an operator supports a field.
 
     how: the operator's way to do it, or the reason why the field is not supported; an experiment that sets such a field is refused. fix: what

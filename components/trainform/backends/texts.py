@@ -7,12 +7,13 @@ container's `env` as they are, and nothing into that of a hook. Source: Kubernet
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
+
+from msgspec import Struct
 
 from trainform import defaults
 from trainform.manifests.env import KEPT_PREFIX, PodConventions
@@ -59,8 +60,7 @@ class _Container:
         return {name: place for place, name in enumerate(self.values)}
 
 
-@dataclasses.dataclass(frozen=True)
-class Text:
+class Text(Struct, frozen=True):
     """One text with a `$`. where: its place in the pods. variable: the one whose value it is; None for a word of a command. by_shell: the word is a
     program that a shell reads. run_by: empty where the container itself runs the command, or the field of the probe or hook."""
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Iterable, Sequence
+
+from msgspec import structs
 
 from trainform import defaults
 from trainform.backends.judged import names_in
@@ -45,4 +46,4 @@ def _annotated(manifest: Manifest, waivers: Sequence[Waiver], keys: dict[str | N
         return manifest
     metadata = manifest.body["metadata"]
     annotations = {**metadata.get("annotations", {}), defaults.WAIVERS_ANNOTATION: json.dumps(matching)}
-    return dataclasses.replace(manifest, body={**manifest.body, "metadata": {**metadata, "annotations": annotations}})
+    return structs.replace(manifest, body={**manifest.body, "metadata": {**metadata, "annotations": annotations}})

@@ -5,9 +5,10 @@ An object comes from anybody's program here, so it may lack fields that trainfor
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
+
+from msgspec import Struct
 
 from trainform.backends.paths import places
 from trainform.manifests.templates import Template
@@ -16,8 +17,7 @@ DEADLINE = "activeDeadlineSeconds"
 DEFAULT_REPLICAS = 1  # of every kind, if its number is not set
 
 
-@dataclasses.dataclass(frozen=True)
-class Pods:
+class Pods(Struct, frozen=True):
     """The pods of one template of an object.
 
     elsewhere: the object that has the rest of the template, if this one has only parts of it; otherwise empty. What is absent here may then
@@ -33,8 +33,7 @@ Finder = Callable[[dict[str, Any]], Iterator[Pods]]
 """From the body of an object to its pods."""
 
 
-@dataclasses.dataclass(frozen=True)
-class PodsAt:
+class PodsAt(Struct, frozen=True):
     """A place of pod templates: each item at the path `items` has one.
 
     template: its path in the item. counts: paths in the item of the numbers whose product is the number of pods. gang: True if all pods of an

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec import Struct
 
 from trainform import defaults
 from trainform.cli import candidates
@@ -115,8 +115,7 @@ QuietOption = Annotated[
 ]
 
 
-@dataclasses.dataclass(frozen=True)
-class Chosen:
+class Chosen(Struct, frozen=True):
     """The chosen experiments and environments. No experiment: the environments by themselves. `root`: to which paths are relative, None for
     the current folder."""
 

@@ -117,7 +117,7 @@ def _of_others(stack: str, context: str | None, jobs: Sequence[StateJob], root: 
 
 def _bound(stack: str, cluster: StateCluster, root: Path) -> Bound | None:
     """None if nothing binds the provider. InputError for an environment that cannot be read: it may name another cluster."""
-    from trainform.check import check_environment
+    from trainform.check_files import check_environment
     from trainform.spec.stack import named_environment
 
     if cluster.uid is not None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec import structs
 
 from trainform.cli import candidates
 from trainform.cli.app import prints_data
@@ -94,7 +94,7 @@ def _stack(word: str, root: Path) -> Stack:
 
 
 def _environment(name: str, root: Path) -> Environment:
-    from trainform.check import check_environment
+    from trainform.check_files import check_environment
 
     return check_environment(name, root).checked()
 
@@ -105,7 +105,7 @@ def _deployed(name: str, stack: Stack, root: Path) -> Version:
 
     environment, experiment = _environment(stack.environment, root), experiment_of(stack, root)
     found = of_record(name, read_deployed(experiment, environment, SECONDS))
-    return dataclasses.replace(found, facts={**found.facts, "follows": _followed(experiment, stack, root)})
+    return structs.replace(found, facts={**found.facts, "follows": _followed(experiment, stack, root)})
 
 
 def _followed(experiment: str, stack: Stack, root: Path) -> str:

@@ -57,7 +57,7 @@ def command(
     Changes nothing. Exit code: 0, also if something is missing, since few users need everything; with --for, 1 if
     something is missing for one of those commands; 2 if an option or the environment's file is wrong.
     """
-    from trainform.check import check_environment
+    from trainform.check_files import check_environment
     from trainform.doctor.checks import CHECKS
     from trainform.doctor.model import Request, verdicts
     from trainform.doctor.runner import run_checks

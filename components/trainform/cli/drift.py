@@ -67,7 +67,7 @@ def command(
 
 def _targets(stacks: list[str], root: Path) -> list[Target]:
     """The stacks with what they run. InputError with every problem of their files."""
-    from trainform.check import check_environment
+    from trainform.check_files import check_environment
     from trainform.drift.report import Target
     from trainform.errors import InputError, Problem
     from trainform.promotion.stacks import experiment_of

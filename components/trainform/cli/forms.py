@@ -15,7 +15,7 @@ from trainform.secret_text.search import masked_everywhere
 from trainform.terminal.lines import echo, echo_json, terminal_width
 
 if TYPE_CHECKING:
-    from trainform.review.forms.document import Section
+    from trainform.review.forms.sections import Section
 
 
 class Form(StrEnum):

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
+from msgspec import Struct
+
 from trainform.releases.history import Event, StackNow
 from trainform.releases.model import Release
-from trainform.review.forms.document import Item, Row, Section, Table, bounded
+from trainform.review.forms.sections import Item, Row, Section, Table, bounded
 
 COLUMNS = ("stack", "environment", "follows", "state", "deployed")
 THE_FILE = "the file"
 
 
-@dataclasses.dataclass(frozen=True)
-class History:
+class History(Struct, frozen=True):
     """What is known of an experiment. most: events that are shown to people, the newest first."""
 
     experiment: str
@@ -84,7 +85,7 @@ def as_data(history: History) -> dict[str, Any]:
         "ok": not history.not_read,
         "experiment": history.experiment,
         "stacks": [_stack_data(now) for now in history.stacks],
-        "events": [dataclasses.asdict(event) for event in history.events],
+        "events": msgspec.to_builtins(history.events),
         "releases": {name: _release_data(release) for name, release in history.releases.items()},
         "not_read": history.not_read,
     }

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from trainform import defaults
-from trainform.check import check_environment
+from trainform.check_files import check_environment
 from trainform.cli import candidates
 from trainform.cli.arguments import EnvironmentOption, JsonOption
 from trainform.cli.created_files import show_created_files

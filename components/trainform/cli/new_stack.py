@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from trainform.check import CheckedJob, check_environment, check_experiment
+from trainform.check import CheckedJob, check_experiment
+from trainform.check_files import check_environment
 from trainform.cli.created_files import show_created_files
 from trainform.errors import InputError, Problem
 from trainform.project import known_stacks, stack_path

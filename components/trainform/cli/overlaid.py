@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable
+
+from msgspec import Struct, structs
 
 from trainform.errors import Problem
 from trainform.spec.layers import Overlaid
@@ -12,8 +13,7 @@ from trainform.spec.source import Source
 REMOVED = "null"
 
 
-@dataclasses.dataclass(frozen=True)
-class OverlaidValue:
+class OverlaidValue(Struct, frozen=True):
     """A value as it may be shown. path: in the experiment. place: where it was written; line: 0 if it is in no file. before: what it takes the place of;
     None: nothing stands there."""
 
@@ -59,4 +59,4 @@ def _shown(path: str, value: object) -> str:
 
 def as_rows(values: Iterable[OverlaidValue]) -> list[dict[str, object]]:
     """The same for machines."""
-    return [dataclasses.asdict(value) for value in values]
+    return [structs.asdict(value) for value in values]

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import typer
+from msgspec import Struct, structs
 
 from trainform.cli.arguments import Chosen, choose
 from trainform.errors import CommandLineError, InputError, Problem, in_order
@@ -22,8 +23,7 @@ if TYPE_CHECKING:
     _Checked = tuple[str, CheckedJob | CheckedPlatform]
 
 
-@dataclasses.dataclass(frozen=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """The words of the command. every: all stacks of the project, or of the environments."""
 
     experiments: list[str] | None = None
@@ -34,8 +34,7 @@ class Asked:
     tried: Sequence[str] = ()
 
 
-@dataclasses.dataclass(frozen=True)
-class Result:
+class Result(Struct, frozen=True):
     """One of them. argument: the word of the command that asks for it. stack: its name, where a stack was asked for. tried: the values that stand in no file,
     as they may be shown."""
 
@@ -63,8 +62,7 @@ class Result:
         return {**named, "tried": [*self.tried]} if self.tried else named
 
 
-@dataclasses.dataclass(frozen=True)
-class Results:
+class Results(Struct, frozen=True):
     """All of them. several: whether more than one could be asked for, so that machines get a list."""
 
     each: tuple[Result, ...]
@@ -88,7 +86,7 @@ def results(asked: Asked) -> Results:
 
     tried = read_assignments(asked.tried)
     if asked.every:
-        asked = dataclasses.replace(asked, stacks=_all_stacks(asked), environments=None)
+        asked = structs.replace(asked, stacks=_all_stacks(asked), environments=None)
     if tried and not (asked.experiments or asked.stacks):
         raise CommandLineError("--set changes an experiment, and none is named", "name an experiment, or remove --set")
     shown = tuple(assignment.shown for assignment in tried)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec import Struct, structs
 
 from trainform.cli import candidates
 from trainform.cli.arguments import WHICH_ENVIRONMENT, environment_option
@@ -236,8 +236,7 @@ def _hours(duration: str) -> Fraction:
 # --- reading
 
 
-@dataclasses.dataclass(frozen=True)
-class Wanted:
+class Wanted(Struct, frozen=True):
     """What is reviewed: stacks, all of an environment, previews that were made elsewhere, or what changed since a commit. hidden: variables that no
     preview gets."""
 
@@ -275,7 +274,7 @@ def _read(wanted: Wanted, begin: Begin) -> list[Read]:
 
 
 def _read_selected(wanted: Wanted, selection: Selection, begin: Begin) -> list[Read]:
-    return _read(dataclasses.replace(wanted, stacks=[*selection.touched]), begin) if selection.touched else []
+    return _read(structs.replace(wanted, stacks=[*selection.touched]), begin) if selection.touched else []
 
 
 # --- writing

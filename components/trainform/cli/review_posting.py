@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from enum import StrEnum
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from trainform.errors import CommandLineError
 from trainform.terminal.lines import echo
@@ -28,8 +29,7 @@ class Comments(StrEnum):
     EACH = "each"
 
 
-@dataclasses.dataclass(frozen=True)
-class Posting:
+class Posting(Struct, frozen=True):
     """How the report is posted. hidden: variables that hold the token, which no program of a preview gets."""
 
     target: Target

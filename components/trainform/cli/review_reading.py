@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import datetime
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, structs
 
 from trainform import defaults
 from trainform.cli.arguments import STANDARD_INPUT
@@ -32,8 +33,7 @@ ERROR = "error:"
 NO_STACK = "no stack named"  # what the engine says of a stack that its backend does not have
 
 
-@dataclasses.dataclass(frozen=True)
-class Read:
+class Read(Struct, frozen=True):
     """What was read of a stack, and what is read of the cluster since its files are known; None: nothing is."""
 
     stack: str
@@ -148,11 +148,11 @@ def _preview_of(run: EngineRun, stack: str) -> Preview:
     except InputError as error:
         return _without_steps(ended, lines or error.lines(), stack)
     if run.code and lines and preview.failed == INCOMPLETE:  # only standard error says why
-        return dataclasses.replace(preview, failed="\n".join(lines))
+        return structs.replace(preview, failed="\n".join(lines))
     if run.code == 0 or preview.failed:
         return preview
     refused = refusal(preview.policies)
-    return dataclasses.replace(preview, failed=refused if refused else ended)
+    return structs.replace(preview, failed=refused if refused else ended)
 
 
 def _without_steps(ended: str, lines: Sequence[str], stack: str) -> Preview:

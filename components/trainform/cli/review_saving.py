@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from trainform.cli.review_files import refuse_target
 from trainform.cli.review_stacks import stacks_of
@@ -24,8 +25,7 @@ SAVE = "--save"
 Gathered = tuple["Facts", bytes, Mapping[str, Any]]
 
 
-@dataclasses.dataclass
-class Saving:
+class Saving(Struct):
     """A review that is to be saved. text: of the file, once it is known. failed: why there is none."""
 
     file: str

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import shlex
 from collections.abc import Sequence
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec import structs
 
 from trainform.cli import candidates
 from trainform.cli.app import App, prints_data
@@ -98,7 +98,7 @@ def up_command(
     progress = display()
     chosen = chosen_addons([] if addons is None else addons)  # before a build: a wrong name is an error at once
     loaded = _environment(environment)
-    settings = dataclasses.replace(_settings(loaded, chosen_folder(folder)), addons=chosen)
+    settings = structs.replace(_settings(loaded, chosen_folder(folder)), addons=chosen)
     warn_about_other_salts(project_root(), settings.folder, progress)
     tools = ensure(progress)
     sandbox = up(settings, tools, progress, timeout)

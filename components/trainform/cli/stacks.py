@@ -73,7 +73,7 @@ def command(
 
 def _loaded(names: Sequence[str] | None, root: Path) -> list[Environment]:
     """The models of the environments: those that are named, or all of the project."""
-    from trainform.check import check_environment
+    from trainform.check_files import check_environment
 
     chosen = names if names else known_names(ENVIRONMENTS, root)
     return [check_environment(name, None if names else root).checked() for name in dict.fromkeys(chosen)]

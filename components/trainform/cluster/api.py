@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import json
 from collections.abc import Callable, Iterator, Mapping
 from http.client import FORBIDDEN, MULTIPLE_CHOICES, NOT_FOUND, UNAUTHORIZED
@@ -12,6 +11,7 @@ from typing import Any
 import httpx2
 from lightkube.config.client_adapter import ConnectionParams
 from lightkube.config.kubeconfig import SingleConfig
+from msgspec import Struct
 
 from trainform import defaults
 from trainform.cluster.connection import (
@@ -37,8 +37,7 @@ _METADATA_ONLY = ", ".join(
 )
 
 
-@dataclasses.dataclass(frozen=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """A response: the HTTP status, the object in its body, and the size of the body in bytes."""
 
     status: int

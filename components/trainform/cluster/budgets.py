@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
+
+from msgspec import Struct, structs
 
 from trainform import defaults
 from trainform.cluster.amounts import Amounts, all_spelled, amounts_of, spelled, summed
@@ -61,7 +62,7 @@ def with_holders(found: LiveQuota, pods: Iterable[HeldPod] | None) -> LiveQuota:
     if pods is None:
         return found
     here = (pod for pod in pods if pod.job.startswith(f"{found.namespace}/") and pod.phase not in ENDED)
-    return dataclasses.replace(found, holders=held_by_job(here))
+    return structs.replace(found, holders=held_by_job(here))
 
 
 # --- Kueue
@@ -81,8 +82,7 @@ def _stopped(spec: Mapping[str, Any]) -> str:
     return "" if policy in (None, "", ADMITS) else str(policy)
 
 
-@dataclasses.dataclass(frozen=True)
-class Reserved:
+class Reserved(Struct, frozen=True):
     """What Kueue has reserved for a workload that has not ended. job: NAMESPACE/NAME of its owner."""
 
     job: str
@@ -156,7 +156,7 @@ def kueue(
     return LiveKueue(
         {key: name for key, name, _ in local_queues},
         tuple(
-            dataclasses.replace(
+            structs.replace(
                 queue,
                 nested=queue.cohort in nested,
                 holders={

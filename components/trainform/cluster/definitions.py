@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any
+
+from msgspec import structs
 
 from trainform.manifests.manifest import Manifest
 from trainform.manifests.served.validation import mistakes
 from trainform.manifests.shapes import mapping, mappings
+from trainform.objects import job_manifests
 from trainform.plan.model import Plan
-from trainform.render import job_manifests
 
 # Fields of every object, which a definition leaves to Kubernetes.
 _OF_OBJECTS = ("apiVersion", "kind", "metadata")
@@ -23,8 +24,8 @@ def refused_patches(definition: dict[str, Any], plan: Plan, manifests: Sequence[
     objects = [manifest for manifest in manifests if manifest.body["kind"] == kind] if plan.overrides else []
     if not objects:
         return
-    without = dataclasses.replace(
-        plan, manifest_overrides={}, roles=tuple(dataclasses.replace(role, overrides={}) for role in plan.roles)
+    without = structs.replace(
+        plan, manifest_overrides={}, roles=tuple(structs.replace(role, overrides={}) for role in plan.roles)
     )
     before = {manifest.key: manifest.body for manifest in job_manifests(without)}
     for manifest in objects:

@@ -5,10 +5,11 @@ What the applied object does not have belongs to somebody else: defaults, fields
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
+
+from msgspec import Struct
 
 from trainform.errors import MASK
 from trainform.manifests.shapes import mapping, mappings, quantity
@@ -39,8 +40,7 @@ LENGTH_OF_DAY = len("2026-01-01")
 Path = tuple[str, ...]
 
 
-@dataclasses.dataclass(frozen=True)
-class Drift:
+class Drift(Struct, frozen=True):
     """A field of a live object that differs from what was applied last. manager, written: who wrote it last, and when (RFC 3339); both are "" if
     the cluster does not say it, as of a field that somebody has removed."""
 

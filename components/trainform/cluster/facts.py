@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from trainform import defaults
 
@@ -12,8 +13,7 @@ if TYPE_CHECKING:
     from trainform.cluster.drift import Drift
 
 
-@dataclasses.dataclass(frozen=True)
-class LiveJob:
+class LiveJob(Struct, frozen=True):
     """A job object. phase: Pending, Running, Completed, Failed…, worked out from its pods and status. started: the time of its first running pod
     in RFC 3339, "" if none runs. pods: how many by phase."""
 
@@ -31,8 +31,7 @@ class LiveJob:
         return self.phase in ENDED
 
 
-@dataclasses.dataclass(frozen=True)
-class LiveQueue:
+class LiveQueue(Struct, frozen=True):
     """A Volcano queue: what it may hold, and what is held. holders: the jobs (NAMESPACE/NAME) that hold something, with the resources of their pods.
     firm: those of them that keep all of their pods, since the pods say that nobody may take them."""
 
@@ -47,8 +46,7 @@ class LiveQueue:
     firm: frozenset[str] = frozenset()
 
 
-@dataclasses.dataclass(frozen=True)
-class LiveNode:
+class LiveNode(Struct, frozen=True):
     """A node: its labels, taints, what it offers, and what its pods ask for. holders: by job (NAMESPACE/NAME) what its pods here ask
     for; pods of the node itself (of a DaemonSet, static ones), which never end, are in `requested` alone. open: False for a cordoned one, which takes no pods."""
 
@@ -57,12 +55,11 @@ class LiveNode:
     taints: tuple[Mapping[str, str], ...]
     allocatable: Mapping[str, str]
     requested: Mapping[str, str]
-    holders: Mapping[str, Mapping[str, str]] = dataclasses.field(default_factory=dict)
+    holders: Mapping[str, Mapping[str, str]] = {}
     open: bool = True
 
 
-@dataclasses.dataclass(frozen=True)
-class LiveQuota:
+class LiveQuota(Struct, frozen=True):
     """A ResourceQuota: amounts under its own names (`requests.cpu`). scoped: it counts only some pods. holders: by job what its pods in the namespace
     ask for; None if that is not known."""
 
@@ -74,8 +71,7 @@ class LiveQuota:
     holders: Mapping[str, Mapping[str, str]] | None = None
 
 
-@dataclasses.dataclass(frozen=True)
-class LiveRange:
+class LiveRange(Struct, frozen=True):
     """A LimitRange, with its items as they are."""
 
     namespace: str
@@ -83,8 +79,7 @@ class LiveRange:
     items: tuple[Mapping[str, Any], ...]
 
 
-@dataclasses.dataclass(frozen=True)
-class LiveClusterQueue:
+class LiveClusterQueue(Struct, frozen=True):
     """A ClusterQueue of Kueue's, with all its flavors together. borrows: the most that it may borrow, of the resources with such a limit. lends: what
     others in its cohort may borrow of it. nested: its cohort has more than its queues, or one above it. holders: by job what is reserved for it. stopped:
     the policy by which it admits nothing (`Hold`); "" if it admits."""
@@ -95,25 +90,23 @@ class LiveClusterQueue:
     lends: Mapping[str, str]
     cohort: str = ""
     nested: bool = False
-    holders: Mapping[str, Mapping[str, str]] = dataclasses.field(default_factory=dict)
+    holders: Mapping[str, Mapping[str, str]] = {}
     stopped: str = ""
 
 
-@dataclasses.dataclass(frozen=True)
-class LiveKueue:
+class LiveKueue(Struct, frozen=True):
     """local_queues: NAMESPACE/NAME of each to the name of its ClusterQueue. stopped: those that admit nothing, to the policy by which they do not."""
 
     local_queues: Mapping[str, str]
     cluster_queues: tuple[LiveClusterQueue, ...]
-    stopped: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    stopped: Mapping[str, str] = {}
 
 
 NO_HOLDERS = "what other jobs hold"
 """The entry of `LiveFacts.not_read` without which nobody knows who holds what."""
 
 
-@dataclasses.dataclass(frozen=True)
-class LiveFacts:
+class LiveFacts(Struct, frozen=True):
     """read_at: when jobs and objects were read, in RFC 3339; nodes, queues and what they hold may be older, by as long as the preview took.
     not_read: what could not be read, with the reason. A list that is None was not read; one that is empty was, and has none."""
 
@@ -124,11 +117,11 @@ class LiveFacts:
     drift: tuple[Drift, ...] | None = None
     missing: tuple[str, ...] = ()
     """Objects that the state has and the cluster has not: Kind/NAME."""
-    not_read: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    not_read: Mapping[str, str] = {}
     other_queues: tuple[LiveQueue, ...] = ()
     """Those that nobody asked for: what is kept for them is kept from the others."""
-    quotas: Mapping[str, tuple[LiveQuota, ...]] = dataclasses.field(default_factory=dict)
-    ranges: Mapping[str, tuple[LiveRange, ...]] = dataclasses.field(default_factory=dict)
+    quotas: Mapping[str, tuple[LiveQuota, ...]] = {}
+    ranges: Mapping[str, tuple[LiveRange, ...]] = {}
     """Both by namespace; of one that is not there they were not read."""
     kueue: LiveKueue | None = None
     """None where it was not read."""
@@ -138,8 +131,7 @@ ENDED = frozenset({"Completed", "Failed", "Terminated", "Aborted"})
 """The phases of a job that is over."""
 
 
-@dataclasses.dataclass(frozen=True)
-class AppliedObject:
+class AppliedObject(Struct, frozen=True):
     """An object as it was applied last. body: apiVersion, kind, metadata and all else, without values that are secret or not known."""
 
     body: Mapping[str, Any]
@@ -167,8 +159,7 @@ class AppliedObject:
         return str(self.body.get("apiVersion", ""))
 
 
-@dataclasses.dataclass(frozen=True)
-class AskedJob:
+class AskedJob(Struct, frozen=True):
     """A job of which the facts are wanted. object: the job object. experiment: the name of the experiment, "" for a job of another program."""
 
     object: AppliedObject

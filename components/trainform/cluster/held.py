@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
+
+from msgspec import Struct, structs
 
 from trainform import defaults
 from trainform.backends.gangs import GROUP_ANNOTATION, PREEMPTABLE, QUEUE_ANNOTATION
@@ -29,8 +30,7 @@ OF_NODES = frozenset({"DaemonSet", "Node"})
 """The owners of pods that belong to a node and never end."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class HeldPod:
+class HeldPod(Struct, frozen=True):
     """One pod. job: NAMESPACE/NAME of the job that it belongs to, or of its owner, or its own. group: its PodGroup. queue: the queue that it names
     itself; each "" if there is none. started: when its containers began to run. of_node: it belongs to its node and never ends.
     firm: it says to Volcano that no other pod may take its place."""
@@ -113,7 +113,7 @@ def held_by_job(pods: Iterable[HeldPod]) -> dict[str, dict[str, str]]:
 def with_holders(queue: LiveQueue, pods: Sequence[HeldPod]) -> LiveQueue:
     """The queue with what these pods, all of those in it, ask for."""
     firm = {pod.job for pod in pods} - {pod.job for pod in pods if not pod.firm}
-    return dataclasses.replace(queue, holders=held_by_job(pods), firm=frozenset(firm))
+    return structs.replace(queue, holders=held_by_job(pods), firm=frozenset(firm))
 
 
 def _add(total: Amounts, pod: HeldPod) -> None:
@@ -127,7 +127,7 @@ def with_pods(node: LiveNode, pods: Iterable[HeldPod]) -> LiveNode:
     for pod in here:
         _add(total, pod)
     holders = held_by_job(pod for pod in here if not pod.of_node)
-    return dataclasses.replace(node, requested=all_spelled(total), holders=holders)
+    return structs.replace(node, requested=all_spelled(total), holders=holders)
 
 
 def free_node(body: Any) -> LiveNode:

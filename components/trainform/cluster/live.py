@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import concurrent.futures
 import contextlib
-import dataclasses
 import datetime
 import functools
 import threading
@@ -16,6 +15,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, Self
 from urllib.parse import quote
+
+from msgspec import structs
 
 from trainform import defaults
 from trainform.backends.queues import API_VERSION as QUEUE_API
@@ -248,7 +249,7 @@ def _facts(
     if no_pods:
         not_read[NO_HOLDERS] = no_pods
     quotas = _by_namespace(reads, QUOTAS, not_read)
-    facts = dataclasses.replace(
+    facts = structs.replace(
         facts,
         quotas={name: tuple(budgets.with_holders(each, pods) for each in found) for name, found in quotas.items()},
         ranges=_by_namespace(reads, RANGES, not_read),
@@ -256,7 +257,7 @@ def _facts(
     )
     facts = _with_drift(facts, reads, objects, not_read)
     gone = [*facts.missing, *(_shown(job.object) for job in jobs if reads.object(job.object) == (None, ""))]
-    return dataclasses.replace(facts, missing=tuple(dict.fromkeys(gone)), not_read=not_read)
+    return structs.replace(facts, missing=tuple(dict.fromkeys(gone)), not_read=not_read)
 
 
 def _shown(item: AppliedObject) -> str:
@@ -358,4 +359,4 @@ def _with_drift(
         not_read["drift"] = f"{len(reasons)} of {len(objects)} objects could not be read: {reasons[0]}"
     if objects and len(reasons) == len(objects):
         return facts
-    return dataclasses.replace(facts, drift=tuple(found), missing=tuple(missing))
+    return structs.replace(facts, drift=tuple(found), missing=tuple(missing))

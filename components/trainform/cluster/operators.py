@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
+from msgspec import Struct
 
 from trainform import defaults
 from trainform.backends.table import BACKENDS
 
 
-@dataclasses.dataclass(frozen=True)
-class Operator:
+class Operator(Struct, frozen=True):
     """One operator.
 
     `name`: that of the backend, or of the queue system. `project`: what to install. `domain`: how the names of its CRDs end. `api_version`:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
+
+from msgspec import structs
 
 from trainform.backends.patched_pods import with_few_pods
 from trainform.backends.table import BACKENDS
@@ -12,8 +13,8 @@ from trainform.cluster.read import Cluster
 from trainform.errors import InputError
 from trainform.manifests.shapes import mapping, mappings
 from trainform.manifests.templates import CONTAINER_FIELDS
+from trainform.objects import job_manifests
 from trainform.plan.model import Plan
-from trainform.render import job_manifests
 
 # Fields with a name, by where they stand: the kind of the object.
 _OF_PODS = {
@@ -66,8 +67,8 @@ def patched_names(plan: Plan) -> list[NamedObject]:
     if not plan.overrides:
         return []
     few = with_few_pods(plan)
-    bare = dataclasses.replace(
-        few, manifest_overrides={}, roles=tuple(dataclasses.replace(role, overrides={}) for role in few.roles)
+    bare = structs.replace(
+        few, manifest_overrides={}, roles=tuple(structs.replace(role, overrides={}) for role in few.roles)
     )
     before = {*_needed(bare)}
     return [found for found in dict.fromkeys(_needed(few)) if found not in before]

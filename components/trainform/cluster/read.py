@@ -5,7 +5,6 @@ A user who may run jobs may not be allowed to read everything: an object without
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Callable, Mapping
 from http.client import FORBIDDEN
@@ -14,6 +13,7 @@ from typing import Any
 import httpx2
 from lightkube import ApiError, Client
 from lightkube.generic_resource import create_global_resource, create_namespaced_resource
+from msgspec import Struct
 
 from trainform import defaults
 from trainform.backends.queues import API_VERSION as QUEUE_API
@@ -55,8 +55,7 @@ _custom_global = functools.cache(create_global_resource)
 _custom_namespaced = functools.cache(create_namespaced_resource)
 
 
-@dataclasses.dataclass(frozen=True)
-class Found:
+class Found(Struct, frozen=True):
     """The result of one read: the object, or None. `readable` is False if this account has no permission to read it."""
 
     body: dict[str, Any] | None

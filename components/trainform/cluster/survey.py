@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
+
+from msgspec import Struct
 
 Objects = list[Any] | None
 """Objects as the API server returns them; None if they could not be read."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Survey:
+class Survey(Struct, frozen=True):
     """The data of one cluster, which is not validated.
 
     `operators`: names of the served ones, as in `operators.operators`. `namespace`: that of the context. `unread`: what could not be read,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
+
+from msgspec import Struct, structs
 
 from trainform.manifests.manifest import without_empty
 from trainform.review.causes import of_experiment
@@ -15,27 +16,24 @@ from trainform.review.wanted import Side
 OVERLAYS = "environments"
 
 
-@dataclasses.dataclass(frozen=True)
-class Version:
+class Version(Struct, frozen=True):
     """An experiment at one place and time. name: how it is called. side: what it is. facts: what else is told of it, by name. overlays: what it has
     differently in environments, where it is taken without one."""
 
     name: str
     side: Side
-    facts: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    overlays: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    facts: Mapping[str, str] = {}
+    overlays: Mapping[str, Any] = {}
 
 
-@dataclasses.dataclass(frozen=True)
-class Row:
+class Row(Struct, frozen=True):
     """A field and its value in each of the versions, as it may be shown; None: not set."""
 
     path: str
     values: tuple[Any, ...]
 
 
-@dataclasses.dataclass(frozen=True)
-class Comparison:
+class Comparison(Struct, frozen=True):
     """experiment: the fields of the experiment that differ, in its order. environment: what the environments give the job, where every version is
     deployed; it is no part of the experiment."""
 
@@ -91,7 +89,7 @@ def _parts(found: Difference, places: set[Keys]) -> Iterator[Difference]:
         return
     for part in parts:
         keys, place = (*found.keys, *part.keys), (*found.place, *part.place)
-        yield from _parts(dataclasses.replace(part, keys=keys, place=place), places)
+        yield from _parts(structs.replace(part, keys=keys, place=place), places)
 
 
 def _empty(found: Difference) -> Any:

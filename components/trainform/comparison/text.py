@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from trainform.comparison.compare import Comparison, Row, Version
-from trainform.review.forms.document import MOST_ITEMS, Block, Item, Section, Table, bounded, counted, shown
+from trainform.review.forms.sections import MOST_ITEMS, Block, Item, Section, Table, bounded, counted, shown
 
 FIELD = "field"
 

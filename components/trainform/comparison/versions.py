@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from trainform.check import load_experiment
+from trainform.check_files import load_experiment
 from trainform.cluster.api import ClusterApi
 from trainform.cluster.identity import refuse_another
 from trainform.comparison.compare import Version

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import gzip
 import importlib
 import json
@@ -10,6 +9,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from trainform.deployed.engine import exported, printed
 from trainform.deployed.state import record_in
@@ -23,8 +24,7 @@ BY_GZIP, BY_ZSTD = ".gz", ".zst"
 HISTORY_FILES = tuple(f".history.json{end}" for end in ("", BY_GZIP, BY_ZSTD))
 
 
-@dataclasses.dataclass(frozen=True)
-class EarlierDeployment:
+class EarlierDeployment(Struct, frozen=True):
     """What a `pulumi up` that succeeded has deployed."""
 
     update: Update

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import datetime
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import quote
+
+from msgspec import Struct, structs
 
 from trainform import defaults
 from trainform.backends.table import BACKENDS
@@ -34,8 +35,7 @@ Job = tuple[str, str]
 """Experiment and revision."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Row:
+class Row(Struct, frozen=True):
     """What is deployed of one experiment. stack: PROJECT/STACK; "" if the record is of an earlier trainform. created: of the job object, "" if it is
     gone. cost: per hour, None if nothing runs or a price is missing. unreadable: why the record says nothing."""
 
@@ -47,14 +47,13 @@ class Row:
     run: int = 1
     job: str = ""
     phase: str = UNKNOWN
-    accelerators: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    accelerators: Mapping[str, int] = {}
     cost: HourlyCost | None = None
     created: str = ""
     unreadable: str = ""
 
 
-@dataclasses.dataclass(frozen=True)
-class Overview:
+class Overview(Struct, frozen=True):
     """The rows by environment and experiment, and the error of each environment that could not be read."""
 
     rows: tuple[Row, ...]
@@ -90,11 +89,11 @@ def _row(deployed: Deployed, environment: Environment, live: _Live | None) -> Ro
     record = deployed.record
     if record is None or live is None:
         reason = "" if deployed.unreadable is None else deployed.unreadable.message
-        return dataclasses.replace(row, unreadable=reason)
+        return structs.replace(row, unreadable=reason)
     phase, created = live.job(record.job, (deployed.experiment, record.revision))
     accelerators = accelerators_of_roles(record.experiment.get("roles"))
     costs = phase not in ENDED | {GONE, UNKNOWN, "Pending"}
-    return dataclasses.replace(
+    return structs.replace(
         row,
         revision=record.revision,
         run=record.run,

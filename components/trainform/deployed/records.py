@@ -6,10 +6,11 @@ reason, so that a table of many stacks loses one row and not all. Without permis
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
+
+from msgspec import Struct
 
 from trainform import defaults
 from trainform.cluster.api import Answer, ClusterApi
@@ -22,15 +23,14 @@ SELECTOR = ",".join(f"{label}={value}" for label, value in defaults.MANAGED_BY.i
 _OF_NO_REVISION = f"{SELECTOR},!{defaults.REVISION_LABEL}"
 
 
-@dataclasses.dataclass(frozen=True)
-class Deployed:
+class Deployed(Struct, frozen=True):
     """One record. record: None if it cannot be read, and then `unreadable` is the error. metadata: of its ConfigMap."""
 
     experiment: str
     environment: str
     namespace: str
     record: Record | None
-    metadata: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    metadata: Mapping[str, Any] = {}
     unreadable: ClusterError | None = None
 
     @property

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+
+from msgspec import Struct
 
 from trainform import defaults
 from trainform.deployed.updates import REFRESH, Update
@@ -18,8 +19,7 @@ CREATING = "creating"
 SECOND = len("2026-01-01T00:00:00")
 
 
-@dataclasses.dataclass(frozen=True, order=True)
-class StateCluster:
+class StateCluster(Struct, frozen=True, order=True):
     """A cluster of a stack. context: None for the current one. uid: None if the stack is not bound to it. name: of the provider.
     own_kubeconfig: the provider has a kubeconfig in the state, so that no other one is used."""
 
@@ -29,8 +29,7 @@ class StateCluster:
     own_kubeconfig: bool = False
 
 
-@dataclasses.dataclass(frozen=True, order=True)
-class StateJob:
+class StateJob(Struct, frozen=True, order=True):
     """A job of which the state has objects. cluster: the name of their provider."""
 
     cluster: str

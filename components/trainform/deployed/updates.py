@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from trainform.deployed.engine import NO_STACK, as_json, printed
 from trainform.manifests.shapes import mapping, mappings
@@ -30,8 +31,7 @@ OF_A_PART = frozenset(
 )
 
 
-@dataclasses.dataclass(frozen=True)
-class Update:
+class Update(Struct, frozen=True):
     """One update of a stack. kind: `update` is a `pulumi up`. result: `succeeded`, `failed` or `in-progress`. started, ended: in UTC (RFC 3339); "" if
     it has not ended. number: that a service gives it; 0 in a folder or a bucket. commit, dirty: of git, where it ran; "" and None if it is not
     known. release: that the stack's config named. in_part: only some of the stack's resources were meant."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Iterator, Mapping, Sequence, Set
 from http.client import OK
 from typing import Any, cast
+
+from msgspec import Struct
 
 from trainform import defaults
 from trainform.backends.gangs import PODGROUP_CRDS
@@ -165,8 +166,7 @@ def image_version(image: str) -> tuple[str, str]:
 # --- permissions
 
 
-@dataclasses.dataclass(frozen=True)
-class Objects:
+class Objects(Struct, frozen=True):
     """A kind of objects that `pulumi up` creates; `namespace` is None for the whole cluster."""
 
     group: str

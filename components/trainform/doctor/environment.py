@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Callable, Iterable
 from typing import cast
+
+from msgspec import Struct
 
 from trainform import defaults
 from trainform.backends.queues import API_VERSION as QUEUE_API
@@ -24,8 +25,7 @@ def _environment_of(request: Request) -> Environment:
     return cast(Environment, request.environment)
 
 
-@dataclasses.dataclass(frozen=True)
-class NamedObjects:
+class NamedObjects(Struct, frozen=True):
     """Objects of one kind that an environment names. `path`: that of their collection. `names`: returns the names. `fix`: returns the fix for a
     missing one. `judge`: returns the finding for an existing one."""
 

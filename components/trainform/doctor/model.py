@@ -8,6 +8,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Protocol
 
+from msgspec import Struct
+
 from trainform.spec.environment import Environment
 
 # The commands of trainform and Pulumi, with a description if the name alone is not clear. A command without a check needs only this
@@ -72,8 +74,7 @@ class Finding:
 Findings = Mapping[str, Finding]
 
 
-@dataclasses.dataclass(frozen=True)
-class Request:
+class Request(Struct, frozen=True):
     """What is checked: the project's folder, the environment (None: no environment), and how many seconds all checks may take."""
 
     root: Path
@@ -96,8 +97,7 @@ def always(request: Request) -> bool:
     return True
 
 
-@dataclasses.dataclass(frozen=True)
-class Check:
+class Check(Struct, frozen=True):
     """One check. `verbs`: the commands that need it. `needs`: checks that must succeed first. `after`: other checks whose findings it reads.
     `fix`: the default fix, if `look` returns none. `applies`: False if there is nothing to check."""
 
@@ -110,8 +110,7 @@ class Check:
     applies: Callable[[Request], bool] = always
 
 
-@dataclasses.dataclass(frozen=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """The checks that failed for a command, and those that could not be made."""
 
     verb: str

@@ -10,6 +10,8 @@ import os
 from collections.abc import Collection
 from pathlib import Path
 
+from msgspec import Struct
+
 from trainform import defaults
 from trainform.doctor.model import Finding, Findings, Request, State
 from trainform.errors import TrainformError
@@ -23,8 +25,7 @@ FIXED_INSIDE = ("pulumi", "pulumi_plugin", "pulumi_login", "kubeconfig")
 FIXED_BY_RESTART = (*FIXED_INSIDE, "cluster", "account")
 
 
-@dataclasses.dataclass(frozen=True)
-class SandboxFix:
+class SandboxFix(Struct, frozen=True):
     """The command with which this shell uses a running sandbox, and the checks that it fixes. `reason`: why the shell uses none, if the findings
     do not show it."""
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
+
+from msgspec import Struct
 
 from trainform.cluster.drift import (
     SECRETS,
@@ -26,8 +27,7 @@ _OF_PULUMI = "pulumi-"  # its names for objects without the annotation of `FIELD
 _DATA = ("data", "stringData")
 
 
-@dataclasses.dataclass(frozen=True)
-class Compared:
+class Compared(Struct, frozen=True):
     """An object, and how many of its fields the files have that are not applied yet."""
 
     object: ObjectDrift

@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field, JsonValue
 
-from trainform.review.model import Part
+from trainform.report_part import Part
 
 VERSION = 1
 SCHEMA_FILE = "drift.schema.json"

@@ -5,11 +5,12 @@ Nothing is changed: each request reads, or is a dry run.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Self, TypeVar
 from urllib.parse import quote
+
+from msgspec import Struct
 
 from trainform import defaults
 from trainform.cluster.api import MAX_CONNECTIONS, Answer, ClusterApi
@@ -21,7 +22,7 @@ from trainform.drift.compare import MANAGER
 from trainform.errors import MASK, ClusterError, without_credentials
 from trainform.manifests.manifest import Manifest
 from trainform.manifests.shapes import mapping
-from trainform.review.forms.document import cut
+from trainform.review.forms.sections import cut
 from trainform.secret_text.search import masked
 from trainform.spec.environment import Environment
 
@@ -33,8 +34,7 @@ Made = TypeVar("Made")
 Key = tuple[str, str, str, str]
 
 
-@dataclasses.dataclass(frozen=True)
-class Live:
+class Live(Struct, frozen=True):
     """An object of the cluster. body: None if the cluster has none, or if it could not be read, which `reason` says."""
 
     body: Mapping[str, Any] | None
@@ -42,8 +42,7 @@ class Live:
     reason: str = ""
 
 
-@dataclasses.dataclass(frozen=True)
-class DryRun:
+class DryRun(Struct, frozen=True):
     """What the API server says of the deployed object. body: None if it refuses the dry run, and `reason` says why."""
 
     body: Mapping[str, Any] | None

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import datetime
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import version
+
+from msgspec import Struct
 
 from trainform.cluster.drift import SECRETS
 from trainform.deployed.records import Deployed
@@ -27,8 +28,7 @@ UNNOTED = "somebody has removed its `managedFields`, so nobody knows who has wri
 ENDED = "The job is not in the cluster: its `ttl` deletes it some time after it has ended. That is not drift."
 
 
-@dataclasses.dataclass(frozen=True)
-class Target:
+class Target(Struct, frozen=True):
     """A stack that is compared. experiment: empty for an environment's own stack."""
 
     stack: str

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from trainform.cluster.drift import writer
 from trainform.drift.model import DriftReport, FieldDrift, ObjectDrift, Outcome, StackDrift
-from trainform.review.forms.document import Item, Row, Section, Table, bounded, shown
+from trainform.review.forms.sections import Item, Row, Section, Table, bounded, shown
 
 COLUMNS = ("stack", "revision", "outcome", "changed", "gone", "anew", "others")
 """In 80 columns, with a stack of 25 letters."""

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 from importlib.metadata import version
 from typing import Literal
+
+from msgspec import Struct, structs
 
 from trainform import defaults
 from trainform.backends.table import BACKENDS
 from trainform.errors import InputError
 from trainform.manifests.manifest import Manifest
 from trainform.manifests.shapes import mapping
+from trainform.objects import draft_plan, job_manifests
 from trainform.plan.inputs import recorded_models
 from trainform.plan.record import Record
-from trainform.render import draft_plan, job_manifests
 from trainform.render_platform import platform_manifests
 from trainform.revision import revision
 from trainform.spec.environment import Environment
@@ -25,8 +26,7 @@ way. `files`: nobody has recorded what was deployed, and the files may be ahead 
 AHEAD = "Nothing records what is deployed of an environment's own stack, so its file is compared. Fields that the file has and trainform has not written yet are no drift."
 
 
-@dataclasses.dataclass(frozen=True)
-class Wanted:
+class Wanted(Struct, frozen=True):
     """The objects of a stack as they were deployed. notes: sentences about what the comparison can tell. ends: True if the job object may go by itself."""
 
     manifests: tuple[Manifest, ...]
@@ -42,7 +42,7 @@ def of_record(record: Record, stack: str) -> Wanted:
         experiment, environment = recorded_models(record)
         draft = draft_plan(experiment, environment, record.run)
         plan = draft_plan(experiment, environment, record.run, record.revision)
-        manifests = [_marked(each, record, stack) for each in job_manifests(dataclasses.replace(plan, record=record))]
+        manifests = [_marked(each, record, stack) for each in job_manifests(structs.replace(plan, record=record))]
         same = plan.job == record.job
         same = same and revision(job_manifests(draft), draft, BACKENDS[draft.backend].IN_PLACE) == record.revision
     except (ValueError, KeyError) as error:
@@ -63,7 +63,7 @@ def _marked(manifest: Manifest, record: Record, stack: str) -> Manifest:
         return manifest
     metadata = manifest.body["metadata"]
     annotations = {**mapping(metadata.get("annotations")), defaults.STACK_ANNOTATION: stack}
-    return dataclasses.replace(manifest, body={**manifest.body, "metadata": {**metadata, "annotations": annotations}})
+    return structs.replace(manifest, body={**manifest.body, "metadata": {**metadata, "annotations": annotations}})
 
 
 def of_environment(environment: Environment) -> Wanted:

@@ -6,7 +6,6 @@ minute. All requests of a posting share one time.
 
 from __future__ import annotations
 
-import dataclasses
 import random
 import time
 from collections.abc import Callable, Mapping
@@ -14,6 +13,7 @@ from typing import Any, TypeVar
 
 import httpx2
 import tenacity
+from msgspec import Struct
 
 from trainform import defaults
 from trainform.errors import TrainformError
@@ -54,8 +54,7 @@ class AgainError(PostError):
         self.after = after
 
 
-@dataclasses.dataclass(frozen=True)
-class Clock:
+class Clock(Struct, frozen=True):
     """Time, and waiting for it. patience: seconds for all requests together, their waits among them."""
 
     patience: float = defaults.POST_SECONDS

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 from typing import Any
+
+from msgspec import Struct
 
 from trainform.github.api import Api, PostError, RefusedError
 from trainform.github.marker import Marker, read_marker
@@ -17,8 +18,7 @@ _OF_ACTIONS = f"github-actions{_BOT}"
 _NOT_OF_USERS = (403, 404)
 
 
-@dataclasses.dataclass(frozen=True)
-class Comment:
+class Comment(Struct, frozen=True):
     """A comment of ours. body: with its marker, lines as we write them."""
 
     id: int

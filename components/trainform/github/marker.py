@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import datetime
 import hashlib
 import json
 from typing import Any
+
+from msgspec import Struct
 
 VERSION = 1
 TIME = "%Y-%m-%dT%H:%M:%SZ"
@@ -17,8 +18,7 @@ _LONGEST_NAME, _MOST_NAMES = 100, 20
 _ESCAPES = str.maketrans({"-": "\\u002d", "<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 
 
-@dataclasses.dataclass(frozen=True)
-class Run:
+class Run(Struct, frozen=True):
     """A run in its order: a later one has a larger number, then a later attempt, then a later time."""
 
     number: int
@@ -30,8 +30,7 @@ class Run:
         return self.number, self.attempt, self.time
 
 
-@dataclasses.dataclass(frozen=True)
-class Marker:
+class Marker(Struct, frozen=True):
     """What a comment is about. scope: a hash of the project and of the stack; of a comment for all stacks, of the project alone. stacks: the first
     names, for people and for a comment that outlives its stack."""
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import datetime
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from msgspec import Struct, structs
 
 from trainform import defaults
 from trainform.github.api import Api, Clock, RefusedError
@@ -21,8 +22,7 @@ _GONE = (404, 410)
 _SHORT = 12  # digits of a commit in a message
 
 
-@dataclasses.dataclass(frozen=True)
-class Wanted:
+class Wanted(Struct, frozen=True):
     """A comment as it shall be. quiet: it is not made if there is none, since it says that nothing changes."""
 
     marker: Marker
@@ -34,8 +34,7 @@ class Wanted:
         return f"{self.marker.render()}\n{self.text}"
 
 
-@dataclasses.dataclass(frozen=True)
-class _Posting:
+class _Posting(Struct, frozen=True):
     """The requests of one posting. whole: whether the review has every stack that the pull request touches."""
 
     api: Api
@@ -167,9 +166,7 @@ def _updated(posting: _Posting, wanted: Wanted, there: Sequence[Comment]) -> str
 
 def _is_written(comment: Comment, wanted: Wanted) -> bool:
     """True if the same attempt of the same run has written the same."""
-    marker = dataclasses.replace(
-        comment.marker, run=dataclasses.replace(comment.marker.run, time=wanted.marker.run.time)
-    )
+    marker = structs.replace(comment.marker, run=structs.replace(comment.marker.run, time=wanted.marker.run.time))
     same = (marker.run, marker.commit) == (wanted.marker.run, wanted.marker.commit)
     return same and comment.body.partition("\n")[2].strip() == wanted.text.strip()
 
@@ -183,7 +180,7 @@ def _out_of_date(posting: _Posting, found: Mapping[str, list[Comment]]) -> Itera
         if not posting.whole or scope in scopes or not own:
             continue
         text = form.untouched(marker.stacks[0], posting.target.page, posting.target.pull.commit)
-        now = dataclasses.replace(marker, commit=posting.target.pull.commit, run=posting.run)
+        now = structs.replace(marker, commit=posting.target.pull.commit, run=posting.run)
         yield _updated(posting, Wanted(now, text, quiet=True), there)
 
 

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from msgspec import Struct
+
 from trainform.errors import InputError, Problem
 from trainform.spec.files import read_text
 
@@ -28,8 +30,7 @@ _ONLY_THERE = "run it in a job of GitHub Actions for a pull request, or set the 
 _EVENT = "GITHUB_EVENT_PATH"
 
 
-@dataclasses.dataclass(frozen=True)
-class PullRequest:
+class PullRequest(Struct, frozen=True):
     """A pull request, and the commit that was its head when the run began."""
 
     number: int

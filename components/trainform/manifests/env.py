@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
+
+from msgspec import Struct
 
 from trainform import defaults
 from trainform.plan.model import Group, RolePlan
@@ -17,8 +18,7 @@ from trainform.spec.roles import EnvSource
 KEPT_PREFIX = f"{RESERVED_PREFIX}KEPT_"
 
 
-@dataclasses.dataclass(frozen=True)
-class PodConventions:
+class PodConventions(Struct, frozen=True, dict=True):
     """What a pod template depends on in the operator whose controller makes the pods.
 
     index_label: the label in which each pod has its index in its group. index_variable: the variable in which the operator's own scripts
@@ -31,10 +31,10 @@ class PodConventions:
     index_label: str
     index_variable: str | None = None
     appended: frozenset[str] = frozenset()
-    expected: Mapping[str, dict[str, Any]] = dataclasses.field(default_factory=dict)
+    expected: Mapping[str, dict[str, Any]] = {}
     computed: frozenset[str] = frozenset()
     container: str = defaults.MAIN_CONTAINER
-    ports: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    ports: Mapping[str, str] = {}
     draws_ports: bool = False
 
     @functools.cached_property

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 from collections.abc import Iterable
 from typing import Any
+
+from msgspec import Struct, structs
 
 from trainform import defaults
 
@@ -23,8 +24,7 @@ class Component(enum.Enum):
     SSH = "ssh"
 
 
-@dataclasses.dataclass(frozen=True)
-class Manifest:
+class Manifest(Struct, frozen=True):
     """One object. `key` is its name in `manifest_overrides`.
 
     keep: `destroy` leaves the object, and the next `up` adopts it. patch: the object belongs to somebody else, and only the fields of `body`
@@ -89,7 +89,7 @@ def with_own_annotations(manifest: Manifest, overrides: Iterable[str] = ()) -> M
     metadata = manifest.body["metadata"]
     patched = {defaults.OVERRIDES_ANNOTATION: ", ".join(overrides)}
     annotations = {**metadata.get("annotations", {}), **FIELD_MANAGER, **(patched if any(patched.values()) else {})}
-    return dataclasses.replace(manifest, body={**manifest.body, "metadata": {**metadata, "annotations": annotations}})
+    return structs.replace(manifest, body={**manifest.body, "metadata": {**metadata, "annotations": annotations}})
 
 
 def without_empty(fields: dict[str, Any]) -> dict[str, Any]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
+
+from msgspec import Struct
 
 from trainform import defaults
 from trainform.manifests.shapes import mapping, mappings, quantity
@@ -14,8 +15,7 @@ RESOURCE_FIELDS = ("requests", "limits")
 CONTAINER_FIELDS = ("initContainers", "containers", "ephemeralContainers")
 
 
-@dataclasses.dataclass(frozen=True)
-class Template:
+class Template(Struct, frozen=True):
     """The pod template of one role, or of one replica that has a template of its own. `body`: metadata and spec. `place`: the template's path in
     an object of somebody else (`spec.tasks[0].template`). part: the path in `body` of what stands there, where that is not all of it
     (`spec.containers.main` of a container that has no pod spec around it). scheduler, run_time: what the object around the template says for pods that say nothing

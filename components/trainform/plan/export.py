@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import datetime
 from decimal import Decimal
 from typing import Any
 
+import msgspec
+from msgspec import Struct
 from pydantic import BaseModel
 
 from trainform.plan.model import Plan
@@ -20,15 +21,15 @@ def as_data(plan: Plan) -> dict[str, Any]:
         "min_available": plan.min_available,
         "overrides": list(plan.overrides),
         **data,
-        "pods": [dataclasses.asdict(pod) for pod in plan.pods()],
+        "pods": msgspec.to_builtins([*plan.pods()]),
     }
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json", exclude_none=True, by_alias=True)
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, Struct):
+        return {name: _plain(getattr(value, name)) for name in value.__struct_fields__}
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, Decimal):

@@ -6,10 +6,11 @@ nowhere else. A new price, or another node of the same kind, changes nothing.
 
 from __future__ import annotations
 
-import dataclasses
 import datetime
 from collections.abc import Iterable, Mapping
 from typing import Any
+
+from msgspec import Struct
 
 from trainform.plan.model import Plan
 from trainform.plan.record import Record
@@ -36,8 +37,7 @@ STAND_IN = {"per_node": 1, "nodes": 1}
 """Of a kind of accelerators: what its environment must say, and no record has."""
 
 
-@dataclasses.dataclass(frozen=True)
-class JobInputs:
+class JobInputs(Struct, frozen=True):
     """Plain data under the names of the files, without what has its default. None: the job has no such component."""
 
     job: dict[str, Any]

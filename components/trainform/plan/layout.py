@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Iterator, Mapping
+
+from msgspec import Struct
 
 from trainform import defaults
 from trainform.plan.model import Host, Naming, Port, World, group_name, job_name
@@ -27,8 +28,7 @@ from trainform.spec.experiment import Experiment
 from trainform.spec.roles import Policy
 
 
-@dataclasses.dataclass(frozen=True)
-class Layout:
+class Layout(Struct, frozen=True, dict=True):
     """The replicas of an experiment in one revision.
 
     naming: the operator's names of pods. groups: the operator's name of each role. ports: for each role one set for all replicas, or one for each.

@@ -3,10 +3,11 @@ if each has its own ports or its own Service, and in the hostfile."""
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Iterator
 from typing import Any
+
+from msgspec import Struct
 
 from trainform.plan.record import Record
 from trainform.plan.sums import Totals
@@ -17,8 +18,7 @@ from trainform.spec.ssh import RunAs
 from trainform.spec.storage import ClaimRequest
 
 
-@dataclasses.dataclass(frozen=True)
-class EnvVar:
+class EnvVar(Struct, frozen=True):
     """One variable of a role's containers. `origin`: where the value comes from, a field path of the user's file or the launcher."""
 
     name: str
@@ -26,8 +26,7 @@ class EnvVar:
     origin: str
 
 
-@dataclasses.dataclass(frozen=True)
-class Port:
+class Port(Struct, frozen=True):
     """A port on which a role listens; `host`: it is a port of the node."""
 
     name: str
@@ -35,16 +34,14 @@ class Port:
     host: bool
 
 
-@dataclasses.dataclass(frozen=True)
-class Host:
+class Host(Struct, frozen=True):
     """One node of the world as the hostfile names it; `slots`: training processes on it."""
 
     address: str
     slots: int
 
 
-@dataclasses.dataclass(frozen=True)
-class Mount:
+class Mount(Struct, frozen=True):
     """A claim in a role's containers; `volume` is the user's name for it."""
 
     volume: str
@@ -54,8 +51,7 @@ class Mount:
     read_only: bool
 
 
-@dataclasses.dataclass(frozen=True)
-class ClaimPlan:
+class ClaimPlan(Struct, frozen=True):
     """A claim that trainform makes. `storage_class`: its name in the cluster, None for the cluster's default."""
 
     key: str
@@ -64,18 +60,16 @@ class ClaimPlan:
     storage_class: str | None
 
 
-@dataclasses.dataclass(frozen=True)
-class QueuePlan:
+class QueuePlan(Struct, frozen=True):
     """The queue of the job. request: None if the queue belongs to somebody else. of_environment: the environment's stack makes the queue."""
 
     name: str
     request: QueueRequest | None
-    amounts: dict[str, dict[str, str]] = dataclasses.field(default_factory=dict)
+    amounts: dict[str, dict[str, str]] = {}
     of_environment: bool = False
 
 
-@dataclasses.dataclass(frozen=True)
-class World:
+class World(Struct, frozen=True):
     """The training world. nodes: ranked pods (Volcano's and PyTorch's WORLD_SIZE). processes: of all of them together (accelerate's
     --num_processes). In an elastic job both are the current numbers, and `bounds` are the least and the most nodes."""
 
@@ -84,8 +78,7 @@ class World:
     bounds: tuple[int, int] | None
 
 
-@dataclasses.dataclass(frozen=True)
-class Rendezvous:
+class Rendezvous(Struct, frozen=True):
     """The rendezvous of the processes: a headless Service that publishes every pod as `<pod>.<service>`, and rank 0's address and port, both for
     its peers and for itself (they differ if rank 0 has its own Service)."""
 
@@ -96,8 +89,7 @@ class Rendezvous:
     own_port: int
 
 
-@dataclasses.dataclass(frozen=True)
-class SshPlan:
+class SshPlan(Struct, frozen=True):
     """The SSH identity of the job. `secret` has the files that are mounted in `folder`; `made`: trainform makes it.
 
     `port` is for every host that no pattern of `ports` matches (patterns of host names; the first match counts)."""
@@ -111,8 +103,7 @@ class SshPlan:
     roles: tuple[str, ...]
 
 
-@dataclasses.dataclass(frozen=True)
-class ReplicaService:
+class ReplicaService(Struct, frozen=True):
     """A Service for one replica; `ports`: the purpose, the constant port of the Service, and the port of the pod."""
 
     name: str
@@ -121,8 +112,7 @@ class ReplicaService:
     ports: tuple[tuple[str, int, int], ...]
 
 
-@dataclasses.dataclass(frozen=True)
-class Checkout:
+class Checkout(Struct, frozen=True):
     """A commit of a git repository in a volume of the pod, made by the init container `step`."""
 
     step: str
@@ -130,8 +120,7 @@ class Checkout:
     volume: str
 
 
-@dataclasses.dataclass(frozen=True)
-class RuntimePlan:
+class RuntimePlan(Struct, frozen=True):
     """An existing runtime of Kubeflow Trainer. `content`: the object, None if only the cluster has it."""
 
     kind: str
@@ -139,8 +128,7 @@ class RuntimePlan:
     content: dict[str, Any] | None
 
 
-@dataclasses.dataclass(frozen=True)
-class Agent:
+class Agent(Struct, frozen=True):
     """The operator's own program in the place of SSH. program: starts a process in another pod. hostfile: the list of pods. client: the
     kubectl that the program runs; the init container `delivery` copies it into the pod."""
 
@@ -150,8 +138,7 @@ class Agent:
     delivery: str
 
 
-@dataclasses.dataclass(frozen=True)
-class Naming:
+class Naming(Struct, frozen=True):
     """The names of pods and the addresses by which peers reach them; the backend defines them for the plan.
 
     pod: a format with `{job}`, `{group}` and `{index}`. address: a format with `{pod}`, `{service}` and `{job}`. own_service: trainform's headless
@@ -181,8 +168,7 @@ class Naming:
         return self.address.format(pod=pod, service=service, job=job)
 
 
-@dataclasses.dataclass(frozen=True)
-class Group:
+class Group(Struct, frozen=True):
     """Pods of a role that share one template: all pods, or one pod if each replica has its own ports.
 
     `index`: the index of that replica; None if the pods read theirs at run time."""
@@ -194,8 +180,7 @@ class Group:
     ports: tuple[Port, ...]
 
 
-@dataclasses.dataclass(frozen=True)
-class RolePlan:
+class RolePlan(Struct, frozen=True):
     """One role. `group`: the operator's name for it, which is part of the names of its pods.
 
     `rank_offset`: the rank of the first pod; None if the plan assigns none: an unranked role has none, and in an elastic job torchrun assigns
@@ -260,8 +245,7 @@ class RolePlan:
             yield Group(group_name(self.group, index), 1, int(index < self.min_available), index, ports)
 
 
-@dataclasses.dataclass(frozen=True)
-class Pod:
+class Pod(Struct, frozen=True):
     """One pod, with the name that the operator gives it."""
 
     name: str
@@ -271,8 +255,7 @@ class Pod:
     address: str
 
 
-@dataclasses.dataclass(frozen=True)
-class Ending:
+class Ending(Struct, frozen=True):
     """Pods whose success ends the job while others still run. `pods`: a text that names them. `roles`: the roles of which
     each one's success alone is enough."""
 
@@ -280,8 +263,7 @@ class Ending:
     roles: tuple[str, ...]
 
 
-@dataclasses.dataclass(frozen=True)
-class Plan:
+class Plan(Struct, frozen=True, dict=True):
     """One experiment in one environment, ready to be rendered. `job` is the name of the job object and contains the
     revision.
 
@@ -333,7 +315,7 @@ class Plan:
     notes: tuple[str, ...]
     changes: dict[str, str]
     record: Record | None = None
-    images: dict[str, str] = dataclasses.field(default_factory=dict)  # with another name here, each with that name
+    images: dict[str, str] = {}  # with another name here, each with that name
 
     @property
     def job(self) -> str:

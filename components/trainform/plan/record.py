@@ -5,18 +5,18 @@ After an `up` that failed, Pulumi's state holds what was wanted, and the record 
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import re
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec import Struct
+
 from trainform import defaults
 from trainform.errors import ClusterError
 
 
-@dataclasses.dataclass(frozen=True)
-class Record:
+class Record(Struct, frozen=True):
     """Plain data, since another version of trainform may have written it.
 
     revision, job: those of the job object. If another job object runs, the last `up` has failed half way. run: counts repetitions of an

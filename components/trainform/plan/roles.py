@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable
 from typing import TypeVar
+
+from msgspec import Struct
 
 from trainform import defaults
 from trainform.plan.gang import gang
@@ -24,8 +25,7 @@ from trainform.spec.roles import Policy, Role
 Part = TypeVar("Part")
 
 
-@dataclasses.dataclass(frozen=True)
-class _Share:
+class _Share(Struct, frozen=True):
     """What a role gets of settings for several roles. steps: the steps of `prepare` that its pods run, each with its index."""
 
     min_available: int

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import datetime
 from decimal import Decimal
 
+from msgspec import Struct
 
-@dataclasses.dataclass(frozen=True)
-class HourlyCost:
+
+class HourlyCost(Struct, frozen=True):
     """An amount of money for an hour. as_of: the day of the oldest price in it."""
 
     amount: Decimal
@@ -26,8 +26,7 @@ class HourlyCost:
         return f"{self.text} (prices of {self.as_of})"
 
 
-@dataclasses.dataclass(frozen=True)
-class Totals:
+class Totals(Struct, frozen=True):
     """What the whole job takes. cpu (cores) and memory (bytes) are quantities; empty if a role has no limit. cost_per_hour: None unless every
     accelerator in use has a price, all in one currency."""
 

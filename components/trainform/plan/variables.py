@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
+
+from msgspec import Struct
 
 from trainform import defaults
 from trainform.plan.layout import Layout, service_name
@@ -20,8 +21,7 @@ OWN_ADDRESS = "TRAINFORM_OWN_ADDR"
 TASK_TYPE, SERVICE = "TRAINFORM_TASK_TYPE", "TRAINFORM_SERVICE"
 
 
-@dataclasses.dataclass(frozen=True)
-class Variable:
+class Variable(Struct, frozen=True):
     """One variable that the plan computes: its value for a role, None where the role has none, and a text for the launch contract."""
 
     name: str

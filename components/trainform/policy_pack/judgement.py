@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import datetime
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from msgspec import Struct, structs
 from pydantic import TypeAdapter, ValidationError
 
 from trainform import defaults
@@ -41,8 +41,7 @@ UNREADABLE = (AttributeError, IndexError, KeyError, TypeError, ValueError, Arith
 WAIVERS: TypeAdapter[list[Waiver]] = TypeAdapter(list[Waiver])
 
 
-@dataclasses.dataclass(frozen=True)
-class Resource:
+class Resource(Struct, frozen=True):
     """A resource of Kubernetes. name: that of the resource in the program. body: the object; it may be only a part of one (`is_patch`). parent: the
     URN of the component that made it; empty if none did."""
 
@@ -76,8 +75,7 @@ class Resource:
         return found if isinstance(found, str) else None
 
 
-@dataclasses.dataclass(frozen=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """What a rule finds in one object.
 
     found: the findings that count, each as a message. not_known: what the rule could not judge because the value is not known yet. elsewhere: what
@@ -136,7 +134,7 @@ def _in_own_words(finding: Finding) -> Finding:
     if finding.raw is None:
         return finding
     where, fix, of_pods = finding.raw
-    return dataclasses.replace(finding, where=where, fix=fix, template=finding.template if of_pods else None)
+    return structs.replace(finding, where=where, fix=fix, template=finding.template if of_pods else None)
 
 
 def _unreadable(error: BaseException) -> str:

@@ -25,7 +25,7 @@ from pulumi_policy import policy as sdk
 from pulumi_policy.proxy import UNKNOWN_STRING_VALUE, UnknownValueError
 
 from trainform import defaults
-from trainform.check import check_environment
+from trainform.check_files import check_environment
 from trainform.errors import CommandLineError, TrainformError
 from trainform.escaping import escaped
 from trainform.policy_pack.judgement import (

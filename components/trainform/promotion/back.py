@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from trainform.check import check_environment, check_experiment
+from msgspec import Struct
+
+from trainform.check import check_experiment
+from trainform.check_files import check_environment
 from trainform.comparison.compare import Comparison, Version, compare
 from trainform.comparison.versions import of_file, of_record
 from trainform.deployed.earlier import EarlierDeployment, earlier_deployments
@@ -42,8 +44,7 @@ NOT_DEPLOYED = "Pulumi's history does not say that this release was ever deploye
 BY_TAG = "{paths} had no digest: what the tag means now may not be what ran then."
 
 
-@dataclasses.dataclass(frozen=True)
-class Back:
+class Back(Struct, frozen=True):
     """A stack that is rolled back. name: in the name of its file. releases: all of its experiment."""
 
     name: str
@@ -59,8 +60,7 @@ class Back:
         return f"{project_name(self.root)}/{self.name}"
 
 
-@dataclasses.dataclass(frozen=True)
-class PreparedRollback:
+class PreparedRollback(Struct, frozen=True):
     """release: what would be written, or, if `is_begun`, what a rollback that was ended half way has written. comparison: what the stack's files say now
     beside what they will say; None if they are wrong now."""
 

@@ -8,7 +8,7 @@ from trainform.comparison.text import changes, changing
 from trainform.project import release_path
 from trainform.promotion.back import PreparedRollback
 from trainform.promotion.text import origin_items
-from trainform.review.forms.document import Item, Section, bounded
+from trainform.review.forms.sections import Item, Section, bounded
 
 
 def headline(found: PreparedRollback) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import datetime
 from collections.abc import Sequence
 from pathlib import Path
+
+from msgspec import Struct
 
 from trainform import defaults
 from trainform.check import CheckedJob, check_experiment
@@ -43,8 +44,7 @@ SECONDS = 2.0 * defaults.CONNECT_SECONDS
 NOT_KNOWN = "What the target costs now is not known."
 
 
-@dataclasses.dataclass(frozen=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """What somebody wants: the experiment, and from where to where. waived: gates, all for one reason. over_rollback: also to a target that was rolled
     back."""
 
@@ -56,8 +56,7 @@ class Asked:
     over_rollback: bool = False
 
 
-@dataclasses.dataclass(frozen=True)
-class Current:
+class Current(Struct, frozen=True):
     """What the target follows and runs now. release: None if it follows the experiment's file. record: None if nothing is deployed, or if `not_read` says why
     nobody knows."""
 
@@ -67,8 +66,7 @@ class Current:
     not_read: str = ""
 
 
-@dataclasses.dataclass(frozen=True)
-class Prepared:
+class Prepared(Struct, frozen=True):
     """release: what would be written, or, if `is_begun`, what a promotion that was ended half way has written. same: the target follows this content already.
     left: releases that were promoted to the target as well, in place of the same one, and that no stack names."""
 

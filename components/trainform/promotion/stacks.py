@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import difflib
 from pathlib import Path
 
-from trainform.check import check_environment, load_experiment
+from msgspec import Struct
+
+from trainform.check_files import check_environment, load_experiment
 from trainform.errors import InputError, Problem, list_names
 from trainform.project import ENVIRONMENTS, EXPERIMENTS, known_names, known_stacks
 from trainform.spec.environment import Environment
@@ -14,8 +15,7 @@ from trainform.spec.load import is_path
 from trainform.spec.stack import OwnStackError, Stack, load_stack
 
 
-@dataclasses.dataclass(frozen=True)
-class Place:
+class Place(Struct, frozen=True):
     """A stack of the experiment. name: in the name of its file."""
 
     name: str

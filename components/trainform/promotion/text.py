@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 from typing import Any
+
+from msgspec import structs
 
 from trainform.comparison.compare import Comparison, compare
 from trainform.comparison.text import as_data as compared_data
@@ -13,7 +14,8 @@ from trainform.project import release_path
 from trainform.promotion.prepare import Prepared
 from trainform.releases.gates import Judged
 from trainform.releases.model import Origin
-from trainform.review.forms.document import Item, Row, Section, bounded, capacity_items, cost_items
+from trainform.review.forms.document import capacity_items, cost_items
+from trainform.review.forms.sections import Item, Row, Section, bounded
 
 UNKNOWN = "unknown"
 OVER = "Promote what does not have this fault; `--over-rollback` takes it all the same."
@@ -57,7 +59,7 @@ def _changes(found: Prepared) -> Comparison | None:
     if found.current.record is None:
         return None
     _, deployed, will = found.comparison.versions
-    return compare([dataclasses.replace(deployed, name="now"), dataclasses.replace(will, name="as it will be")])
+    return compare([structs.replace(deployed, name="now"), structs.replace(will, name="as it will be")])
 
 
 def _beside_source(found: Prepared) -> Comparison:

@@ -7,9 +7,9 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from trainform.objects import draft_plan
 from trainform.plan import Plan
 from trainform.rehearsal.workload import Workload, containers, planned_name, pod_name
-from trainform.render import draft_plan
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 

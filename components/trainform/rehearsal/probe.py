@@ -9,6 +9,8 @@ import json
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from msgspec import Struct
+
 from trainform import defaults
 from trainform.errors import InputError, Problem
 from trainform.plan.launch.launch import COMMAND_SCRIPT
@@ -23,8 +25,7 @@ SECONDS = 120.0
 WATCH = "probe_watch.py"
 
 
-@dataclasses.dataclass(frozen=True)
-class Probe:
+class Probe(Struct, frozen=True):
     """The program in the place of the script.
 
     ordered: the plan decides the ranks. watched: the launcher's agents meet before they start any script, so a second

@@ -14,10 +14,10 @@ from trainform.cluster.read import Cluster
 from trainform.errors import ClusterError
 from trainform.manifests.objects import pod_selector
 from trainform.manifests.ssh import ssh_names
+from trainform.objects import job_manifests
 from trainform.plan.model import Plan
 from trainform.rehearsal.kubelet.references import CONFIG_MAP, SECRET, Reference, references
 from trainform.rehearsal.workload import Workload, labels_of, planned_name, pod_name, selects
-from trainform.render import job_manifests
 from trainform.ssh.files import identity_files
 
 STAND_IN = "stand-in-of-this-rehearsal"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import datetime
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal, get_args
+
+from msgspec import Struct
 
 from trainform.backends.outcome import Outcome
 from trainform.errors import Problem, list_names
@@ -26,8 +27,7 @@ HALF = re.compile("[\ud800-\udfff]")
 """What Python makes of a byte on the command line that is no UTF-8."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Facts:
+class Facts(Struct, frozen=True):
     """What is known of the source when it is promoted. environment: of the source. outcome: of its job; None if the cluster has no such job any more.
     tags: paths of the images that the experiment names without a digest. commit, dirty: of git at the last `pulumi up`; "" and None if Pulumi's history
     does not say it. now: with its time zone. changed: a `pulumi up` has changed the job object in place after its end."""
@@ -41,8 +41,7 @@ class Facts:
     changed: bool = False
 
 
-@dataclasses.dataclass(frozen=True)
-class Waiver:
+class Waiver(Struct, frozen=True):
     """A gate that somebody waives, and why. by: `NAME <EMAIL>`, or a name alone."""
 
     gate: str
@@ -50,8 +49,7 @@ class Waiver:
     by: str
 
 
-@dataclasses.dataclass(frozen=True)
-class Judged:
+class Judged(Struct, frozen=True):
     """What came of a gate. reason, fix: of what was refused, also where that is waived."""
 
     gate: GateName

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Literal
 
-from trainform.check import check_environment
+from msgspec import Struct, structs
+
+from trainform.check_files import check_environment
 from trainform.cluster.api import ClusterApi
 from trainform.cluster.identity import refuse_another
 from trainform.deployed.engine import exported_if_there
@@ -28,8 +29,7 @@ KINDS: Mapping[str, What] = {"update": "up", "destroy": "destroy"}
 UNFINISHED = "an up runs or was killed"
 
 
-@dataclasses.dataclass(frozen=True)
-class StackNow:
+class StackNow(Struct, frozen=True):
     """A stack of the experiment. release: that its config names; None: it follows the experiment's file. record: of what is deployed; None if nothing is,
     or if it could not be read. updates: the newest first. unfinished: something has changed the stack that they do not know. not_read: what could not be
     read, and why."""
@@ -62,8 +62,7 @@ class StackNow:
         return "deployed"
 
 
-@dataclasses.dataclass(frozen=True)
-class Event:
+class Event(Struct, frozen=True):
     """Something that happened to a stack. at: in UTC (RFC 3339). release: "" where the stack followed the experiment's file. result: of an update. by:
     "" where nobody has recorded it. details: what else is known, in words."""
 
@@ -103,12 +102,12 @@ def _read(now: StackNow, experiment: str, root: Path, seconds: float) -> StackNo
         done = updates(now.stack, root)
         # after the history, so that an update which ends in between is in neither
         half_way = unfinished(exported_if_there(now.stack, root), experiment, done)
-        now = dataclasses.replace(now, updates=tuple(done), unfinished=half_way)
+        now = structs.replace(now, updates=tuple(done), unfinished=half_way)
     with telling("what is deployed"):
         environment = check_environment(now.environment, root).checked()
-        now = dataclasses.replace(now, environment=environment.name)
-        now = dataclasses.replace(now, record=_record(experiment, environment, seconds))
-    return dataclasses.replace(now, not_read=tuple(not_read))
+        now = structs.replace(now, environment=environment.name)
+        now = structs.replace(now, record=_record(experiment, environment, seconds))
+    return structs.replace(now, not_read=tuple(not_read))
 
 
 def _reason(error: TrainformError) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
+
+from msgspec import Struct
 
 from trainform.deployed.earlier import EarlierDeployment
 from trainform.plan.record import Record
@@ -13,8 +14,7 @@ from trainform.releases.promote import as_released, origin, recorded
 from trainform.spec.release import digest
 
 
-@dataclasses.dataclass(frozen=True)
-class Restored:
+class Restored(Struct, frozen=True):
     """What a rollback restores. release: its name; None if it was deployed without one."""
 
     release: str | None

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
+
+from msgspec import Struct
 
 from trainform import defaults
 from trainform.backends.outcome import Outcome, is_changed_since, seconds_of
@@ -28,8 +29,7 @@ from trainform.spec.stack import project_name
 SECONDS = 3.0 * defaults.CONNECT_SECONDS
 
 
-@dataclasses.dataclass(frozen=True)
-class Source:
+class Source(Struct, frozen=True):
     """stack: in the names of Pulumi, PROJECT/STACK. update: the last `pulumi up`, which succeeded. outcome: None if the cluster has the job object no more.
     seconds: from the job's creation to its end. ran: what the nodes have run for each image. changed: the job object was changed in place after its end."""
 

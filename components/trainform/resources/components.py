@@ -6,16 +6,17 @@ Each component checks its input and the live cluster first, as `TrainingJob` doe
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
 import pulumi
+from msgspec import structs
 from pydantic import Field
 
 from trainform.backends.queues import CRDS, queue_manifest
 from trainform.backends.table import BACKENDS
-from trainform.check import check_environment, check_experiment
+from trainform.check import check_experiment
+from trainform.check_files import check_environment
 from trainform.cluster.preflight import check_objects
 from trainform.errors import InputError, Problem
 from trainform.manifests.manifest import Manifest, ownership, with_own_annotations
@@ -218,4 +219,4 @@ class RoleGroup(Part):
 
 def _renamed(manifest: Manifest, name: str) -> Manifest:
     """The object under another name, since a job of the same experiment may exist beside it."""
-    return dataclasses.replace(manifest, body=manifest.body | {"metadata": manifest.body["metadata"] | {"name": name}})
+    return structs.replace(manifest, body=manifest.body | {"metadata": manifest.body["metadata"] | {"name": name}})

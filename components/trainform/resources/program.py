@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pulumi
 
-from trainform.check import check_environment, check_experiment
+from trainform.check import check_experiment
+from trainform.check_files import check_environment
 from trainform.project import project_root
 from trainform.resources.apply import as_run_error
 from trainform.resources.platform import Platform

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import copy
-import dataclasses
 from collections.abc import Iterable
 from importlib.metadata import version
 
 import pulumi
+from msgspec import structs
 
 from trainform import defaults
 from trainform.manifests.manifest import Manifest
@@ -25,4 +25,4 @@ def _recorded(manifest: Manifest) -> Manifest:
     body = copy.deepcopy(manifest.body)
     body["data"]["version"] = version("trainform")
     body["metadata"]["annotations"][defaults.STACK_ANNOTATION] = f"{pulumi.get_project()}/{pulumi.get_stack()}"
-    return dataclasses.replace(manifest, body=body)
+    return structs.replace(manifest, body=body)

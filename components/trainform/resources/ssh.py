@@ -9,7 +9,7 @@ import pulumi
 from pulumi.runtime.config import get_config, is_config_secret
 
 from trainform import defaults
-from trainform.check import check_environment
+from trainform.check_files import check_environment
 from trainform.cluster.preflight import check_objects
 from trainform.errors import MASK, InputError, Problem
 from trainform.manifests.manifest import ownership, with_own_annotations

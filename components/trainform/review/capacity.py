@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from typing import Literal
+
+from msgspec import structs
 
 from trainform.cluster.amounts import NOTHING, amounts_of
 from trainform.errors import list_names
@@ -157,7 +158,7 @@ def _by_environment(wanted: Wanted, environment: Environment, names: Names) -> I
     fabric = set[str]() if environment.rdma is None else {environment.rdma.resource}
     known = resources | fabric | {"cpu", "memory"}
     groups = [
-        dataclasses.replace(group, asked={name: value for name, value in group.asked.items() if name in known})
+        structs.replace(group, asked={name: value for name, value in group.asked.items() if name in known})
         for group in wanted.groups
         if resources & group.asked.keys()
     ]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import itertools
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
+
+from msgspec import Struct, structs
 
 from trainform.backends.table import BACKENDS
 from trainform.review.context import JobReview
@@ -40,8 +41,7 @@ _NEVER_REPLACE = {OnChange.IN_PLACE, OnChange.NO_OBJECT, OnChange.GROWS, OnChang
 Locate = Callable[[str], Place]
 
 
-@dataclasses.dataclass(frozen=True)
-class Causes:
+class Causes(Struct, frozen=True, dict=True):
     """changes: every field that differs, in the order of the files. replacing: those that can make a new revision. basis: what the changes were worked
     out from; `inputs` if one side has no record; None if a side has neither a record nor inputs, so that nothing is known."""
 
@@ -110,7 +110,7 @@ def _of_environment(old: Side, new: Side, others: bool) -> Iterator[Difference]:
     for found in differences(old.environment, new.environment):
         if others and None in (found.before, found.after) and _of_use(found.keys):
             continue
-        yield dataclasses.replace(found, keys=(ENVIRONMENT, *found.keys), place=(ENVIRONMENT, *found.place))
+        yield structs.replace(found, keys=(ENVIRONMENT, *found.keys), place=(ENVIRONMENT, *found.place))
 
 
 def _of_use(keys: Keys) -> bool:

@@ -8,8 +8,9 @@ import posixpath
 import shlex
 import subprocess
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from trainform.errors import InputError, Problem, without_credentials
 
@@ -36,8 +37,7 @@ WHOLE_HISTORY = (
 BY_NAME = "or name the stacks"
 
 
-@dataclass(frozen=True)
-class ChangedFiles:
+class ChangedFiles(Struct, frozen=True):
     """base: the commit from which the change began. paths: from the project's folder on; that of another repository's folder ends with `/`."""
 
     base: str
@@ -77,8 +77,7 @@ def _error(since: str, reason: str, fix: str) -> InputError:
     return InputError([Problem(OPTION, since, reason, fix)])
 
 
-@dataclass(frozen=True)
-class _Git:
+class _Git(Struct, frozen=True):
     """git in the repository of a project. since: for messages."""
 
     root: Path

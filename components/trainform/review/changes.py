@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
+
+from msgspec import structs
 
 from trainform.manifests.shapes import quantity
 from trainform.review import steps, wanted
@@ -151,7 +152,7 @@ def is_destructive(step: Step) -> bool:
 def field_change(found: Difference) -> FieldChange:
     """The difference as it may be shown."""
     if found.keys[-2:-1] == (VARIABLES,):
-        found = dataclasses.replace(found, before=_value(found.before), after=_value(found.after))
+        found = structs.replace(found, before=_value(found.before), after=_value(found.after))
     was, will = shown(found)
     return FieldChange(path=found.path, before=was, after=will)
 
@@ -190,7 +191,7 @@ def _names_secret(found: Difference) -> bool:
 def _masked(found: Difference) -> Difference:
     """The text of a variable that comes from a Secret on the other side."""
     before, after = (None if value is None else MASKED for value in (found.before, found.after))
-    return dataclasses.replace(found, before=before, after=after)
+    return structs.replace(found, before=before, after=after)
 
 
 def _clean(inputs: Mapping[str, Any]) -> dict[str, Any]:

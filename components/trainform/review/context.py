@@ -11,6 +11,8 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
+from msgspec import Struct
+
 from trainform.plan.record import Record
 from trainform.review.live import LiveFacts
 from trainform.review.model import Place
@@ -42,8 +44,7 @@ Use = tuple[str, str]
 """The kind and the name of an object that a job needs of its environment."""
 
 
-@dataclasses.dataclass(frozen=True)
-class User:
+class User(Struct, frozen=True):
     """An experiment in the environment whose own stack is reviewed. uses: what it needs of the environment. unread: why nobody knows that; empty: it
     is known."""
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import datetime
 from collections import Counter
 from collections.abc import Iterable
 from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
+
+from msgspec import Struct, structs
 
 from trainform.errors import list_names
 from trainform.plan.record import Record
@@ -23,8 +24,7 @@ HUNDRED = Decimal(100)
 PLACES = 2
 
 
-@dataclasses.dataclass(frozen=True)
-class Side:
+class Side(Struct, frozen=True):
     """The cost of one side. amount: None if it is not known, or if nothing that has a price runs. why: the reason then, as a sentence. known: False
     if something runs and its cost is not known."""
 
@@ -101,7 +101,7 @@ def _after(context: Context) -> Side:
 
 
 def _with_notes(side: Side, notes: Iterable[str]) -> Side:
-    return dataclasses.replace(side, why=" ".join([*notes, *([side.why] if side.why else [])]))
+    return structs.replace(side, why=" ".join([*notes, *([side.why] if side.why else [])]))
 
 
 def _exists(job: JobReview) -> bool:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
+
+from msgspec import Struct
 
 from trainform.review.stand_ins import CHANGED_MASK, MASKED
 from trainform.secret_text.search import looks_secret, masked, secret_in, secret_words
@@ -21,8 +22,7 @@ REFERENCE = "secret"  # the name of a Secret, or where a value comes from: no se
 Keys = tuple[str | int, ...]
 
 
-@dataclasses.dataclass(frozen=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """A place where two trees differ. keys: to the place, with items of lists by their names. place: the same with the index that an item has in
     the tree after; in the tree before, if it is there no more. before, after: None where nothing stands."""
 
@@ -57,8 +57,7 @@ def differences(
     return [*_Walk(same, ordered).between(before, after, (), ())]
 
 
-@dataclasses.dataclass(frozen=True)
-class _Walk:
+class _Walk(Struct, frozen=True):
     same: Same
     ordered: Ordered
 

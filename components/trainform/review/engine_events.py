@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
+
+from msgspec import Struct
 
 from trainform.review.preview import Message, PolicyResult
 from trainform.review.secret_places import same
@@ -16,8 +17,7 @@ OF_PACK = "|"  # between the name of a policy pack and where it is: `trainform|l
 REFRESH = "refresh"
 
 
-@dataclasses.dataclass
-class RawStep:
+class RawStep(Struct):
     """A step as the engine writes it, of which every part may have any type, with secrets."""
 
     operation: str
@@ -29,7 +29,7 @@ class RawStep:
     diffs: tuple[str, ...]
     detail: Mapping[str, str] | None
     provider: str
-    parts: set[str] = dataclasses.field(default_factory=set)
+    parts: set[str] = set()
 
     def add(self, other: RawStep) -> None:
         """Make it one step with another part of the same replacement."""
@@ -41,22 +41,21 @@ class RawStep:
         self.detail = other.detail if self.detail is None else self.detail
 
 
-@dataclasses.dataclass
-class Raw:
+class Raw(Struct):
     """A preview as it was read, with secrets; nothing but `_preview` gets it."""
 
     form: str
-    steps: list[RawStep] = dataclasses.field(default_factory=list)
-    policies: list[PolicyResult] = dataclasses.field(default_factory=list)
-    messages: list[Message] = dataclasses.field(default_factory=list)
-    failures: list[str] = dataclasses.field(default_factory=list)
-    made: dict[str, RawStep] = dataclasses.field(default_factory=dict)  # the last step of each URN that has a new state
+    steps: list[RawStep] = []
+    policies: list[PolicyResult] = []
+    messages: list[Message] = []
+    failures: list[str] = []
+    made: dict[str, RawStep] = {}  # the last step of each URN that has a new state
     ended: bool = False
     result: str = ""
     unreadable: int = 0
     unknown_messages: int = 0
     """Messages of a severity that only a newer engine has. They may be for debugging, and so tell secrets: their text is not kept."""
-    counts: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    counts: Mapping[str, int] = {}
     """How many resources the engine counts by operation."""
     packs: Mapping[str, str] | None = None
     """The policy packs that ran, by name, with their versions; None if nothing says it."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import difflib
 import re
 from collections.abc import Iterator
 from decimal import Decimal
+
+from msgspec import Struct
 
 from trainform.errors import InputError, Problem, shorten
 from trainform.review.model import Category, Cost, Level, Outcome, Report, Review
@@ -21,8 +22,7 @@ _BETWEEN = re.compile(r"[\s;|]+")  # what else people write between words
 _COST = re.compile(r"cost:(?P<rise>\+?)(?P<amount>[0-9]{1,12}(?:\.[0-9]{1,4})?)(?P<unit>/h|%)")
 
 
-@dataclasses.dataclass(frozen=True)
-class CostBound:
+class CostBound(Struct, frozen=True):
     """A bound of the cost per hour. rise: whether it is one of the difference. percent: whether the difference is a part of the cost before."""
 
     amount: Decimal
@@ -40,8 +40,7 @@ class CostBound:
         return money.amount > self.amount
 
 
-@dataclasses.dataclass(frozen=True)
-class FailOn:
+class FailOn(Struct, frozen=True):
     """The conditions of `--fail-on`, of which one is enough. level: findings of this level or a higher one; None: of none."""
 
     categories: frozenset[Category] = frozenset()

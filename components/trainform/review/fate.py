@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import datetime
 import functools
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Literal
+
+from msgspec import Struct
 
 from trainform.plan.roles import claim_name
 from trainform.review import steps, wanted
@@ -29,8 +30,7 @@ PODS = "pods of "  # before the namespace, in what could not be read
 JobFate = Literal["none", "create", "update", "scale", "replace", "delete", "unknown"]
 
 
-@dataclasses.dataclass(frozen=True)
-class Scaled:
+class Scaled(Struct, frozen=True):
     """A role whose replicas change while the job runs."""
 
     role: str
@@ -39,8 +39,7 @@ class Scaled:
     elastic: bool
 
 
-@dataclasses.dataclass(frozen=True)
-class Fate:
+class Fate(Struct, frozen=True, dict=True):
     """kind: what happens to the job object. name: that of the object before, of a new one after. before, after: the two sides. live: what the cluster says
     of the object before; None if it has none, or nobody knows. not_read: why nobody knows; empty if the cluster was read. again: the job object is
     recorded as deployed or in the state, and is created. shown_age: how long the job runs ("16 h"); empty if it does not run, or that is not known.

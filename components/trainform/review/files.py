@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 
-from trainform.check import CheckedJob, check_environment, check_experiment
+from msgspec import Struct
+
+from trainform.check import CheckedJob, check_experiment
+from trainform.check_files import check_environment
 from trainform.check_platform import CheckedPlatform, check_platform
 from trainform.errors import MASK, InputError, Problem, TrainformError
 from trainform.review.context import User
@@ -21,8 +23,7 @@ from trainform.spec.stack import Stack
 WHAT = "files"
 
 
-@dataclasses.dataclass(frozen=True)
-class StackFiles:
+class StackFiles(Struct, frozen=True):
     """What the files of a stack hold. checked: the environment alone for its own stack; None where the files cannot be read. left_out: why not.
     users: the experiments in the environment whose own stack it is; None for another stack."""
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Iterable, Iterator, Mapping
+
+from msgspec import Struct
 
 from trainform.cluster.amounts import Amounts, summed
 from trainform.cluster.facts import LiveRange
@@ -18,8 +19,7 @@ from trainform.review.verdicts import total_of
 LIMITS = "limits."  # before a resource, in the names of quotas
 
 
-@dataclasses.dataclass(frozen=True)
-class WantedJob:
+class WantedJob(Struct, frozen=True):
     """queue: of Volcano's, local_queue: of Kueue's; each "" if the pods wait in none. templates: with what the namespace fills in. groups: the pods that start
     together. every: with those that start when there is room."""
 
@@ -36,8 +36,7 @@ class WantedJob:
         return total_of(self.groups) | limits_of(self.templates, every=False)
 
 
-@dataclasses.dataclass(frozen=True)
-class Wanted:
+class Wanted(Struct, frozen=True, dict=True):
     """All of them. own: the jobs that go, or change, whose room is free then. own_limits: the limits of their pods, by namespace."""
 
     jobs: tuple[WantedJob, ...]

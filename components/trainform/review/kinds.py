@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 from typing import Any, Literal
+
+from msgspec import Struct, structs
 
 from trainform.review.model import Category, Finding, Place
 
 FINGERPRINT_DIGITS = 16
 
 
-@dataclasses.dataclass(frozen=True)
-class Kind:
+class Kind(Struct, frozen=True):
     """A kind of finding. code: its name for ever. title: a whole sentence about any object. why: why it matters. fix: what to do."""
 
     code: str
@@ -25,7 +25,7 @@ class Kind:
 
     def weighing(self, level: Literal["low", "medium", "high"]) -> Kind:
         """The same kind with another level."""
-        return dataclasses.replace(self, level=level)
+        return structs.replace(self, level=level)
 
     def finding(
         self,

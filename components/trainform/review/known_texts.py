@@ -5,12 +5,13 @@ from __future__ import annotations
 import base64
 import binascii
 import bisect
-import dataclasses
 import html
 import json
 import re
 import urllib.parse
 from collections.abc import Iterable, Iterator
+
+from msgspec import Struct
 
 from trainform.review.secret_places import LONGEST_TEXT, UNKNOWNS, inside_text, plain_texts
 from trainform.review.stand_ins import CHANGED_MASK, MASKED
@@ -118,8 +119,7 @@ class KnownTexts:
         return "".join((*parts, text[end:]))
 
 
-@dataclasses.dataclass(frozen=True)
-class _Alike:
+class _Alike(Struct, frozen=True):
     """Known texts with the same beginning, in order. shorter: of each, the index of the longest other one that it begins with, -1 if there is none."""
 
     texts: list[str]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
+
+from msgspec import structs
 
 from trainform.cluster.amounts import Amounts, amounts_of
 from trainform.cluster.facts import LiveRange
@@ -21,7 +22,7 @@ def with_defaults(template: Template, ranges: Iterable[LiveRange]) -> Template:
     if not items:
         return template
     filled = {field: [_filled(each, items) for each in mappings(template.spec.get(field))] for field in CONTAINERS}
-    return dataclasses.replace(template, body={**template.body, "spec": {**template.spec, **filled}})
+    return structs.replace(template, body={**template.body, "spec": {**template.spec, **filled}})
 
 
 def _filled(container: dict[str, Any], items: list[Mapping[str, Any]]) -> dict[str, Any]:
@@ -43,7 +44,7 @@ def as_limits(template: Template) -> Template:
         ]
         for field in CONTAINERS
     }
-    return dataclasses.replace(template, body={**template.body, "spec": {**template.spec, **limited, "resources": {}}})
+    return structs.replace(template, body={**template.body, "spec": {**template.spec, **limited, "resources": {}}})
 
 
 def refused(template: Template, ranges: Iterable[LiveRange], names: Names) -> Iterator[Verdict]:

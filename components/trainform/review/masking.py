@@ -6,11 +6,12 @@ in every state of a step if it is secret in one of them. Secrets that nobody has
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
+
+from msgspec import Struct
 
 from trainform.escaping import without_invisible, without_sequences
 from trainform.review.known_texts import KnownTexts
@@ -50,8 +51,7 @@ _PART_OF_PATH = re.compile(r'\["((?:[^"\\]|\\.)*)"\]|\[(\d+)\]|([^.\[\]]+)')
 Path = tuple[str, ...]
 
 
-@dataclasses.dataclass(frozen=True)
-class Sides:
+class Sides(Struct, frozen=True):
     """The inputs and outputs of both states of a step. shown: the outputs that are kept; of the others only the marks count."""
 
     type: str
@@ -63,8 +63,7 @@ class Sides:
     new_shown: Mapping[str, Any]
 
 
-@dataclasses.dataclass(frozen=True)
-class Hidden:
+class Hidden(Struct, frozen=True):
     """The same without secrets."""
 
     old: dict[str, Any]
@@ -166,14 +165,13 @@ def _names(sides: Sides, urn: str, places: Places) -> tuple[set[str], set[str]]:
     return names, secret_names
 
 
-@dataclasses.dataclass
-class _Hiding:
+class _Hiding(Struct):
     """One state without its secrets, and in `hidden` what was masked, by path. changed: the paths of secrets that change. keys: those without secrets."""
 
     changed: frozenset[Path]
     keys: set[str]
     without_known: Callable[[str], str]
-    hidden: dict[Path, Any] = dataclasses.field(default_factory=dict)
+    hidden: dict[Path, Any] = {}
 
     def hide(self, value: Any, places: Places, path: Path) -> Any:
         if value is None or value in ({}, []):

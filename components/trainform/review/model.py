@@ -4,15 +4,11 @@ import enum
 from decimal import Decimal
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, PlainSerializer, WithJsonSchema
+from pydantic import Field, JsonValue, PlainSerializer, WithJsonSchema
+
+from trainform.report_part import Part
 
 VERSION = 1
-
-
-class Part(BaseModel):
-    """The base of every part: nothing is changed once it is made."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class Level(enum.IntEnum):
@@ -73,7 +69,7 @@ class Effect(Part):
     kind: Literal["create", "replace", "update", "scale", "delete", "keep", "stop", "none", "unknown"]
     object: str = Field(description="Name of the object or component: sdxl-lora-1f3a9c.")
     sentence: str = Field(description="What happens, as one whole sentence.")
-    causes: list[Change] = []
+    causes: list[Change] = Field(default=[])
 
 
 class Dependents(Part):
@@ -160,7 +156,7 @@ class Shortage(Part):
     asked: str
     available: str
     missing: str
-    holders: list[str] = []
+    holders: list[str] = Field(default=[])
 
 
 class Capacity(Part):
@@ -169,7 +165,7 @@ class Capacity(Part):
     verdict: Literal["now", "later", "never", "unknown", "unchanged"]
     sentence: str
     basis: Literal["cluster", "environment", "none"]
-    shortages: list[Shortage] = []
+    shortages: list[Shortage] = Field(default=[])
 
 
 class RoleFacts(Part):
@@ -204,7 +200,7 @@ class ObjectChange(Part):
     kind: str
     name: str
     destructive: bool = Field(description="Whether something is deleted or made anew.")
-    fields: list[FieldChange] = []
+    fields: list[FieldChange] = Field(default=[])
     fields_known: bool = Field(default=True, description="false: the preview does not say which fields differ.")
 
 
@@ -248,7 +244,7 @@ class PictureNode(Part):
     kind: Literal["queue", "job", "role", "shape", "rendezvous", "claim", "secret"]
     name: str
     change: Mark
-    facts: list[PictureFact] = []
+    facts: list[PictureFact] = Field(default=[])
 
 
 class PictureEdge(Part):
@@ -277,23 +273,23 @@ class Report(Part):
     release: str = Field(default="", description="The release that the stack follows; empty: none, or it is not known.")
     outcome: Outcome
     headline: str
-    effects: list[Effect] = []
+    effects: list[Effect] = Field(default=[])
     dependents: list[Dependents] = Field(
         default=[], description="Of an environment's own stack: who uses what changes or goes."
     )
-    findings: list[Finding] = []
+    findings: list[Finding] = Field(default=[])
     cost: Cost
     capacity: Capacity
-    roles: list[RoleChange] = []
-    objects: list[ObjectChange] = []
-    pictures: list[Picture] = []
-    live: list[LiveFact] = []
-    waivers: list[WaiverUse] = []
+    roles: list[RoleChange] = Field(default=[])
+    objects: list[ObjectChange] = Field(default=[])
+    pictures: list[Picture] = Field(default=[])
+    live: list[LiveFact] = Field(default=[])
+    waivers: list[WaiverUse] = Field(default=[])
     limits: str = Field(
         default="", description="Who checked the limits of the environment, as a sentence; empty: nobody."
     )
-    not_checked: list[NotChecked] = []
-    messages: list[EngineMessage] = []
+    not_checked: list[NotChecked] = Field(default=[])
+    messages: list[EngineMessage] = Field(default=[])
     masked: int = Field(default=0, description="How many secret values are masked; also 0 is said.")
 
 

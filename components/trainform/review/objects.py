@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from msgspec import Struct
 from pydantic import ValidationError
 
 from trainform import defaults
@@ -149,8 +149,7 @@ def queue_steps(preview: Preview) -> Iterator[tuple[str, Step]]:
 # --- what to ask the cluster
 
 
-@dataclasses.dataclass(frozen=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """What to read of the cluster, for `cluster.live.LiveReads`."""
 
     jobs: tuple[AskedJob, ...]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
+
+from msgspec import Struct
 
 from trainform.cluster.amounts import NOTHING, POD_SLOTS
 from trainform.manifests.shapes import mapping, mappings
@@ -17,8 +18,7 @@ KEEPING_OUT = frozenset({"NoSchedule", "NoExecute"})
 HALF = Decimal("0.5")
 
 
-@dataclasses.dataclass(frozen=True)
-class Room:
+class Room(Struct, frozen=True):
     """A node as a place for pods. free: what it has left. whole: False if it may have other labels too, which nobody knows."""
 
     name: str
@@ -28,8 +28,7 @@ class Room:
     whole: bool = True
 
 
-@dataclasses.dataclass(frozen=True)
-class Group:
+class Group(Struct, frozen=True):
     """Pods of one template that start together. asked: by one of them. spread: no two of them fit on one node."""
 
     role: str
@@ -38,7 +37,7 @@ class Group:
     selector: Mapping[str, Any]
     tolerations: Sequence[Mapping[str, Any]]
     spread: bool = False
-    affinity: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    affinity: Mapping[str, Any] = {}
 
     def total(self, resource: str) -> Decimal:
         """What all of the pods ask for."""
@@ -111,8 +110,7 @@ def _size(group: Group) -> tuple[Decimal, Decimal, Decimal]:
     return extended, group.asked.get("cpu", NOTHING), group.asked.get("memory", NOTHING)
 
 
-@dataclasses.dataclass(frozen=True)
-class Impossible:
+class Impossible(Struct, frozen=True):
     """Why pods can never fit: in what way (`node`: one pod is too large, `selector`: no node admits it, `nodes`: all are too many), and of which
     resource how much is there and how much would be needed. role: of the pods, "" for all."""
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Mapping
 from typing import Any
+
+from msgspec import Struct
 
 from trainform.backends.pods import pods_of
 from trainform.backends.workloads import Pods
 
 
-@dataclasses.dataclass(frozen=True)
-class State:
+class State(Struct, frozen=True, dict=True):
     """One side of a step: the resource before or after.
 
     inputs: without secrets. id: the provider's, None for a resource that does not exist yet, and for components. parent: its URN, "" for the stack.
@@ -25,7 +25,7 @@ class State:
     keep: bool = False
     protect: bool = False
     provider: str = ""
-    outputs: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    outputs: Mapping[str, Any] = {}
 
     @functools.cached_property
     def pods(self) -> tuple[Pods, ...]:
@@ -33,8 +33,7 @@ class State:
         return tuple(pods_of({**self.inputs}))
 
 
-@dataclasses.dataclass(frozen=True)
-class Step:
+class Step(Struct, frozen=True):
     """What the engine will do to one resource.
 
     operation: in the engine's words (`same`, `create`, `update`, `delete`, `replace`, `create-replacement`, `delete-replaced`, `read`,
@@ -70,8 +69,7 @@ class Step:
         return self.type.startswith("kubernetes:")
 
 
-@dataclasses.dataclass(frozen=True)
-class PolicyResult:
+class PolicyResult(Struct, frozen=True):
     """What a policy of a policy pack says of a resource. level: advisory, mandatory, remediate or disabled."""
 
     policy: str
@@ -81,8 +79,7 @@ class PolicyResult:
     pack: str = ""
 
 
-@dataclasses.dataclass(frozen=True)
-class Message:
+class Message(Struct, frozen=True):
     """A diagnostic of the engine. severity: info, warning or error; those for debugging are dropped when they are read."""
 
     severity: str
@@ -90,8 +87,7 @@ class Message:
     urn: str = ""
 
 
-@dataclasses.dataclass(frozen=True)
-class Preview:
+class Preview(Struct, frozen=True):
     """A whole preview.
 
     form: `stream` (engine events) or `digest`. failed: the reason if the engine ended with an error, otherwise "". not_checked: what this form

@@ -6,13 +6,14 @@ carry secrets in clear; they are dropped here.
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NoReturn
+
+from msgspec import structs
 
 from trainform.errors import InputError, Problem
 from trainform.review.engine_events import (
@@ -308,7 +309,7 @@ def _refreshed(steps: list[RawStep]) -> list[RawStep]:
             continue
         new = after[step.urn].old if step.urn in after and same(step.old, step.new) else step.new
         if new is None or not same(mapping(step.old.get("inputs")), mapping(new.get("inputs"))):
-            found.append(dataclasses.replace(step, new=new))
+            found.append(structs.replace(step, new=new))
     return found
 
 

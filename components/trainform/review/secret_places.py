@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from msgspec import Struct
+
 from trainform.review.stand_ins import CHANGED_MASK, MASKED
 from trainform.rules.limits.secrets import REFERENCES, SECRET_CONTENT
 from trainform.secret_text.search import gives_away, looks_secret, masked_line, secret_in, secret_words
@@ -132,8 +134,7 @@ def _is_index(key: str) -> bool:
     return key.startswith("#")
 
 
-@dataclasses.dataclass
-class Search:
+class Search(Struct):
     """Finds what is a secret in a value: what the engine has marked, and what is one by its name or shape.
 
     rewrites: True once something was found that is written in another way: a key that is a secret, a value that is not known yet, half a
@@ -142,9 +143,9 @@ class Search:
     """
 
     rewrites: bool = False
-    seen: dict[tuple[str, str], Places] = dataclasses.field(default_factory=dict)
-    keys: set[str] = dataclasses.field(default_factory=set)
-    broken: set[str] = dataclasses.field(default_factory=set)
+    seen: dict[tuple[str, str], Places] = {}
+    keys: set[str] = set()
+    broken: set[str] = set()
 
     def find(self, value: Any, name: str = "", above: str = "", depth: int = 0) -> Places:
         """Where secrets are in the value. name: of its field. above: of the field that this one is in."""

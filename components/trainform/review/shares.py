@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Any
+
+from msgspec import Struct
 
 from trainform import defaults
 from trainform.cluster.amounts import NOTHING, Amounts, amounts_of
@@ -18,8 +19,7 @@ from trainform.spec.environment import Environment
 MOST_LEVELS = 16  # of queues above a queue: teams have three or four
 
 
-@dataclasses.dataclass(frozen=True)
-class Share:
+class Share(Struct, frozen=True):
     """What a queue may hold at most, as it will be, and what is kept free for it."""
 
     parent: str

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from trainform.check import load_experiment
+from trainform.check_files import load_experiment
 from trainform.errors import InputError, TrainformError
 from trainform.project import release_path, stack_path
 from trainform.spec.environment import Environment

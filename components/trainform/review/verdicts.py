@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Literal
+
+from msgspec import Struct
 
 from trainform.cluster.amounts import NOTHING, Amounts, spelled, summed
 from trainform.review.model import Shortage
@@ -16,8 +17,7 @@ from trainform.spec.environment import Environment
 MOST_HOLDERS = 10
 
 
-@dataclasses.dataclass(frozen=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """An answer of one of the judges: a queue, a quota, the nodes. The worst one counts, by `WORST`."""
 
     word: Literal["later", "never", "unknown"]
@@ -28,8 +28,7 @@ class Verdict:
 WORST = ("never", "later", "unknown")
 
 
-@dataclasses.dataclass(frozen=True)
-class Budget:
+class Budget(Struct, frozen=True):
     """Something that gives pods a limited amount of each resource: a queue, a quota. said: `The queue night may hold`, which the amount follows. name: it
     alone. asked: by the gang. most: for all together. taken: by others, without the jobs that go; None if that is not known. held: of that what
     each job has, as far as it is known. why: of a resource for which `most` is less than it says itself. unknown: why nobody knows what is taken."""
@@ -40,7 +39,7 @@ class Budget:
     most: Amounts
     taken: Amounts | None
     held: Mapping[str, Amounts]
-    why: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    why: Mapping[str, str] = {}
     unknown: str = ""
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from msgspec import Struct
 from pydantic import ValidationError
 
 from trainform import defaults
@@ -24,8 +24,7 @@ OF_PARTS = {"Rendezvous": "network", "SshIdentity": "ssh", "TrainingQueue": "que
 Basis = Literal["record", "inputs"]
 
 
-@dataclasses.dataclass(frozen=True)
-class Side:
+class Side(Struct, frozen=True, dict=True):
     """One side. experiment: with every default, if this version of trainform can read it. basis: `inputs` is what was wanted by an `up` that may have
     failed; `record` is what is deployed. version: of the trainform that deployed it; None: unknown."""
 

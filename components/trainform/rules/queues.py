@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
+
+from msgspec import Struct
 
 from trainform import defaults
 from trainform.errors import Problem, list_names
@@ -22,8 +23,7 @@ from trainform.spec.queues import QueueRequest
 AMOUNTS = ("capability", "deserved", "guarantee")
 
 
-@dataclasses.dataclass(frozen=True)
-class _Queues:
+class _Queues(Struct, frozen=True, dict=True):
     """The queues of an environment, with what rules ask about all of them for each."""
 
     environment: Environment

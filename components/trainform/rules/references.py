@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import bisect
-import dataclasses
 import difflib
 import functools
 from collections.abc import Collection, Iterator
+
+from msgspec import Struct
 
 from trainform.errors import Problem, list_names
 from trainform.plan.model import Plan
@@ -16,8 +17,7 @@ from trainform.spec.experiment import Experiment
 NEIGHBOURS = 8
 
 
-@dataclasses.dataclass(frozen=True)
-class Known:
+class Known(Struct, frozen=True, dict=True):
     """Names that a file defines, to tell the nearest to one that it does not define.
 
     A typing mistake leaves most of a name's beginning or of its end, so a near name stands beside it among the names in order, or

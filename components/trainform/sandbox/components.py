@@ -5,9 +5,10 @@ Every server listens on loopback only; metrics, health and profiling servers tha
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+
+from msgspec import Struct
 
 from trainform.sandbox.certificates import Certificates
 from trainform.sandbox.folder import Layout
@@ -22,8 +23,7 @@ POD_RANGE = "10.128.0.0/9"
 LEASE_SECONDS = 100
 
 
-@dataclasses.dataclass(frozen=True)
-class Context:
+class Context(Struct, frozen=True):
     """The paths and ports from which the arguments of a component are built."""
 
     layout: Layout
@@ -37,8 +37,7 @@ def _no_environment(context: Context) -> dict[str, str]:
     return {}
 
 
-@dataclasses.dataclass(frozen=True)
-class Component:
+class Component(Struct, frozen=True):
     """One process. `wave`: a wave starts when the components of the earlier waves are ready. `port`: the name of the port that it
     listens on, None if it does not listen."""
 
@@ -50,8 +49,7 @@ class Component:
     environment: Callable[[Context], dict[str, str]] = _no_environment
 
 
-@dataclasses.dataclass(frozen=True)
-class Program:
+class Program(Struct, frozen=True):
     """A component and the path of its executable."""
 
     component: Component

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from collections.abc import Mapping
 from pathlib import Path
+
+from msgspec import Struct, structs
 
 from trainform import defaults
 from trainform.progress import SILENT, Progress, Step
@@ -39,8 +40,7 @@ ADDON_SECONDS = 20.0
 ATTEMPTS = 3
 
 
-@dataclasses.dataclass(frozen=True)
-class Sandbox:
+class Sandbox(Struct, frozen=True):
     """How to connect to a control plane that is ready. uid: that of its namespace kube-system, which ends with its data."""
 
     folder: Path
@@ -70,7 +70,7 @@ def up(
         seconds = READY_SECONDS + ADDON_SECONDS * len(addons) if timeout is None else timeout
         run = Run(layout, settings, toolchain, addons, progress, time.monotonic() + seconds)
         if state is not None and run.is_up(state):
-            state = run.adjust(dataclasses.replace(state, pulumi=toolchain.pulumi))
+            state = run.adjust(structs.replace(state, pulumi=toolchain.pulumi))
         else:
             state = run.start(state)
     port = state.ports["kube-apiserver"]
@@ -109,11 +109,10 @@ def _with_addons(settings: SandboxSettings, before: State | None, progress: Prog
         if needed not in (*settings.addons, *there):
             dependents = [name for name in names if needed in ADDONS[name].needs]
             progress.note(f"the add-on {needed} is installed too: {' and '.join(dependents)} cannot run without it")
-    return dataclasses.replace(settings, addons=names)
+    return structs.replace(settings, addons=names)
 
 
-@dataclasses.dataclass(frozen=True)
-class Run:
+class Run(Struct, frozen=True):
     """One call of `up`: the settings, the programs, and the deadline (of the monotonic clock)."""
 
     layout: Layout
@@ -148,7 +147,7 @@ class Run:
             write_kubeconfig(layout.kubeconfig, port, certificates, settings.contexts)
             conditions = readiness(api, settings.pools, self.addons, state.ports)
             wait_for(conditions, state.processes, self.deadline, step)
-        adjusted = dataclasses.replace(state, settings=settings)
+        adjusted = structs.replace(state, settings=settings)
         write_state(layout, adjusted)
         return adjusted
 
@@ -175,10 +174,10 @@ class Run:
 
         def record(processes: list[Process]) -> None:
             started[:] = processes
-            write_state(self.layout, dataclasses.replace(state, processes=tuple(processes)))
+            write_state(self.layout, structs.replace(state, processes=tuple(processes)))
 
         Start(self.layout, state, self.toolchain.control_plane, self.addons, record).run(self.deadline, step)
-        complete = dataclasses.replace(state, processes=tuple(started), complete=True)
+        complete = structs.replace(state, processes=tuple(started), complete=True)
         write_state(self.layout, complete)
         return complete
 

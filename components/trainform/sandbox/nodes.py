@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from msgspec import structs
+
 from trainform.sandbox.api import Api
 from trainform.sandbox.settings import POOL_LABEL, NodePool
 
@@ -67,7 +69,7 @@ def _free_addresses(kept: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _shape(pool: NodePool) -> str:
-    content = [dict(pool.resources), dict(pool.labels), [vars(taint) for taint in pool.taints]]
+    content = [dict(pool.resources), dict(pool.labels), [structs.asdict(taint) for taint in pool.taints]]
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
 

@@ -7,7 +7,6 @@ start time) only after the record is on the disk. So even if `up` is killed, `do
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import os
 import shutil
 import signal
@@ -16,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import psutil
+from msgspec import Struct
 
 from trainform.errors import SandboxError
 
@@ -27,19 +27,17 @@ POLL_SECONDS = 0.02
 TAIL_LINES = 15
 
 
-@dataclasses.dataclass(frozen=True)
-class Command:
+class Command(Struct, frozen=True):
     """A program to start and the file for its output. `environment` is added to the environment of all commands."""
 
     name: str
     binary: Path
     arguments: Sequence[str]
     log: Path
-    environment: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    environment: Mapping[str, str] = {}
 
 
-@dataclasses.dataclass(frozen=True)
-class Process:
+class Process(Struct, frozen=True):
     """One started component, as it is recorded in `state.json`."""
 
     name: str

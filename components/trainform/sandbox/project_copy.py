@@ -11,7 +11,6 @@ Pulumi.yaml stacks/       updated from the project, except for files that the us
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 import os
@@ -19,6 +18,8 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import TypeGuard
+
+from msgspec import Struct
 
 from trainform.errors import SandboxError
 from trainform.locking import hold
@@ -37,8 +38,7 @@ Hashes = Mapping[str, list[str]]
 """Path -> hashes of every content that was copied to it."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Changes:
+class Changes(Struct, frozen=True):
     """The changes that update a copy from its project. `edited`: paths that stay different, since the user edited them."""
 
     write: Files

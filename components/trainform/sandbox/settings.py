@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, structs
 
 from trainform.defaults import NODE_CPU, NODE_MEMORY
 from trainform.errors import InputError, Problem
@@ -24,8 +25,7 @@ ACCELERATOR_LABEL = "trainform.dev/accelerator"
 MAX_NODES = 10_000
 
 
-@dataclasses.dataclass(frozen=True, order=True)
-class Taint:
+class Taint(Struct, frozen=True, order=True):
     """A taint: pods that do not tolerate it are not placed on the node."""
 
     key: str
@@ -33,19 +33,17 @@ class Taint:
     effect: str
 
 
-@dataclasses.dataclass(frozen=True)
-class NodePool:
+class NodePool(Struct, frozen=True):
     """Equal nodes, named `<name>-<i>`. `resources` are both capacity and allocatable of each node."""
 
     name: str
     count: int
     resources: Mapping[str, str]
-    labels: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    labels: Mapping[str, str] = {}
     taints: tuple[Taint, ...] = ()
 
 
-@dataclasses.dataclass(frozen=True)
-class SandboxSettings:
+class SandboxSettings(Struct, frozen=True):
     """The settings of one sandbox. Raises `InputError` for pools that share a name or have too many nodes.
 
     `storage_classes` are created beside the default class; `contexts` are more names for the sandbox in its kubeconfig; `addons` are
@@ -96,7 +94,7 @@ def settings_from_environment(environment: Environment, folder: Path) -> Sandbox
     labels = dict(environment.node_selector)
     taints = _taints(environment.tolerations)
     pools += [
-        dataclasses.replace(pool, name=_free_name(pool.name, environment.accelerators), labels=labels, taints=taints)
+        structs.replace(pool, name=_free_name(pool.name, environment.accelerators), labels=labels, taints=taints)
         for pool in default_pools()
     ]
     context = environment.cluster.context

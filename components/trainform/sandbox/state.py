@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+import msgspec
+from msgspec import Struct
 
 from trainform.errors import InputError
 from trainform.sandbox.addons.table import in_table_order
@@ -22,8 +24,7 @@ FORMAT = 2
 _DAMAGED = (AttributeError, KeyError, OverflowError, TypeError, ValueError, InputError)
 
 
-@dataclasses.dataclass(frozen=True)
-class State:
+class State(Struct, frozen=True):
     """The state of a sandbox. `complete` is set when `up` has ended; `pulumi` is the Pulumi that this sandbox was started with."""
 
     settings: SandboxSettings
@@ -35,8 +36,8 @@ class State:
 
 def write_state(layout: Layout, state: State) -> None:
     """Write the state to its file, atomically."""
-    content = {"format": FORMAT, **dataclasses.asdict(state)}
-    write_private(layout.state, json.dumps(content, indent=2, default=str).encode())
+    content = {"format": FORMAT, **msgspec.to_builtins(state, enc_hook=str)}
+    write_private(layout.state, json.dumps(content, indent=2).encode())
 
 
 def read_state(layout: Layout) -> State | None:

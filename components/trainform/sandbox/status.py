@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import http.client
 from pathlib import Path
 from typing import Any
+
+import msgspec
+from msgspec import Struct
 
 from trainform.sandbox import nodes
 from trainform.sandbox.addons.table import ADDONS
@@ -18,8 +20,7 @@ from trainform.sandbox.processes import is_running
 from trainform.sandbox.state import State, read_state
 
 
-@dataclasses.dataclass(frozen=True)
-class ComponentStatus:
+class ComponentStatus(Struct, frozen=True):
     """The status of one component. `pid` is None if it was never started, `port` is None if it does not listen."""
 
     name: str
@@ -29,8 +30,7 @@ class ComponentStatus:
     log: Path
 
 
-@dataclasses.dataclass(frozen=True)
-class SandboxStatus:
+class SandboxStatus(Struct, frozen=True):
     """The status of a sandbox. `running`: every component runs, also those of the add-ons, and the API server answers; nodes are counted
     only then."""
 
@@ -44,8 +44,8 @@ class SandboxStatus:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the status as it is printed by `status --json`."""
-        components = [{**dataclasses.asdict(row), "log": str(row.log)} for row in self.components]
-        return {**dataclasses.asdict(self), "folder": str(self.folder), "components": components}
+        printed: dict[str, Any] = msgspec.to_builtins(self, enc_hook=str)  # paths as texts
+        return printed
 
 
 @os_errors_as_sandbox_errors

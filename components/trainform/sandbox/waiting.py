@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import http.client
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+
+from msgspec import Struct
 
 from trainform.errors import SandboxError
 from trainform.progress import Step
@@ -24,8 +25,7 @@ class PortTakenError(SandboxError):
     """The port of a component is in use; the start is repeated with other ports."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Condition:
+class Condition(Struct, frozen=True):
     """A condition to wait for. `component`: whose log explains why it is not met."""
 
     text: str

@@ -6,9 +6,10 @@ The webhook manager does not create these configurations; it finds them by name 
 from __future__ import annotations
 
 import base64
-import dataclasses
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from trainform.sandbox.ports import LOOPBACK
 
@@ -17,8 +18,7 @@ WEBHOOK_SECONDS = 30  # the maximum of Kubernetes: the machine may be busy
 EXCLUDED_NAMESPACES = ["volcano-system", "kube-system"]
 
 
-@dataclasses.dataclass(frozen=True)
-class Admission:
+class Admission(Struct, frozen=True):
     """One path of the webhook manager and the requests that are sent to it."""
 
     path: str

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import os
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from trainform import defaults
 from trainform.check import CheckedJob
@@ -44,8 +45,7 @@ SERVICES = "environment"
 CONFIG_MAP = "kubernetes:core/v1:ConfigMap"
 
 
-@dataclasses.dataclass(frozen=True)
-class Source:
+class Source(Struct, frozen=True):
     """The stack of which facts are gathered, and the key of their hashes."""
 
     stack: str

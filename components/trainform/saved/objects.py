@@ -6,9 +6,10 @@ What controllers and others write beside that is no part of it, and moves by its
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+
+from msgspec import Struct
 
 from trainform.cluster.drift import drift_of
 from trainform.drift.read import Key, Live, Reads, key_of
@@ -21,8 +22,7 @@ from trainform.saved.model import Touched
 from trainform.spec.environment import Environment
 
 
-@dataclasses.dataclass(frozen=True)
-class _Wanted:
+class _Wanted(Struct, frozen=True):
     """An object by its kind and name. body: as it was applied last, without secrets; without its fields if the stack does not have it yet."""
 
     body: Mapping[str, Any]

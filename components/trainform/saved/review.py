@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import datetime
+
+from msgspec import Struct
 
 from trainform.errors import TrainformError
 from trainform.review.preview import Preview
@@ -15,8 +16,7 @@ from trainform.spec.environment import Environment
 NO_CLUSTER = "The cluster is not compared: no environment says where it is."
 
 
-@dataclasses.dataclass(frozen=True)
-class Seen:
+class Seen(Struct, frozen=True):
     """What a preview says: the steps, the live objects that they touch, and the policy packs that have judged it, with their versions."""
 
     steps: list[Planned]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trainform.review.forms.document import Item, Row, Section, bounded, shown
+from trainform.review.forms.sections import Item, Row, Section, bounded, shown
 from trainform.saved.model import Moved, Verdict
 
 OF_OBJECTS = ("object", "step", "provider")

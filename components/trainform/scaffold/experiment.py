@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from enum import StrEnum
 from string import Template
+
+from msgspec import Struct, structs
 
 from trainform import defaults
 from trainform.scaffold.yaml_text import scalar
@@ -22,8 +23,10 @@ class LauncherName(StrEnum):
     COMMAND = "command"
 
 
-@dataclasses.dataclass(frozen=True)
-class LauncherText:
+_ONE_ROLE = ("worker: {replicas: $nodes$accelerators}",)
+
+
+class LauncherText(Struct, frozen=True):
     """The text for one launcher. `note`: one line about it. `launcher`: the content of the field `launcher`. `roles`: the entries of `roles`.
 
     Both are templates: $nodes and $accelerators are the requested numbers, $others is one node less, $fewest is the lower bound of an
@@ -32,13 +35,13 @@ class LauncherText:
 
     note: str
     launcher: str
-    roles: tuple[str, ...] = ("worker: {replicas: $nodes$accelerators}",)
+    roles: tuple[str, ...] = _ONE_ROLE
 
 
 # For operators that need the first pod in a role of its own.
 _WITH_MASTER = ("master: {replicas: 1$accelerators}", "worker: {replicas: $others$accelerators}")
 # The launcher pod does not compute, so that the number of workers is free.
-_OVER_SSH = ("launcher: {ranked: false, cpu: 2, memory: 4Gi, shared_memory: 1Gi}", *LauncherText.roles)
+_OVER_SSH = ("launcher: {ranked: false, cpu: 2, memory: 4Gi, shared_memory: 1Gi}", *_ONE_ROLE)
 
 LAUNCHER_TEXTS = {
     LauncherName.TORCHRUN: LauncherText(
@@ -66,7 +69,7 @@ LAUNCHER_TEXTS = {
     LauncherName.TENSORFLOW: LauncherText(
         "The program finds its parameter servers and workers in TF_CONFIG. A strategy without parameter servers needs no role `ps`.",
         "tensorflow: {command: [python, /app/train.py]}",
-        ("ps: {replicas: 1, cpu: 4, memory: 16Gi}", *LauncherText.roles),
+        ("ps: {replicas: 1, cpu: 4, memory: 16Gi}", *_ONE_ROLE),
     ),
     LauncherName.COMMAND: LauncherText(
         "The command runs on each pod, with RANK, WORLD_SIZE (pods), MASTER_ADDR and MASTER_PORT in its environment.",
@@ -90,8 +93,7 @@ queue: $queue
 """)
 
 
-@dataclasses.dataclass(frozen=True)
-class NewExperiment:
+class NewExperiment(Struct, frozen=True):
     """The request for a new experiment. `accelerators`: kind and number for each pod, None for pods without accelerators. `master`: the first pod
     has its own role. `fixed`: an elastic job needs all its nodes, for operators that start all pods or none."""
 
@@ -107,12 +109,12 @@ class NewExperiment:
     @property
     def layouts(self) -> tuple[NewExperiment, ...]:
         """The possible divisions into roles and bounds for an elastic job, the simplest first."""
-        divisible = self.nodes > 1 and LAUNCHER_TEXTS[self.launcher].roles == LauncherText.roles
+        divisible = self.nodes > 1 and LAUNCHER_TEXTS[self.launcher].roles == _ONE_ROLE
         elastic = self.launcher is LauncherName.TORCHRUN_ELASTIC
         return (
             self,
-            *([dataclasses.replace(self, master=True)] if divisible else []),
-            *([dataclasses.replace(self, fixed=True)] if elastic else []),
+            *([structs.replace(self, master=True)] if divisible else []),
+            *([structs.replace(self, fixed=True)] if elastic else []),
         )
 
     def text(self, image: str) -> str:

@@ -6,12 +6,13 @@ with a note, since a scheduler could not select them.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
+
+from msgspec import Struct
 
 from trainform.scaffold.nodes import MOST_TAINTS, Node, as_label, read_node, unused_name
 
@@ -39,16 +40,14 @@ Product = tuple[str, str] | None
 Label = tuple[str, str]
 
 
-@dataclasses.dataclass(frozen=True)
-class Kind:
+class Kind(Struct, frozen=True):
     """One kind of accelerator in the environment's file."""
 
     name: str
     fields: dict[str, Any]
 
 
-@dataclasses.dataclass(frozen=True)
-class Hardware:
+class Hardware(Struct, frozen=True):
     """The hardware of the nodes. `fabric`: resource and number per node. `others`: other extended resources. `notes`: what is left out."""
 
     kinds: tuple[Kind, ...]
@@ -57,8 +56,7 @@ class Hardware:
     notes: tuple[str, ...]
 
 
-@dataclasses.dataclass(frozen=True)
-class _Group:
+class _Group(Struct, frozen=True, dict=True):
     """Nodes of one resource and product. `alone`: no other product has the resource. `among`: how many nodes have each label, counted in the
     group, or over all nodes with the resource if the group has no product label."""
 

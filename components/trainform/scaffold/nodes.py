@@ -5,11 +5,12 @@ Data from a cluster is not trusted: only names and values that are valid in Kube
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from typing import Any
+
+from msgspec import Struct
 
 from trainform import defaults
 from trainform.spec.names import EXTENDED, LABEL_MAX, LABEL_VALUE, QUALIFIED, SUBDOMAIN_MAX, matches
@@ -31,8 +32,7 @@ MAX_KEY = SUBDOMAIN_MAX + 1 + LABEL_MAX  # a domain, a slash and a name
 MOST_TAINTS = 20
 
 
-@dataclasses.dataclass(frozen=True)
-class Node:
+class Node(Struct, frozen=True):
     """The data of one node. `product`: the label that names its product. `usable`: pods can be placed on it."""
 
     amounts: Mapping[str, int]

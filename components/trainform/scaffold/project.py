@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import re
 from urllib.parse import urlsplit
 
+from msgspec import Struct
 from pydantic import BaseModel
 
 from trainform import defaults
@@ -32,8 +32,7 @@ SCHEMAS: dict[str, type[BaseModel]] = {
 }
 
 
-@dataclasses.dataclass(frozen=True)
-class ConfigKey:
+class ConfigKey(Struct, frozen=True):
     """A key of the stacks' config. `default`: as YAML, empty for a required key."""
 
     name: str

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Iterator, Sequence
 
-from trainform.secret_text.patterns import Pattern, pattern_of
+from msgspec import Struct
+
+from trainform.secret_text.patterns import Marks, Pattern
 
 
-@dataclasses.dataclass(frozen=True)
-class CommandRow:
+class CommandRow(Struct, frozen=True):
     """Programs that take a password behind a short option.
 
     programs: their names. pattern: the option with what follows it, in the same word or in the next one, and in it the group `secret`. verb: a word
@@ -51,7 +51,7 @@ COMMANDS: tuple[CommandRow, ...] = (
 )
 
 MARKS = tuple(sorted({program for row in COMMANDS for program in row.programs}))
-_MARK = pattern_of(MARKS)
+_MARK = Marks(MARKS)
 # Programs whose options begin where their name stands: `sshpass -p PASSWORD ssh -p 22`.
 _PROGRAMS = frozenset({*MARKS, "ssh", "scp", "sftp", "rsync"})
 
@@ -60,7 +60,7 @@ _END = re.compile(r"[\n;&|]+")  # of a command in a shell's text
 
 def may_be_in(text: str) -> bool:
     """False if none of the programs is named in the text."""
-    return _MARK.search(text) is not None
+    return _MARK.compiled.search(text) is not None
 
 
 def commands(text: str) -> list[list[str]]:

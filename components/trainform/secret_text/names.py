@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import re
 
+from msgspec import Struct
+
 from trainform.escaping import without_invisible
-from trainform.secret_text.patterns import Pattern, any_case, pattern_of
+from trainform.secret_text.patterns import Marks, Pattern, any_case
 
 # Characters at the end of a name that say what it is the name of; a name has no bound of its own.
 LONGEST_NAME = 256
 
 
-@dataclasses.dataclass(frozen=True)
-class NameRow:
+class NameRow(Struct, frozen=True):
     """Names whose values are secrets by the custom of the field.
 
     mark: a text in lower case that each of the names contains. pattern: what the end of the name is, in words with `_` between them. but: names
@@ -82,7 +82,7 @@ NAMES: tuple[NameRow, ...] = (
     NameRow("authorization", "authorization", _ending("AUTHORIZATION")),
 )  # fmt: skip
 
-_MARK = pattern_of(row.mark for row in NAMES)
+_MARK = Marks(tuple(row.mark for row in NAMES))
 _WORDS = re.compile(r"[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])")
 # What stands behind a name for one of several: HF_TOKEN_2, DB_PASSWORD_DEV.
 _ONE_OF_SEVERAL = re.compile(
@@ -96,7 +96,7 @@ _ONE_OF_SEVERAL = re.compile(
 def named(name: str) -> tuple[str, tuple[NameRow, ...]]:
     """The name as variables are spelled, and the rows of names that it has."""
     spelled = _spelled(name)
-    if _MARK.search(spelled.lower()) is None:
+    if _MARK.compiled.search(spelled.lower()) is None:
         return spelled, ()
     several = _ONE_OF_SEVERAL.sub("", _ONE_OF_SEVERAL.sub("", spelled))
     lowered = several.lower()

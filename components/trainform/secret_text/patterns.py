@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import re
-from collections.abc import Iterable
+
+from msgspec import Struct
 
 
-@dataclasses.dataclass(frozen=True)
-class Pattern:
+class Pattern(Struct, frozen=True, dict=True):
     """A pattern that is compiled when a text is searched for it: most commands see no text with a mark, and to compile the patterns of all rows would
     take longer than to check an experiment."""
 
@@ -27,10 +26,16 @@ def any_case(text: str) -> Pattern:
     return Pattern(text, re.IGNORECASE)
 
 
-def pattern_of(marks: Iterable[str]) -> re.Pattern[str]:
-    """A pattern that matches one of the marks wherever one is. It reads a text once, while a list of alternatives tries each of them at each
-    character: marks that begin alike are one alternative."""
-    return re.compile(_alternatives(sorted(set(marks))))
+class Marks(Struct, frozen=True, dict=True):
+    """Texts of which at least one is in each text with a secret. The pattern of them all is compiled when the first text is searched, as above."""
+
+    texts: tuple[str, ...]
+
+    @functools.cached_property
+    def compiled(self) -> re.Pattern[str]:
+        """Matches one of the marks wherever one is. It reads a text once, while a list of alternatives tries each of them at each character: marks that
+        begin alike are one alternative."""
+        return re.compile(_alternatives(sorted(set(self.texts))))
 
 
 def _alternatives(marks: list[str]) -> str:

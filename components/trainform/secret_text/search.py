@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from msgspec import Struct, structs
+
 from trainform.secret_text import commands, names, shapes
 from trainform.secret_text.names import NameRow, named
-from trainform.secret_text.patterns import Pattern, pattern_of
+from trainform.secret_text.patterns import Marks, Pattern
 from trainform.secret_text.shapes import REMEMBERED, has_shape, in_base64, of_shape
 
 # Characters of the shortest token that anybody issues.
@@ -20,7 +21,7 @@ MOST_SECRETS = 100
 """Secrets that are masked one by one in a text: each is looked for in all of it."""
 
 _MARKS = tuple(dict.fromkeys([*(row.mark for row in names.NAMES), *shapes.MARKS, *commands.MARKS]))
-_MARK = pattern_of(_MARKS)
+_MARK = Marks(_MARKS)
 
 _QUOTES = "\"';&|()"  # what a shell's text has around its words
 # What a name of a secret may stand before without giving one away: nothing, a switch, a token of a tokenizer (<pad>, [PAD]), a
@@ -131,16 +132,17 @@ def masked(text: str, mask: str) -> str:
 
 
 def masked_everywhere(data: Any, mask: str) -> Any:
-    """The data with `masked` for each of its texts: in lists, mappings and dataclasses, however deep."""
+    """The data with `masked` for each of its texts: in lists, mappings and structs, however deep."""
     if isinstance(data, str):
         return masked(data, mask)
     if isinstance(data, Mapping):
         return {masked_everywhere(key, mask): masked_everywhere(value, mask) for key, value in data.items()}
     if isinstance(data, list | tuple):
         return type(data)(masked_everywhere(item, mask) for item in data)
-    if dataclasses.is_dataclass(data) and not isinstance(data, type):
-        fields = [field.name for field in dataclasses.fields(data)]
-        return dataclasses.replace(data, **{name: masked_everywhere(getattr(data, name), mask) for name in fields})
+    if isinstance(data, Struct):
+        return structs.replace(
+            data, **{name: masked_everywhere(getattr(data, name), mask) for name in data.__struct_fields__}
+        )
     return data
 
 
@@ -159,7 +161,7 @@ def masked_line(line: str, mask: str) -> str:
 
 def _may_hold(text: str) -> bool:
     """False if no row can find anything in the text. In a text of other characters some may be invisible."""
-    return not text.isascii() or _MARK.search(text.lower()) is not None or bool(in_base64(text))
+    return not text.isascii() or _MARK.compiled.search(text.lower()) is not None or bool(in_base64(text))
 
 
 def _found(text: str, settings: bool) -> str | None:

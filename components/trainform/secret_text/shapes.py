@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import base64
 import binascii
-import dataclasses
 import functools
 import json
 import re
 from collections.abc import Callable, Iterator
 
-from trainform.secret_text.patterns import Pattern, any_case, pattern_of
+from msgspec import Struct
+
+from trainform.secret_text.patterns import Marks, Pattern, any_case
 
 # Different characters at the end of a token, behind its prefix: `hf_xxxxxxxx…` stands for one in a text.
 FEWEST_CHARACTERS, END_OF_TOKEN = 8, 20
@@ -53,8 +54,7 @@ def _always(token: str) -> bool:
     return True
 
 
-@dataclasses.dataclass(frozen=True)
-class ShapeRow:
+class ShapeRow(Struct, frozen=True):
     """A shape that only secrets have: prefix, alphabet and fewest characters, so that no word matches.
 
     marks: texts in lower case, one of which is in each match or its name, so that most texts are not searched. is_secret: what a pattern cannot say of a
@@ -191,14 +191,14 @@ SHAPES: tuple[ShapeRow, ...] = (
 )  # fmt: skip
 
 MARKS = tuple(dict.fromkeys(mark for row in SHAPES for mark in row.marks))
-_MARK = pattern_of(MARKS)
+_MARK = Marks(MARKS)
 
 
 def of_shape(text: str, spelled: str = "") -> Iterator[str]:
     """Each secret in the text that is known by its shape, as it stands there or as a word in base64. spelled: the name of the text, by
     `names.named`."""
     lowered = f"{spelled} {text}".lower()
-    if _MARK.search(lowered) is not None:
+    if _MARK.compiled.search(lowered) is not None:
         yield from _by_rows(text, lowered, spelled)
     for word, inside in in_base64(text) if len(text) >= SHORTEST_WORD else ():
         if next(_by_rows(inside, f"{spelled} {inside}".lower(), spelled), None) is not None:
@@ -224,7 +224,7 @@ def in_base64(text: str) -> tuple[tuple[str, str], ...]:
         )  # of a path or an option
         for each in (word, *parts):
             inside = _decoded(each)
-            if _MARK.search(inside.lower()) is not None:
+            if _MARK.compiled.search(inside.lower()) is not None:
                 found.append((each, inside))
     return tuple(found)
 

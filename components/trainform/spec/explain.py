@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 import yaml
+from msgspec import Struct, structs
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
@@ -92,8 +93,7 @@ def locate(data: Any, detail: Mapping[str, Any]) -> Path:
     return tuple(path)
 
 
-@dataclasses.dataclass(frozen=True)
-class _Mistake:
+class _Mistake(Struct, frozen=True):
     """One of pydantic's errors. `value`: as it stands in the file; `shown`: the same as far as a message may show it."""
 
     kind: type[BaseModel]
@@ -228,7 +228,7 @@ def _text_instead(mistake: _Mistake) -> Problem:
     if not isinstance(given, str | float) or mistake.shown == MASK:
         return _by_table(mistake)
     quoted = json.dumps(given, ensure_ascii=False) if isinstance(given, str) else mistake.value
-    problem = _by_table(dataclasses.replace(mistake, value=quoted))
+    problem = _by_table(structs.replace(mistake, value=quoted))
     number = _number_meant(mistake.error["type"], str(given))
     return problem if number is None else dataclasses.replace(problem, fix=f"write {number}")
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Iterator, Mapping
 from typing import Any
+
+from msgspec import Struct
 
 from trainform.spec.merge_patch import merge_patch, named_items
 from trainform.spec.source import join_path, upwards
@@ -13,8 +14,7 @@ from trainform.spec.source import join_path, upwards
 Keys = tuple[str | int, ...]
 
 
-@dataclasses.dataclass(frozen=True)
-class Overlaid:
+class Overlaid(Struct, frozen=True):
     """A value that a layer set. path: in the experiment. place: where it was written. before: what stood there without the layer; None: nothing. value: None
     where the layer removed what stood there."""
 
@@ -24,8 +24,7 @@ class Overlaid:
     value: Any
 
 
-@dataclasses.dataclass(frozen=True)
-class Layer:
+class Layer(Struct, frozen=True, dict=True):
     """A merge patch on data. place: what stands before a path of it in messages, `environments.prod.`; in_file: whether that is a path of the file."""
 
     place: str

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from msgspec import Struct, structs
 from pydantic import BaseModel, ValidationError
 
 from trainform.errors import InputError, Problem, shorten
@@ -43,8 +44,7 @@ MOST_ROUNDS = 8  # a wrong value, then the missing key, then the part that neede
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
 
-@dataclasses.dataclass(frozen=True)
-class Text:
+class Text(Struct, frozen=True):
     """The text of an experiment or an environment that is in no file. `name`: how to call it in messages."""
 
     name: str
@@ -55,8 +55,7 @@ Given = str | Text | Released
 """A name, a path, the text itself, or a release of an experiment."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Loaded(Generic[ModelT]):
+class Loaded(Struct, Generic[ModelT], frozen=True):
     """A file as read. `model` is None if the file is too broken to go on. If there are problems, it holds the part that is right, so
     that rules on the whole file can still be checked and all problems come at once."""
 
@@ -163,9 +162,9 @@ def read_runtime(loaded: Loaded[Experiment], root: Path | None = None) -> Loaded
     if loaded.model is None:
         return loaded
     try:
-        return dataclasses.replace(loaded, model=with_runtime_file(loaded.model, root))
+        return structs.replace(loaded, model=with_runtime_file(loaded.model, root))
     except InputError as error:
-        return dataclasses.replace(loaded, problems=(*loaded.problems, *error.problems))
+        return structs.replace(loaded, problems=(*loaded.problems, *error.problems))
 
 
 def with_runtime_file(experiment: Experiment, root: Path | None = None) -> Experiment:
@@ -183,8 +182,7 @@ def load_environment(given: Given, root: Path | None = None) -> Loaded[Environme
     return load(Environment, given, root)
 
 
-@dataclasses.dataclass(frozen=True)
-class Parsed(Generic[ModelT]):
+class Parsed(Struct, Generic[ModelT], frozen=True):
     """Data as a model, with everything that is wrong in it."""
 
     model: ModelT | None

@@ -10,6 +10,7 @@ import dataclasses
 from collections.abc import Iterator
 
 import yaml
+from msgspec import Struct
 
 from trainform import defaults
 from trainform.errors import MASK, InputError, Problem, shorten
@@ -44,8 +45,7 @@ WRITE_LESS = "leave out what the job does not need; a list of aliases stands for
 NAME_MAPPING = "name a mapping, such as *defaults, or a list of mappings"
 
 
-@dataclasses.dataclass(frozen=True)
-class Unreadable:
+class Unreadable(Struct, frozen=True):
     """Stands in data for a value that cannot be read, and has its problem already. No field takes it, so it is left out of the model."""
 
     text: str

@@ -8,6 +8,8 @@ import itertools
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
+from msgspec import Struct, structs
+
 from trainform.defaults import MOST_OVERLAYS
 from trainform.errors import Problem, list_names
 from trainform.spec.experiment import OVERLAYS, Experiment
@@ -71,8 +73,7 @@ def merged(experiment: Experiment, name: str) -> Experiment:
     return in_environment(Loaded(experiment, (), NOWHERE), name).checked()
 
 
-@dataclasses.dataclass(frozen=True)
-class _Overlays:
+class _Overlays(Struct, frozen=True):
     """loaded: the experiment as read. base: its data without the overlays."""
 
     loaded: Loaded[Experiment]
@@ -86,7 +87,7 @@ class _Overlays:
 
     def read(self, layers: tuple[Layer, ...]) -> tuple[Parsed[Experiment], list[Problem], Source]:
         """The data with the layers as a model, and what is wrong with it because of them."""
-        source = dataclasses.replace(self.loaded.source, layers=layers)
+        source = structs.replace(self.loaded.source, layers=layers)
         data = layers[-1].merged if layers else self.base
         parsed = parse(Experiment, data, _written(source))
         of_base = {(problem.path, problem.reason) for problem in self.loaded.problems}
@@ -95,7 +96,7 @@ class _Overlays:
             for problem in parsed.problems
             if not self._same(problem, layers, of_base)
         ]
-        return dataclasses.replace(parsed, model=self._with_runtime(parsed.model, layers)), found, source
+        return structs.replace(parsed, model=self._with_runtime(parsed.model, layers)), found, source
 
     @staticmethod
     def _same(problem: Problem, layers: tuple[Layer, ...], of_base: Collection[tuple[str, str]]) -> bool:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
+from msgspec import Struct
 
 from trainform.errors import InputError, Problem
 from trainform.spec.events import check_events
@@ -19,8 +19,7 @@ from trainform.spec.source import Source, join_path
 _TAB = re.compile(" *\t")  # in an indentation
 
 
-@dataclasses.dataclass(frozen=True)
-class Content:
+class Content(Struct, frozen=True):
     """The mapping in a file, with `nodes.Unreadable` in place of each value that cannot be read, and the problems of its form.
 
     `unquoted` has the text of every scalar without quotes: another program may read `1e1` as a number, and never `"1e1"`.

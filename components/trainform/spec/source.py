@@ -6,14 +6,15 @@ import dataclasses
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from trainform.errors import Problem
 
 if TYPE_CHECKING:
     from trainform.spec.layers import Layer
 
 
-@dataclasses.dataclass(frozen=True)
-class Source:
+class Source(Struct, frozen=True):
     """Where data came from: the file as the user named it, and the line (from 1) of each path in it.
 
     `written` has what stands in the file where YAML reads a word as something else: `no` (false), `010` (8), `22:30` (1350). `layers`: the merge
@@ -22,7 +23,7 @@ class Source:
 
     name: str
     lines: dict[str, int]
-    written: dict[str, str] = dataclasses.field(default_factory=dict)
+    written: dict[str, str] = {}
     layers: tuple[Layer, ...] = ()
 
     def locate(self, problem: Problem) -> Problem:

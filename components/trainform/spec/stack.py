@@ -8,6 +8,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from trainform import defaults
 from trainform.errors import InputError, Problem
 from trainform.project import ENVIRONMENTS, EXPERIMENTS, PROJECT_FILE, known_names, known_stacks, stack_path
@@ -33,8 +35,7 @@ READ_OTHERWISE = re.compile(
 )
 
 
-@dataclasses.dataclass(frozen=True)
-class Stack:
+class Stack(Struct, frozen=True):
     """An experiment in an environment, as names or as paths from the project's folder on, and the number of the run. release: the one that the stack
     names, in which the experiment is then; None: the stack follows the experiment's file."""
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import difflib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, get_args, get_origin
+
+from msgspec import Struct
 
 from trainform.defaults import DEEPEST
 from trainform.errors import InputError, Problem, list_names
@@ -36,8 +37,7 @@ NOT_TRIED = {
 LIST_FIX = "set the whole list, such as prepare=[…], or an item that has a name by it: prepare.NAME.image=IMAGE"
 
 
-@dataclasses.dataclass(frozen=True)
-class Assignment:
+class Assignment(Struct, frozen=True):
     """A value and the keys that lead to it."""
 
     keys: tuple[str, ...]

@@ -7,7 +7,7 @@ accepted for one more rotation: rotate twice, or set another secret.
 
 from __future__ import annotations
 
-import dataclasses
+from msgspec import Struct
 
 from trainform import defaults
 from trainform.errors import MASK
@@ -44,8 +44,7 @@ _CLIENT = {
 }
 
 
-@dataclasses.dataclass(frozen=True)
-class Names:
+class Names(Struct, frozen=True):
     """The host names and ports of a job's pods. They do not depend on the revision.
 
     folder: the `.ssh` folder in the containers. port: the port of each sshd that `ports` does not name. ports: patterns of host names, as

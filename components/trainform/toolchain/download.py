@@ -6,7 +6,6 @@ Complete files are kept until all are finished, so that after a killed run the n
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import platform
 import queue
 import shutil
@@ -15,6 +14,8 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
+
+from msgspec import Struct
 
 from trainform.errors import ToolchainError
 from trainform.progress import Progress
@@ -99,8 +100,7 @@ class Meter:
         return round(self.bytes / 1e6)
 
 
-@dataclasses.dataclass(frozen=True)
-class _Job:
+class _Job(Struct, frozen=True):
     """The download of one release into a folder. `stop` is set when another release of the same name has failed."""
 
     name: str
@@ -185,8 +185,7 @@ class _Batch:
         return final, sha256
 
 
-@dataclasses.dataclass(frozen=True)
-class Size:
+class Size(Struct, frozen=True):
     """The total size of all downloads in bytes. `complete`: False if a server does not say the size of a file."""
 
     known: int

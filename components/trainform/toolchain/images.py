@@ -5,11 +5,12 @@ This module sends no requests (`web` does). Data from a registry is checked; `Va
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import re
 from collections.abc import Iterable, Sequence
 from typing import Any
+
+from msgspec import Struct
 
 INDEXES = ("application/vnd.oci.image.index.v1+json", "application/vnd.docker.distribution.manifest.list.v2+json")
 MANIFESTS = ("application/vnd.oci.image.manifest.v1+json", "application/vnd.docker.distribution.manifest.v2+json")
@@ -26,8 +27,7 @@ _OPAQUE = ".wh..wh..opq"
 FOUND, REMOVED, ABSENT = "found", "removed", "absent"
 
 
-@dataclasses.dataclass(frozen=True)
-class Challenge:
+class Challenge(Struct, frozen=True):
     """Where to get a token, and for which service and scope."""
 
     realm: str
@@ -35,8 +35,7 @@ class Challenge:
     scope: str
 
 
-@dataclasses.dataclass(frozen=True)
-class Blob:
+class Blob(Struct, frozen=True):
     """An object in a registry, with its hash and size."""
 
     sha256: str

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
 
+from msgspec import Struct
 
-@dataclasses.dataclass(frozen=True)
-class PulumiTools:
+
+class PulumiTools(Struct, frozen=True):
     """`bin` contains pulumi and its Python host, `home` is the PULUMI_HOME with the kubernetes plugin, `origin` is one of ORIGINS."""
 
     bin: Path
@@ -16,8 +16,7 @@ class PulumiTools:
     origin: str
 
 
-@dataclasses.dataclass(frozen=True)
-class ControlPlane:
+class ControlPlane(Struct, frozen=True):
     """The programs by file name, Volcano's CRDs, and kwok's stages."""
 
     binaries: Mapping[str, Path]
@@ -25,16 +24,14 @@ class ControlPlane:
     stages: tuple[Path, ...]
 
 
-@dataclasses.dataclass(frozen=True)
-class Toolchain:
+class Toolchain(Struct, frozen=True):
     """All programs that a sandbox needs."""
 
     pulumi: PulumiTools
     control_plane: ControlPlane
 
 
-@dataclasses.dataclass(frozen=True)
-class BuiltPart:
+class BuiltPart(Struct, frozen=True):
     """A finished part of an add-on: a folder with `bin` and the folders of its modules' files."""
 
     folder: Path

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
+
+from msgspec import Struct, structs
 
 from trainform.errors import ToolchainError
 from trainform.locking import hold
@@ -27,8 +28,7 @@ def _nothing_to_do(folder: Path, final: Path, progress: Progress) -> None:
     """A part that is built needs no further step."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Need:
+class Need(Struct, frozen=True):
     """Pulumi, or a part of the control plane or of an add-on, which must be provided.
 
     `origins`: the allowed origins that exist for it. `refused`: the origins that failed, each with its error. `install` makes the
@@ -128,7 +128,7 @@ def _try_build(needs: Sequence[Need], folder: Path, progress: Progress, pins: Pa
 
 def _refuse(need: Need, origin: str, errors: dict[str, ToolchainError]) -> Need:
     error = errors.get(need.name)
-    return need if error is None else dataclasses.replace(need, refused=(*need.refused, (origin, error)))
+    return need if error is None else structs.replace(need, refused=(*need.refused, (origin, error)))
 
 
 def _unavailable(needs: Sequence[Need]) -> ToolchainError:

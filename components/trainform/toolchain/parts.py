@@ -7,13 +7,15 @@ The parts of the sandbox's add-ons are in `addons`.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import hashlib
 import json
 import platform
 from collections.abc import Sequence
 from pathlib import Path
+
+import msgspec
+from msgspec import Struct
 
 PINS = Path(__file__).parent / "pins"
 # To be raised when the layout of a finished folder changes, so that folders with the old layout are not used.
@@ -39,8 +41,7 @@ _QUICKLY = "-dwarf=false"
 UNOPTIMISED = f"-N -l {_QUICKLY}"
 
 
-@dataclasses.dataclass(frozen=True)
-class ModuleFiles:
+class ModuleFiles(Struct, frozen=True):
     """Files of a downloaded module: those that match `pattern` go to the folder `into`."""
 
     module: str
@@ -49,8 +50,7 @@ class ModuleFiles:
     executable: bool = False
 
 
-@dataclasses.dataclass(frozen=True)
-class Part:
+class Part(Struct, frozen=True):
     """One Go module of pins, and the programs and files that are made from it.
 
     `target`: the argument of `go build`, `tool` for the module's tool directives, `.` for its own main package. `embedded`: files that
@@ -165,7 +165,7 @@ def fingerprint(pins: Path = PINS) -> str:
 
 def digest(parts: Sequence[Part], versions: list[object], pins: Path) -> str:
     """Return a hash of these parts' rows and pins, and of the versions."""
-    rows = [dataclasses.asdict(part) for part in parts]
+    rows = msgspec.to_builtins([*parts])
     for row in rows:
         del row["minutes"], row["packages"]
     found = hashlib.sha256(json.dumps([versions, rows]).encode())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
+from msgspec import Struct
 
 from trainform.progress import SILENT
 from trainform.toolchain.build import missing_parts
@@ -15,8 +15,7 @@ from trainform.toolchain.parts import Part
 from trainform.toolchain.pulumi import pulumi_need, ready_pulumi
 
 
-@dataclasses.dataclass(frozen=True)
-class PendingWork:
+class PendingWork(Struct, frozen=True):
     """`names`: the missing needs. `downloads`: True if some may be downloaded. `parts`: those to build if nothing is downloaded."""
 
     names: tuple[str, ...]

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from pathlib import Path
+
+from msgspec import Struct
 
 from trainform.errors import ToolchainError
 
 _FIX = "the pins do not fit this version of trainform: install it again"
 
 
-@dataclasses.dataclass(frozen=True)
-class Module:
+class Module(Struct, frozen=True):
     """A Go module in the pins of `folder`. Its methods raise `ToolchainError` if the pins do not name it."""
 
     folder: str

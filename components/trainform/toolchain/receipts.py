@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Sequence
 from pathlib import Path
+
+import msgspec
+from msgspec import Struct
 
 from trainform.toolchain.origins import BUILD, DOWNLOAD, SYSTEM
 
@@ -13,8 +15,7 @@ NAME = "download.json"
 DESCRIPTIONS = {SYSTEM: "from this machine", BUILD: "built"}
 
 
-@dataclasses.dataclass(frozen=True)
-class Receipt:
+class Receipt(Struct, frozen=True):
     """The receipt of one release. `checked`: where the hash that it was compared with is published, None if there is none."""
 
     name: str
@@ -25,7 +26,7 @@ class Receipt:
 
 def write_receipts(folder: Path, receipts: Sequence[Receipt]) -> None:
     """Write the receipts into a finished folder."""
-    (folder / NAME).write_text(json.dumps([dataclasses.asdict(receipt) for receipt in receipts], indent=2) + "\n")
+    (folder / NAME).write_text(json.dumps(msgspec.to_builtins([*receipts]), indent=2) + "\n")
 
 
 def read_receipts(folder: Path) -> list[Receipt] | None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
+
+from msgspec import Struct
 
 from trainform.toolchain.parts import CONTROL_PLANE_PARTS, PLUGIN_VERSION, PULUMI_VERSION, Part
 from trainform.toolchain.pinned import Module
@@ -14,8 +15,7 @@ LINUX, UNIX = ("linux",), ("linux", "darwin")
 DOWNLOAD_GB = 0.4  # all together, without add-ons
 
 
-@dataclasses.dataclass(frozen=True)
-class Release:
+class Release(Struct, frozen=True):
     """A file of a project's release, an image or a module: its kind, its URL, and which of its files are used.
 
     `wanted_files`: pattern of a file in it -> path in the finished folder; a path that ends with a slash keeps the file's name. `sums`: the

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import dataclasses
 import functools
 import os
 import re
@@ -11,6 +10,8 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
+
+from msgspec import Struct
 
 from trainform.errors import ToolchainError
 from trainform.progress import SILENT
@@ -27,8 +28,7 @@ _MACHINES = {"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm64": "
 _PULUMI_MACHINES = {"amd64": "x64", "arm64": "arm64"}
 
 
-@dataclasses.dataclass(frozen=True)
-class ResolvedRelease:
+class ResolvedRelease(Struct, frozen=True):
     """A release for one kind of machine, with all placeholders filled in."""
 
     name: str

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 from collections.abc import Callable, Mapping
 from typing import TypeVar
+
+from msgspec import Struct
 
 from trainform.errors import ToolchainError
 from trainform.toolchain import images
@@ -18,8 +19,7 @@ from trainform.toolchain.web import FIX, StatusError, Web
 Result = TypeVar("Result")
 
 
-@dataclasses.dataclass(frozen=True)
-class Piece:
+class Piece(Struct, frozen=True):
     """One file on a server; `sha256` and `size` are None if they are not known."""
 
     url: str
@@ -32,8 +32,7 @@ class Piece:
         return hashlib.sha256(self.url.encode()).hexdigest() if self.sha256 is None else self.sha256
 
 
-@dataclasses.dataclass(frozen=True)
-class Source:
+class Source(Struct, frozen=True):
     """A release and its pieces. The pieces of an image are its layers, which are downloaded in this order until the wanted file is found.
 
     `checked`: see `Receipt`.

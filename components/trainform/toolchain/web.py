@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import http.client
 import json
@@ -15,6 +14,8 @@ from pathlib import Path
 from typing import IO, TypeVar
 from urllib.parse import urlencode, urlsplit
 
+from msgspec import Struct
+
 from trainform.errors import ToolchainError
 from trainform.toolchain.images import Challenge, parse_challenge
 
@@ -25,8 +26,7 @@ _TRANSIENT = (500, 502, 503, 504)
 Result = TypeVar("Result")
 
 
-@dataclasses.dataclass(frozen=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """Time limits in seconds, and the number of attempts.
 
     `first_answer`: for the first response of a host, with name lookup and proxies; without a network, building begins after this time.

@@ -9,8 +9,8 @@ import pytest
 from tests.support.samples import WITH_EXTRAS, environment, job, plan, reasons
 from trainform.backends.jobset.spec import ENDLESS
 from trainform.backends.table import BACKENDS
+from trainform.objects import job_manifests
 from trainform.plan import Plan
-from trainform.render import job_manifests
 
 JOBSET: dict[str, Any] = {"backend": "jobset"}
 KUEUE = environment(admission="kueue", queues={})

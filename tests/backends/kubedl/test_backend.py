@@ -9,8 +9,8 @@ import pytest
 from tests.support.replica_jobs import main
 from tests.support.samples import environment, job, plan, reasons
 from trainform.backends.table import BACKENDS
+from trainform.objects import job_manifests
 from trainform.plan import Plan
-from trainform.render import job_manifests
 
 BACKEND: dict[str, Any] = {"backend": "kubedl"}
 POOL: dict[str, Any] = {"master": {}, "worker": {"replicas": 3}}

@@ -8,8 +8,8 @@ import pytest
 
 from tests.support.samples import WITH_EXTRAS, environment, plan, reasons
 from trainform.backends.table import BACKENDS
+from trainform.objects import job_manifests
 from trainform.plan import Plan
-from trainform.render import job_manifests
 
 ANCESTOR = "trainer.kubeflow.org/trainjob-ancestor-step"
 KUEUE = environment(admission="kueue", queues={})

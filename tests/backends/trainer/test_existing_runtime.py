@@ -29,8 +29,8 @@ from trainform.backends.table import BACKENDS
 from trainform.backends.trainer.existing_runtime_rules import check_runtime
 from trainform.cli.main import main
 from trainform.errors import InputError
+from trainform.objects import job_manifests
 from trainform.plan import Plan
-from trainform.render import job_manifests
 
 FULL: dict[str, Any] = {
     "roles": {"worker": {"replicas": 2, "accelerators": {"l40s": 4}, "tolerations": [{"key": "gpu", "operator": "Exists"}]}},

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.samples import WITH_EXTRAS, environment, job, plan, reasons
-from trainform.render import job_manifests
+from trainform.objects import job_manifests
 
 FAILED = {"event": "PodFailed", "action": "AbortJob"}
 

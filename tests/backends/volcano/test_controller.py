@@ -10,7 +10,7 @@ import pytest
 from tests.support.samples import job, plan, reasons
 from trainform.backends.table import BACKENDS
 from trainform.backends.volcano.controller import controller_objects, host_variables
-from trainform.render import job_manifests
+from trainform.objects import job_manifests
 from trainform.revision import immutable_part
 
 PER_REPLICA = {"host": True, "ports": "per-replica"}

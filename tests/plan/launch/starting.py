@@ -20,8 +20,8 @@ from typing import Any
 from tests.support.samples import job
 from trainform import defaults
 from trainform.backends.volcano.controller import controller_objects
+from trainform.objects import job_manifests
 from trainform.plan import Plan
-from trainform.render import job_manifests
 
 SAY = f"""#!{sys.executable} -IS
 import json, os, sys

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from tests.review.jobs_of_previews import (
     GPU,
@@ -192,17 +192,17 @@ def test_nothing_is_reclaimed_of_what_is_guaranteed(kept: dict[str, str], named:
 
 def test_pods_that_nobody_may_take_are_not_reclaimed() -> None:
     queue = live_queue("night", bert_77aa01=8, vit_010203=8)
-    firm = dataclasses.replace(queue, firm=frozenset({"team-b/bert-77aa01"}))
+    firm = structs.replace(queue, firm=frozenset({"team-b/bert-77aa01"}))
     findings = found(context(steps=(WEIGHT,), live=live(queues=(firm,))))
     assert findings["TR-NEIGHBOURS-4"].after == ["team-b/vit-010203"]
 
 
 def test_who_is_in_a_queue_below_is_in_the_queue_too() -> None:
-    below = dataclasses.replace(live_queue("night-vision", bert_77aa01=16), parent="night")
+    below = structs.replace(live_queue("night-vision", bert_77aa01=16), parent="night")
     facts = live(queues=(live_queue("night"),), other_queues=(below, live_queue("day", vit_010203=8)))
     findings = found(context(steps=(WEIGHT,), live=facts))
     assert findings["TR-NEIGHBOURS-4"].after == ["team-b/bert-77aa01"]
-    firm = dataclasses.replace(facts, other_queues=(dataclasses.replace(below, reclaimable=False),))
+    firm = structs.replace(facts, other_queues=(structs.replace(below, reclaimable=False),))
     assert list(found(context(steps=(WEIGHT,), live=firm))) == ["TR-NEIGHBOURS-1"]
 
 
@@ -214,6 +214,6 @@ def test_without_a_cluster_the_holders_are_not_known(facts: Any) -> None:
 @pytest.mark.parametrize("reclaimable", [True, False])
 def test_the_queue_to_which_a_job_moves_counts_as_the_cluster_has_it(reclaimable: bool) -> None:
     before, after = rendered(CLUSTER, **workers(2)), rendered(CLUSTER, **workers(2), queue="night")
-    queue = dataclasses.replace(live_queue("night", bert_77aa01=16), reclaimable=reclaimable)
+    queue = structs.replace(live_queue("night", bert_77aa01=16), reclaimable=reclaimable)
     findings = found(context(job_review(before, after), environment=CLUSTER, live=live(queues=(queue,))))
     assert ("TR-NEIGHBOURS-4" in findings) is reclaimable

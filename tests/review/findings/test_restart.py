@@ -6,6 +6,7 @@ import dataclasses
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from tests.review.jobs import ELASTIC, EMPTY, LORA, change, context, deployed, job_review, name_of, running
 from trainform.review.context import Context
@@ -102,7 +103,7 @@ def test_what_changes_in_place_explains_no_replacement() -> None:
 def test_another_version_of_trainform_may_explain_it() -> None:
     job = job_review(deployed(LORA), deployed(IMAGE))
     assert job.before is not None
-    upgraded = dataclasses.replace(job, after=dataclasses.replace(job.before, version="1.0.0"))
+    upgraded = dataclasses.replace(job, after=structs.replace(job.before, version="1.0.0"))
     (finding,) = find(context(upgraded, live=EMPTY))
     assert finding.code == "TR-UNKNOWN-1"
     assert finding.title.endswith("trainform 0.9.0 deployed it, and 1.0.0 renders it now.")
@@ -123,7 +124,7 @@ def test_a_preview_that_ended_before_the_record_does_not_say_that_there_is_no_ca
     cut = dataclasses.replace(job, component=alike.component, before=None, after=None, steps=alike.steps)
     whole = context(cut, live=running(NAME))
     assert found(whole) == [("TR-RESTART-1", "high"), ("TR-UNKNOWN-1", "medium")]
-    (finding,) = find(dataclasses.replace(whole, preview=dataclasses.replace(whole.preview, **ended)))
+    (finding,) = find(dataclasses.replace(whole, preview=structs.replace(whole.preview, **ended)))
     assert finding.title == (
         f"The running job {NAME} is replaced for a reason that is not known, since the preview ended first."
     )

@@ -27,8 +27,9 @@ from tests.review.forms.samples import (
 from tests.support.unseen import texts, unseen
 from trainform.escaping import display_width
 from trainform.review.forms import as_json, html, markdown, terminal
-from trainform.review.forms.document import sections, shown
+from trainform.review.forms.document import sections
 from trainform.review.forms.overview import FITS, documents
+from trainform.review.forms.sections import shown
 from trainform.review.model import Capacity, EngineMessage, Review
 from trainform.review.stand_ins import CHANGED_MASK, MASKED, UNKNOWN
 from trainform.review.whole import review_of

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 from tests.cli.running import run
 from tests.support.samples import CLUSTER, JOB, environment
-from trainform.check import check_environment, check_experiment
+from trainform.check import check_experiment
+from trainform.check_files import check_environment
 from trainform.errors import Problem
 from trainform.render import RenderedJob, render_job
 from trainform.rules.limits.table import RULES

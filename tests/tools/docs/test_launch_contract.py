@@ -10,9 +10,9 @@ from tests.support.samples import plan
 from tools.docs.launch_contract import contract_page
 from trainform.backends.table import BACKENDS
 from trainform.manifests.env import KEPT_PREFIX
+from trainform.objects import job_manifests
 from trainform.plan.launch.launch import FILES
 from trainform.plan.variables import REPLICA_INDEX, VARIABLES
-from trainform.render import job_manifests
 from trainform.spec.launchers import LAUNCHERS
 from trainform.ssh.files import FILES as SSH_FILES
 

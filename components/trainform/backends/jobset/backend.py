@@ -5,9 +5,10 @@ Only suspend and ttl can change in place. Ranks are computed from the completion
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
+
+from msgspec import structs
 
 from trainform import defaults
 from trainform.backends.backend import Backend, Free
@@ -143,8 +144,7 @@ class JobSet(Backend):
             return found
         groups = (group for role in plan.roles for group in role.groups())
         return [
-            dataclasses.replace(each, min_available=group.min_available)
-            for each, group in zip(found, groups, strict=True)
+            structs.replace(each, min_available=group.min_available) for each, group in zip(found, groups, strict=True)
         ]
 
     def pods(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[list[dict[str, Any]], dict[str, dict[str, str]]]:

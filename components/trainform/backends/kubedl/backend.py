@@ -7,9 +7,10 @@ workers only when the pods of the Master, or of all parameter servers, run.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar
+
+from msgspec import structs
 
 from trainform.backends.backend import Backend, Free
 from trainform.backends.gangs import GROUP_ANNOTATION, PODGROUP_CRDS
@@ -146,7 +147,7 @@ class KubeDL(Backend):
 
     def naming(self, experiment: Experiment) -> Naming:
         """The address of a pod is that of the Service that KubeDL makes for it; on the host network KubeDL draws the ports."""
-        return dataclasses.replace(NAMING, draws_ports=experiment.network.host, gang_of_role=True)
+        return structs.replace(NAMING, draws_ports=experiment.network.host, gang_of_role=True)
 
     def groups(self, experiment: Experiment) -> dict[str, str]:
         return replica_groups(experiment)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Callable, Iterator
 from typing import Any
+
+from msgspec import structs
 
 from trainform.backends.kubedl.controller import HOST, NETWORK_ANNOTATION
 from trainform.backends.replica_specs.pods import replica_spec_pods
@@ -26,7 +27,7 @@ def _on_its_network(find: Finder) -> Callable[[dict[str, Any]], Iterator[Pods]]:
         for pods in find(body):
             template = pods.template
             changed = {**template.body, "spec": {**template.spec, "hostNetwork": True}} if on_host else template.body
-            yield dataclasses.replace(pods, template=dataclasses.replace(template, body=changed))
+            yield structs.replace(pods, template=structs.replace(template, body=changed))
 
     return found
 

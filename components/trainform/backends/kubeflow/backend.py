@@ -7,9 +7,10 @@ has changed, so a changed template is a new revision.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
+
+from msgspec import structs
 
 from trainform.backends.backend import Backend, Free
 from trainform.backends.endings import first_pod
@@ -168,7 +169,7 @@ class Kubeflow(Backend):
         and it starts processes by `kubectl exec`."""
         if experiment.launcher.mpi is None:
             return NAMING
-        return dataclasses.replace(NAMING, single=("launcher",), agent=KUBEXEC)
+        return structs.replace(NAMING, single=("launcher",), agent=KUBEXEC)
 
     def groups(self, experiment: Experiment) -> dict[str, str]:
         return replica_groups(experiment)

@@ -3,17 +3,17 @@ replica types and their names in the same way."""
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Callable, Mapping
 from typing import Any
+
+from msgspec import Struct
 
 from trainform.plan.model import Plan
 from trainform.plan.ports import RENDEZVOUS, TENSORFLOW
 
 
-@dataclasses.dataclass(frozen=True)
-class JobKind:
+class JobKind(Struct, frozen=True):
     """A kind of job.
 
     field: the field of the spec with the replica specs. types: the replica type for each group of a plan, in the order of the API. container,

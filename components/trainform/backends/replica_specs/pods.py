@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any
+
+from msgspec import Struct, structs
 
 from trainform.backends.job_fields import JobFields, Kinds
 from trainform.backends.replica_specs.kinds import KINDS
@@ -66,11 +67,10 @@ def job_fields(group: str, policy: str, priority_class: str) -> Kinds:
 
 def _grown(pods: Pods, most: int) -> Pods:
     template = pods.template
-    return dataclasses.replace(pods, template=dataclasses.replace(template, replicas=max(template.replicas, most)))
+    return structs.replace(pods, template=structs.replace(template, replicas=max(template.replicas, most)))
 
 
-@dataclasses.dataclass(frozen=True)
-class _ReplicaSpecs:
+class _ReplicaSpecs(Struct, frozen=True):
     """The pods of the replica specs in a field of the spec."""
 
     field: str
@@ -88,13 +88,13 @@ class _ReplicaSpecs:
         for index, pods in enumerate(found):
             missing = min(slack, pods.template.replicas) if index == largest else 0
             replica_type = pods.template.place.removeprefix(f"spec.{self.field}.").partition(".")[0]
-            template = dataclasses.replace(
+            template = structs.replace(
                 pods.template,
                 min_available=pods.template.replicas - missing,
                 run_time=run_time(body),
                 account=made_account(body, replica_type),
             )
-            yield dataclasses.replace(pods, template=template)
+            yield structs.replace(pods, template=template)
 
 
 def replica_spec_pods(group: str) -> Mapping[str, tuple[Finder, ...]]:

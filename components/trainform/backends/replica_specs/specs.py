@@ -6,9 +6,10 @@ or would silently overwrite.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+
+from msgspec import Struct, structs
 
 from trainform import defaults
 from trainform.backends.endings import Part, all_of
@@ -36,8 +37,7 @@ FREE = (
 """Paths of a job of which the plan says nothing (`Backend.FREE`)."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Maker:
+class Maker(Struct, frozen=True):
     """An operator: its name, the labels and annotations of pods that it overwrites, and the init containers and volumes that it adds to pods."""
 
     name: str
@@ -76,7 +76,7 @@ def templates(plan: Plan, manifests: Sequence[Manifest]) -> list[Template]:
         )
         for kind, spec in rendered_specs(job).items()
     ]
-    return [dataclasses.replace(template, min_available=least[template.role]) for template in found]
+    return [structs.replace(template, min_available=least[template.role]) for template in found]
 
 
 def replica_types(job: dict[str, Any]) -> dict[str, Part]:

@@ -6,9 +6,10 @@ its `suspend` can change in place. Ranks are computed from the completion index,
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
+
+from msgspec import structs
 
 from trainform import defaults
 from trainform.backends.backend import Backend, Existing, Free
@@ -266,9 +267,7 @@ class Trainer(Backend):
             names = [each["name"] for each in jobs] if jobs else [role.group for role in plan.roles]
             trained = next((each["name"] for each in jobs if ancestor(each) == TRAINER), counted(plan).group)
             found = [changed(template, name, trained, job) for template, name in zip(found, names, strict=True)]
-        return [
-            template if run_time is None else dataclasses.replace(template, run_time=run_time) for template in found
-        ]
+        return [template if run_time is None else structs.replace(template, run_time=run_time) for template in found]
 
     def pods(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[list[dict[str, Any]], dict[str, dict[str, str]]]:
         """The pods of the JobSet that Trainer makes, and its hostfile. Raises InputError if the content of an existing runtime is not known."""

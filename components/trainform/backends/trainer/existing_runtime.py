@@ -5,9 +5,10 @@ Source: Kubeflow Trainer 2.3.0, `pkg/apis/trainer/v1alpha1` (PodSpecPatch, Conta
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from typing import Any
+
+from msgspec import structs
 
 from trainform import defaults
 from trainform.backends.gangs import QUEUE_ANNOTATION, SCHEDULER
@@ -92,7 +93,7 @@ def counted(plan: Plan) -> RolePlan:
 
 def _template(plan: Plan, role: RolePlan) -> dict[str, Any]:
     """The role's pod template without the user's merge patch, which a TrainJob cannot apply."""
-    return pod_template(plan, dataclasses.replace(role, overrides={}), next(role.groups()), conventions_of(plan))
+    return pod_template(plan, structs.replace(role, overrides={}), next(role.groups()), conventions_of(plan))
 
 
 def patch(plan: Plan, role: RolePlan) -> dict[str, Any]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 from typing import Any
+
+from msgspec import structs
 
 from trainform.backends.jobset.pods import replicated_jobs
 from trainform.backends.paths import places
@@ -52,7 +53,7 @@ def changed(template: Template, name: str, trained: str, job: dict[str, Any]) ->
     container = {field: _trainer(job)[key] for key, field in _CONTAINER.items() if key in _trainer(job)}
     if name == trained and container:
         body = _merged(body, {"spec": {"containers": [{"name": NODE, **container}]}})
-    return dataclasses.replace(template, body=body)
+    return structs.replace(template, body=body)
 
 
 def _merged(base: Any, change: Any) -> Any:

@@ -5,8 +5,9 @@ Source: Kubeflow Trainer 2.3.0, `pkg/runtime` (core and the plugins torch, mpi, 
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
+
+from msgspec import structs
 
 from trainform import defaults
 from trainform.backends.gangs import QUEUE_ANNOTATION, SCHEDULER, topology
@@ -119,9 +120,7 @@ def _jobset_spec(plan: Plan) -> dict[str, Any]:
     script waits instead."""
     present = tuple(role for role in plan.roles if role.replicas > 0)
     # the rules report a job without pods
-    spec = replicated_jobs_spec(
-        dataclasses.replace(plan, roles=present if present else plan.roles), conventions_of(plan)
-    )
+    spec = replicated_jobs_spec(structs.replace(plan, roles=present if present else plan.roles), conventions_of(plan))
     labelled = LAUNCHER if policy(plan) == MPI else _counted(plan).name
     return {**spec, "replicatedJobs": [_labelled(plan, job, labelled) for job in spec["replicatedJobs"]]}
 

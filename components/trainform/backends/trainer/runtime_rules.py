@@ -6,9 +6,10 @@ Source: Kubeflow Trainer 2.3.0, `pkg/webhooks`, `pkg/runtime` (plugins mpi, jobs
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
+
+from msgspec import Struct
 
 from trainform.backends.gangs import SCHEDULER
 from trainform.backends.jobset.spec import IN_ORDER
@@ -29,15 +30,13 @@ ML_POLICY = {
 POD_GROUP_POLICY: dict[str, Any] = {SCHEDULER: {"networkTopology": {}}}
 
 
-@dataclasses.dataclass(frozen=True)
-class Wanted:
+class Wanted(Struct, frozen=True):
     """What the TrainJob needs of the runtime. nodes: `spec.trainer.numNodes`."""
 
     nodes: int
 
 
-@dataclasses.dataclass(frozen=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """Something that is wrong in the runtime's spec: the path, the reason and the fix. Path and reason together are a sentence."""
 
     path: str

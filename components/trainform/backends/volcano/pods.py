@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 from typing import Any
+
+from msgspec import Struct, structs
 
 from trainform.backends.workloads import Pods, PodsAt, value_at
 from trainform.manifests.shapes import mappings
 
 
-@dataclasses.dataclass(frozen=True)
-class _Tasks:
+class _Tasks(Struct, frozen=True):
     """The pods of the tasks of a Job. spec: the path of the Job's spec, which may be one for each item of a list. elsewhere: as in `Pods`."""
 
     spec: str
@@ -36,7 +36,7 @@ def _volume(of_job: dict[str, Any]) -> dict[str, Any]:
 def _with_volumes(pods: Pods, volumes: list[dict[str, Any]]) -> Pods:
     template = pods.template
     spec = {**template.spec, "volumes": [*template.volumes(), *volumes]}
-    return dataclasses.replace(pods, template=dataclasses.replace(template, body={**template.body, "spec": spec}))
+    return structs.replace(pods, template=structs.replace(template, body={**template.body, "spec": spec}))
 
 
 JOBS = {

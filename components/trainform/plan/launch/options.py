@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import re
 from collections.abc import Iterator
+
+from msgspec import Struct
 
 from trainform.plan.launch.launch import start_script
 from trainform.plan.launch.scripts import script
@@ -16,8 +17,7 @@ _SAID = re.compile(r'^ +--(?P<name>[a-z_-]+) "(?P<text>[^"]+)"', re.MULTILINE)
 _ALSO = {"torchrun": {"rdzv_endpoint": "$MASTER_ADDR:$MASTER_PORT"}}
 
 
-@dataclasses.dataclass(frozen=True)
-class Option:
+class Option(Struct, frozen=True):
     """An option of the user's that the launch script gives, too. path: its field. said: what the script says, with a shell's names of variables."""
 
     path: str

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from trainform.errors import InputError, Problem
 from trainform.rehearsal.docker import forward
@@ -16,8 +17,7 @@ from trainform.rehearsal.workload import Workload, pod_name, selects, service_is
 READY = "listening"  # the program prints it when every port is open
 
 
-@dataclasses.dataclass(frozen=True)
-class Forwarder:
+class Forwarder(Struct, frozen=True):
     """The names and routes of a Service, and one of its pods, in whose image the forwarder runs."""
 
     service: str

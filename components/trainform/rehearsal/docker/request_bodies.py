@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+from msgspec import Struct
 
 from trainform.plan.references import expanded
 from trainform.rehearsal.kubelet.placement import Sandbox, search_domain
@@ -19,16 +20,14 @@ LOCAL_LOGS = {
 ROOT = "0"
 
 
-@dataclasses.dataclass(frozen=True)
-class Image:
+class Image(Struct, frozen=True):
     """An image on this machine. `user` is the user that the image sets itself, "" for root."""
 
     name: str
     user: str
 
 
-@dataclasses.dataclass(frozen=True)
-class VolumePaths:
+class VolumePaths(Struct, frozen=True):
     """Where the volumes are: their names in Docker, and their folders on Docker's machine, both by the volume's key."""
 
     names: Mapping[str, str]

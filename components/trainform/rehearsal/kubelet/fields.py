@@ -3,11 +3,12 @@ namespace."""
 
 from __future__ import annotations
 
-import dataclasses
 import re
 import uuid
 from collections.abc import Callable, Mapping
 from typing import Any
+
+from msgspec import Struct
 
 from trainform.rehearsal.workload import Workload, pod_name
 
@@ -24,16 +25,14 @@ class UnknownSourceError(Exception):
         self.fix = fix
 
 
-@dataclasses.dataclass(frozen=True)
-class Place:
+class Place(Struct, frozen=True):
     """Where a pod runs. In a rehearsal a node is a network namespace, so a pod and its node have the same address."""
 
     node: str
     ip: str
 
 
-@dataclasses.dataclass(frozen=True)
-class Sources:
+class Sources(Struct, frozen=True):
     """Everything from which the values of one pod may come."""
 
     workload: Workload

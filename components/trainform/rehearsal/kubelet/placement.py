@@ -6,8 +6,9 @@ the host network, that of a node.
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
+
+from msgspec import Struct
 
 from trainform.rehearsal.workload import Workload, pod_name, selects, service_is_headless
 
@@ -17,8 +18,7 @@ OWN_DOMAIN = (
 )
 
 
-@dataclasses.dataclass(frozen=True)
-class Sandbox:
+class Sandbox(Struct, frozen=True):
     """A network with a host name, for a pod or a node.
 
     name: the name of the pod or node. domain: what follows the host name in /etc/hosts, "" where nothing does.

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Iterator
 from typing import Any
+
+from msgspec import Struct
 
 from trainform.rehearsal.kubelet.volumes import holds_token
 from trainform.rehearsal.workload import containers
@@ -15,8 +16,7 @@ _ENV_FROM = {"configMapRef": CONFIG_MAP, "secretRef": SECRET}
 _VOLUMES = {"configMap": CONFIG_MAP, "secret": SECRET}
 
 
-@dataclasses.dataclass(frozen=True)
-class Reference:
+class Reference(Struct, frozen=True):
     """A reference to an object, by kind and name. keys: the keys that are read; empty where all of them are."""
 
     kind: str

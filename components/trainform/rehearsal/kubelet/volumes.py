@@ -6,12 +6,13 @@ files of ConfigMaps or Secrets are in memory.
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import posixpath
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, structs
 
 from trainform.errors import InputError, Problem
 from trainform.plan.references import expanded
@@ -24,8 +25,7 @@ ON_DISK = frozenset({"configMap"})  # the kubelet keeps the other files in memor
 IN_FILE_FOLDERS = 0o755
 
 
-@dataclasses.dataclass(frozen=True)
-class Volume:
+class Volume(Struct, frozen=True):
     """A volume that pods mount. Two pods with the same key share it.
 
     folder: a folder of this machine that takes its place. memory: it is a file system in memory, of at most `size`
@@ -42,8 +42,7 @@ class Volume:
     read_only: bool = False
 
 
-@dataclasses.dataclass(frozen=True)
-class Mount:
+class Mount(Struct, frozen=True):
     """A volume at a path of a container, or only the part `sub_path` of the volume ("" is the whole)."""
 
     volume: Volume
@@ -78,7 +77,7 @@ def pod_volumes(pod: dict[str, Any], node: str, folders: Mapping[str, Path]) -> 
         volume = _KINDS[kind](_VolumeRequest(pod, node, spec, kind, folders))
         group = fs_group(pod)
         if group is not None and volume.folder is None:
-            volume = dataclasses.replace(volume, mode=volume.mode | SET_GROUP, group=group)
+            volume = structs.replace(volume, mode=volume.mode | SET_GROUP, group=group)
         made[spec["name"]] = volume
     if problems:
         raise InputError(problems)
@@ -90,8 +89,7 @@ def holds_token(volume: dict[str, Any]) -> bool:
     return any("serviceAccountToken" in source for source in volume.get("projected", {}).get("sources", []))
 
 
-@dataclasses.dataclass(frozen=True)
-class _VolumeRequest:
+class _VolumeRequest(Struct, frozen=True):
     """A volume as a pod asks for it, and the node of the pod."""
 
     pod: dict[str, Any]

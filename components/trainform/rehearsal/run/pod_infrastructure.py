@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from trainform.errors import TrainformError
 from trainform.rehearsal.checks import checked_volumes
 from trainform.rehearsal.docker.engine import Engine
@@ -34,8 +36,7 @@ from trainform.rehearsal.workload import Workload, containers, pod_name
 POLL_SECONDS = 0.05
 
 
-@dataclasses.dataclass(frozen=True)
-class RunningSandbox:
+class RunningSandbox(Struct, frozen=True):
     """A running sandbox, with its container and its address."""
 
     sandbox: Sandbox

@@ -3,10 +3,11 @@ policy allows."""
 
 from __future__ import annotations
 
-import dataclasses
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
+
+from msgspec import Struct
 
 from trainform.errors import TrainformError
 from trainform.rehearsal.docker.engine import Engine, RemovedError
@@ -22,8 +23,7 @@ LOG_SECONDS = 30.0  # Docker delivers the last lines when a container ends, on a
 LONGEST_LINE = 16_384
 
 
-@dataclasses.dataclass(frozen=True)
-class RunContext:
+class RunContext(Struct, frozen=True):
     """What the runners of all pods share. `write_line` takes a pod's name and a line of its output."""
 
     engine: Engine

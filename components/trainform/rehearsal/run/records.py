@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import dataclasses
 import threading
 import time
 from collections.abc import Callable, Iterable
 from typing import Any
+
+from msgspec import Struct, structs
 
 PENDING, PREPARING, RUNNING = "Pending", "Init", "Running"
 SUCCEEDED, FAILED, STOPPED = "Succeeded", "Failed", "Stopped"
 ENDED = frozenset({SUCCEEDED, FAILED, STOPPED})
 
 
-@dataclasses.dataclass(frozen=True)
-class PodRecord:
+class PodRecord(Struct, frozen=True):
     """The state of a pod.
 
     exit_code: the exit code of its main container, None while that runs. reason: why the pod is in this phase, "" where
@@ -59,7 +59,7 @@ class Records:
     def change(self, pod: str, **fields: Any) -> None:
         """Set fields of a pod's record."""
         with self._changed:
-            self._records[pod] = dataclasses.replace(self._records[pod], **fields)
+            self._records[pod] = structs.replace(self._records[pod], **fields)
             self._changed.notify_all()
 
     def begin(self, pod: str) -> None:

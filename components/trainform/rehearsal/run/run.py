@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+
+from msgspec import Struct, structs
 
 from trainform.errors import TrainformError
 from trainform.escaping import escaped, without_sequences
@@ -31,8 +32,7 @@ TIMEOUT_SECONDS = 600.0
 GRACE_SECONDS = 3.0
 
 
-@dataclasses.dataclass(frozen=True)
-class Options:
+class Options(Struct, frozen=True):
     """How to rehearse.
 
     image: the image that replaces all others, None to keep them. timeout: the seconds from the start of the first pod
@@ -42,12 +42,11 @@ class Options:
 
     image: str | None = None
     timeout: float = TIMEOUT_SECONDS
-    claims: Mapping[str, Path] = dataclasses.field(default_factory=dict)
+    claims: Mapping[str, Path] = {}
     grace: float = GRACE_SECONDS
 
 
-@dataclasses.dataclass(frozen=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """How a rehearsal ended: the record of each pod, and in `problem` what went wrong, "" where nothing did."""
 
     pods: tuple[PodRecord, ...]
@@ -135,7 +134,7 @@ class Rehearsal:
 
     def rows(self) -> tuple[PodRecord, ...]:
         """The record of every pod with secrets masked: a reason may repeat a word of the pod's command."""
-        return tuple(dataclasses.replace(record, reason=self._masked(record.reason)) for record in self.records.all())
+        return tuple(structs.replace(record, reason=self._masked(record.reason)) for record in self.records.all())
 
     def recreate(self, name: str) -> None:
         """Delete a pod and create it again, with the same name and another address; on a shared node it keeps the

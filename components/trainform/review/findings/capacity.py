@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
+
+from msgspec import structs
 
 from trainform.review.capacity import NOT_RESERVED, capacity_of
 from trainform.review.context import Context
@@ -30,7 +31,7 @@ LATER = Kind(
 )
 KINDS = (NEVER, LATER)
 _BY_VERDICT = {"never": NEVER, "later": LATER}
-SCALED = dataclasses.replace(LATER, why="The job runs on with the pods that it has; only the further ones wait.")
+SCALED = structs.replace(LATER, why="The job runs on with the pods that it has; only the further ones wait.")
 """Where jobs are scaled in place alone: nothing that runs ends."""
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Container, Iterator, Sequence
+
+from msgspec import structs
 
 from trainform.backends.workloads import value_at
 from trainform.manifests.shapes import quantity
@@ -66,21 +67,21 @@ RENAMED = Kind(
     "Give the resource its former name as an alias (`aliases` in the options of the resource).",
 )
 WITH_NAMESPACE = "The old claim is kept, but its namespace is deleted with everything in it; the new claim is empty."
-KEPT = dataclasses.replace(
+KEPT = structs.replace(
     REPLACED.weighing("medium"),
     why="A claim cannot be changed in this field: the new one is empty, and the old one stays in the cluster with its data, since it is kept.",
     fix="Copy the data from the old claim if the new one shall have them.",
 )
-NOT_PROTECTED = dataclasses.replace(
+NOT_PROTECTED = structs.replace(
     NOT_KEPT,
     why="Nothing happens to the data now, but the engine no longer refuses to delete the claim: a later `pulumi destroy`, or removing it, may.",
     fix="Leave `protect` on the claim while anybody needs the data, or set `retain_on_delete`.",
 )
-PROTECTED_ALONE = dataclasses.replace(
+PROTECTED_ALONE = structs.replace(
     NOT_KEPT.weighing("low"),
     why="The claim is protected, so that the engine refuses to delete it; as soon as it is no longer protected, `pulumi destroy` deletes the data.",
 )
-SAME_NAME = dataclasses.replace(
+SAME_NAME = structs.replace(
     REPLACED.weighing("medium"),
     why="A kept claim is not deleted when it is replaced, and the new one has its name: one name cannot be both, so no empty claim is made.",
     fix="Keep the field as it is, or make a new volume with a name of its own beside the old one and copy the data.",
@@ -176,7 +177,7 @@ def _replaced(step: Step, name: str, place: Place | None, lost: Container[str]) 
         kind, end = REPLACED, ""
     elif namespace in lost:
         kind, end = (
-            dataclasses.replace(REPLACED, why=WITH_NAMESPACE),
+            structs.replace(REPLACED, why=WITH_NAMESPACE),
             f"; the old one goes with its namespace {namespace}",
         )
     elif steps.is_one_object(step):

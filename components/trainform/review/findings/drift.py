@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
+
+from msgspec import structs
 
 from trainform.cluster.drift import writer
 from trainform.errors import shorten
@@ -41,10 +42,10 @@ FAILED = Kind(
     "Find out why it failed before this change is applied.",
 )
 KINDS = (DIFFERS, MISSING, FAILED)
-GONE = dataclasses.replace(
+GONE = structs.replace(
     MISSING, why="This change makes it anew, or removes it from the stack.", fix="Find out who deleted it."
 )
-REFRESHED = dataclasses.replace(
+REFRESHED = structs.replace(
     DIFFERS,
     why="The refresh takes it into the stack's state, and `pulumi up` then writes what the files say.",
     fix="Take the change into the files if it shall stay.",

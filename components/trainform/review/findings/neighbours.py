@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Mapping, Set
 from typing import Any
+
+from msgspec import Struct, structs
 
 from trainform.backends.workloads import value_at
 from trainform.cluster.amounts import NOTHING, POD_SLOTS, Amounts, all_spelled, amounts_of, summed
@@ -51,7 +52,7 @@ HOLDERS = Kind(
     "What they hold above the queue's share may be reclaimed where the scheduler's `reclaim` action is on, which ends their pods.",
     "Ask their owners, or wait until they have finished.",
 )
-OVER = dataclasses.replace(
+OVER = structs.replace(
     HOLDERS,
     why="A lower `capability` ends no pods; no more start in the queue until its jobs hold no more than that.",
     fix="Wait until they have finished, ask their owners, or lower it less.",
@@ -79,8 +80,7 @@ TAKEN_AT_ONCE = ("guarantee", "deserved", "reclaimable")
 MAY_BE_RECLAIMED = "that may be reclaimed where the scheduler's `reclaim` action is on"
 
 
-@dataclasses.dataclass(frozen=True)
-class _Touched:
+class _Touched(Struct, frozen=True):
     """A queue that the change is about. reclaimable: whether others may take back what its jobs hold above its share, as the change makes it; None: as
     the cluster has it. resources: those that it is about; None: all. kept: what nobody takes back from its jobs, as the change makes it.
     lowered: what its jobs may hold from now on, if that is less than before and all that changes."""
@@ -88,8 +88,8 @@ class _Touched:
     name: str
     reclaimable: bool | None = None
     resources: frozenset[str] | None = None
-    kept: Amounts = dataclasses.field(default_factory=dict)
-    lowered: Amounts = dataclasses.field(default_factory=dict)
+    kept: Amounts = {}
+    lowered: Amounts = {}
 
 
 def find(context: Context) -> Iterator[Finding]:

@@ -3,10 +3,11 @@ here stands what this change adds, also where it is allowed."""
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
+
+from msgspec import Struct, structs
 
 from trainform.manifests.templates import Template
 from trainform.review import steps
@@ -98,8 +99,7 @@ _STANDARD = Openings(False, (), ())
 _BY_NAME = {control.name: control for control in CONTROLS}
 
 
-@dataclasses.dataclass(frozen=True)
-class Danger:
+class Danger(Struct, frozen=True):
     """Something that pods may do. looks: the places in a pod template. harmless: True if what stands there is none, with what is open."""
 
     kind: Kind
@@ -131,8 +131,7 @@ IMAGE, MAPPING = "image", "environment.registries"
 """The field of an experiment with an image, and that of an environment which gives images other names."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Found:
+class Found(Struct, frozen=True):
     """A danger in the pods of a role of an object."""
 
     kind: Kind
@@ -141,8 +140,7 @@ class Found:
     allowed: bool = False
 
 
-@dataclasses.dataclass(frozen=True)
-class Subject:
+class Subject(Struct, frozen=True):
     """An object with pods. owner: its job, whose object has the revision in its name; of another object its own name. place: where the experiment
     has a field of a role; None for an object of another program."""
 
@@ -182,8 +180,7 @@ def find(context: Context) -> Iterator[Finding]:
             yield from _of_subject(_subject(_with_old(step, owner), owner, context), context.environment)
 
 
-@dataclasses.dataclass(frozen=True)
-class _Owner:
+class _Owner(Struct, frozen=True, dict=True):
     """A job, with what is asked for each of its objects."""
 
     job: JobReview
@@ -212,7 +209,7 @@ def _with_old(step: Step, owner: _Owner | None) -> Step:
     """The step with the object that it takes the place of: where names have the revision, the old object of a job is deleted beside the new one."""
     if step.old is not None or owner is None:
         return step
-    return dataclasses.replace(step, old=owner.gone.get(_without_revision(step)))
+    return structs.replace(step, old=owner.gone.get(_without_revision(step)))
 
 
 def _without_revision(step: Step) -> tuple[str, str]:

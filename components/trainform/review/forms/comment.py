@@ -6,14 +6,15 @@ all that it stands in: what is left out can break nothing. It is counted by name
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from trainform.review.forms.document import Block, Drawing, Fold, Item, Row, Section, Table, cut
+from msgspec import Struct
+
 from trainform.review.forms.markdown import cell, code, drawing, prose
 from trainform.review.forms.overview import FOLDED, documents, gone, weighs
+from trainform.review.forms.sections import Block, Drawing, Fold, Item, Row, Section, Table, cut
 from trainform.review.model import Outcome, Report, Review
 
 LONGEST_CELL = 300
@@ -44,8 +45,7 @@ _ROOM = 1500  # for the end of the comment: the names above with numbers
 _WEIGHT = (Outcome.failed, Outcome.findings, Outcome.incomplete, Outcome.clean)
 
 
-@dataclasses.dataclass(frozen=True)
-class Part:
+class Part(Struct, frozen=True):
     """A part of the comment: its text, the parts in it, and what ends it. rank: when it is taken; None: with the first part in it. name: in the
     count of what is left out."""
 

@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
-import dataclasses
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
+from trainform.review.forms.sections import (
+    LONGEST,
+    LONGEST_DESTRUCTIVE,
+    MOST_ITEMS,
+    MOST_ROWS,
+    Block,
+    Drawing,
+    Fold,
+    Item,
+    Row,
+    Section,
+    Table,
+    bounded,
+    counted,
+    cut,
+    shown,
+)
 from trainform.review.model import (
     Capacity,
     Category,
@@ -20,78 +35,17 @@ from trainform.review.model import (
     NotChecked,
     ObjectChange,
     Outcome,
-    Picture,
     Place,
     Report,
     RoleChange,
     RoleFacts,
     WaiverUse,
 )
-from trainform.review.stand_ins import CHANGED_MASK, MASKED, UNKNOWN
 
-LONGEST, LONGEST_DESTRUCTIVE = 120, 1000
-"""Characters of a value that are shown: a longer one is cut, and its length is said. What is lost for good is shown at more length."""
-LONGEST_SENTENCE = 2000
-MOST_ITEMS, MOST_ROWS = 500, 200
-"""Items of a section and rows of an item that are shown: nobody reads more. What else there is, is counted by what it does; the JSON has all of it."""
 MOST_ITEMS_IN_ALL, FEWEST_ITEMS = 10_000, 50
 """Of many stacks, the items of one section in all of them together, and those of a stack that are shown in any case: a page of more opens too slowly."""
-NOT_SET = "not set"
 NONE_REACHED = "None in what the preview has reached before it failed."
 Thing = TypeVar("Thing")
-_STAND_INS = frozenset({MASKED, CHANGED_MASK, UNKNOWN})
-
-
-@dataclasses.dataclass(frozen=True)
-class Row:
-    """A line below an item. label: one of our words, "" for none. text: a sentence, or a value or path to be shown as it is (`verbatim`)."""
-
-    label: str
-    text: str
-    verbatim: bool = False
-
-
-@dataclasses.dataclass(frozen=True)
-class Item:
-    """A sentence with rows below it. level: of a finding, "" for anything else. code: the name of its kind."""
-
-    text: str
-    rows: tuple[Row, ...] = ()
-    level: str = ""
-    code: str = ""
-
-
-@dataclasses.dataclass(frozen=True)
-class Table:
-    """Cells by row; the first row has the names of the columns."""
-
-    rows: tuple[tuple[str, ...], ...]
-
-
-@dataclasses.dataclass(frozen=True)
-class Fold:
-    """Items that a form may hide behind their title: nothing is lost for good by them."""
-
-    title: str
-    items: tuple[Item, ...]
-
-
-@dataclasses.dataclass(frozen=True)
-class Drawing:
-    """The picture of a job, for forms that can show one; a terminal cannot."""
-
-    picture: Picture
-
-
-Block = Item | Table | Fold | Drawing
-
-
-@dataclasses.dataclass(frozen=True)
-class Section:
-    """A part of the report. The first one has the report's title."""
-
-    title: str
-    blocks: tuple[Block, ...]
 
 
 def share(stacks: int) -> int:
@@ -121,29 +75,6 @@ def sections(report: Report, most: int = MOST_ITEMS) -> list[Section]:
     return bounded(made)
 
 
-def bounded(made: Iterable[Section]) -> list[Section]:
-    """The sections that say something, without texts that nobody reads to their end."""
-    return [Section(cut(part.title), tuple(map(_bounded, part.blocks))) for part in made if part.blocks]
-
-
-def _bounded(block: Block) -> Block:
-    """The block with the beginnings of long texts: a preview may hold names of any length."""
-    match block:
-        case Table():
-            return Table(tuple(tuple(cut(cell, LONGEST_SENTENCE) for cell in row) for row in block.rows))
-        case Fold():
-            return Fold(block.title, tuple(map(_bounded_item, block.items)))
-        case Item():
-            return _bounded_item(block)
-        case Drawing():
-            return block
-
-
-def _bounded_item(item: Item) -> Item:
-    rows = tuple(dataclasses.replace(row, text=cut(row.text, 2 * LONGEST_SENTENCE)) for row in item.rows)
-    return dataclasses.replace(item, text=cut(item.text, LONGEST_SENTENCE), code=cut(item.code), rows=rows)
-
-
 def _most(
     most: int, things: Sequence[Thing], item: Callable[[Thing], Item], kind: Callable[[Thing], str] | None = None
 ) -> Iterator[Item]:
@@ -170,20 +101,6 @@ def levels(findings: Iterable[Finding]) -> str:
     """How many findings count, by level, the worst first: `1 high, 2 medium`; and how many are waived."""
     counts = Counter(map(_weight, findings))
     return ", ".join(f"{counts[word]} {word}" for word in ("high", "medium", "low", "waived") if counts[word])
-
-
-def shown(value: Any, longest: int = LONGEST) -> str:
-    """The value as JSON on one line, cut where it is long; what stands for a value that is not shown stays as it is."""
-    if value is None:
-        return NOT_SET
-    if isinstance(value, str) and value in _STAND_INS:
-        return value
-    return cut(json.dumps(value, ensure_ascii=False, sort_keys=True), longest)
-
-
-def cut(text: str, longest: int = LONGEST) -> str:
-    """The beginning of a long text, with the number of characters of the whole."""
-    return text if len(text) <= longest else f"{text[:longest]}… ({len(text)} characters)"
 
 
 def located(place: Place) -> str:
@@ -374,8 +291,3 @@ def _not_checked(part: NotChecked) -> Item:
 def _or_none(blocks: Iterable[Block], otherwise: str) -> tuple[Block, ...]:
     found = tuple(blocks)
     return found if found else (Item(otherwise),)
-
-
-def counted(number: int, noun: str) -> str:
-    """The number with its noun: `1 stack`, `0 stacks`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

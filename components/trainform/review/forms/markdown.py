@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from trainform.escaping import escaped
-from trainform.review.forms.document import Block, Drawing, Fold, Item, Row, Section, Table
 from trainform.review.forms.overview import documents
+from trainform.review.forms.sections import Block, Drawing, Fold, Item, Row, Section, Table
 from trainform.review.model import Picture, Review
 from trainform.review.picture import mermaid
 from trainform.review.picture.words import described, title

@@ -5,19 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trainform.errors import list_names
-from trainform.review.forms.document import (
-    Block,
-    Item,
-    Section,
-    Table,
-    bounded,
-    cost_items,
-    counted,
-    levels,
-    per_hour,
-    sections,
-    share,
-)
+from trainform.review.forms.document import cost_items, levels, per_hour, sections, share
+from trainform.review.forms.sections import Block, Item, Section, Table, bounded, counted
 from trainform.review.model import Outcome, Report, Review, Selection
 
 COLUMNS = ("stack", "what happens", "outcome", "findings", "cost per hour", "capacity")

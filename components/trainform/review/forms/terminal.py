@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from trainform.escaping import display_width, escaped, wrapped
-from trainform.review.forms.document import Block, Drawing, Fold, Item, Row, Section, Table
-from trainform.review.forms.overview import documents
-from trainform.review.model import Review
+from trainform.review.forms.sections import Block, Drawing, Fold, Item, Row, Section, Table
+
+if TYPE_CHECKING:
+    from trainform.review.model import Review
 
 WIDEST, NARROWEST = 119, 40
 USUAL = 80
@@ -17,8 +20,7 @@ LEVEL, LABEL = 10, 8
 """Columns of the levels of findings, and of the labels below an item: their texts stand below each other."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Line:
+class Line(Struct, frozen=True):
     """A line of the review. style: what it is (`title`, `high`, `medium`, `low`), for the colours of a terminal; "" for none."""
 
     text: str
@@ -32,6 +34,8 @@ def render(review: Review, width: int = USUAL) -> str:
 
 def lines(review: Review, width: int = USUAL) -> Iterator[Line]:
     """The lines of the review, each with what it is."""
+    from trainform.review.forms.overview import documents  # here, since other reports have no review
+
     return lines_of(documents(review), width)
 
 

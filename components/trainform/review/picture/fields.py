@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+
+from msgspec import Struct
 
 from trainform.manifests.templates import Template
 from trainform.review import steps
@@ -27,11 +28,10 @@ LABELS: Mapping[str, str] = {"replicas": "pods", "cpu": "CPU", "storage": "size"
 MOST = 3  # fields that are named before they are counted
 
 
-@dataclasses.dataclass(frozen=True)
-class Changed:
+class Changed(Struct, frozen=True):
     """fields: those that change, by the ids of the parts. replaced: the job object is made anew, and all its pods with it."""
 
-    fields: Mapping[str, Sequence[FieldChange]] = dataclasses.field(default_factory=dict)
+    fields: Mapping[str, Sequence[FieldChange]] = {}
     replaced: bool = False
 
     def facts(self, part: str, told: Iterable[PictureFact]) -> list[PictureFact]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from trainform.cluster.amounts import spelled
 from trainform.manifests.shapes import mapping, mappings
@@ -29,21 +30,19 @@ POOLS = 4  # labels of a node selector that are shown
 RENDEZVOUS = tuple((f"{way}MASTER_ADDR", f"{way}MASTER_PORT") for way in ("TRAINFORM_KEPT_", "", "PET_"))
 
 
-@dataclasses.dataclass
-class Node:
+class Node(Struct):
     """A part, with what it says of itself by label."""
 
     kind: Kind
     name: str
-    facts: dict[str, str] = dataclasses.field(default_factory=dict)
+    facts: dict[str, str] = {}
 
 
-@dataclasses.dataclass
-class Sketch:
+class Sketch(Struct):
     """The parts by their ids, and the lines between them, each in the order in which they are drawn."""
 
-    nodes: dict[str, Node] = dataclasses.field(default_factory=dict)
-    edges: dict[Edge, None] = dataclasses.field(default_factory=dict)
+    nodes: dict[str, Node] = {}
+    edges: dict[Edge, None] = {}
 
     def node(self, kind: Kind, name: str, key: str | None = None) -> str:
         """The id of the part, which is added if it is not there. key: what tells it from others of its kind; None: its name."""
@@ -56,8 +55,7 @@ class Sketch:
         self.edges[start, end, label] = None
 
 
-@dataclasses.dataclass(frozen=True)
-class Seen:
+class Seen(Struct, frozen=True):
     """What is known of a job on one side. job: the body of the job object. experiment: for ranks; None: they are not shown. kept: the names of the
     claims that stay when the job goes."""
 

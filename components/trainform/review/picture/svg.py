@@ -5,9 +5,10 @@ It has no script, no link and nothing from elsewhere. Its colours follow the rea
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from xml.sax.saxutils import escape
+
+from msgspec import Struct
 
 from trainform.escaping import display_width
 from trainform.review.model import Mark, Picture, PictureFact, PictureNode
@@ -58,8 +59,7 @@ STYLE = """\
 .tf path.removed { fill: none; stroke: var(--tf-removed); stroke-width: 2 }"""
 
 
-@dataclasses.dataclass(frozen=True)
-class Line:
+class Line(Struct, frozen=True):
     """A line of text. label: a word of ours before it. kind: a class of `STYLE`."""
 
     text: str
@@ -72,8 +72,7 @@ class Line:
         return display_width(self.label) + display_width(whole(self.text))
 
 
-@dataclasses.dataclass(frozen=True)
-class Box:
+class Box(Struct, frozen=True):
     """A part with its place. Lines go in and out at the height of its name."""
 
     node: PictureNode

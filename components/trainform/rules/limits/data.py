@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 from typing import Any
+
+from msgspec import structs
 
 from trainform.errors import list_names
 from trainform.manifests.shapes import mapping, mappings
@@ -43,13 +44,13 @@ def new_claims(judged: Judged, environment: Environment) -> Iterator[Finding]:
         if name is not None and name not in classes:
             reason = f"the environment {environment.name} does not offer this storage class (it offers: {listed})"
             fix = "write a `class` of the environment, or ask the platform team for storage_classes"
-            yield dataclasses.replace(of, where=f"{where}.{CLASS}", value=name, reason=reason, fix=fix)
+            yield structs.replace(of, where=f"{where}.{CLASS}", value=name, reason=reason, fix=fix)
         for field in (field for field in spec if field not in OF_NEW_CLAIMS and spec[field] not in (None, "")):
             reason = (
                 "the field binds the claim to a volume or to data of somebody else, or to a class that no limit sees"
             )
             fix = "remove it; name a claim that exists by `claim`"
-            yield dataclasses.replace(of, where=f"{where}.{field}", reason=reason, fix=fix, bound=spec[field])
+            yield structs.replace(of, where=f"{where}.{field}", reason=reason, fix=fix, bound=spec[field])
 
 
 def _new_claims(judged: Judged) -> Iterator[tuple[Finding, str, dict[str, Any]]]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping
+
+from msgspec import Struct
 
 from trainform.manifests.shapes import mapping, mappings
 from trainform.manifests.templates import Template
@@ -15,8 +16,7 @@ from trainform.rules.limits.judged import Judged
 from trainform.spec.environment import Environment
 
 
-@dataclasses.dataclass(frozen=True)
-class Demand:
+class Demand(Struct, frozen=True):
     """How many accelerators of one kind each pod of a role asks for; `spread`: its pods cannot share a node."""
 
     role: str
@@ -66,8 +66,7 @@ def _demands_of(template: Template, kinds: Mapping[str, _Kinds]) -> Iterator[Dem
             yield Demand(template.role, kind, math.ceil(each), replicas, template.min_available, spread)
 
 
-@dataclasses.dataclass(frozen=True)
-class _Kinds:
+class _Kinds(Struct, frozen=True, dict=True):
     """The kinds of accelerators that share a resource. place: of the first one among all resources."""
 
     place: int

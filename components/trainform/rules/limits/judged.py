@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 from typing import Any
+
+from msgspec import Struct
 
 from trainform.manifests.templates import Template
 from trainform.spec.queues import QueueRequest
 
 
-@dataclasses.dataclass(frozen=True)
-class Named:
+class Named(Struct, frozen=True):
     """Something that an object, or the metadata of its pods, names in the way of its operator.
 
     what: `queue`, `priority_class`, or `ttl` (the seconds until a job is deleted after its end). admission: what reads it; None for the operator.
@@ -26,8 +26,7 @@ class Named:
     template: Template | None = None
 
 
-@dataclasses.dataclass(frozen=True)
-class Judged:
+class Judged(Struct, frozen=True):
     """Objects that belong together: those of an experiment or of an environment, or one object of somebody else.
 
     objects: each by its key (`Manifest.key`). templates: the pods that the objects make, with merge patches applied. written: what the
@@ -39,7 +38,7 @@ class Judged:
 
     objects: dict[str, dict[str, Any]]
     templates: tuple[Template, ...]
-    written: dict[str, Any] = dataclasses.field(default_factory=dict)
+    written: dict[str, Any] = {}
     queue: str | None = None
     own_queue: QueueRequest | None = None
     names: tuple[Named, ...] = ()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 from typing import Any
+
+from msgspec import Struct
 
 from trainform.manifests.shapes import mapping
 from trainform.rules.limits.judged import Judged
@@ -14,8 +15,7 @@ from trainform.spec.environment import Environment
 FIELDS = ("labels", "annotations")
 
 
-@dataclasses.dataclass(frozen=True)
-class Key:
+class Key(Struct, frozen=True):
     """A key of labels and annotations. name: the whole key, its beginning if it ends in `/` or `.`, or its end if it starts with `/`. harmless: values
     that ask for nothing."""
 

@@ -7,9 +7,10 @@ level, TF-NET-1: the node's network, and ports of the node.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from trainform.errors import shorten
 from trainform.manifests.templates import Template
@@ -50,8 +51,7 @@ RAW_RUN_AS = "write `runAsNonRoot: true` there, and `runAsUser` with the number 
 RUN_AS = "write `run_as: {user: 1000}` with the number of a user of the image, not 0"
 
 
-@dataclasses.dataclass(frozen=True)
-class Openings:
+class Openings(Struct, frozen=True):
     """What the environment allows beyond the standards."""
 
     host_network: bool
@@ -70,8 +70,7 @@ Places = Callable[[Mapping[str, Any]], Iterator[Place]]
 Allowed = Callable[[Place, Openings], bool]
 
 
-@dataclasses.dataclass(frozen=True)
-class Control:
+class Control(Struct, frozen=True):
     """One control of the standards.
 
     name: its name in Kubernetes, or a part of it. looks_at: the places of a pod template that it judges. allowed: True

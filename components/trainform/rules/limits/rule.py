@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from trainform.manifests.templates import Template
 from trainform.rules.limits.judged import Judged
@@ -29,8 +30,7 @@ class Raw(NamedTuple):
     of_pods: bool = True
 
 
-@dataclasses.dataclass(frozen=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """One thing that breaks a rule.
 
     where: the path in the pod template, with containers and volumes by their names (`spec.containers.main.image`), or else in the object. value:
@@ -51,8 +51,7 @@ class Finding:
     raw: Raw | None = None
 
 
-@dataclasses.dataclass(frozen=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """A rule: a pure function of rendered objects and the environment.
 
     code: its name for ever (`TF-IMG-1`). title: what holds, as a sentence. limits: the fields of the environment that it reads. severity: what a
@@ -73,8 +72,7 @@ class Rule:
         return self.severity if self.fixed else environment.limits.severity.get(self.code, self.severity)
 
 
-@dataclasses.dataclass(frozen=True)
-class Judgement:
+class Judgement(Struct, frozen=True):
     """A finding with its rule and its severity in the environment."""
 
     rule: Rule

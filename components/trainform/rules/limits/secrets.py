@@ -7,6 +7,8 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from typing import Any
 
+from msgspec import Struct
+
 from trainform.errors import MASK, shorten
 from trainform.manifests.shapes import decoded, mappings
 from trainform.manifests.templates import Template
@@ -118,8 +120,7 @@ def by_name(path: str, index: int, item: Any) -> str:
     return f"{path}.{_shown(name)}" if isinstance(name, str) else _by_index(path, index, item)
 
 
-@dataclasses.dataclass(frozen=True)
-class _Search:
+class _Search(Struct, frozen=True):
     """A search through plain data. path: where the data stands. name: what it is called."""
 
     item_path: ItemPath

@@ -7,6 +7,8 @@ import datetime
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from msgspec import Struct
+
 from trainform.errors import MASK, Problem, list_names
 from trainform.rules.limits.table import BY_CODE
 from trainform.rules.references import Known
@@ -19,8 +21,7 @@ from trainform.spec.waivers import Waiver
 SECONDS_OF_A_DAY = 24 * 60 * 60
 
 
-@dataclasses.dataclass(frozen=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """What the findings of the rules come to: problems, and notes on warnings and waivers. found: each finding with its severity, waived or not."""
 
     problems: tuple[Problem, ...]

@@ -6,13 +6,13 @@ CRDs and webhook rules come from the add-on's own module. Only the address of th
 from __future__ import annotations
 
 import base64
-import dataclasses
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
+from msgspec import Struct
 
 from trainform.sandbox.addons.model import AddOn, Webhooks, config_file
 from trainform.sandbox.api import Api
@@ -28,8 +28,7 @@ _CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _ADMISSION = "/apis/admissionregistration.k8s.io/v1"
 
 
-@dataclasses.dataclass(frozen=True)
-class InstalledAddOn:
+class InstalledAddOn(Struct, frozen=True):
     """An add-on whose executable is built."""
 
     addon: AddOn

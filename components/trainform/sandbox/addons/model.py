@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from trainform.sandbox.api import Api
 from trainform.sandbox.certificates import WebhookCertificates
@@ -17,8 +18,7 @@ from trainform.toolchain.parts import Part
 Manifest = Mapping[str, Any]
 
 
-@dataclasses.dataclass(frozen=True)
-class Webhooks:
+class Webhooks(Struct, frozen=True):
     """Which webhooks of the module's manifests are registered, and how.
 
     `names`: kind -> name of the configuration in the project's own installation. `resources`: the resources whose webhooks the
@@ -27,15 +27,14 @@ class Webhooks:
 
     names: Mapping[str, str]
     resources: frozenset[str]
-    selectors: Mapping[str, Manifest] = dataclasses.field(default_factory=dict)
+    selectors: Mapping[str, Manifest] = {}
 
 
 def _no_objects(certificates: WebhookCertificates) -> dict[str, Manifest]:
     return {}
 
 
-@dataclasses.dataclass(frozen=True)
-class AddOn:
+class AddOn(Struct, frozen=True):
     """One operator: what it is built from, the objects that it requires, its process, and when it is ready.
 
     `needs`: add-ons that it depends on. `configuration`: the content of `config_file`. `objects`: API path -> object that must exist

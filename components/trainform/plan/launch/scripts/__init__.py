@@ -17,6 +17,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Collection
+from pathlib import Path
 
 _FOR_READERS = re.compile(r"^[ \t]*#(?:#| shellcheck ).*\n", re.MULTILINE)
 _SECTION = re.compile(r"(?<=\n)\n*#: (.+)\n")  # with the empty lines before it
@@ -25,9 +26,7 @@ _SECTION = re.compile(r"(?<=\n)\n*#: (.+)\n")  # with the empty lines before it
 @functools.cache
 def source(name: str) -> str:
     """The whole file. It is package data, the same in every run, and read when the first plan needs it."""
-    from importlib import resources  # here, because it takes time that most commands do not have to spend
-
-    return resources.files(__name__).joinpath(name).read_text(encoding="utf-8")
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")
 
 
 def script(name: str, sections: Collection[str] = (), without: Collection[str] = ()) -> str:

@@ -1,0 +1,63 @@
+"""From the two models to the plan and the objects of the job, without the rules. Of what is deployed no rule is asked: it is made again from its record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec import structs
+
+from trainform.backends.patches import override_paths, patched
+from trainform.backends.queues import queue_manifest
+from trainform.backends.table import BACKENDS
+from trainform.manifests.manifest import Manifest, with_own_annotations
+from trainform.manifests.objects import (
+    claim,
+    deployed,
+    experiment_labels,
+    launch_files,
+    pod_selector,
+    rendezvous_service,
+    replica_service,
+)
+from trainform.manifests.ssh import ssh_names, ssh_secret
+from trainform.plan import Plan, build_plan
+from trainform.plan.build import DRAFT_REVISION, chosen_backend
+from trainform.plan.registries import mapped_images, with_registries
+from trainform.spec.environment import Environment
+from trainform.spec.experiment import Experiment
+
+
+def draft_plan(experiment: Experiment, environment: Environment, run: int = 1, revision: str = DRAFT_REVISION) -> Plan:
+    """The plan with this revision, also if the experiment has problems. The names of the pods are those of its backend."""
+    backend = BACKENDS[chosen_backend(experiment, environment)]
+    naming, groups = backend.naming(experiment), backend.groups(experiment)
+    pulled = with_registries(experiment, environment.registries)
+    plan = build_plan(pulled, environment, run, revision, naming=naming, groups=groups)
+    return structs.replace(plan, images=mapped_images(experiment, environment.registries))
+
+
+def job_manifests(plan: Plan) -> list[Manifest]:
+    """Every object in the order in which they are created, with the user's merge patches. The last is the record of what is deployed, if there is one."""
+    record = [] if plan.record is None else [with_own_annotations(deployed(plan.record, plan))]
+    return [*patched_manifests(plan, rendered_manifests(plan)), *record]
+
+
+def patched_manifests(plan: Plan, rendered: Iterable[Manifest]) -> list[Manifest]:
+    """The objects with the user's merge patches."""
+    return [with_own_annotations(patched(plan, manifest), override_paths(plan, manifest)) for manifest in rendered]
+
+
+def rendered_manifests(plan: Plan) -> list[Manifest]:
+    """The objects in the order in which they are created, as they are without patches."""
+    backend, labels = BACKENDS[plan.backend], experiment_labels(plan)
+    service, pods = plan.rendezvous.service, pod_selector(plan.experiment)
+    return [
+        *(claim(request, plan.namespace, labels) for request in plan.claims),
+        *([rendezvous_service(service, plan.namespace, pods, labels)] if plan.naming.own_service else []),
+        *(replica_service(service, plan, backend.INDEX_LABEL) for service in plan.services),
+        *([] if plan.ssh is None or not plan.ssh.made else [ssh_secret(plan.ssh.secret, ssh_names(plan), labels)]),
+        *([] if plan.queue.request is None else [queue_manifest(plan.queue, labels)]),
+        launch_files(plan, backend.files(plan)),
+        *backend.prerequisites(plan),
+        backend.job(plan),
+    ]
