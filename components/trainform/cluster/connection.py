@@ -26,6 +26,7 @@ from trainform.cluster.impersonation import ImpersonatingUser
 from trainform.errors import ClusterError, InputError, list_names, without_credentials
 from trainform.project import ENVIRONMENTS, known_names, project_root, sandbox_up
 from trainform.spec.files import read_text
+from trainform.spec.libyaml import Loader
 from trainform.spec.read import read_mapping
 
 NO_API_FIX = "check `server` of the kubeconfig: a proxy or a web server may answer there"
@@ -124,7 +125,7 @@ def _kubeconfig(context: str | None) -> KubeConfig:
     return next(fitting, configs[0])
 
 
-class _Loader(yaml.SafeLoader):
+class _Loader(Loader):
     """PyYAML's loader, but its errors about a value have a line and do not contain the value."""
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
