@@ -9,8 +9,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
-
 from trainform.cli.review_files import refuse_target
 from trainform.cli.review_stacks import stacks_of
 from trainform.errors import CommandLineError, TrainformError
@@ -25,14 +23,13 @@ SAVE = "--save"
 Gathered = tuple["Facts", bytes, Mapping[str, Any]]
 
 
-class Saving(Struct):
+class Saving:
     """A review that is to be saved. text: of the file, once it is known. failed: why there is none."""
 
-    file: str
-    stack: str
-    root: Path
-    text: str = ""
-    failed: TrainformError | None = None
+    def __init__(self, file: str, stack: str, root: Path) -> None:
+        self.file, self.stack, self.root = file, stack, root
+        self.text = ""
+        self.failed: TrainformError | None = None
 
     @contextlib.contextmanager
     def gathering(self) -> Iterator[None]:
