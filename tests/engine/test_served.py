@@ -18,6 +18,7 @@ from tests.support.server_fields import of_kubernetes, of_operators
 from trainform.backends.paths import EACH
 from trainform.backends.served import QUEUES, folder_of, pod_types, pod_values, user_conventions
 from trainform.backends.table import BACKENDS
+from trainform.cluster.served import BUILT_IN, Served
 from trainform.manifests.pods import pod_from_template, pod_template
 from trainform.manifests.served.validation import QUANTITY, Schema, kubernetes, read
 from trainform.objects import job_manifests
@@ -46,6 +47,17 @@ def test_the_tables_of_fields_say_what_the_server_says(addons_live: Live) -> Non
     tables = {key: schema for folder in folders for key, schema in read(folder).items()}
     found = [*of_kubernetes(document), *of_operators(tables, addons_live.find_all("customresourcedefinitions"))]
     assert "\n".join(sorted(found)) == ""
+
+
+def test_the_built_in_kinds_are_served_under_these_names(addons_live: Live) -> None:
+    for (version, kind), known in BUILT_IN.items():
+        path = f"/apis/{version}" if "/" in version else f"/api/{version}"
+        kinds = addons_live.request("GET", path).json()["resources"]
+        assert [
+            Served(each["name"], each["namespaced"])
+            for each in kinds
+            if each["kind"] == kind and "/" not in each["name"]
+        ] == [known]
 
 
 def resolved(schema: Schema) -> Schema:

@@ -24,6 +24,17 @@ class Served(NamedTuple):
     namespaced: bool
 
 
+# The built-in kinds of trainform's objects, by version and kind: no cluster has them under another name, so nobody has to ask.
+BUILT_IN = {
+    ("v1", "ConfigMap"): Served("configmaps", namespaced=True),
+    ("v1", "Namespace"): Served("namespaces", namespaced=False),
+    ("v1", "PersistentVolumeClaim"): Served("persistentvolumeclaims", namespaced=True),
+    ("v1", "Secret"): Served("secrets", namespaced=True),
+    ("v1", "Service"): Served("services", namespaced=True),
+    ("scheduling.k8s.io/v1", "PriorityClass"): Served("priorityclasses", namespaced=False),
+}
+
+
 def served(api: ClusterApi, api_version: str) -> dict[str, Served]:
     """The kinds of the version; none if the cluster does not serve it."""
     if _API_VERSION.fullmatch(api_version) is None:

@@ -16,7 +16,7 @@ from trainform import defaults
 from trainform.cluster.api import MAX_CONNECTIONS, Answer, ClusterApi
 from trainform.cluster.drift import SECRETS
 from trainform.cluster.identity import environment_problem
-from trainform.cluster.served import NotReadError, Served, collection, refusal, served
+from trainform.cluster.served import BUILT_IN, NotReadError, Served, collection, refusal, served
 from trainform.deployed.records import Deployed, all_deployed, deployed
 from trainform.drift.compare import MANAGER
 from trainform.errors import MASK, ClusterError, without_credentials
@@ -84,14 +84,14 @@ class Reads:
         """True if the namespace has a ConfigMap of the experiment: each job has one with its launch script."""
         labels = {**defaults.MANAGED_BY, defaults.NAME_LABEL: experiment}
         selector = {"labelSelector": ",".join(f"{label}={value}" for label, value in labels.items())}
-        path = collection("v1", Served("configmaps", True), namespace)
+        path = collection("v1", BUILT_IN["v1", "ConfigMap"], namespace)
         listed = self._api.listed(path, parameters=selector, metadata_only=True)
         return not isinstance(listed, Answer) and bool(listed)
 
     def objects(self, manifests: Iterable[Manifest]) -> dict[Key, Live]:
         """The live objects of these manifests: those of which there are many by a list, and what a list lacks by itself."""
         wanted = {key_of(manifest): manifest for manifest in manifests}
-        self._learn(sorted({key[0] for key in wanted} - {*self._served}))
+        self._learn(sorted({key[0] for key in wanted if key[:2] not in BUILT_IN} - {*self._served}))
         groups = [*_by(wanted, lambda key: key[:3]).items()]
         many = [group for group, keys in groups if len(keys) > FEW]
         found = {key: live for lists in self._each(self._list, many) for key, live in lists.items() if key in wanted}
@@ -116,6 +116,8 @@ class Reads:
 
     def _place(self, key: Key | tuple[str, str, str]) -> str:
         """The path of the kind's objects; NotReadError without one."""
+        if key[:2] in BUILT_IN:
+            return collection(key[0], BUILT_IN[key[:2]], key[2])
         kinds = self._served[key[0]]
         if isinstance(kinds, str):
             raise NotReadError(kinds)
