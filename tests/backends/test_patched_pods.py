@@ -1,176 +1,19 @@
-"""Merge patches of what the plan was worked out from: the pods and objects stay the planned ones, or the patch is refused."""
+"""Merge patches of roles that would make other pods than the planned ones are refused, each at its place."""
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given, note, settings
-from hypothesis import strategies as st
 from lightkube.models import core_v1
-from pydantic import ValidationError
 
-from tests.support import app_wrapper
-from tests.support.generated_patches import Way, patch_at, ways
+from tests.support.planned_objects import CLUSTER, POOL, SSH
 from tests.support.rendering import job_problems
 from tests.support.samples import environment, experiment
 from trainform.backends.pod_differences import CONTAINER_FIELDS, POD_FIELDS
 from trainform.backends.table import BACKENDS
-from trainform.manifests.manifest import Manifest, override_key
-from trainform.objects import draft_plan, job_manifests
-from trainform.plan.model import Plan
-from trainform.spec.environment import Environment
-
-CLUSTER = environment(
-    limits={"host_network": True, "pod_security": "privileged"}, priority_classes={"urgent": {"value": 1}}
-)
-POOL: dict[str, Any] = {"master": {"replicas": 1, "accelerators": {"a800": 8}}, "worker": {"replicas": 2}}
-SSH: dict[str, Any] = {
-    "launcher": {"mpi": {"command": ["/app/train"], "role": "launcher"}},
-    "roles": {"launcher": {"ranked": False}, "worker": {"replicas": 2}},
-}
-NODE: dict[str, Any] = {
-    "launcher": {"mpi": {"command": ["/app/train"], "role": "launcher"}},
-    "roles": {"launcher": {}, "worker": {"replicas": 2}},
-}
-TENSORFLOW: dict[str, Any] = {
-    "launcher": {"tensorflow": {"command": ["python", "/app/mnist.py"]}},
-    "roles": {"chief": {}, "ps": {"replicas": 2}, "worker": {"replicas": 2}},
-}
-RICH: dict[str, Any] = {
-    "roles": POOL,
-    "storage": {"runs": {"size": "2Ti", "mount": "/mnt/output"}},
-    "queue": {"weight": 2},
-    "shared_memory": "20Gi",
-    "priority_class": "urgent",
-    "prepare": [{"name": "fetch", "command": ["fetch"]}],
-}
-HOST = {"network": {"host": True}, "roles": POOL}
-EACH_ITS_OWN = {**TENSORFLOW, "network": {"host": True, "ports": "per-replica"}}
-BEHIND = {"roles": POOL, "network": {"addresses": "service"}}
-# The operators that take each of the experiments.
-JOBS: list[tuple[dict[str, Any], tuple[str, ...]]] = [
-    (RICH, (*BACKENDS, app_wrapper.NAME)),
-    (HOST, tuple(BACKENDS)),
-    (TENSORFLOW, tuple(BACKENDS)),
-    (SSH, ("volcano", "jobset", "trainer", "kubeflow")),
-    (NODE, ("volcano", "jobset", "trainer")),
-    (EACH_ITS_OWN, ("volcano", "jobset", "trainer")),
-    (BEHIND, ("volcano", "jobset", "trainer", "kubeflow")),
-]
-EVERYWHERE = [(parts, backend) for parts, backends in JOBS for backend in backends]
-
-# What a patch may change of what is rendered, by the end of its place: the plan says nothing of it, or reads it again after the patch, or the
-# environment's rules judge it in what is rendered.
-OPEN = {
-    "fsGroup", "image", "imagePullPolicy", "imagePullSecrets", "nodeSelector", "priorityClassName", "requests", "runAsUser",
-    "securityContext", "serviceAccountName", "tolerations",  # of pods
-    "activeDeadlineSeconds", "cleanPodPolicy", "groupName", "minSuccess", "operator", "restartStrategy", "successPolicy",
-    "startupPolicyOrder", "suspend", "targetReplicatedJobs",  # of jobs
-    "runs", "storageClassName",  # of claims: a review says what becomes of data
-}  # fmt: skip
-VALUES: st.SearchStrategy[Any] = st.sampled_from(
-    [None, "mine", 7, True, False, [], ["mine"], {}, "Always", "OnFailure"]
-)
-
-
-@dataclasses.dataclass(frozen=True)
-class Planned:
-    """What an experiment becomes, with a revision that does not depend on it."""
-
-    plan: Plan
-    manifests: list[Manifest]
-
-    @classmethod
-    def of(cls, backend: str, cluster: Environment = CLUSTER, **parts: Any) -> Planned:
-        plan = draft_plan(experiment(backend=backend, **parts), cluster)
-        return cls(plan, job_manifests(plan))
-
-    def objects(self) -> dict[str, Any]:
-        """The objects, and the pods that the operator makes of them."""
-        pods, config_maps = BACKENDS[self.plan.backend].pods(self.plan, self.manifests)
-        made = {f"pod {pod['metadata']['name']}": pod for pod in pods}
-        return (
-            {override_key(each): without_pods(each.body) for each in self.manifests}
-            | made
-            | {"config maps": config_maps}
-        )
-
-
-def without_pods(value: Any) -> Any:
-    """The object without its pod templates, of which the operator makes pods."""
-    if isinstance(value, list):
-        return [without_pods(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    return {
-        key: without_pods(item)
-        for key, item in value.items()
-        if not (isinstance(item, dict) and isinstance(item.get("spec"), dict) and "containers" in item["spec"])
-    }
-
-
-def leaves(value: Any, way: Way = ()) -> Iterator[tuple[Way, Any]]:
-    """Every value that is no mapping, with its place; items of lists by their names."""
-    inner = list(ways(value)) if isinstance(value, dict | list) else []
-    below = [step for step in inner if len(step) == 1]
-    if not below:
-        yield way, value
-    for (key,) in below:
-        item = value[key] if isinstance(value, dict) else next(each for each in value if each["name"] == key)
-        yield from leaves(item, (*way, key))
-
-
-def is_open(way: Way) -> bool:
-    return not OPEN.isdisjoint(way) or way[:2] == ("queue", "spec")
-
-
-@pytest.mark.parametrize(("parts", "backend"), EVERYWHERE)
-def test_a_patch_of_what_is_rendered_is_refused_or_changes_nothing_of_the_plan(
-    parts: dict[str, Any], backend: str
-) -> None:
-    with app_wrapper.registered():
-        assert job_problems(experiment(backend=backend, **parts), CLUSTER) == []
-        planned = Planned.of(backend, **parts)
-        before = planned.objects()
-        bodies = {override_key(each): each.body for each in planned.manifests}
-        places = [(key, *way) for key, body in bodies.items() for way in ways(body)]
-        counts = {True: 0, False: 0}
-
-        @settings(max_examples=60, deadline=None)
-        @given(st.sampled_from(places), VALUES)
-        def check(place: Way, value: Any) -> None:
-            try:
-                patched = experiment(backend=backend, **parts, manifest_overrides=patch_at(place, value))
-            except ValidationError:
-                return
-            problems = job_problems(patched, CLUSTER)
-            counts[bool(problems)] += 1
-            note(f"{place}: {value}: {[problem.path for problem in problems]}")
-            if not problems:
-                after = Planned.of(backend, **parts, manifest_overrides=patch_at(place, value)).objects()
-                assert changed(before, after) == set()
-
-        check()
-        assert counts[True] > 0
-
-
-def changed(before: dict[str, Any], after: dict[str, Any]) -> set[Way]:
-    """The places of the plan's that are otherwise."""
-    assert before.keys() == after.keys()
-    found = dict(leaves(after))
-    return {
-        way
-        for way, value in leaves(before)
-        if not is_open(way) and way[-1] != "trainform.dev/overrides" and (way not in found or found[way] != value)
-    }
-
 
 ROLE = "roles.worker.pod_overrides"
-
-
 GPU = "baidu.com/a800_80g_cgpu"
 
 
@@ -243,58 +86,6 @@ def test_the_name_of_a_pod(backend: str, field: str) -> None:
         problem.path for problem in job_problems(experiment(backend=backend, **of_role({field: "mine"})), environment())
     ]
     assert found == ([] if backend in ("jobset", "trainer") else [f"{ROLE}.spec.{field}"])
-
-
-OF_JOBS: list[tuple[str, dict[str, Any], str, dict[str, Any], str]] = [
-    ("volcano", RICH, "job", {"spec": {"plugins": None}}, "spec.plugins"),
-    ("volcano", RICH, "job", {"spec": {"plugins": {"svc": []}}}, "spec.plugins.svc"),
-    *(("volcano", RICH, "job", {"spec": {"plugins": {name: []}}}, f"spec.plugins.{name}") for name in ("pytorch", "tensorflow", "mpi", "ssh", "env")),
-    ("volcano", RICH, "job", {"spec": {"schedulerName": "other"}}, "spec.schedulerName"),
-    ("volcano", RICH, "job", {"spec": {"maxRetry": 9}}, "spec.maxRetry"),
-    ("volcano", RICH, "job", {"spec": {"policies": [{"event": "PodFailed", "action": "RestartJob"}], "ttlSecondsAfterFinished": 5}}, "spec.ttlSecondsAfterFinished"),
-    ("volcano", RICH, "job", {"spec": {"tasks": {"worker": {"dependsOn": {"name": ["master"]}}}}}, "spec.tasks.worker.dependsOn"),
-    ("volcano", RICH, "job", {"spec": {"tasks": {"worker": {"template": {"spec": {"hostname": "mine"}}}}}}, "spec.tasks.worker.template.spec.hostname"),
-    ("volcano", RICH, "job", {"spec": {"tasks": {"worker": {"template": {"spec": {"nodeName": "node-1"}}}}}}, "spec.tasks.worker.template.spec.nodeName"),
-    ("volcano", RICH, "job", {"spec": {"tasks": {"worker": {"template": {"metadata": {"labels": {"trainform.dev/revision": "1f3a9c"}}}}}}},
-     "spec.tasks.worker.template.metadata.labels.trainform.dev/revision"),
-    ("volcano", RICH, "service", {"spec": {"type": "ExternalName"}}, "spec.type"),
-    ("volcano", RICH, "service", {"spec": {"clusterIP": None}}, "spec.clusterIP"),
-    ("volcano", RICH, "service", {"spec": {"publishNotReadyAddresses": False}}, "spec.publishNotReadyAddresses"),
-    ("volcano", BEHIND, "service-master-0", {"spec": {"type": "ExternalName"}}, "spec.type"),
-    ("volcano", RICH, "launch-script", {"data": {"launch.sh": "exec true"}}, "data.launch.sh"),
-    ("volcano", RICH, "launch-script", {"immutable": None}, "immutable"),
-    ("volcano", RICH, "claim-runs", {"spec": {"volumeMode": "Block"}}, "spec.volumeMode"),
-    ("jobset", RICH, "pod-group", {"spec": {"minTaskMember": {"worker": 9}}}, "spec.minTaskMember"),
-    ("jobset", RICH, "job", {"spec": {"network": {"enableDNSHostnames": False}}}, "spec.network.enableDNSHostnames"),
-    ("jobset", RICH, "job", {"spec": {"failurePolicy": {"maxRestarts": 4}}}, "spec.failurePolicy.maxRestarts"),
-    ("jobset", RICH, "job", {"spec": {"startupPolicy": {"startupPolicyOrder": "InOrder"}}}, "spec.startupPolicy.startupPolicyOrder"),
-    ("jobset", RICH, "job", {"spec": {"replicatedJobs": {"worker": {"template": {"spec": {"completionMode": "NonIndexed"}}}}}},
-     "spec.replicatedJobs.worker.template.spec.completionMode"),
-    ("trainer", SSH, "runtime", {"spec": {"mlPolicy": {"mpi": {"runLauncherAsNode": True}}}}, "spec.mlPolicy.mpi.runLauncherAsNode"),
-    ("trainer", NODE, "runtime", {"spec": {"mlPolicy": {"mpi": {"runLauncherAsNode": False}}}}, "spec.mlPolicy.mpi.runLauncherAsNode"),
-    ("trainer", NODE, "runtime", {"spec": {"mlPolicy": {"mpi": {"numProcPerNode": 4}}}}, "spec.mlPolicy.mpi.numProcPerNode"),
-    ("trainer", RICH, "runtime", {"spec": {"mlPolicy": {"torch": {}}}}, "spec.mlPolicy.torch"),
-    ("trainer", NODE, "job", {"spec": {"trainer": {"command": ["sleep"]}}}, "spec.trainer.command"),
-    ("trainer", NODE, "job", {"spec": {"trainer": {"env": [{"name": "NPROC_PER_NODE", "value": "3"}]}}}, "spec.trainer.env"),
-    ("trainer", NODE, "job", {"spec": {"managedBy": "kueue.x-k8s.io/multikueue"}}, "spec.managedBy"),
-    ("kubeflow", SSH, "job", {"spec": {"slotsPerWorker": 4}}, "spec.slotsPerWorker"),
-    ("kubeflow", SSH, "job", {"spec": {"mainContainer": "log"}}, "spec.mainContainer"),
-    ("kubeflow", RICH, "job", {"spec": {"elasticPolicy": {}}}, "spec.elasticPolicy"),
-    ("kubeflow", RICH, "job", {"spec": {"pytorchReplicaSpecs": {"Worker": {"restartPolicy": "Always"}}}}, "spec.pytorchReplicaSpecs.Worker.restartPolicy"),
-    ("kubeflow", RICH, "job", {"spec": {"runPolicy": {"backoffLimit": 1}}}, "spec.runPolicy.backoffLimit"),
-    ("kubedl", TENSORFLOW, "job", {"spec": {"tfReplicaSpecs": {"Worker": {"dependOn": []}}}}, "spec.tfReplicaSpecs.Worker.dependOn"),
-    ("kubedl", RICH, "job", {"spec": {"cronPolicy": {"schedule": "* * * * *"}}}, "spec.cronPolicy"),
-    ("kubedl", RICH, "job", {"metadata": {"annotations": {"kubedl.io/tensorboard-config": "{}"}}}, "metadata.annotations.kubedl.io/tensorboard-config"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("backend", "parts", "key", "patch", "where"), OF_JOBS, ids=str)
-def test_objects_are_the_planned_ones(
-    backend: str, parts: dict[str, Any], key: str, patch: dict[str, Any], where: str
-) -> None:
-    made = experiment(backend=backend, **parts, manifest_overrides={key: patch})
-    found = {problem.path for problem in job_problems(made, CLUSTER)}
-    assert found - {f"manifest_overrides.{key}"} == {f"manifest_overrides.{key}.{where}"}  # the rules name the patch
 
 
 # Fields of pods and containers of which the plan says nothing, each judged by the environment's rules or by nobody.
@@ -386,20 +177,6 @@ def test_no_value_of_a_variable_is_shown() -> None:
     assert "hunter2" not in "".join(map(str, problems))
 
 
-def test_a_named_runtime_that_only_the_cluster_has() -> None:
-    parts: dict[str, Any] = {
-        "backend": "trainer",
-        "runtime": {"name": "shared", "kind": "ClusterTrainingRuntime"},
-        "roles": {"node": {"replicas": 2}},
-    }
-    for field, refused in (("command", True), ("env", True), ("image", False)):
-        value = {"command": ["sleep"], "env": [{"name": "A", "value": "b"}], "image": "registry.example.com/a:1"}[field]
-        patch = {"job": {"spec": {"trainer": {field: value}}}}
-        found = {problem.path for problem in job_problems(experiment(**parts, manifest_overrides=patch), environment())}
-        assert bool(found) is refused
-        assert all(path.startswith(f"manifest_overrides.job.spec.trainer.{field}") for path in found)
-
-
 @pytest.mark.parametrize("backend", ["volcano", "jobset", "trainer"])
 @pytest.mark.parametrize(
     "spec", [{"restartPolicy": "Always"}, {"schedulerName": "mine"}, {"containers": {"main": {"command": ["mine"]}}}]
@@ -409,19 +186,3 @@ def test_a_patch_of_a_role_that_has_no_pods(spec: dict[str, Any], backend: str) 
     extra = {"replicas": 0, "ranked": False, "command": ["python", "watch.py"], "pod_overrides": {"spec": spec}}
     (problem,) = job_problems(experiment(backend=backend, roles={**POOL, "watcher": extra}), CLUSTER)
     assert problem.path.startswith("roles.watcher.pod_overrides.spec.")
-
-
-def test_a_patch_of_an_object_whose_role_has_no_pods() -> None:
-    roles = {**POOL, "watcher": {"replicas": 0, "ranked": False, "command": ["python", "watch.py"]}}
-    pods = {"template": {"spec": {"restartPolicy": "Always"}}}
-    for backend, spec in {
-        "volcano": {"tasks": {"watcher": pods}},
-        "jobset": {"replicatedJobs": {"watcher": {"template": {"spec": pods}}}},
-    }.items():
-        made = experiment(backend=backend, roles=roles, manifest_overrides={"job": {"spec": spec}})
-        (problem,) = job_problems(made, CLUSTER)
-        assert problem.path.endswith(
-            "watcher.template.spec.restartPolicy"
-            if backend == "volcano"
-            else "template.spec.template.spec.restartPolicy"
-        )
