@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from lightkube.models import core_v1
 
-from tests.support.planned_objects import CLUSTER, POOL, SSH
+from tests.support.planned_objects import CLUSTER, NODE, POOL, SSH, TENSORFLOW
 from tests.support.rendering import job_problems
 from tests.support.samples import environment, experiment
 from trainform.backends.pod_differences import CONTAINER_FIELDS, POD_FIELDS
@@ -82,10 +82,69 @@ def test_what_the_plan_says_nothing_of_is_a_patchs(backend: str, spec: dict[str,
 @pytest.mark.parametrize("field", ["hostname", "subdomain"])
 def test_the_name_of_a_pod(backend: str, field: str) -> None:
     """JobSet sets both itself, whatever the template says."""
-    found = [
-        problem.path for problem in job_problems(experiment(backend=backend, **of_role({field: "mine"})), environment())
-    ]
-    assert found == ([] if backend in ("jobset", "trainer") else [f"{ROLE}.spec.{field}"])
+    (problem,) = job_problems(experiment(backend=backend, **of_role({field: "mine"})), environment())
+    assert problem.path == f"{ROLE}.spec.{field}"
+    if backend in ("jobset", "trainer"):
+        assert problem.reason == (
+            f"the operator itself sets {field} in pods of the role worker, so the patch has no effect"
+        )
+
+
+IN_ENV = "remove it, or write it in `env`"
+IN_COMMAND = "remove it, or set it in the command of the container: `command: [env, MASTER_ADDR=…, …]`"
+SIDECAR = {"image": "registry.example.com/ai/log:1"}
+MINE = {"value": "mine"}
+
+
+@pytest.mark.parametrize("backend", ["kubeflow", "kubedl"])
+@pytest.mark.parametrize(
+    ("container", "patch", "where", "name", "fix"),
+    [
+        *(("main", {"env": {name: MINE}}, f"env.{name}", name, IN_ENV) for name in ("MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE", "RANK")),
+        ("main", {"env": {"PYTHONUNBUFFERED": {"valueFrom": {"fieldRef": {"fieldPath": "metadata.uid"}}}}}, "env.PYTHONUNBUFFERED", "PYTHONUNBUFFERED", IN_ENV),
+        ("main", {"env": {"MASTER_ADDR": None}}, "env.MASTER_ADDR", "MASTER_ADDR", IN_ENV),
+        ("log", {**SIDECAR, "env": [{"name": "MASTER_ADDR", **MINE}]}, "env", "MASTER_ADDR", IN_COMMAND),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_variable_that_the_operator_sets_itself(
+    backend: str, container: str, patch: dict[str, Any], where: str, name: str, fix: str
+) -> None:
+    """It stands behind that of the template, so the container would never see the user's."""
+    (problem,) = job_problems(experiment(backend=backend, **of_role({"containers": {container: patch}})), environment())
+    assert problem.path == f"{ROLE}.spec.containers.{container}.{where}"
+    assert problem.reason == (
+        f"the operator itself sets the variable {name} in pods of the role worker, so the patch has no effect"
+    )
+    assert (problem.value, problem.fix) == (None, fix)
+
+
+@pytest.mark.parametrize(
+    ("backend", "parts", "role", "name"),
+    [
+        ("kubeflow", TENSORFLOW, "worker", "TF_CONFIG"),
+        ("kubeflow", SSH, "launcher", "NVIDIA_VISIBLE_DEVICES"),
+        ("kubedl", TENSORFLOW, "worker", "TF_CONFIG"),
+        ("jobset", TENSORFLOW, "worker", "JOB_COMPLETION_INDEX"),
+        ("volcano", TENSORFLOW, "worker", "VC_PS_HOSTS"),
+        ("trainer", NODE, "launcher", "OMPI_MCA_orte_keep_fqdn_hostnames"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_variable_of_the_operators_in_other_kinds_of_jobs(
+    backend: str, parts: dict[str, Any], role: str, name: str
+) -> None:
+    patch = {"spec": {"containers": {"main": {"env": {name: MINE}}}}}
+    roles = {**parts["roles"], role: {**parts["roles"][role], "pod_overrides": patch}}
+    found = [each.path for each in job_problems(experiment(backend=backend, **{**parts, "roles": roles}), CLUSTER)]
+    assert found == [f"roles.{role}.pod_overrides.spec.containers.main.env.{name}"]
+
+
+def test_a_container_in_which_the_operator_sets_nothing() -> None:
+    log = {**SIDECAR, "env": [{"name": "TF_CONFIG", **MINE}]}
+    role = {"replicas": 2, "pod_overrides": {"spec": {"containers": {"log": log}}}}
+    parts = {**TENSORFLOW, "roles": {**TENSORFLOW["roles"], "worker": role}}
+    assert job_problems(experiment(backend="kubeflow", **parts), CLUSTER) == []
 
 
 # Fields of pods and containers of which the plan says nothing, each judged by the environment's rules or by nobody.

@@ -80,12 +80,22 @@ class Planned:
     def objects(self) -> dict[str, Any]:
         """The objects, and the pods that the operator makes of them."""
         pods, config_maps = BACKENDS[self.plan.backend].pods(self.plan, self.manifests)
-        made = {f"pod {pod['metadata']['name']}": pod for pod in pods}
+        made = {f"pod {pod['metadata']['name']}": as_seen(pod) for pod in pods}
         return (
             {override_key(each): without_pods(each.body) for each in self.manifests}
             | made
             | {"config maps": config_maps}
         )
+
+
+def as_seen(pod: dict[str, Any]) -> dict[str, Any]:
+    """The pod with each variable once: a container sees the last of a name."""
+    spec = dict(pod["spec"])
+    for kind in {"containers", "initContainers"} & spec.keys():
+        spec[kind] = [
+            {**each, "env": [*{entry["name"]: entry for entry in each.get("env", [])}.values()]} for each in spec[kind]
+        ]
+    return {**pod, "spec": spec}
 
 
 def without_pods(value: Any) -> Any:

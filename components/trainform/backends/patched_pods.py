@@ -15,14 +15,24 @@ from trainform import defaults
 from trainform.backends.backend import Backend
 from trainform.backends.patch_parts import Part, leaves, only, part_that_sets, value_at, words
 from trainform.backends.patched_objects import is_template
-from trainform.backends.paths import Place
-from trainform.backends.pod_differences import RESTART, Difference, Made, Stated, differences, fix_of, reason_of
+from trainform.backends.paths import Place, named_items
+from trainform.backends.pod_differences import (
+    RESTART,
+    Difference,
+    Made,
+    Stated,
+    differences,
+    fix_of,
+    reason_of,
+    settable,
+)
 from trainform.errors import InputError, Problem
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import Manifest, override_key
 from trainform.manifests.pods import pod_template
 from trainform.plan.model import Plan
 from trainform.spec.environment import Environment
+from trainform.spec.merge_patch import merge_patch
 
 Render = Callable[[Plan], list[Manifest]]
 """A function that makes the objects of a plan."""
@@ -40,6 +50,12 @@ class _Layer(Struct, frozen=True):
     with_patches: Callable[[_Patches], Plan]
     place: Callable[[Difference], tuple[str, Place] | None]
     target: Callable[[str], dict[str, Any]]
+
+    def setter(self, difference: Difference) -> tuple[_Unit, Place] | None:
+        """The part of a patch that sets the place of the difference, and the rest of the place, which is below the part; None if no patch does."""
+        target = self.place(difference)
+        part = None if target is None else part_that_sets(self.patches.get(target[0], {}), target[1])
+        return None if target is None or part is None else ((target[0], part), target[1][len(part) :])
 
     def units(self) -> list[_Unit]:
         """Everything that the patches set."""
@@ -84,22 +100,41 @@ def _problems(
     made_of: Callable[[Plan], Made],
     own_restarts: Collection[str],
 ) -> Iterator[Problem]:
-    told: dict[tuple[str, Part], Difference] = {}
+    told: dict[_Unit, Difference] = {}
     hidden = False
     for difference in differences(stated, before, after):
-        target = layer.place(difference)
-        part = None if target is None else part_that_sets(layer.patches.get(target[0], {}), target[1])
-        if target is None or part is None:
+        setter = layer.setter(difference)
+        if setter is None:
             hidden = True
-        elif difference.place != RESTART or value_at(layer.patches[target[0]], part) not in own_restarts:
-            told.setdefault((target[0], part), difference)
+        elif difference.place != RESTART or _value(layer, setter[0]) not in own_restarts:
+            told.setdefault(setter[0], difference)
+    for difference in settable(after):
+        setter = layer.setter(difference)
+        if setter is not None and not _is_heard(_value(layer, setter[0]), setter[1], difference, own_restarts):
+            told.setdefault(setter[0], difference)
     if hidden:
         rest = [
             unit for unit in layer.units() if not any(_within(unit, known) or _within(known, unit) for known in told)
         ]
         told |= _left_out(rest, lambda units: differences(stated, before, made_of(layer.with_units(units))))
     for (field, part), difference in told.items():
-        yield Problem(f"{field}.{words(part)}", None, reason_of(difference), fix_of(difference, part[-1]))
+        yield Problem(f"{field}.{words(part)}", None, reason_of(difference), fix_of(difference, part[-1], stated.main))
+
+
+def _value(layer: _Layer, unit: _Unit) -> Any:
+    return value_at(layer.patches[unit[0]], unit[1])
+
+
+def _is_heard(value: Any, below: Place, found: Difference, own_restarts: Collection[str]) -> bool:
+    """True if the pod has what the patch sets: another value there is the operator's. below: the place in a value that takes the place of a whole list;
+    what is not in it is not set."""
+    for word in below:
+        items = named_items(value)
+        if items is None or word not in items:
+            return True
+        value = items[word]
+    is_restart = found.place == RESTART and value in own_restarts
+    return is_restart or merge_patch(found.after, value) == found.after
 
 
 def _within(unit: _Unit, other: _Unit) -> bool:

@@ -59,24 +59,27 @@ _FIXES = {
 
 
 class Difference(Struct, frozen=True):
-    """A place in the pods of a role, or of one replica, at which a patch changes what the plan says, with both values."""
+    """A place in the pods of a role, or of one replica, at which a patch changes what the plan says, with both values. by_operator: the operator
+    sets `after` there, whatever the patch says."""
 
     role: str
     replica: str | None
     place: Place
     before: Any
     after: Any
+    by_operator: bool = False
 
 
 class Stated(Struct, frozen=True):
     """What is known of a plan's pods before they are made. hosts: names that lead to the plan's pods. variables: the names that the launch contract
     gives a meaning to, whether the plan sets them or not, by role. storage: the volumes with claims, by role: a review says what becomes of data there.
-    devices: the resources that are accelerators in the environment."""
+    devices: the resources that are accelerators in the environment. main: the operator's name for the container with the command."""
 
     hosts: frozenset[str]
     variables: Mapping[str, frozenset[str]]
     storage: Mapping[str, frozenset[str]]
     devices: frozenset[str]
+    main: str
 
     @classmethod
     def of(cls, plan: Plan, conventions: PodConventions, environment: Environment) -> Stated:
@@ -91,6 +94,7 @@ class Stated(Struct, frozen=True):
             {role.name: names if role.launched else frozenset() for role in plan.roles},
             {role.name: frozenset(mount.volume for mount in role.mounts) for role in plan.roles},
             frozenset(kind.resource for kind in environment.accelerators.values()),
+            conventions.container,
         )
 
 
@@ -122,8 +126,26 @@ def differences(stated: Stated, before: Made, after: Made) -> Iterator[Differenc
                 yield Difference(role, replica, place, old, new)
 
 
+def settable(made: Made) -> Iterator[Difference]:
+    """What each pod has at the places that an operator may set itself: the fields that the plan decides, and variables."""
+    for pod in made.pods:
+        labels, spec = pod["metadata"]["labels"], pod["spec"]
+        values: dict[Place, Any] = {("spec", field): spec[field] for field in POD_FIELDS if field in spec}
+        for kind in _KINDS:
+            for container in spec.get(kind, []):
+                place: Place = ("spec", kind, _name(container), "env")
+                values |= {(*place, name): entry for name, entry in _by(container.get("env", []), _name).items()}
+        for place, value in values.items():
+            yield Difference(
+                labels.get(defaults.ROLE_LABEL, ""), labels.get(defaults.REPLICA_LABEL), place, None, value, True
+            )
+
+
 def reason_of(found: Difference) -> str:
     """The reason of a problem. The value of a variable may be a secret, so none is shown."""
+    if found.by_operator:
+        what = f"the variable {found.place[-1]}" if "env" in found.place else str(found.place[-1])
+        return f"the operator itself sets {what} in pods of the role {found.role}, so the patch has no effect"
     if not found.role:
         return f"with the patch the operator makes another {found.place[-1]} than the planned one"
     what = ".".join(found.place)
@@ -134,10 +156,12 @@ def reason_of(found: Difference) -> str:
     return f"{difference(found.before, found.after)} ({what} of the role {found.role})"
 
 
-def fix_of(found: Difference, word: str | int) -> str:
+def fix_of(found: Difference, word: str | int, main: str) -> str:
     """The fix of a problem: the experiment's own field, where there is one. word: the last of the part of the patch that does it; where that is a whole
-    list, what the plan needs is gone because of what the list does not have."""
-    if word in _LISTS:
+    list, what the plan needs is gone because of what the list does not have. main: as in `Stated`: `env` is for that container."""
+    if found.by_operator and "env" in found.place and found.place[2] != main:
+        return f"remove it, or set it in the command of the container: `command: [env, {found.place[-1]}=…, …]`"
+    if word in _LISTS and not found.by_operator:
         return as_mapping(str(word))
     return next((_FIXES[word] for word in found.place if word in _FIXES), "remove it")
 
