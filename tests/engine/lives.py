@@ -17,6 +17,7 @@ from typing import Any
 from tests.engine.admission import make
 from tests.engine.kubelet import fails, succeeds
 from tests.engine.live import Live
+from tests.engine.phases import Phases, Wrong
 from tests.engine.pods import hostname
 from trainform import defaults
 from trainform.backends.endings import ends_by
@@ -35,10 +36,6 @@ ON_SUCCESS = ("TaskCompleted", "*")
 
 Pod = dict[str, Any]
 Story = Iterator[None]
-
-
-class Wrong(Exception):  # noqa: N818 - of the job, not of the program
-    """What a job does that its plan does not say."""
 
 
 @dataclasses.dataclass
@@ -66,6 +63,17 @@ class Life:
         """The role of each pod, by the pod's name."""
         return {pod.name: self.plan.by_name[pod.role] for pod in self.plan.pods()}
 
+    @functools.cached_property
+    def in_turn(self) -> bool:
+        """True if pods are made only when others have ended."""
+        return any(word in json.dumps(manifest.body) for manifest in self.manifests for word in IN_TURN)
+
+    @functools.cached_property
+    def phases(self) -> Phases:
+        """What the job and its pods have been through."""
+        returns = self.fails is not None or self.in_turn or has_policies(self.data)
+        return Phases(self.plan, returns)
+
     @property
     def word(self) -> str:
         """What became of the job, as the gates of a promotion know it."""
@@ -78,8 +86,12 @@ class Life:
     def running(self) -> dict[str, Pod]:
         return {name: pod for name, pod in self.pods.items() if _runs(pod)}
 
-    def looks(self, job: dict[str, Any], pods: dict[str, Pod]) -> None:
-        """What the cluster says now."""
+    def looks(self, job: dict[str, Any], every: Sequence[Pod]) -> None:
+        """What the cluster says now. every: the pods of the job, those too that are on their way out."""
+        pods = {
+            hostname(pod): pod for pod in sorted(every, key=_runs)
+        }  # of two with one name that which is not on its way out
+        self.phases.look(job, every)
         if (job.get("status"), _phases(pods)) != (self.job.get("status"), _phases(self.pods)):
             self.moved = time.monotonic()
         self.job, self.pods = job, pods
@@ -97,14 +109,14 @@ class Life:
     # --- what happens
 
     def _starts(self) -> Story:
-        in_turn = any(word in json.dumps(manifest.body) for manifest in self.manifests for word in IN_TURN)
         while not self.planned.keys() <= self.seen:
             if self.ended:
                 raise Wrong(f"has ended ({self.word}) before all pods have run: {self._missing()}")
-            if in_turn and self._still(SETTLED) and not self._waiting():
+            if self.in_turn and self._still(SETTLED) and not self._waiting():
                 self._succeed(self.running())
             self._patient(f"never starts: {self._missing()}")
             yield
+        self.phases.hold_the_start(self.planned, self.manifests)
 
     def _fails(self, role: RolePlan) -> Generator[None, None, bool]:
         """One pod of the role fails; returns whether the job goes on, as the plan says."""
@@ -120,7 +132,7 @@ class Life:
             yield from self._until(lambda: self.ended, f"the end after a failure of {name}")
             if self.word != "failed":
                 raise Wrong(f"has {self.word} after a failure of {name}")
-            yield from self._until(lambda: not self.running(), "the other pods to go")
+            yield from self._stays_ended()
             return False
         yield from self._goes_on(f"after {name} has failed")
         return not (
@@ -167,7 +179,20 @@ class Life:
             good = {"failed"}
         if self.word not in good and not has_policies(self.data):
             raise Wrong(f"has {self.word}, and all its pods have ended well")
-        yield from self._until(lambda: not self.running(), "the other pods to go")
+        yield from self._stays_ended()
+
+    def _stays_ended(self) -> Story:
+        """Nothing is left running, and nothing starts again."""
+        word, before = self.word, {*self.phases.pods}
+        yield from self._until(lambda: not self.running() and not self._waiting(), "the other pods to go")
+        until = time.monotonic() + SETTLED
+        while time.monotonic() < until:
+            yield
+            again = [each.name for uid, each in self.phases.pods.items() if uid not in before]
+            if again or self.running() or self._waiting():
+                raise Wrong(f"pods after the end ({word}): {_phases(self.pods)}, of which are new: {again}")
+            if not self.ended:
+                raise Wrong(f"goes on after its end ({word})")
 
     # --- how it is seen
 
@@ -263,8 +288,8 @@ def live_together(live: Live, lives: Sequence[Life], namespace: str) -> None:
         time.sleep(LOOK)
         jobs, pods = _jobs(live, stories), _pods(live, namespace)
         for life, story in [*stories]:
-            life.looks(jobs.get(_key(job_body(life.manifests)), {}), pods.get(life.plan.job, {}))
             try:
+                life.looks(jobs.get(_key(job_body(life.manifests)), {}), pods.get(life.plan.job, []))
                 next(story)
             except StopIteration:
                 stories.remove((life, story))
@@ -288,11 +313,10 @@ def _jobs(live: Live, stories: Sequence[tuple[Life, Story]]) -> dict[tuple[str, 
     }
 
 
-def _pods(live: Live, namespace: str) -> dict[str, dict[str, Pod]]:
-    """The pods of each job by their names; of two with one name that which is not on its way out."""
-    found: dict[str, dict[str, Pod]] = {}
-    for pod in sorted(live.find_all("pods", namespace), key=_runs):
+def _pods(live: Live, namespace: str) -> dict[str, list[Pod]]:
+    """The pods of each job."""
+    found: dict[str, list[Pod]] = {}
+    for pod in live.find_all("pods", namespace):
         labels = pod["metadata"].get("labels", {})
-        job = f"{labels.get(defaults.NAME_LABEL)}-{labels.get(defaults.REVISION_LABEL)}"
-        found.setdefault(job, {})[hostname(pod)] = pod
+        found.setdefault(f"{labels.get(defaults.NAME_LABEL)}-{labels.get(defaults.REVISION_LABEL)}", []).append(pod)
     return found
