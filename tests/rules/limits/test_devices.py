@@ -50,6 +50,20 @@ def test_variables_by_fields(backend: str) -> None:
         assert found("TF-RES-7", limited(), env={ALL: value}, **parts) == {}
 
 
+def test_variables_of_steps_are_refused_at_the_step() -> None:
+    step = {"name": "fetch", "command": ["fetch"], "env": {ALL: "all"}}
+    alone: dict[str, Any] = {
+        "master": {"replicas": 1},
+        "worker": {"replicas": 2, "init": [{**step, "name": "own", "env": {ALL: "0"}}]},
+    }
+    assert found("TF-RES-7", limited(), prepare=[step], roles=alone) == {
+        f"prepare[0].env.{ALL}": TOLD,
+        f"roles.worker.init[0].env.{ALL}": TOLD,
+    }
+    all_roles = found("TF-RES-7", limited(), prepare=[step], env={ALL: "none"}, roles={"worker": {"replicas": 2}})
+    assert all_roles == {f"prepare[0].env.{ALL}": TOLD}
+
+
 def test_a_value_from_elsewhere_may_be_any() -> None:
     source = {"config_map": {"name": "devices", "key": "all"}}
     assert found("TF-RES-7", limited(), env={ALL: source}) == {f"env.{ALL}": TOLD}

@@ -163,7 +163,13 @@ def _of_role(where: str, role: RolePlan, experiment: Experiment) -> Iterator[_Fi
         if resource.removeprefix(field) in own.resources:
             yield f"{name}.resources.{resource.removeprefix(field)}", role.resources[resource.removeprefix(field)]
     label = where.removeprefix("spec.nodeSelector.")
-    variable = where.rpartition(".env.")[2].removesuffix(".value")
+    container, _, variable = where.removesuffix(".value").rpartition(".env.")
+    for index, init in enumerate(role.init):
+        if container == f"spec.initContainers.{init.name}" and variable in init.env:
+            yield (
+                f"{role.init_path(index)}.env.{variable}",
+                value if isinstance(value := init.env[variable], str) else None,
+            )
     for path, holder in ((name, own), ("", experiment)):
         prefix = f"{path}." if path else ""
         if variable in holder.env:
