@@ -16,8 +16,8 @@ from trainform.spec.environment import Environment
 ENDING = "_VISIBLE_DEVICES"
 # Those that only choose, inside a container, among the devices that it has.
 NARROWING = ("ASCEND_RT_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
-# Such variables with another end.
-OTHERS = ("NVIDIA_MIG_CONFIG_DEVICES", "NVIDIA_MIG_MONITOR_DEVICES")
+# Such variables with another end. By a channel of IMEX a container reaches the memory of GPUs of other nodes.
+OTHERS = ("NVIDIA_IMEX_CHANNELS", "NVIDIA_MIG_CONFIG_DEVICES", "NVIDIA_MIG_MONITOR_DEVICES")
 # By these alone a beginning is told that shows nothing of the end.
 KNOWN = (
     "AMD_VISIBLE_DEVICES",
