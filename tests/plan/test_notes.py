@@ -194,6 +194,10 @@ UNSEEN = (
         ({"roles": {**TWO_ROLES, "watcher": {**WATCHER, "replicas": 0}}}, False),
         ({"roles": {**TWO_ROLES, "watcher": {**WATCHER, "policies": [{"event": "PodFailed", "action": "TerminateJob"}]}}}, False),
         ({"roles": {**TWO_ROLES, "watcher": {**WATCHER, "policies": [{"event": "PodEvicted", "action": "RestartPod"}]}}}, True),
+        ({"policies": [{"event": "PodFailed", "action": "AbortJob"}]}, False),
+        ({"policies": [{"exit_code": 3, "action": "AbortJob"}]}, False),
+        ({"manifest_overrides": {"job": {"spec": {"tasks": {"watcher": {"policies": [{"event": "PodFailed", "action": "AbortJob"}]}}}}}}, False),
+        ({"manifest_overrides": {"job": {"spec": {"tasks": {"watcher": {"policies": [{"event": "PodEvicted", "action": "RestartPod"}]}}}}}}, True),
     ],
 )  # fmt: skip
 def test_an_extra_that_may_write_what_the_training_reads(parts: dict[str, Any], noted: bool) -> None:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from trainform import defaults
 from trainform.backends.backend import Backend
 from trainform.plan.model import Plan, RolePlan
 from trainform.plan.notes import overlap
-from trainform.plan.restart import ANY_EVENT, restart_words, times
+from trainform.plan.restart import restart_words, times
 from trainform.plan.world import processes_per_node
 from trainform.spec.experiment import Experiment
 from trainform.spec.quantities import amount
 
 MIN_AVAILABLE = "roles.*.min_available"
 _PORTS = "network.ports"
-_FAILURES = (None, "PodFailed", "TaskFailed", ANY_EVENT)  # None: a policy for an exit code
 
 
 def role_notes(experiment: Experiment, plan: Plan, backend: Backend) -> Iterator[str]:
@@ -25,7 +24,6 @@ def role_notes(experiment: Experiment, plan: Plan, backend: Backend) -> Iterator
     yield from _node_each(experiment, plan, backend)
     yield from _starts_short(experiment, plan)
     yield from _processes_without_accelerators(experiment, plan)
-    yield from _unseen_failures(plan)
     yield from _extras_in_the_gang(experiment, plan, backend)
 
 
@@ -118,13 +116,13 @@ def _processes(experiment: Experiment, role: RolePlan) -> int:
     return processes_per_node(experiment.launcher, experiment.roles[role.name])
 
 
-def _unseen_failures(plan: Plan) -> Iterator[str]:
-    """Notes on extras that may write what the training reads, such as a download: nothing waits for them, and nobody sees them fail."""
+def unseen_failures(plan: Plan, heeded: Collection[str] = ()) -> Iterator[str]:
+    """Notes on extras that may write what the training reads, such as a download: nothing waits for them, and nobody sees them fail. heeded: the roles
+    whose failures have a consequence for the rendered job."""
     launched = [mount for role in plan.roles if role.launched for mount in role.mounts]
     for role in plan.roles:
         writes = any(overlap(mount, other) for mount in role.mounts if not mount.read_only for other in launched)
-        is_heeded = any(policy.event in _FAILURES for policy in role.policies)
-        if writes and role.replicas and not role.launched and not is_heeded:
+        if writes and role.replicas and not role.launched and role.name not in heeded:
             yield (
                 f"role {role.name}: it starts together with the training, which neither waits for its end nor ends by its failure; make it a step of "
                 "`prepare` if the training reads what it writes"

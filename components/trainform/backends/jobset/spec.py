@@ -13,6 +13,7 @@ from trainform import defaults
 from trainform.backends.endings import Part, all_of, any_of, late_roles
 from trainform.backends.gangs import in_gang, least_of_groups
 from trainform.backends.order import After, Batch
+from trainform.backends.role_notes import unseen_failures
 from trainform.errors import Problem
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import without_empty
@@ -163,6 +164,7 @@ def _backoff(plan: Plan, role: RolePlan) -> int:
 
 def spec_notes(plan: Plan, spec: dict[str, Any]) -> Iterator[str]:
     """Notes on what becomes of the job, and of a TrainJob whose JobSet has this spec."""
+    yield from unseen_failures(plan)
     yield from _endless_extras(plan)
     yield from _ended_by_extras(plan, spec)
     yield from _late_pods(plan)

@@ -36,6 +36,7 @@ OUTCOME = ByPhase(
     failed_pods=failed_of_pods,
 )
 END_ACTIONS = ("CompleteJob", "TerminateJob", "AbortJob")
+_FAILURES = frozenset([POD_FAILED.event, TASK_FAILED.event, ANY_EVENT])
 _NO_ACTION = "ResumeJob"  # of a job that runs
 _EACH = "the policy would act when a single replica has succeeded: with `ports: per-replica` each replica of a ranked role is a separate task"
 _NEVER = "the policy would never act: with `ports: per-replica` the pods of this role keep running until the job ends"
@@ -136,6 +137,17 @@ def unheeded(job: dict[str, Any]) -> frozenset[str]:
     return _roles_without_action(job, "Never", POD_FAILED.event)
 
 
+def heeded(job: dict[str, Any]) -> frozenset[str]:
+    """The roles of which a pod that fails has a consequence: a policy of the task or of the job acts upon it, or upon an exit code."""
+    spec = job["spec"]
+    return frozenset(
+        task_role(task)
+        for task in spec["tasks"]
+        for policy in (*task.get("policies", []), *spec.get("policies", []))
+        if policy["action"] != _NO_ACTION and ("exitCode" in policy or not _FAILURES.isdisjoint(_events(policy)))
+    )
+
+
 def _roles_without_action(job: dict[str, Any], restart: str, event: str | None) -> frozenset[str]:
     """The roles of pods with this restart policy that have no action upon the event."""
     spec = job["spec"]
@@ -168,9 +180,13 @@ def task_role(task: dict[str, Any]) -> str:
 def action_upon(event: str | None, task: dict[str, Any], spec: dict[str, Any]) -> str | None:
     """The action upon an event of the task in the spec of a Job; None if there is none."""
     for policy in (*task.get("policies", []), *spec.get("policies", [])):
-        if {event, ANY_EVENT} & {policy.get("event"), *policy.get("events", [])}:
+        if {event, ANY_EVENT} & _events(policy):
             return str(policy["action"])
     return None
+
+
+def _events(policy: dict[str, Any]) -> set[str | None]:
+    return {policy.get("event"), *policy.get("events", [])}
 
 
 def _min_success_endings(spec: dict[str, Any], tasks: dict[Part, dict[str, Any]]) -> tuple[Ending, ...]:

@@ -11,7 +11,16 @@ from typing import Any
 
 from trainform import defaults
 from trainform.backends.endings import ends_by, late_roles
-from trainform.backends.volcano.ends import END_ACTIONS, action_upon, endings, endless_restarts, task_role, unheeded
+from trainform.backends.role_notes import unseen_failures
+from trainform.backends.volcano.ends import (
+    END_ACTIONS,
+    action_upon,
+    endings,
+    endless_restarts,
+    heeded,
+    task_role,
+    unheeded,
+)
 from trainform.plan.model import Plan
 from trainform.plan.restart import COMPLETED, ON_FAILURE
 
@@ -25,6 +34,7 @@ def job_notes(plan: Plan, job: dict[str, Any]) -> Iterator[str]:
     found: dict[str, None] = dict.fromkeys(_delayed("policies", spec))
     for task in (task for task in spec["tasks"] if task["replicas"]):
         found |= dict.fromkeys(_of_task(f"role {task_role(task)}", task, spec))
+    yield from unseen_failures(plan, heeded(job))
     yield from found
     yield from _late(plan, spec)
     yield from _failures(plan, job)
