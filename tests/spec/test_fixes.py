@@ -24,7 +24,7 @@ from trainform.spec.read import parse_mapping
 MAPPING = "write key: value lines below it"
 WORDS = 'write each word as an item of a list, numbers in quotes: [--epochs, "90"]'
 IMAGE = "write registry/path:tag or registry/path@sha256:<64 hex digits>; the path in lower case"
-RESTART = "write never, on-failure, all-when-evicted or a number of times, such as `3 times`"
+RESTART = "write never, on-failure, all-when-evicted or a number of times up to 999999999, such as `3 times`"
 
 
 def fix_of(kind: type[BaseModel], text: str) -> str:
@@ -94,6 +94,7 @@ def test_what_to_write_in_limits(limits: str, fix: str) -> None:
     ("kind", "text", "fix"),
     [
         (Experiment, "restart: 3", RESTART),
+        (Experiment, "restart: 3000000000 times", RESTART),
         (Experiment, "image:", IMAGE),
         (Experiment, "image: ''", IMAGE),
         (Experiment, "queue: 5", 'put it in quotes: "5"'),

@@ -146,7 +146,7 @@ MEANING = {
     PORT_RANGE: ("is not a range of ports", "write first-last, such as 20000-30000"),
     CURRENCY: ("is not the code of a currency", "write its three letters (ISO 4217), such as USD"),
     CAPABILITY: ("is not a Linux capability", "write it as Kubernetes does, without CAP_: IPC_LOCK"),
-    RESTART: ("is not a way to restart", "write never, on-failure, all-when-evicted or a number of times, such as `3 times`"),
+    RESTART: ("is not a way to restart", "write never, on-failure, all-when-evicted or a number of times up to 999999999, such as `3 times`"),
     COMMIT: ("is not the full hash of a commit", "write its 40 (or 64) hex digits, as `git rev-parse HEAD` prints them"),
     UID: ("is not a UID", "write it as `kubectl get namespace kube-system -o jsonpath={.metadata.uid}` prints it"),
     REPOSITORY: ("is not the address of a git repository on a server", "write https://HOST/PATH, ssh://USER@HOST/PATH, git://HOST/PATH or USER@HOST:PATH; escape other characters as in %20"),
