@@ -14,6 +14,18 @@ from trainform.manifests.shapes import mapping, mappings, quantity
 RESOURCE_FIELDS = ("requests", "limits")
 CONTAINER_FIELDS = ("initContainers", "containers", "ephemeralContainers")
 
+PARSED_ANNOTATIONS = (
+    "container.apparmor.security.beta.kubernetes.io/",
+    "container.seccomp.security.alpha.kubernetes.io/",
+    "controller.kubernetes.io/pod-deletion-cost",
+    "kubernetes.io/config.mirror",
+    "scheduler.alpha.kubernetes.io/tolerations",
+    "seccomp.security.alpha.kubernetes.io/pod",
+)
+"""Beginnings of annotations of pods whose values the API server parses; each has a field nowadays, or is the kubelet's."""
+
+IS_READ, ITS_FIELD = "the annotation is one that Kubernetes itself reads", "use the field that replaced it"
+
 
 class Template(Struct, frozen=True):
     """The pod template of one role, or of one replica that has a template of its own. `body`: metadata and spec. `place`: the template's path in

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from trainform import defaults
 from trainform.errors import Problem
+from trainform.manifests.templates import IS_READ, ITS_FIELD, PARSED_ANNOTATIONS
 from trainform.plan.model import Plan
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
@@ -17,16 +18,6 @@ KEPT = {
     defaults.LABEL_PREFIX: "the key is set by trainform itself",
     "pulumi.com/": "the key tells Pulumi how to apply the object, which trainform decides",
 }
-
-# Annotations of pods whose values the API server parses; each has a field nowadays.
-PARSED_ANNOTATIONS = (
-    "container.apparmor.security.beta.kubernetes.io/",
-    "container.seccomp.security.alpha.kubernetes.io/",
-    "controller.kubernetes.io/pod-deletion-cost",
-    "kubernetes.io/config.mirror",
-    "scheduler.alpha.kubernetes.io/tolerations",
-    "seccomp.security.alpha.kubernetes.io/pod",
-)
 
 
 def kept(key: str) -> str | None:
@@ -51,6 +42,4 @@ def metadata_problems(experiment: Experiment, environment: Environment, plan: Pl
     for name, role in experiment.roles.items():
         for key, value in role.annotations.items():
             if key.startswith(PARSED_ANNOTATIONS):
-                yield Problem(
-                    f"roles.{name}.annotations.{key}", value, "the annotation is one that Kubernetes itself reads", "use the field that replaced it, by `pod_overrides`"
-                )  # fmt: skip
+                yield Problem(f"roles.{name}.annotations.{key}", value, IS_READ, f"{ITS_FIELD}, by `pod_overrides`")

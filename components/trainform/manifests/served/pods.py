@@ -12,7 +12,7 @@ from trainform import defaults
 from trainform.manifests.served import belonging, kubelet
 from trainform.manifests.served.mistake import Mistake
 from trainform.manifests.shapes import mapping, mappings, quantity
-from trainform.manifests.templates import CONTAINER_FIELDS, RESOURCE_FIELDS
+from trainform.manifests.templates import CONTAINER_FIELDS, IS_READ, ITS_FIELD, PARSED_ANNOTATIONS, RESOURCE_FIELDS
 from trainform.spec.names import LABEL_MAX, LABEL_VALUE, MEANING, QUALIFIED, SUBDOMAIN_MAX, matches
 
 _Value = dict[str, Any]
@@ -234,6 +234,12 @@ def template_metadata(template: _Value) -> Iterator[Mistake]:
     yield from (found.below("metadata") for found in metadata(mapping(template.get("metadata"))))
 
 
+def _parsed(template: _Value) -> Iterator[Mistake]:
+    for key, value in mapping(mapping(template.get("metadata")).get("annotations")).items():
+        if key.startswith(PARSED_ANNOTATIONS):
+            yield Mistake(f"metadata.annotations.{key}", value, IS_READ, f"remove it, or {ITS_FIELD}")
+
+
 def metadata(written: _Value) -> Iterator[Mistake]:
     """Keys and values of labels and annotations that no object may have, and annotations that are too large together."""
     labels, notes = mapping(written.get("labels")), mapping(written.get("annotations"))
@@ -275,7 +281,7 @@ CHECKS: Mapping[str, _Check] = {
     "PodResourceClaim": _one_of("the claim", "resourceClaimName", "resourceClaimTemplateName"),
     "PodSecurityContext": belonging.sysctls,
     "PodSpec": _all_of(*_OF_PODS),
-    "PodTemplateSpec": template_metadata,
+    "PodTemplateSpec": _all_of(template_metadata, _parsed),
     "Probe": _one_of("the probe", "exec", "grpc", "httpGet", "tcpSocket"),
     "ResourceRequirements": _all_of(_resources, belonging.resource_names),
     "SeccompProfile": _profile,
