@@ -22,6 +22,20 @@ def test_no_volume_hides_what_every_process_needs(path: str) -> None:
     assert reasons(prepare=[{"name": "code", "git": {**GIT, "path": path}}]) == {"prepare[0].git.path": HIDDEN}
 
 
+@pytest.mark.parametrize("name", ["a" * 256, "\u00e4" * 128])
+def test_no_folder_has_a_name_that_no_file_system_takes(name: str) -> None:
+    told = "a part of the path has more than 255 bytes, and no file system takes a longer name"
+    for path in (f"/mnt/{name}", f"/mnt/{name}/data"):
+        assert reasons(storage={"data": {"claim": "data", "mount": path}}) == {"storage.data.mount": told}
+        assert reasons(prepare=[{"name": "code", "git": {**GIT, "path": path}}]) == {"prepare[0].git.path": told}
+        mount = {"volumeMounts": {"cache": {"mountPath": path}}}
+        patch = {"spec": {"containers": {"main": mount}, "volumes": {"cache": {"emptyDir": {}}}}}
+        where = "roles.worker.pod_overrides.spec.containers.main.volumeMounts.cache.mountPath"
+        assert reasons(roles={"worker": {"replicas": 2, "pod_overrides": patch}}) == {where: told}
+    longest = f"/mnt/{'a' * 255}/{'b' * 255}"
+    assert reasons(storage={"data": {"claim": "data", "mount": longest}}) == {}
+
+
 @pytest.mark.parametrize("path", ["/usr/share/data", "/usr/local", "/opt", "/etc/app", "/bin2", "/lib/modules", "/mnt"])
 def test_places_where_there_is_room(path: str) -> None:
     assert reasons(storage={"data": {"claim": "data", "mount": path}}) == {}

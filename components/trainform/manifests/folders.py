@@ -29,6 +29,19 @@ HIDES = (
 """Reason and fix for a mount that hides one."""
 
 
+LONGEST_PART = 255
+TOO_LONG = (
+    f"a part of the path has more than {LONGEST_PART} bytes, and no file system takes a longer name",
+    "shorten it",
+)
+"""Reason and fix for a path with one; the runtime could not make the folder."""
+
+
+def is_too_long(path: str) -> bool:
+    """Whether a part of the path is longer than a file system takes."""
+    return any(len(part.encode()) > LONGEST_PART for part in path.split("/"))
+
+
 def normalized(path: str) -> str:
     """The path of the folder as a container has it: one name for each folder, and no `/` at its end, so that the root is empty."""
     return f"/{posixpath.normpath(f'/{path}').strip('/')}".rstrip("/")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from trainform import defaults
 from trainform.errors import Problem
-from trainform.manifests.folders import HIDES, hides_system, is_inside
+from trainform.manifests.folders import HIDES, TOO_LONG, hides_system, is_inside, is_too_long
 from trainform.manifests.volumes import needs_files
 from trainform.plan.model import Plan, RolePlan
 from trainform.spec.environment import Environment
@@ -93,3 +93,5 @@ def _system_paths(experiment: Experiment) -> Iterator[Problem]:
     for field, mount in mounts.items():
         if hides_system(mount):
             yield Problem(field, mount, *HIDES)
+        if is_too_long(mount):
+            yield Problem(field, mount, *TOO_LONG)

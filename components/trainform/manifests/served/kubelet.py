@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from trainform.manifests.folders import HIDES, hides_system, is_inside, normalized
+from trainform.manifests.folders import HIDES, TOO_LONG, hides_system, is_inside, is_too_long, normalized
 from trainform.manifests.served.mistake import Mistake
 from trainform.manifests.shapes import mapping, mappings
 
@@ -60,6 +60,8 @@ def mistaken(path: str, before: list[_Value], mounts: list[_Value], files: Colle
     names of the volumes that can only be read."""
     if hides_system(path):
         return HIDES
+    if is_too_long(path):
+        return TOO_LONG
     for other in before:
         there = str(other.get("mountPath"))
         if there != path and normalized(there) == normalized(path):
