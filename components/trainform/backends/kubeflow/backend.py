@@ -75,6 +75,12 @@ _OF_THE_MASTER = (
 )
 
 
+_UNREADY = (
+    "role {role} ({container}): with a readinessProbe the name of a pod is in DNS only when the probe succeeds, since the Services that training-operator "
+    "makes publish ready pods alone; a probe that waits for the training keeps the pods from finding each other: remove it, or let it succeed before"
+)
+
+
 class Kubeflow(Backend):
     """Kubeflow's training-operator: a job of replica specs, by the launcher's kind."""
 
@@ -199,8 +205,10 @@ class Kubeflow(Backend):
         return {role.name: MPI_FOLDERS if role.name == plan.launches else MPI_FOLDERS[:1] for role in plan.roles}
 
     def notes(self, plan: Plan, manifests: Sequence[Manifest]) -> Iterator[str]:
-        """A note on each step of `prepare` for which the workers of a PyTorchJob wait, and on pods that run on after the end."""
+        """A note on each step of `prepare` for which the workers of a PyTorchJob wait, on probes that keep pods out of DNS, and on pods that run on after the end."""
         yield from left_running(job_body(manifests)["spec"]["runPolicy"], "spec.runPolicy")
+        if plan.naming.agent is None:  # the pods of an MPIJob have no Services
+            yield from _unready(self.templates(plan, manifests))
         if kind_of(plan).kind == "PyTorchJob" and plan.ranked[0].group == "master":
             master, others = plan.ranked[0], plan.ranked[1:]
             alone = {*master.prepared}.difference(*(role.prepared for role in others)) if others else ()
@@ -244,6 +252,16 @@ class Kubeflow(Backend):
     def endings(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[Ending, ...]:
         body = job_body(manifests)
         return () if any(left_running(body["spec"]["runPolicy"], "spec.runPolicy")) else _ENDINGS[body["kind"]](body)
+
+
+def _unready(templates: Sequence[Template]) -> Iterator[str]:
+    """A note for each container that decides when its pod is ready."""
+    found: dict[str, None] = {}
+    for template in templates:
+        for where, container in template.named_containers():
+            if container.get("readinessProbe") is not None:
+                found[_UNREADY.format(role=template.role, container=where)] = None
+    yield from found
 
 
 def _run_policy(plan: Plan) -> dict[str, Any]:
