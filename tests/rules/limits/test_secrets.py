@@ -139,6 +139,25 @@ def container(env: list[dict[str, Any]], **parts: Any) -> dict[str, Any]:
 
 
 HALVES = {"A": TOKEN[:20], "B": TOKEN[20:]}
+IN_PATCHES = "valueFrom: {secretKeyRef: {name: SECRET, key: KEY}}"
+
+
+@pytest.mark.parametrize(
+    ("container", "told"),
+    [
+        ({"env": {"HF_TOKEN": TOKEN}}, f"write `HF_TOKEN: {{{IN_PATCHES}}}`"),
+        ({"env": [{"name": "HF_TOKEN", "value": TOKEN}]}, f"write `{IN_PATCHES}` for HF_TOKEN"),
+        ({"args": ["--token", TOKEN]}, f"write `$(TOKEN)` in its place, and `env: [{{name: TOKEN, {IN_PATCHES}}}]`"),
+    ],
+    ids=str,
+)
+def test_the_fix_in_a_patch_has_the_fields_of_kubernetes(container: dict[str, Any], told: str) -> None:
+    aside = {"image": "registry.example.com/ai/aside:1", **container}
+    roles = {"worker": {"pod_overrides": {"spec": {"containers": {"aside": aside}}}}}
+    (found,) = (each for each in job_problems(experiment(roles=roles), environment()) if each.code == "TF-SEC-1")
+    assert found.fix.partition(";")[0] == told
+
+
 ELSEWHERE: dict[str, Any] = {"valueFrom": {"secretKeyRef": {"name": "hf", "key": "token"}}}
 PUT_TOGETHER: list[tuple[list[dict[str, Any]], dict[str, Any], str]] = [
     (variables(**HALVES, C="$(A)$(B)"), {}, "env.C.value"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
 from msgspec import Struct
@@ -36,6 +36,9 @@ REFERENCES = ("ssh.secret",)
 WORDS_OF_COMMANDS = ("script", "repository")
 # A field of a ConfigMap whose values are in base64.
 ENCODED = "binaryData"
+
+OF_KUBERNETES = "valueFrom: {secretKeyRef: {name: SECRET, key: KEY}}"
+PATCHES = frozenset(["pod_overrides", "manifest_overrides"])
 
 ItemPath = Callable[[str, int, Any], str]
 """The path of an item of a list from that of the list, its index and the item."""
@@ -164,7 +167,7 @@ class _Search(Struct, frozen=True):
         if lines:
             yield from (PlainSecret(path, name, line, _fix(path, name, line), number) for number, line in lines)
         elif (variable := secret_in(text, name)) is not None and path.endswith(WORDS_OF_COMMANDS):
-            yield PlainSecret(path, name, text, _fix_of_words(variable, text))
+            yield PlainSecret(path, name, text, _fix_of_words(path, variable, text))
         elif variable is not None or gives_away(name, text):
             yield PlainSecret(path, name, text, _fix(path, name, text))
 
@@ -197,7 +200,7 @@ def _in_variables(container: dict[str, Any], path: str) -> Iterator[PlainSecret]
         for index, word in enumerate(words if isinstance(words, list) else ()):
             whole = _with_variables(word, variables) if isinstance(word, str) else word
             if _is_put_together(word, whole, variables):
-                fix, reason = _fix_of_words("TOKEN", whole), WITH_VARIABLES.format("a word of the command")
+                fix, reason = _fix_of_words(path, "TOKEN", whole), WITH_VARIABLES.format("a word of the command")
                 yield PlainSecret(f"{path}.{field}[{index}]", "TOKEN", whole, fix, reason=reason)
 
 
@@ -227,7 +230,7 @@ _OF_REFERENCES = tuple(f".{field}" for field in REFERENCES)
 def _in_words(words: list[str], path: str) -> Iterator[PlainSecret]:
     """The secrets among the words of a command."""
     for index, variable in secret_words(words).items():
-        yield PlainSecret(f"{path}[{index}]", variable, words[index], _fix_of_words(variable, words[index]))
+        yield PlainSecret(f"{path}[{index}]", variable, words[index], _fix_of_words(path, variable, words[index]))
 
 
 def _shown(key: str) -> str:
@@ -241,14 +244,22 @@ def _fix(path: str, name: str, text: str) -> str:
     if "env" not in parts and not any(part.startswith("env[") for part in parts):
         return ELSEWHERE
     if parts[-1] == "value":
-        return f"write `valueFrom: {{secretKeyRef: {{name: SECRET, key: KEY}}}}` for {name}{_way_out(text)}"
-    return f"write `{name}: {{secret: {{name: SECRET, key: KEY}}}}`{_way_out(text)}"
+        return f"write `{OF_KUBERNETES}` for {name}{_way_out(text)}"
+    reference = OF_KUBERNETES if _is_in_patch(parts) else "secret: {name: SECRET, key: KEY}"
+    return f"write `{name}: {{{reference}}}`{_way_out(text)}"
 
 
-def _fix_of_words(variable: str, text: str) -> str:
+def _fix_of_words(path: str, variable: str, text: str) -> str:
     """What to write in a command instead; Kubernetes puts the variable's value in."""
-    reference = f"{{{variable}: {{secret: {{name: SECRET, key: KEY}}}}}}"
-    return f"write `$({variable})` in its place, and `env: {reference}`{_way_out(text)}"
+    entry = f"{{{variable}: {{secret: {{name: SECRET, key: KEY}}}}}}"
+    if _is_in_patch(path.split(".")):
+        entry = f"[{{name: {variable}, {OF_KUBERNETES}}}]"
+    return f"write `$({variable})` in its place, and `env: {entry}`{_way_out(text)}"
+
+
+def _is_in_patch(parts: Sequence[str]) -> bool:
+    """Whether the words of a path lead into a merge patch, where fields are those of Kubernetes."""
+    return not PATCHES.isdisjoint(parts)
 
 
 def _way_out(text: str) -> str:
