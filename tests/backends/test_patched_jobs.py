@@ -94,3 +94,15 @@ def test_a_patch_of_an_object_whose_role_has_no_pods() -> None:
             if backend == "volcano"
             else "template.spec.template.spec.restartPolicy"
         )
+
+
+def test_a_scheduler_of_a_patch_is_told_by_one_rule() -> None:
+    """By the rule of the environment, which says what to write, at the place in the patch."""
+    pods = {"template": {"spec": {"schedulerName": "other"}}}
+    for spec, where in (
+        ({"schedulerName": "other"}, "spec.schedulerName"),
+        ({"tasks": {"worker": pods}}, "spec.tasks.worker.template.spec.schedulerName"),
+    ):
+        made = experiment(**RICH, manifest_overrides={"job": {"spec": spec}})
+        found = {(problem.path, problem.code) for problem in job_problems(made, CLUSTER)}  # of each role, for waivers
+        assert found == {(f"manifest_overrides.job.{where}", "TF-PLC-2")}

@@ -93,7 +93,21 @@ def field_of(judgement: Judgement, plan: Plan, experiment: Experiment) -> str:
         if value == finding.value:
             return path
     patch = patch_of(role, plan)
-    return f"{patch}.{in_patch(finding.where, role)}" if role.overrides and _is_place(finding.where) else patch
+    if _is_place(finding.where):
+        if role.overrides:
+            return f"{patch}.{in_patch(finding.where, role)}"
+        return next(_places_in(plan.manifest_overrides, "manifest_overrides", finding), patch)
+    return patch
+
+
+def _places_in(patch: Mapping[str, object], path: str, finding: Finding) -> Iterator[str]:
+    """The paths in the patches of objects that set the place of the finding to its value, for the pods of any role."""
+    for key, value in patch.items():
+        where = f"{path}.{key}"
+        if value == finding.value and where.endswith(f".{finding.where}"):
+            yield where
+        elif isinstance(value, dict):
+            yield from _places_in(value, where, finding)
 
 
 def _is_place(where: str) -> bool:
