@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pydantic import BaseModel
 
 from tools.docs.markdown import item, page, paragraph, table
+from tools.docs.patch_refusals import PATCHES
 from tools.docs.refusals import EXAMPLES
 from trainform.backends.refusals import support_fix
 from trainform.backends.support import Support
@@ -42,6 +43,7 @@ LEGEND = """\
 `yes`: as its text says. `differs`: done in the operator's own way. `noted`: done, or left out, in a way that may surprise; `check` and \
 `plan` say so. `refused`: `check` refuses it. A field is refused in its parts, too."""
 
+LONGEST_PATH = 110  # characters, with which a line of a list is full
 REFUSED = """\
 `trainform check` refuses these, too, on this operator. Each is the message of the check for an example."""
 
@@ -120,7 +122,7 @@ def _differences(backend: str) -> Iterator[str]:
 def _refusals(backend: str) -> Iterator[str]:
     """Each reason for which the operator refuses a kind of field, once, with the first example that shows it."""
     told: set[tuple[str, str]] = set()
-    for example in EXAMPLES:
+    for example in (*EXAMPLES, *PATCHES):
         found: dict[str, list[Problem]] = {}
         for problem in example.problems(backend):
             if (problem.reason, _field(problem)) not in told:
@@ -144,7 +146,15 @@ def _field(problem: Problem) -> str:
     return problem.path.rpartition(".")[2]
 
 
+def _shown(path: str) -> str:
+    """The path; of a long one its beginning and its end."""
+    if len(path) <= LONGEST_PATH:
+        return path
+    half = LONGEST_PATH // 2
+    return f"{path[:half].rpartition('.')[0]}.….{path[-half:].partition('.')[2]}"
+
+
 def _answer(problems: Sequence[Problem]) -> str:
     """Problems for the same reason, as one."""
-    paths = ", ".join(dict.fromkeys(f"`{problem.path}`" for problem in problems))
+    paths = ", ".join(dict.fromkeys(f"`{_shown(problem.path)}`" for problem in problems))
     return f'{paths}: "{problems[0].reason}". Fix: {problems[0].fix}.'

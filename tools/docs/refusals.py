@@ -5,15 +5,18 @@ tests/tools/docs/test_refusals.py holds that no place in the code of an operator
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import yaml
 from msgspec import Struct
 
+from trainform.backends.backend import Backend
 from trainform.backends.own_mounts import own_mount_problems
 from trainform.backends.refusals import support_problems
 from trainform.backends.table import BACKENDS
 from trainform.errors import Problem
+from trainform.manifests.manifest import Manifest, override_key
+from trainform.plan.model import Plan
 from trainform.objects import draft_plan, job_manifests
 from trainform.rules.experiment import plan_problems
 from trainform.spec.environment import Environment
@@ -122,7 +125,17 @@ class Example(Struct, frozen=True):
             *operator.problems(plan),
             *operator.order_problems(plan, manifests),
             *own_mount_problems(experiment, plan, operator, operator.templates(plan, manifests)),
+            *_of_webhooks(operator, plan, manifests),
         ]
+
+
+def _of_webhooks(operator: Backend, plan: Plan, manifests: Sequence[Manifest]) -> Iterator[Problem]:
+    """What the operator's webhooks refuse of the objects that the example patches."""
+    for manifest in manifests:
+        key = override_key(manifest)
+        if key in plan.manifest_overrides:
+            for where, value, reason, fix, _ in operator.refused(plan, key, manifest.body):
+                yield Problem(f"manifest_overrides.{key}.{where}", value, reason, fix)
 
 
 EXAMPLES: Sequence[Example] = (

@@ -13,10 +13,12 @@ from typing import Any
 import pytest
 
 import trainform.backends
+from tools.docs.patch_refusals import PATCHES
 from tools.docs.refusals import EXAMPLES, Example
 from trainform.backends.table import BACKENDS
 from trainform.backends.trainer.runtime_rules import Finding
 from trainform.errors import Problem
+from trainform.manifests.served.mistake import Mistake
 
 FOLDER = Path(str(trainform.backends.__file__)).parent
 # Modules of backends with problems that are not an operator's own: (file, why).
@@ -27,6 +29,8 @@ OF_ALL = {
     "refusals.py": "fields as a whole, which the page has as a table",
     "sizes.py": "the API server's limit of an object",
 }
+ALL = (*EXAMPLES, *PATCHES)
+KINDS = (Problem, Finding, Mistake)
 # Functions that no check of an experiment calls.
 LATER = {"pods": "a rehearsal asks for pods that only the cluster knows"}
 
@@ -35,7 +39,7 @@ Place = tuple[str, int]
 
 
 def test_an_example_is_refused_by_an_operator() -> None:
-    assert [example.what for example in EXAMPLES if not any(map(example.problems, BACKENDS))] == []
+    assert [example.what for example in ALL if not any(map(example.problems, BACKENDS))] == []
 
 
 def test_every_refusal_in_the_code_has_an_example(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,10 +54,10 @@ def test_every_refusal_in_the_code_has_an_example(monkeypatch: pytest.MonkeyPatc
         return make
 
     for module in modules():
-        for kind in (Problem, Finding):
+        for kind in KINDS:
             if getattr(module, kind.__name__, None) is kind:
                 monkeypatch.setattr(module, kind.__name__, recorded(kind))
-    for example in EXAMPLES:
+    for example in ALL:
         for backend in BACKENDS:
             example.problems(backend)
     assert sorted(set(places()) - made) == []
@@ -82,13 +86,17 @@ def calls(tree: ast.AST) -> Iterator[int]:
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.FunctionDef) and node.name in LATER:
             continue
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("Problem", "Finding"):
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id in {kind.__name__ for kind in KINDS}
+        ):
             yield node.lineno
         yield from calls(node)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: str(example.what))
+@pytest.mark.parametrize("example", ALL, ids=lambda example: str(example.what))
 def test_what_an_operator_refuses_is_no_field_of_its_table(backend: str, example: Example) -> None:
     reasons = {problem.reason for problem in example.problems(backend)}
     assert not reasons & {support.how for support in BACKENDS[backend].FIELDS.values()}
