@@ -131,10 +131,18 @@ def _whole(pods: Mapping[str, list[History]], least: Mapping[str, int]) -> None:
             continue
         made = sorted(each.created for each in pods[role])
         if len(made) < number or made[number - 1] > placed[0]:
-            raise Wrong(f"a pod had a node at {placed[0]}, before the {number} pods of {role} were made: {made}")
+            raise Wrong(
+                f"a pod had a node at {placed[0]}, before the {number} pods of {role} were made at {_written(made)}"
+            )
         nodes = sorted(each.scheduled for each in pods[role] if each.scheduled is not None)
         if len(nodes) < number or nodes[number - 1] - placed[0] > AT_ONCE:
-            raise Wrong(f"a pod had a node at {placed[0]}, and the {number} pods of {role} had theirs at {nodes}")
+            raise Wrong(
+                f"a pod had a node at {placed[0]}, and the {number} pods of {role} had theirs at {_written(nodes)}"
+            )
+
+
+def _written(times: Iterable[datetime.datetime]) -> str:
+    return ", ".join(map(str, times))
 
 
 def _in_turn(batches: Sequence[Batch], by_role: Mapping[str, list[History]]) -> None:

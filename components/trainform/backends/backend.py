@@ -181,10 +181,6 @@ class Backend(abc.ABC):
         """The pods whose success ends the rendered job while other pods still run. Default: none, so every pod must end by itself."""
         return ()
 
-    def heeded(self, plan: Plan, manifests: Sequence[Manifest]) -> Collection[str]:
-        """The roles without a launch script of which a pod that fails has a consequence for the rendered job. Default: none."""
-        return ()
-
     # --- merge patches of the user's
 
     @abc.abstractmethod

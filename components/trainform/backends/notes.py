@@ -31,7 +31,7 @@ def job_notes(
     ends_with: Collection[Ending],
 ) -> Iterator[str]:
     """A sentence for each thing that may surprise: what happens, to which pods, and what to write if that is not wanted."""
-    yield from role_notes(experiment, plan, backend, manifests)
+    yield from role_notes(experiment, plan, backend)
     yield from support_notes(experiment, backend.FIELDS)
     yield from backend.notes(plan, manifests)
     yield from _suspended(plan, backend, manifests)

@@ -26,7 +26,6 @@ from trainform.backends.volcano.ends import (
     rendered_policies,
 )
 from trainform.backends.volcano.ends import endings as job_endings
-from trainform.backends.volcano.ends import heeded as heeded_roles
 from trainform.backends.volcano.hosts import host_problems, hosts_of_separate_tasks
 from trainform.backends.volcano.notes import job_notes
 from trainform.backends.volcano.pods import FLOW, JOBS, PATCH, PODS
@@ -163,9 +162,6 @@ class Volcano(Backend):
 
     def endings(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[Ending, ...]:
         return job_endings(job_body(manifests))
-
-    def heeded(self, plan: Plan, manifests: Sequence[Manifest]) -> Collection[str]:
-        return heeded_roles(job_body(manifests))
 
     def order_problems(self, plan: Plan, manifests: Sequence[Manifest]) -> Iterator[Problem]:
         return waiting_problems(plan, job_body(manifests)["spec"])
