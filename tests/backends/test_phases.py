@@ -9,8 +9,8 @@ import pytest
 from tests.engine.phases import Phases, Wrong
 from tests.support.samples import plan
 from trainform.backends.table import BACKENDS
+from trainform.objects import job_manifests
 from trainform.plan import Plan
-from trainform.render import job_manifests
 
 ROLES = {"master": {}, "worker": {"replicas": 2}}
 RUNS, ENDS = {"state": {"phase": "Running"}}, {"state": {"phase": "Completed"}}

@@ -11,8 +11,8 @@ from tests.support.generated_patches import Way, ways
 from tests.support.samples import environment, experiment
 from trainform.backends.table import BACKENDS
 from trainform.manifests.manifest import Manifest, override_key
-from trainform.plan.model import Plan
 from trainform.objects import draft_plan, job_manifests
+from trainform.plan.model import Plan
 from trainform.spec.environment import Environment
 
 CLUSTER = environment(

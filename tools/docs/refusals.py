@@ -16,8 +16,8 @@ from trainform.backends.refusals import support_problems
 from trainform.backends.table import BACKENDS
 from trainform.errors import Problem
 from trainform.manifests.manifest import Manifest, override_key
-from trainform.plan.model import Plan
 from trainform.objects import draft_plan, job_manifests
+from trainform.plan.model import Plan
 from trainform.rules.experiment import plan_problems
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
