@@ -19,7 +19,7 @@ from trainform.check_files import load_experiment
 from trainform.cli.main import main
 from trainform.errors import InputError, Problem
 from trainform.spec import Experiment
-from trainform.spec.files import read_text
+from trainform.spec.files import read_text, was_read
 from trainform.spec.load import with_runtime_file
 
 REGULAR = "give the path of a regular file"
@@ -184,3 +184,31 @@ def test_a_file_that_grows_while_it_is_read(tmp_path: Path) -> None:
 def test_the_longest_file_that_is_read(length: int, tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_bytes(b"#" * length)
     assert len(read_text(tmp_path / "mine.yaml", "mine.yaml")) == length
+
+
+def test_a_file_that_was_read_is_known_by_any_path(tmp_path: Path) -> None:
+    file, link, hard = tmp_path / "a.yaml", tmp_path / "link", tmp_path / "hard"
+    file.write_text("a")
+    link.symlink_to(file)
+    hard.hardlink_to(file)
+    assert not was_read(file)
+    read_text(link, "link")
+    assert was_read(file)
+    assert was_read(hard)
+    assert not was_read(tmp_path / "nowhere")
+
+
+def test_a_new_file_with_the_inode_of_one_that_was_read_was_not_read(tmp_path: Path) -> None:
+    """A report that stands there was taken for an input, and not replaced, if a file that was read and deleted had left it its inode."""
+    file, other = tmp_path / "a.yaml", tmp_path / "other"
+    for _ in range(100):
+        file.write_text("a")
+        read_text(file, "a.yaml")
+        inode = file.stat().st_ino
+        file.unlink()
+        other.write_text("b")
+        assert not was_read(other)
+        if other.stat().st_ino == inode:
+            return
+        other.unlink()
+    pytest.skip("this file system gives no inode twice")

@@ -26,16 +26,32 @@ class _RefusedError(Exception):
     """Reason and fix: why a file is not read."""
 
 
-_read_here: set[tuple[int, int]] = set()
+Identity = tuple[int, int]
+"""Device and inode."""
+_read_here: dict[Identity, set[Path | int]] = {}
+"""What this process has read: by which paths, from the root on, or by which number of an open file."""
 
 
 def was_read(path: Path) -> bool:
-    """Whether this process has read the file, by whatever path."""
+    """Whether this process has read the file, by whatever path. The inode alone does not say it: once a file is deleted, the next one may have its inode."""
+    identity = _identity(path)
+    return identity is not None and any(_identity(place) == identity for place in _read_here.get(identity, ()))
+
+
+def _identity(place: Path | int) -> Identity | None:
+    """None if nothing is there."""
     try:
-        found = path.stat()
+        return _identity_of(os.fstat(place) if isinstance(place, int) else place.stat())
     except OSError:
-        return False
-    return (found.st_dev, found.st_ino) in _read_here
+        return None
+
+
+def _identity_of(status: os.stat_result) -> Identity:
+    return status.st_dev, status.st_ino
+
+
+def _remember(status: os.stat_result, place: Path | int) -> None:
+    _read_here.setdefault(_identity_of(status), set()).add(place)
 
 
 def read_standard_input(largest: int = defaults.LARGEST_FILE) -> str:
@@ -45,7 +61,7 @@ def read_standard_input(largest: int = defaults.LARGEST_FILE) -> str:
             raise _RefusedError("standard input is closed", "pipe a file into it")
         found = os.fstat(0)
         content = _up_to(0, largest + 1)
-        _read_here.add((found.st_dev, found.st_ino))
+        _remember(found, 0)
         if len(content) > largest:
             raise _RefusedError(f"the text is longer than {largest >> 20} MiB", "check what is piped into it")
     except OSError as error:
@@ -81,7 +97,7 @@ def _read(path: Path, largest: int) -> bytes:
             found = os.fstat(descriptor)
             _refuse_others(found)
             content = _up_to(descriptor, largest + 1)
-            _read_here.add((found.st_dev, found.st_ino))
+            _remember(found, path.absolute())
         finally:
             os.close(descriptor)
     except OSError as error:
