@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -15,6 +15,7 @@ from trainform.backends.outcome import Outcome, is_changed_since, seconds_of
 from trainform.backends.table import BACKENDS
 from trainform.cluster.api import Answer, ClusterApi
 from trainform.cluster.identity import refuse_another
+from trainform.deployed.earlier import EarlierDeployment, earlier_deployments
 from trainform.deployed.engine import exported
 from trainform.deployed.records import Deployed, deployed
 from trainform.deployed.state import record_in, unfinished
@@ -27,11 +28,13 @@ from trainform.spec.environment import Environment
 from trainform.spec.stack import project_name
 
 SECONDS = 3.0 * defaults.CONNECT_SECONDS
+OF_NO_POD = frozenset({"ttl"})
+"""Fields of an experiment of which nothing that runs knows."""
 
 
 class Source(Struct, frozen=True):
     """stack: in the names of Pulumi, PROJECT/STACK. update: the last `pulumi up`, which succeeded. outcome: None if the cluster has the job object no more.
-    seconds: from the job's creation to its end. ran: what the nodes have run for each image. changed: the job object was changed in place after its end."""
+    seconds: from the job's creation to its end. ran: what the nodes have run for each image. changed: what is deployed was changed in place after the job's end."""
 
     stack: str
     environment: str
@@ -65,9 +68,30 @@ def read_source(stack: str, experiment: str, environment: Environment, root: Pat
     outcome = None if job is None else _backend(record).OUTCOME(job, pods)
     seconds = None if job is None or outcome is None else seconds_of(job, outcome)
     changed = job is not None and outcome is not None and is_changed_since(job, outcome)
+    if changed and outcome is not None:
+        changed = is_another_run(record, earlier_deployments(experiment, stack, root), done, outcome.at)
     # the stack's file may name another environment by now
     name = str(record.environment.get("name", environment.name))
     return Source(whole, name, record, update, outcome, seconds, ran, changed)
+
+
+def is_another_run(record: Record, earlier: Iterable[EarlierDeployment], done: Sequence[Update], ended: str) -> bool:
+    """Whether what is deployed now would run otherwise than what was deployed when its job ended. True too if nobody knows what was: the backend gives out
+    no earlier states, or a `pulumi up` failed since then. earlier, done: the newest first."""
+    try:
+        before = next((each for each in earlier if each.update.ended <= ended), None)
+    except TrainformError:
+        return True
+    if before is None:
+        return True
+    since = [update for update in done if update.kind in OF_OBJECTS and update.started > before.update.started]
+    return not all(update.deployed for update in since) or _of_pods(before.record) != _of_pods(record)
+
+
+def _of_pods(record: Record) -> tuple[Any, ...]:
+    """What of the record the pods know of."""
+    experiment = {field: value for field, value in record.experiment.items() if field not in OF_NO_POD}
+    return record.revision, record.job, record.run, experiment, record.environment
 
 
 def last_up(stack: str, done: Sequence[Update]) -> Update:
