@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tests.cli.making_files import project
+from tests.cli.reviewing import preview
 from tests.support.leaks import leaked
 
-__all__ = ["leaked"]
+__all__ = ["leaked", "preview", "project"]

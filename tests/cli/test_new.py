@@ -1,4 +1,4 @@
-"""`trainform new`: files that pass `check`, or nothing at all."""
+"""`trainform new EXPERIMENT`: files that pass `check`, or nothing at all."""
 
 from __future__ import annotations
 
@@ -10,30 +10,12 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.cli.making_files import files
 from tests.cli.running import run
-from tests.support.repository import ROOT, copy_stacks
 from trainform import defaults
 from trainform.check import CheckedJob, check_experiment
-from trainform.check_files import check_environment
 from trainform.cli.main import main
 from trainform.scaffold.experiment import LauncherName
-
-
-@pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project with one environment and no experiments."""
-    shutil.copy(ROOT / "Pulumi.yaml", tmp_path)
-    copy_stacks(tmp_path / "stacks", "environments/dev.yaml")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def files(project: Path) -> set[str]:
-    return {str(path.relative_to(project)) for path in project.rglob("*.yaml")} - {
-        "Pulumi.yaml",
-        "stacks/environments/dev.yaml",
-    }
-
 
 IMAGE = "registry.example.com/ai/pytorch@sha256:" + "0" * 64
 
@@ -240,9 +222,6 @@ def test_more_nodes_than_any_file_may_have(nodes: str, project: Path) -> None:
     assert files(project) == set()
 
 
-# --- the placeholder
-
-
 def test_the_placeholder_is_written_and_refused(project: Path) -> None:
     code, out, _ = run("new", "resnet", "-e", "dev")
     assert code == 0
@@ -290,62 +269,6 @@ def test_the_secret_of_the_ssh_keys_is_set_where_there_are_any(launcher: Launche
     assert (line in out) is (with_image("resnet").checked().plan.ssh is not None)
 
 
-# --- a new environment
-
-
-def test_a_new_environment(project: Path) -> None:
-    code, out, err = run("new", "-e", "prod")
-    assert (code, err) == (0, "")
-    assert files(project) == {"stacks/environments/prod.yaml", "stacks/Pulumi.prod.yaml"}
-    assert check_environment("prod").problems == ()
-    stack = yaml.safe_load((project / "stacks/Pulumi.prod.yaml").read_text())
-    assert stack == {"config": {"trainform:environment": "prod"}}
-    for command in ("trainform doctor -e prod", "pulumi stack select --create prod && pulumi up -s prod"):
-        assert f"\n  {command}\n" in out
-    assert run("new", "bert", "-e", "prod", "--image", "a/b:c")[0] == 0
-    assert check_experiment("bert", "prod").problems == ()
-
-
-@pytest.mark.parametrize("name", ["no", "50", "null", "1e3"])
-def test_environments_that_yaml_takes_for_something_else(name: str, project: Path) -> None:
-    assert run("new", "-e", name)[0] == 0
-    assert check_environment(name).checked().name == name
-    assert yaml.safe_load((project / f"stacks/Pulumi.{name}.yaml").read_text())["config"] == {
-        "trainform:environment": name
-    }
-
-
-def test_an_environment_is_not_overwritten(project: Path) -> None:
-    before = (project / "stacks/environments/dev.yaml").read_text()
-    code, out, err = run("new", "-e", "dev")
-    assert (code, out) == (2, "")
-    assert "stacks/environments/dev.yaml\n  why: exists already" in err
-    assert "for a new experiment there: trainform new EXPERIMENT -e dev" in err
-    assert (project / "stacks/environments/dev.yaml").read_text() == before
-    assert files(project) == set()
-
-
-@pytest.mark.parametrize(
-    ("words", "problem"),
-    [
-        (["-e", "Prod"], "--environment = Prod\n  why: the name is not a DNS label"),
-        (["-e", "../prod"], "--environment = ../prod\n  why: the name is not a DNS label"),
-        (["-e", "prod.yaml"], "--environment = prod.yaml\n  why: the name is not a DNS label"),
-        (["-e", "prod", "--image", "a"], "--image = a\n  why: is an option of a new experiment"),
-        (["-e", "prod", "--queue", "a"], "--queue = a\n  why: is an option of a new experiment"),
-        (["-e", "prod", "--nodes", "2", "--launcher", "mpi"], "trainform: 2 problems:\n--launcher = mpi\n"),
-        (["bert", "-e", "dev", "--from-context", "x"], "--from-context = x\n  why: is an option of a new environment"),
-        (["-e", "prod", "--from-context", ""], "--from-context\n  why: is empty"),
-        (["-e", "prod", "--from-context", "\udce9"], "why: is not valid UTF-8"),
-    ],
-)
-def test_options_of_the_other_kind(words: list[str], problem: str, project: Path) -> None:
-    code, out, err = run("new", *words)
-    assert (code, out) == (2, "")
-    assert problem in err
-    assert files(project) == set()
-
-
 @pytest.mark.parametrize("words", [["-e", "prod"], ["bert", "-e", "dev"]])
 def test_outside_a_project(words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
     monkeypatch.chdir(tmp_path)
@@ -353,14 +276,6 @@ def test_outside_a_project(words: list[str], tmp_path: Path, monkeypatch: pytest
     assert (code != 0, out) == (True, "")
     assert "trainform init" in err
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_context_that_is_not_there(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KUBECONFIG", str(project / "none"))
-    code, out, err = run("new", "-e", "prod", "--from-context", "prod")
-    assert (code, out) == (1, "")
-    assert "cannot connect to the cluster of context prod: there is no kubeconfig at" in err
-    assert files(project) == set()
 
 
 def test_what_is_written_as_json(project: Path) -> None:
@@ -380,69 +295,3 @@ def test_outside_of_a_project_commands_need_a_path(project: Path) -> None:
     assert (code, out) == (2, "")
     assert "environment = -\n" in err
     assert files(project) == set()
-
-
-STACK = "stacks/Pulumi.resnet.prod.yaml"
-
-
-@pytest.fixture
-def two(project: Path) -> Path:
-    """A project with two environments, and with resnet in the first one."""
-    copy_stacks(project / "stacks", "*/*")
-    copy_stacks(project / "stacks", "Pulumi.resnet.dev.yaml")
-    return project
-
-
-def test_an_experiment_that_exists_gets_one_more_stack(two: Path) -> None:
-    before = files(two)
-    code, out, err = run("new", "resnet", "-e", "prod")
-    assert (code, err) == (0, "")
-    assert files(two) - before == {STACK}
-    assert out.splitlines()[:3] == [f"wrote {STACK}", "next:", "  trainform plan -s resnet.prod"]
-    assert yaml.safe_load((two / STACK).read_text()) == yaml.safe_load((ROOT / STACK).read_text())
-    assert run("check", "-s", "resnet.prod")[0] == 0
-
-
-def test_what_the_environment_lacks_is_told_with_its_place(two: Path) -> None:
-    code, out, _ = run("new", "mnist", "-e", "prod")
-    assert code == 0
-    assert (
-        "under `environments: {prod: …}` in stacks/experiments/mnist.yaml; then\n  trainform check -s mnist.prod\n"
-        in out
-    )
-    assert run("check", "-s", "mnist.prod")[0] == 2
-
-
-def test_a_stack_that_exists_is_told_and_stays(two: Path) -> None:
-    mine = "encryptionsalt: v1:L3jw4eYLX50=\nconfig:\n  trainform:experiment: resnet\n  trainform:environment: prod\n  trainform:run: 3\n"
-    (two / STACK).write_text(mine)
-    code, out, _ = run("new", "resnet", "-e", "prod")
-    assert code == 0
-    assert f"{STACK} is there already, and stays as it is: the stack resnet.prod runs resnet in prod" in out
-    assert json.loads(run("new", "resnet", "-e", "prod", "--json")[1])["written"] == []
-    assert (two / STACK).read_text() == mine
-
-
-def test_a_stack_of_something_else_is_in_the_way(two: Path) -> None:
-    mine = "config:\n  trainform:experiment: mnist\n  trainform:environment: prod\n"
-    (two / STACK).write_text(mine)
-    code, _, err = run("new", "resnet", "-e", "prod")
-    assert code == 2
-    assert f"{STACK}\n  why: the stack exists already, and runs mnist in prod\n" in err
-    assert (two / STACK).read_text() == mine
-
-
-def test_a_stack_for_a_file_that_is_wrong_is_not_written(two: Path) -> None:
-    path = two / "stacks/experiments/resnet.yaml"
-    path.write_text(path.read_text().replace("replicas: 2", "replicas: two"))
-    code, _, err = run("new", "resnet", "-e", "prod")
-    assert code == 2
-    assert "roles.node.replicas" in err
-    assert not (two / STACK).exists()
-
-
-def test_options_of_a_new_experiment_are_not_lost(two: Path) -> None:
-    code, _, err = run("new", "resnet", "-e", "prod", "--image", "mirror.prod.example.com/ai/a:1", "--nodes", "4")
-    assert code == 2
-    assert "stacks/experiments/resnet.yaml\n  why: exists already" in err
-    assert not (two / STACK).exists()

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.reviewing import events
 from tests.cli.running import run
-from tests.cli.test_review import events
 from tests.support import previews
 from tests.support.leaks import GITHUB_TOKEN
 from tests.support.repository import commit_all, git

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.reviewing import events
 from tests.cli.running import run
-from tests.cli.test_review import events
 from tests.support import previews
 from trainform.project import known_stacks
 from trainform.review.model import Review

@@ -181,15 +181,21 @@ def test_a_stack_is_bound_in_place_and_another_uid_is_refused_before_it_replaces
     project.destroy(stack)
 
 
-def test_a_stack_stays_bound_where_its_environment_has_lost_the_line(
-    project: Project, live: Live, other: Sandbox, other_live: Live
-) -> None:
-    """The state knows where the objects are. On that cluster the line may be taken away."""
+def deployed_on(project: Project, live: Live) -> tuple[str, str]:
+    """The stack of `hello`, bound to the cluster and deployed on it; the name of its job."""
     bind(project, live)
     project.copied("hello")
     stack = project.stack("hello")
     project.up(stack)
     (job,) = live.names("jobs", project.namespace)
+    return stack, job
+
+
+def test_a_stack_stays_bound_where_its_environment_has_lost_the_line(
+    project: Project, live: Live, other: Sandbox, other_live: Live
+) -> None:
+    """The state knows where the objects are. On that cluster the line may be taken away."""
+    stack, job = deployed_on(project, live)
     bind(project, None)
     project.copied("hello", lambda data: data.setdefault("env", {}).update(NEW="1"))
     for verb in (("preview",), ("up", "--yes", "--skip-preview")):
@@ -210,10 +216,7 @@ def made_on_both(project: Project, live: Live, other_live: Live, other: Sandbox)
     bind(project, other_live)
     theirs = project.program_stack("theirs.dev", {"trainform:experiment": "hello"})
     project.pulumi("up", "--yes", "--skip-preview", "-s", theirs, KUBECONFIG=str(other.kubeconfig)).succeeded()
-    bind(project, live)
-    stack = project.stack("hello")
-    project.up(stack)
-    (job,) = live.names("jobs", project.namespace)
+    stack, job = deployed_on(project, live)
     assert other_live.names("jobs", project.namespace) == {job}
     return stack, job
 
@@ -273,11 +276,7 @@ def test_a_stack_that_is_not_bound_is_destroyed_with_a_note(project: Project, li
 def test_a_stack_whose_cluster_is_gone_begins_again_on_the_new_one(
     project: Project, live: Live, other: Sandbox, other_live: Live
 ) -> None:
-    bind(project, live)
-    project.copied("hello")
-    stack = project.stack("hello")
-    project.up(stack)
-    (job,) = live.names("jobs", project.namespace)
+    stack, job = deployed_on(project, live)
 
     bind(project, other_live)
     project.environ["KUBECONFIG"] = str(other.kubeconfig)

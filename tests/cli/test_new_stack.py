@@ -1,0 +1,78 @@
+"""`trainform new EXPERIMENT -e ENVIRONMENT` of an experiment that exists: one more stack, and nothing else."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.cli.making_files import files
+from tests.cli.running import run
+from tests.support.repository import ROOT, copy_stacks
+
+STACK = "stacks/Pulumi.resnet.prod.yaml"
+
+
+@pytest.fixture
+def two(project: Path) -> Path:
+    """A project with two environments, and with resnet in the first one."""
+    copy_stacks(project / "stacks", "*/*")
+    copy_stacks(project / "stacks", "Pulumi.resnet.dev.yaml")
+    return project
+
+
+def test_an_experiment_that_exists_gets_one_more_stack(two: Path) -> None:
+    before = files(two)
+    code, out, err = run("new", "resnet", "-e", "prod")
+    assert (code, err) == (0, "")
+    assert files(two) - before == {STACK}
+    assert out.splitlines()[:3] == [f"wrote {STACK}", "next:", "  trainform plan -s resnet.prod"]
+    assert yaml.safe_load((two / STACK).read_text()) == yaml.safe_load((ROOT / STACK).read_text())
+    assert run("check", "-s", "resnet.prod")[0] == 0
+
+
+def test_what_the_environment_lacks_is_told_with_its_place(two: Path) -> None:
+    code, out, _ = run("new", "mnist", "-e", "prod")
+    assert code == 0
+    assert (
+        "under `environments: {prod: …}` in stacks/experiments/mnist.yaml; then\n  trainform check -s mnist.prod\n"
+        in out
+    )
+    assert run("check", "-s", "mnist.prod")[0] == 2
+
+
+def test_a_stack_that_exists_is_told_and_stays(two: Path) -> None:
+    mine = "encryptionsalt: v1:L3jw4eYLX50=\nconfig:\n  trainform:experiment: resnet\n  trainform:environment: prod\n  trainform:run: 3\n"
+    (two / STACK).write_text(mine)
+    code, out, _ = run("new", "resnet", "-e", "prod")
+    assert code == 0
+    assert f"{STACK} is there already, and stays as it is: the stack resnet.prod runs resnet in prod" in out
+    assert json.loads(run("new", "resnet", "-e", "prod", "--json")[1])["written"] == []
+    assert (two / STACK).read_text() == mine
+
+
+def test_a_stack_of_something_else_is_in_the_way(two: Path) -> None:
+    mine = "config:\n  trainform:experiment: mnist\n  trainform:environment: prod\n"
+    (two / STACK).write_text(mine)
+    code, _, err = run("new", "resnet", "-e", "prod")
+    assert code == 2
+    assert f"{STACK}\n  why: the stack exists already, and runs mnist in prod\n" in err
+    assert (two / STACK).read_text() == mine
+
+
+def test_a_stack_for_a_file_that_is_wrong_is_not_written(two: Path) -> None:
+    path = two / "stacks/experiments/resnet.yaml"
+    path.write_text(path.read_text().replace("replicas: 2", "replicas: two"))
+    code, _, err = run("new", "resnet", "-e", "prod")
+    assert code == 2
+    assert "roles.node.replicas" in err
+    assert not (two / STACK).exists()
+
+
+def test_options_of_a_new_experiment_are_not_lost(two: Path) -> None:
+    code, _, err = run("new", "resnet", "-e", "prod", "--image", "mirror.prod.example.com/ai/a:1", "--nodes", "4")
+    assert code == 2
+    assert "stacks/experiments/resnet.yaml\n  why: exists already" in err
+    assert not (two / STACK).exists()

@@ -1,0 +1,115 @@
+"""`trainform review` with a program in the place of Pulumi: what is said where it fails, and what happens beside it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.reviewing import RECORDED, engine, events, review
+from tests.cli.running import run
+from tests.cluster.test_read import use
+from tests.support import previews
+from tests.support.api_objects import ApiObjects
+from tests.support.live_objects import node, queue
+from tests.support.websites import Answer, website
+from trainform.review.model import Review
+
+
+def test_the_headline_names_the_policy_that_stops_the_preview(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The engine itself says nothing but that the preview failed."""
+    where = previews.urn(previews.CONFIG_MAP, "notes")
+    ends = (previews.diagnostic("error", "error: preview failed\n"), previews.summary(result="failed"))
+    violated = previews.policy("no-friday", "it is Friday: wait for Monday", where)
+    text = previews.stream(*events(), violated, *ends, ended=False)
+    (tmp_path / "events.jsonl").write_text(text, encoding="utf-8")
+    engine(tmp_path, monkeypatch, f"#!/bin/sh\ncat {tmp_path / 'events.jsonl'}\nexit 255\n")
+    code, out, _ = review("hello.dev", "--format", "json")
+    assert code == 1
+    assert json.loads(out)["stacks"][0]["headline"] == (
+        "The preview failed: the policy no-friday refuses notes: it is Friday: wait for Monday."
+    )
+
+
+@pytest.mark.parametrize(
+    ("told", "headline"),
+    [
+        (
+            "error: no stack named 'hello.dev' found",
+            "The preview failed: no stack named 'hello.dev' found. To mend it: pulumi stack select --create hello.dev",
+        ),
+        (
+            "error: getting secrets manager: incorrect passphrase",
+            "The preview failed: getting secrets manager: incorrect passphrase.",
+        ),
+    ],
+)
+def test_an_engine_that_fails_before_it_has_a_preview(
+    told: str, headline: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine(tmp_path, monkeypatch, f'#!/bin/sh\necho "{told}" >&2\nexit 6\n')
+    code, out, err = review("hello.dev", "--quiet", "--format", "json")
+    assert (code, err) == (1, "")
+    [report] = Review.model_validate_json(out).stacks
+    assert (report.outcome, report.headline) == ("failed", headline)
+    assert [message.text for message in report.messages] == [f"`pulumi preview` ended with exit code 6:\n{told}"]
+
+
+def test_an_engine_that_fails_before_its_first_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such as one whose policy pack does not start: standard error alone has the reason."""
+    text = '{"sequence":0,"timestamp":1,"policyLoadEvent":{}}\n{"sequence":1,"timestamp":1,"cancelEvent":{}}\n'
+    told = 'error: policy pack "/srv/ai/policy" failed to start: no such file or directory'
+    (tmp_path / "events.jsonl").write_text(text, encoding="utf-8")
+    engine(tmp_path, monkeypatch, f"#!/bin/sh\ncat {tmp_path / 'events.jsonl'}\necho '{told}' >&2\nexit 1\n")
+    code, out, _ = review("hello.dev", "--format", "json")
+    assert code == 1
+    assert json.loads(out)["stacks"][0]["headline"] == f"The preview failed: {told.removeprefix('error: ')}."
+
+
+WAITING = """#!/bin/sh
+for _ in $(seq 600); do [ -e {asked} ] && exec cat {events}; sleep 0.05; done
+exit 1
+"""
+
+
+@pytest.mark.parametrize("stacks", [["allreduce.dev"], ["hello.dev", "allreduce.dev"]])
+def test_the_cluster_is_read_while_the_engine_works(
+    stacks: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The engine ends when the nodes have been asked for, by each of the stacks."""
+    asked = tmp_path / "asked"
+    engine(tmp_path, monkeypatch, WAITING.format(asked=asked, events=RECORDED))
+    objects = ApiObjects([node("node-0"), queue("default")])
+    times = list[str]()
+
+    def answer(path: str) -> Answer:
+        if path.startswith("/api/v1/nodes"):
+            times.append(path)
+            if len(times) == len(stacks):
+                asked.touch()
+        return objects(path)
+
+    with website(answer) as server:
+        use(tmp_path / "kubeconfig", monkeypatch, server, {"token": "t0ken"})
+        code, out, _ = run("review", *stacks, "--format", "json")
+    assert code == 0
+    for report in Review.model_validate_json(out).stacks:
+        assert {fact.object for fact in report.live} == {"default"}
+        assert "cluster" not in {part.what for part in report.not_checked}
+
+
+def test_what_is_wrong_with_the_file_of_the_stack_counts_more_than_the_error_of_the_engine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine(tmp_path, monkeypatch, "#!/bin/sh\necho error: it failed >&2\nexit 255\n")
+    (tmp_path / "stacks").mkdir()
+    (tmp_path / "Pulumi.yaml").write_text("name: lab\nruntime: python\n", encoding="utf-8")
+    (tmp_path / "stacks" / "Pulumi.bert.dev.yaml").write_text(
+        "config: {trainform:experiment: bert}\n", encoding="utf-8"
+    )
+    monkeypatch.chdir(tmp_path)
+    code, out, err = review("bert.dev")
+    assert (code, out) == (2, "")
+    assert "stacks/Pulumi.bert.dev.yaml:1: config.trainform:environment" in err
+    assert "it failed" not in err

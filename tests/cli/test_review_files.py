@@ -1,0 +1,114 @@
+"""The files that `trainform review -o` writes: earlier reports are replaced, and nothing else is."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.reviewing import read, review
+from tests.support.repository import ROOT
+from trainform.cli import review as command_module
+from trainform.review.forms import as_json, html, markdown, terminal
+
+GOLDEN = ROOT / "tests" / "review" / "forms" / "golden"
+
+
+def test_several_files_at_once(preview: str, tmp_path: Path) -> None:
+    expected = read("--preview-json", preview)
+    made = [tmp_path / f"report.{suffix}" for suffix in ("md", "html", "json", "txt")]
+    words = [word for file in made for word in ("-o", str(file))]
+    code, out, err = review("--preview-json", preview, *words)
+    assert (code, err) == (0, "")
+    assert out.startswith("Review of dev\n")
+    assert [file.read_text(encoding="utf-8") for file in made] == [
+        markdown.render(expected),
+        html.render(expected),
+        as_json.render(expected),
+        terminal.render(expected, 100),
+    ]
+
+
+def test_an_earlier_report_is_replaced(preview: str, tmp_path: Path) -> None:
+    made = [tmp_path / f"report.{suffix}" for suffix in ("md", "html", "json", "txt")]
+    words = [word for file in made for word in ("-o", str(file))]
+    made[0].touch()
+    for _ in range(3):
+        assert review("--preview-json", preview, *words)[0] == 0
+        assert all(file.stat().st_size for file in made)
+    made[2].write_text(made[0].read_text(encoding="utf-8"), encoding="utf-8")
+    code, _, err = review("--preview-json", preview, *words)
+    assert (code, err.count("it is not an earlier report in this form")) == (2, 1)
+
+
+@pytest.mark.parametrize("begins", ["Review of the quarter\n", "Review of dev\n", "Review of 2 stacks\n"])
+@pytest.mark.parametrize("ending", ["md", "txt"])
+@pytest.mark.parametrize("ends", ["", "  2 secret values are masked.\nAsk why.\n"])
+def test_notes_that_begin_as_a_report_does_are_kept(
+    begins: str, ending: str, ends: str, preview: str, tmp_path: Path
+) -> None:
+    notes = tmp_path / f"notes.{ending}"
+    text = f"{'## ' if ending == 'md' else ''}{begins}\nIt went well.\n{ends}"
+    notes.write_text(text, encoding="utf-8")
+    code, _, err = review("--preview-json", preview, "-o", str(notes))
+    assert (code, notes.read_text(encoding="utf-8")) == (2, text)
+    assert "it is not an earlier report in this form" in err
+
+
+def test_notes_of_a_quarter_are_no_report(preview: str, tmp_path: Path) -> None:
+    notes = tmp_path / "notes.txt"
+    notes.write_text("Review of the quarter\n\n  2 secret values are masked.\n", encoding="utf-8")
+    assert review("--preview-json", preview, "-o", str(notes))[0] == 2
+
+
+@pytest.mark.parametrize("file", sorted(GOLDEN.glob("*.*")), ids=lambda file: file.name)
+def test_a_report_of_any_change_is_replaced(file: Path, preview: str, tmp_path: Path) -> None:
+    report = tmp_path / file.name
+    report.write_bytes(file.read_bytes())
+    assert review("--preview-json", preview, "-o", str(report))[0] == 0
+    assert report.read_bytes() != file.read_bytes()
+
+
+def test_a_link_that_is_made_while_the_preview_runs_is_refused(
+    preview: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, other = tmp_path / "report.md", tmp_path / "notes"
+    other.write_text("mine", encoding="utf-8")
+
+    def slow(*words: Any, **options: Any) -> Any:
+        file.symlink_to(other)
+        return made(*words, **options)
+
+    made = command_module._review
+    monkeypatch.setattr(command_module, "_review", slow)
+    code, _, err = review("--preview-json", preview, "-o", str(file))
+    assert (code, other.read_text(encoding="utf-8")) == (2, "mine")
+    assert "is a link to" in err
+
+
+def test_files_are_refused_before_the_preview_and_all_at_once(tmp_path: Path) -> None:
+    experiment = ROOT / "stacks" / "experiments" / "hello.yaml"
+    before = experiment.read_bytes()
+    link, folder, closed = tmp_path / "x.md", tmp_path / "dir.md", tmp_path / "closed"
+    link.symlink_to(experiment)
+    (tmp_path / "same.md").symlink_to(tmp_path / "one.json")
+    (tmp_path / "stacks").symlink_to(ROOT / "stacks")
+    notes = tmp_path / "notes.txt"
+    notes.write_text("buy more nodes\n", encoding="utf-8")
+    folder.mkdir()
+    closed.mkdir(0o500)
+    good = tmp_path / "ok1.md"
+    names = ("ok1.md", "x.md", "one.json", "same.md", "stacks/new.md", "notes.txt", "dir.md", "dir.md/", "closed/a.md")
+    words = [word for name in names for word in ("-o", f"{tmp_path}/{name}")]
+    code, out, err = review("--preview-json", str(tmp_path / "there is no preview"), *words)
+    assert (code, out) == (2, "")
+    reasons = ["is a link to", "is the same file as", "lies among", "not an earlier report", "is a directory"]
+    if os.geteuid() != 0:  # who may write everywhere is not held back
+        reasons.append("its folder is not writable")
+    assert [reason for reason in reasons if reason not in err] == []
+    assert "there is no preview" not in err
+    assert experiment.read_bytes() == before
+    assert notes.read_text(encoding="utf-8") == "buy more nodes\n"
+    assert not good.exists()
