@@ -40,8 +40,8 @@ ORDER = [
     "releases",
     "review",
     "comparison",
-    "promotion",
     "drift",
+    "promotion",
     "saved",
     "resources",
 ]

@@ -19,8 +19,8 @@ The way of a job, each step in a folder or file of its own, which imports only w
     releases          what was deployed in one stack, as a file that others run
     review            a preview as a report: what happens, findings, cost, capacity
     comparison        versions of an experiment beside each other
-    promotion         a promotion before anything is written
     drift             live objects beside the deployed ones, as a report
+    promotion         a promotion before anything is written
     saved             a review that is saved, and what has moved since, for `trainform apply`
     resources         the components of Pulumi
     cli               the command `trainform`

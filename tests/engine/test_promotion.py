@@ -265,6 +265,22 @@ def test_what_was_made_in_part_is_not_promoted(project: Project, prod: str, live
     promote(project, "--yes").succeeded()
 
 
+def test_what_has_not_run_in_the_source_as_it_is_promoted_is_told(project: Project, prod: str, live: Live) -> None:
+    """An image of the target's overlay, and a job that somebody has edited since it was deployed."""
+    other = f"registry.example.com/ai/other:1@sha256:{'7a' * 32}"
+    write(project, image=f"{IMAGE}@{DIGEST}", environments={"prod": {"image": other}})
+    project.up(DEV)
+    job = live.path("jobs", project.namespace, project.plan("bert").job)
+    kind = "application/merge-patch+json"
+    edit = {"spec": {"minAvailable": 1}}
+    assert "is not as deployed" not in promote(project, "--dry-run").succeeded()
+    assert live.request("PATCH", f"{job}?fieldManager=kubectl-edit", edit, kind).status_code == 200
+    told = " ".join(promote(project, "--dry-run").succeeded().split())
+    assert f"environments.prod.image names an image that {DEV} has not run: only {PROD} has it. image {other}" in told
+    assert "has 1 field that is not as deployed. What has run there may not be what is promoted." in told
+    assert "spec.minAvailable: was 2, is 1 (manager kubectl-edit" in told
+
+
 def gated(project: Project, **asked: Any) -> None:
     """Gates of the environment prod."""
     path = project.folder / "stacks" / "environments" / "prod.yaml"

@@ -13,6 +13,7 @@ from tests.support.releases import IMAGE, PROMOTED, project, release
 from tests.support.samples import environment
 from trainform.check import check_experiment
 from trainform.comparison.compare import compare
+from trainform.drift.model import DriftReport, FieldDrift, NotCompared, ObjectDrift, Outcome, StackDrift
 from trainform.promotion.forecast import context_of
 from trainform.promotion.prepare import Asked, Current, Prepared, target_cost, versions_of
 from trainform.promotion.stacks import places
@@ -147,3 +148,61 @@ def test_a_rollback_is_named(prepared: Prepared) -> None:
     assert "will follow a new release" in shown(over)
     assert "the loss rises" in text
     assert "Ada Byron" in text
+
+
+def test_an_image_that_only_the_target_has_is_told(prepared: Prepared) -> None:
+    assert "has not run" not in shown(prepared)
+    found = structs.replace(prepared, new_images={"environments.prod.image": IMAGE})
+    told = "environments.prod.image names an image that sdxl-lora.dev has not run: only sdxl-lora.prod has it."
+    assert told in shown(found)
+    assert as_data(found, written=False)["new_images"] == [{"path": "environments.prod.image", "image": IMAGE}]
+
+
+def edited(*objects: ObjectDrift, not_compared: list[NotCompared] | None = None) -> DriftReport:
+    """What a comparison has found in the source."""
+    outcome = Outcome.drift if objects else Outcome.in_sync
+    stack = StackDrift(
+        stack="sdxl-lora.dev",
+        experiment="sdxl-lora",
+        environment="dev",
+        outcome=outcome,
+        objects=[*objects],
+        not_compared=[] if not_compared is None else not_compared,
+    )
+    return DriftReport(generated_by="0.1.0", read_at="2026-11-23T15:00:00Z", outcome=outcome, stacks=[stack])
+
+
+FIELD = FieldDrift(path="spec.minAvailable", was=2, now=1, manager="kubectl-edit", written="2026-11-23T14:02:00Z")
+JOB_OBJECT = {"kind": "Job", "name": "sdxl-lora-1f3a9c", "namespace": "ai", "is_job": True}
+QUEUE = ObjectDrift(kind="Queue", name="sdxl-lora", namespace="", state="changed", fields=[FIELD])
+
+
+@pytest.mark.parametrize(
+    ("drift", "told"),
+    [
+        (
+            edited(ObjectDrift.model_validate({**JOB_OBJECT, "state": "changed", "fields": [FIELD]})),
+            "Job sdxl-lora-1f3a9c has 1 field that is not as deployed. What has run there may not be what is promoted. "
+            "spec.minAvailable: was 2, is 1 (manager kubectl-edit, last write 14:02 UTC)",
+        ),
+        (
+            edited(ObjectDrift.model_validate({**JOB_OBJECT, "state": "as deployed", "others": [FIELD]})),
+            "Others have written fields of Job sdxl-lora-1f3a9c. What has run there may not be what is promoted.",
+        ),
+        (
+            edited(QUEUE),
+            "In sdxl-lora.dev 1 other object is not as deployed: `trainform drift sdxl-lora.dev` shows it.",
+        ),
+        (
+            edited(not_compared=[NotCompared(what="cluster", reason="it does not answer")]),
+            "Whether somebody has changed sdxl-lora.dev by hand is not known: cluster: it does not answer.",
+        ),
+    ],
+)
+def test_what_somebody_has_changed_in_the_source_by_hand_is_told(
+    drift: DriftReport, told: str, prepared: Prepared
+) -> None:
+    found = structs.replace(prepared, drift=drift)
+    assert told in shown(found)
+    assert as_data(found, written=False)["drift"] == drift.stacks[0].model_dump(mode="json")
+    assert "To be known" not in shown(structs.replace(prepared, drift=edited()))

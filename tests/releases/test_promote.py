@@ -18,7 +18,7 @@ from trainform.errors import TrainformError
 from trainform.plan.record import read_record
 from trainform.releases.gates import Judged, Waiver
 from trainform.releases.model import Release
-from trainform.releases.promote import begun, experiment_of, origin_of, promoted_by, unpinned
+from trainform.releases.promote import begun, experiment_of, not_of_source, origin_of, promoted_by, unpinned
 from trainform.releases.source import Source, labels_of_pods, wrong_in
 from trainform.render import render_job
 from trainform.spec import Environment, Experiment
@@ -27,6 +27,7 @@ from trainform.spec.release import Released, digest
 UPDATE = Update("update", "succeeded", "2026-11-20T09:10:44Z", "2026-11-20T09:12:44Z", 0, "1999ff7a0d3c", True, "")
 MIRROR = {"registry.example.com": "mirror.dev.example.com"}
 RAN = {"mirror.dev.example.com/ai/pytorch-training:2.8": {f"mirror.dev.example.com/ai/pytorch-training@{DIGEST}"}}
+OTHER = f"sha256:{'7a' * 32}"
 OVERLAYS = {
     "dev": {"roles": {"worker": {"replicas": 1}}, "queue": "night"},
     "prod": {"roles": {"worker": {"replicas": 16}}},
@@ -210,6 +211,27 @@ def test_an_image_of_an_overlay_has_never_run_in_the_source() -> None:
     ).checked()
     (problem,) = unpinned(job, found)
     assert (problem.path, problem.value) == ("image", overlay["prod"]["image"])
+
+
+@pytest.mark.parametrize(
+    ("overlay", "new"),
+    [
+        ({}, {}),
+        ({"roles": {"worker": {"replicas": 16}}}, {}),
+        ({"image": f"registry.example.com/ai/other@{OTHER}"}, {"image": f"registry.example.com/ai/other@{OTHER}"}),
+        ({"image": f"registry.example.com/ai/copy@{DIGEST}"}, {}),
+    ],
+)
+def test_an_image_that_only_the_target_has_is_none_of_the_sources(overlay: dict[str, Any], new: dict[str, str]) -> None:
+    found = source(environments={"prod": overlay} if overlay else {})
+    given = Released("sdxl-lora", "0123456789abcdef0123", experiment_of(found))
+    assert not_of_source(check_experiment(given, environment(name="prod")).checked(), found) == new
+
+
+def test_an_image_of_the_source_counts_also_where_its_pods_are_gone() -> None:
+    found = source(image=f"{JOB['image']}@{DIGEST}", ran={})
+    given = Released("sdxl-lora", "0123456789abcdef0123", experiment_of(found))
+    assert not_of_source(check_experiment(given, environment(name="prod")).checked(), found) == {}
 
 
 def test_an_image_that_no_pod_has_needs_no_digest() -> None:

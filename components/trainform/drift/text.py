@@ -68,9 +68,9 @@ def _stack(stack: StackDrift, read_at: str) -> list[Section]:
     commands = tuple(Row("", command, verbatim=True) for command in stack.commands)
     return bounded([
         Section(f"Drift of {stack.stack}", (Item(_outcome(stack, drifted)),)),
-        Section("Not as deployed", tuple(Item(_sentence(each, stack, read_at), tuple(_rows(each.fields, read_at))) for each in drifted)),
+        Section("Not as deployed", tuple(Item(object_sentence(each, stack, read_at), tuple(field_rows(each.fields, read_at))) for each in drifted)),
         Section("To put it back", (Item(WAY_BACK, commands),) if commands else ()),
-        Section("Fields of others", tuple(Item(f"{each.kind} {each.name} has fields that `pulumi up` leaves as they are.", tuple(_rows(each.others, read_at))) for each in others)),
+        Section("Fields of others", tuple(Item(f"{each.kind} {each.name} has fields that `pulumi up` leaves as they are.", tuple(field_rows(each.others, read_at))) for each in others)),
         Section("Not compared", tuple(map(Item, _not_compared(stack)))),
         Section("Notes", tuple(map(Item, stack.notes))),
     ])  # fmt: skip
@@ -88,7 +88,7 @@ def _outcome(stack: StackDrift, drifted: list[ObjectDrift]) -> str:
     return f"Outcome: drift. {number} compared, {count} not as deployed."
 
 
-def _sentence(each: ObjectDrift, stack: StackDrift, read_at: str) -> str:
+def object_sentence(each: ObjectDrift, stack: StackDrift, read_at: str) -> str:
     """What has become of the object. Of an environment's own stack nobody knows whether it was ever there."""
     subject = f"{each.kind} {each.name}"
     if each.deleting:
@@ -111,7 +111,8 @@ def _by(each: ObjectDrift) -> str:
     return f" by the manager {each.manager}" if each.manager else ""
 
 
-def _rows(fields: list[FieldDrift], read_at: str) -> Iterator[Row]:
+def field_rows(fields: list[FieldDrift], read_at: str) -> Iterator[Row]:
+    """A line for each field: what it was, what it is, and who has written it."""
     for field in fields:
         who = writer(field.manager, field.written, read_at)
         was = "" if field.was is None and field.now is not None else f"was {shown(field.was)}, "

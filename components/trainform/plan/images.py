@@ -22,9 +22,14 @@ def digest_of(image: str) -> str | None:
     return None if found is None else found[1]
 
 
+def named_images(experiment: Mapping[str, Any]) -> dict[str, str]:
+    """The images that an experiment names, by their paths."""
+    return {join_path(keys): image for keys, image in _images(experiment, ())}
+
+
 def without_digest(experiment: Mapping[str, Any]) -> dict[str, str]:
-    """The images that an experiment names without a digest, by their paths."""
-    return {join_path(keys): image for keys, image in _images(experiment, ()) if digest_of(image) is None}
+    """Those of them that have no digest."""
+    return {path: image for path, image in named_images(experiment).items() if digest_of(image) is None}
 
 
 def _images(value: Any, keys: Keys) -> Iterator[tuple[Keys, str]]:

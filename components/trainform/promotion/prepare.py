@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
 
 from trainform import defaults
 from trainform.check import CheckedJob, check_experiment
+from trainform.check_files import load_experiment
 from trainform.cluster.api import ClusterApi
 from trainform.cluster.facts import LiveFacts
 from trainform.cluster.identity import refuse_another
@@ -18,7 +19,9 @@ from trainform.cluster.live import LiveReads
 from trainform.comparison.compare import Comparison, Version, compare
 from trainform.comparison.versions import of_record
 from trainform.deployed.records import deployed
-from trainform.errors import ClusterError, InputError
+from trainform.drift.model import DriftReport
+from trainform.drift.report import Target, find_drift
+from trainform.errors import ClusterError, InputError, Problem
 from trainform.plan.images import without_digest
 from trainform.plan.inputs import resolved
 from trainform.plan.record import Record
@@ -28,7 +31,16 @@ from trainform.releases.author import author, now
 from trainform.releases.files import read_release, unfollowed
 from trainform.releases.gates import Facts, Judged, Waiver, judge, waiver_problems
 from trainform.releases.model import Release
-from trainform.releases.promote import begun, experiment_of, origin_of, promoted_by, unpinned
+from trainform.releases.promote import (
+    as_released,
+    begun,
+    experiment_of,
+    not_of_source,
+    origin_of,
+    promoted_by,
+    recorded,
+    unpinned,
+)
 from trainform.releases.source import Source, read_source
 from trainform.render import RenderedJob
 from trainform.review.capacity import capacity_of
@@ -37,7 +49,7 @@ from trainform.review.cost import cost_of
 from trainform.review.model import Capacity, Cost
 from trainform.review.objects import queues_of
 from trainform.review.wanted import Side
-from trainform.spec.release import Released
+from trainform.spec.release import NOT_WRITTEN, Released
 from trainform.spec.stack import project_name
 
 SECONDS = 2.0 * defaults.CONNECT_SECONDS
@@ -68,7 +80,8 @@ class Current(Struct, frozen=True):
 
 class Prepared(Struct, frozen=True):
     """release: what would be written, or, if `is_begun`, what a promotion that was ended half way has written. same: the target follows this content already.
-    left: releases that were promoted to the target as well, in place of the same one, and that no stack names."""
+    left: releases that were promoted to the target as well, in place of the same one, and that no stack names. new_images: of the target's pods, which are
+    none of the source's, by the paths that name them. drift: what somebody has changed in the source by hand."""
 
     asked: Asked
     source: Source
@@ -82,6 +95,8 @@ class Prepared(Struct, frozen=True):
     cost: Cost
     capacity: Capacity
     left: tuple[str, ...] = ()
+    new_images: Mapping[str, str] = {}
+    drift: DriftReport | None = None
 
     @property
     def refused(self) -> tuple[Judged, ...]:
@@ -115,7 +130,8 @@ def prepare(asked: Asked, root: Path) -> Prepared:
     followed = asked.target.stack.release
     before = None if followed is None else read_release(asked.experiment, followed, root)
     source = read_source(asked.source.name, asked.experiment, asked.source.environment, root)
-    judged = judge(asked.target.environment, _facts(source), waivers)
+    drift = find_drift([_as_deployed(asked, root)])
+    judged = judge(asked.target.environment, _facts(source, tags_of(asked, source, root)), waivers)
     release = Release(
         experiment=experiment_of(source),
         origin=origin_of(source),
@@ -126,7 +142,7 @@ def prepare(asked: Asked, root: Path) -> Prepared:
     left = tuple(name for name, other in others.items() if name != found and _is_beside(other, release))
     if found is not None:
         release = others[found]
-    job = _checked(asked, release, source, root)
+    job, new_images = _checked(asked, release, source, root)
     current = _current(asked, before, job)
     context = context_of(f"{project_name(root)}/{asked.target.name}", job, current.record, current.live)
     return Prepared(
@@ -142,7 +158,14 @@ def prepare(asked: Asked, root: Path) -> Prepared:
         target_cost(context, current),
         capacity_of(context),
         left,
+        new_images,
+        drift,
     )
+
+
+def _as_deployed(asked: Asked, root: Path) -> Target:
+    """The source, for a comparison of its objects with its record."""
+    return Target(asked.source.name, asked.experiment, asked.source.environment, project_name(root))
 
 
 def _is_beside(other: Release, release: Release) -> bool:
@@ -160,8 +183,16 @@ def target_cost(context: Context, current: Current) -> Cost:
     return found.model_copy(update=unknown)
 
 
-def _facts(source: Source) -> Facts:
-    tags = without_digest(source.record.experiment)
+def tags_of(asked: Asked, source: Source, root: Path) -> list[str]:
+    """The paths of images without a digest, of those that the target will run: as they were written when the source was deployed."""
+    written = Released(asked.experiment, NOT_WRITTEN, as_released(recorded(source.record, source.stack)))
+    loaded = load_experiment(written, root, asked.target.environment.name)
+    if loaded.model is None:  # told with all its problems, when the release is checked
+        return [*without_digest(source.record.experiment)]
+    return [loaded.source.locate(Problem(path, None, "", "")).path for path in without_digest(resolved(loaded.model))]
+
+
+def _facts(source: Source, tags: Sequence[str]) -> Facts:
     update = source.update
     return Facts(
         environment=source.environment,
@@ -174,8 +205,9 @@ def _facts(source: Source) -> Facts:
     )
 
 
-def _checked(asked: Asked, release: Release, source: Source, root: Path) -> RenderedJob:
-    """The job that the release makes in the target, by the same pass as ever; InputError with every problem, images without a digest among them."""
+def _checked(asked: Asked, release: Release, source: Source, root: Path) -> tuple[RenderedJob, dict[str, str]]:
+    """The job that the release makes in the target, by the same pass as ever, and its images that are none of the source's, by the paths that name them.
+    InputError with every problem, images without a digest among them."""
     given = Released(asked.experiment, release.name, release.experiment)
     stack = asked.target.stack
     checked: CheckedJob = check_experiment(given, stack.environment, stack.run, root)
@@ -183,7 +215,9 @@ def _checked(asked: Asked, release: Release, source: Source, root: Path) -> Rend
     problems = [*checked.problems, *map(checked.sources[0].locate, without)]
     if problems:
         raise InputError(problems)
-    return checked.checked()
+    job, experiment = checked.checked(), checked.sources[0]
+    new = not_of_source(job, source)
+    return job, {experiment.locate(Problem(path, None, "", "")).path: image for path, image in new.items()}
 
 
 def _current(asked: Asked, before: Release | None, job: RenderedJob) -> Current:

@@ -10,6 +10,7 @@ from msgspec import structs
 from trainform.comparison.compare import Comparison, compare
 from trainform.comparison.text import as_data as compared_data
 from trainform.comparison.text import changes, changing, differing
+from trainform.drift.text import field_rows, object_sentence
 from trainform.project import release_path
 from trainform.promotion.prepare import Prepared
 from trainform.releases.gates import Judged
@@ -18,6 +19,8 @@ from trainform.review.forms.document import capacity_items, cost_items
 from trainform.review.forms.sections import Item, Row, Section, bounded
 
 UNKNOWN = "unknown"
+NOT_RUN = "{path} names an image that {source} has not run: only {target} has it."
+BY_HAND = "What has run there may not be what is promoted."
 OVER = "Promote what does not have this fault; `--over-rollback` takes it all the same."
 
 
@@ -121,6 +124,11 @@ def _reasons(each: Judged) -> Iterator[Row]:
 
 
 def _left_out(found: Prepared) -> Iterator[Item]:
+    source, target = found.asked.source.name, found.asked.target.name
+    for path, image in found.new_images.items():
+        text = NOT_RUN.format(path=path, source=source, target=target)
+        yield Item(text, (Row("image", image, verbatim=True),))
+    yield from _by_hand(found)
     for name in found.left:
         path = release_path(found.asked.experiment, name)
         yield Item(
@@ -131,6 +139,30 @@ def _left_out(found: Prepared) -> Iterator[Item]:
     if found.current.live is not None:
         for what, reason in found.current.live.not_read.items():
             yield Item(f"{what}: {reason}.")
+
+
+def _by_hand(found: Prepared) -> Iterator[Item]:
+    """What somebody has changed in the source beside its record."""
+    if found.drift is None:
+        return
+    (stack,) = found.drift.stacks
+    at, others = found.drift.read_at, 0
+    for each in stack.objects:
+        if not each.is_job:
+            others += each.state != "as deployed"
+            continue
+        if each.state != "as deployed":
+            yield Item(f"{object_sentence(each, stack, at)} {BY_HAND}", tuple(field_rows(each.fields, at)))
+        if each.others:
+            text = f"Others have written fields of {each.kind} {each.name}. {BY_HAND}"
+            yield Item(text, tuple(field_rows(each.others, at)))
+    if others:
+        count = "1 other object is" if others == 1 else f"{others} other objects are"
+        yield Item(f"In {stack.stack} {count} not as deployed: `trainform drift {stack.stack}` shows it.")
+    for missing in stack.not_compared:
+        yield Item(
+            f"Whether somebody has changed {stack.stack} by hand is not known: {missing.what}: {missing.reason}."
+        )
 
 
 def as_data(found: Prepared, *, written: bool) -> dict[str, Any]:
@@ -161,4 +193,6 @@ def as_data(found: Prepared, *, written: bool) -> dict[str, Any]:
         "cost": found.cost.model_dump(mode="json"),
         "capacity": found.capacity.model_dump(mode="json"),
         "not_read": found.current.not_read,
+        "new_images": [{"path": path, "image": image} for path, image in found.new_images.items()],
+        "drift": None if found.drift is None else found.drift.stacks[0].model_dump(mode="json"),
     }

@@ -11,7 +11,7 @@ from trainform.backends.table import BACKENDS
 from trainform.deployed.updates import Update
 from trainform.errors import Problem, TrainformError
 from trainform.manifests.shapes import mapping
-from trainform.plan.images import digest_of, pinned, repository, without_digest
+from trainform.plan.images import digest_of, named_images, pinned, repository
 from trainform.plan.inputs import resolved, with_dates, with_overlays
 from trainform.plan.record import Record
 from trainform.plan.registries import pulled
@@ -103,13 +103,30 @@ def begun(wanted: Release, unfollowed: Iterable[tuple[str, Release]]) -> str | N
 
 def unpinned(job: RenderedJob, source: Source) -> Iterator[Problem]:
     """The images of the target's pods that have no digest: what their tags mean by then is not what has run. Images that no pod has are none of these."""
-    experiment = resolved(job.experiment)
-    templates = BACKENDS[job.plan.backend].templates(job.plan, job.manifests)
-    made = {name for template in templates for name in _names(template.spec)}
-    for path, image in without_digest(experiment).items():
-        if pulled(image, job.environment.registries) in made:
+    for path, image in _images_of_pods(job).items():
+        if digest_of(image) is None:
             fix = "write its digest, IMAGE@sha256:…, run `pulumi up` of the source, and promote that"
             yield Problem(path, image, _why(image, source), fix)
+
+
+def not_of_source(job: RenderedJob, source: Source) -> dict[str, str]:
+    """The images of the target's pods whose digest the source has neither named nor run, by their paths: what differs in the target's environment names
+    them."""
+    images = (
+        *named_images(source.record.experiment).values(),
+        *source.ran,
+        *(each for ids in source.ran.values() for each in ids),
+    )
+    known = {digest_of(image) for image in images}
+    return {path: image for path, image in _images_of_pods(job).items() if digest_of(image) not in known}
+
+
+def _images_of_pods(job: RenderedJob) -> dict[str, str]:
+    """The images that the experiment names and its pods have, by their paths."""
+    templates = BACKENDS[job.plan.backend].templates(job.plan, job.manifests)
+    made = {name for template in templates for name in _names(template.spec)}
+    named = named_images(resolved(job.experiment)).items()
+    return {path: image for path, image in named if pulled(image, job.environment.registries) in made}
 
 
 def _names(spec: Mapping[str, Any]) -> Iterator[str]:
