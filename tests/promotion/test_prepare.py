@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from tests.releases.test_promote import source
-from tests.support.releases import DIGEST, IMAGE, project
-from tests.support.samples import JOB
-from trainform.promotion.prepare import Asked, tags_of
-from trainform.promotion.stacks import places
+from tests.support.releases import DIGEST, IMAGE, PROMOTED, project, release
+from tests.support.samples import JOB, environment
+from trainform.promotion.prepare import Asked, is_same, tags_of
+from trainform.promotion.stacks import Place, places
+from trainform.spec.stack import Stack
 
 TAG = "registry.example.com/ai/pytorch-training:2.9"
 
@@ -33,3 +34,20 @@ def test_the_gate_digest_judges_the_images_of_the_target(
     project(tmp_path)
     asked = Asked("sdxl-lora", *places("sdxl-lora", "dev", "prod", tmp_path))
     assert tags_of(asked, source(image=written, environments=overlays), tmp_path) == paths
+
+
+@pytest.mark.parametrize(
+    ("changes", "same"),
+    [
+        ({"gates": {"from": "passed"}}, True),
+        ({"gates": {"from": "waived"}, "by": "Grace Hopper"}, True),
+        ({"gates": {"from": "passed"}, "target": "sdxl-lora.staging"}, False),
+        ({"gates": {}}, False),
+    ],
+)
+def test_what_the_target_names_without_its_evidence_is_promoted_once_more(changes: dict[str, Any], same: bool) -> None:
+    prod = environment(name="prod", promotion={"from": ["dev"]})
+    target = Place("sdxl-lora.prod", Stack("sdxl-lora", "prod", 1), prod)
+    before = release(PROMOTED.model_copy(update=changes))
+    assert is_same(before, release(), target) is same
+    assert not is_same(before, release(queue="night"), target), "another content"

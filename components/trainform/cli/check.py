@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import typer
 
 from trainform.cli.app import prints_data
@@ -77,7 +79,22 @@ def _notes(result: Result) -> tuple[str, ...]:
 
     if isinstance(result.checked, CheckedPlatform):
         return result.checked.checked().warnings
-    return result.checked.checked().plan.notes
+    return (*result.checked.checked().plan.notes, *_lacks(result))
+
+
+def _lacks(result: Result) -> Iterator[str]:
+    """What the release lacks that the stack names."""
+    from trainform.check import CheckedJob
+
+    checked = result.checked
+    if result.stack is None or not isinstance(checked, CheckedJob) or checked.release is None:
+        return
+    from trainform.project import project_root
+    from trainform.releases.evidence import lacks_of
+
+    environment = checked.checked().environment
+    for lack in lacks_of(result.stack, checked.name, checked.release, environment, project_root()):
+        yield lack.text
 
 
 def _as_dict(result: Result) -> dict[str, object]:

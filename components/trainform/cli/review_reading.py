@@ -97,7 +97,7 @@ def _files_of(stack: str, root: Path) -> StackFiles:
     from trainform.review.files import stack_files
     from trainform.review.stack_choice import chosen_by
 
-    return stack_files(chosen_by(stack, root), root)
+    return stack_files(chosen_by(stack, root), root, stack)
 
 
 def _all_of(checks: Sequence[Future[tuple[StackFiles, LiveReads | None]]]) -> list[tuple[StackFiles, LiveReads | None]]:
@@ -301,5 +301,6 @@ def _report(
         why = "Without the environment's file nothing says which one it is." if ask_cluster else "--no-cluster is set."
         left_out.append(NotChecked(what="cluster", reason=why))
     files = read.files
-    context = Context(read.stack, read.preview, jobs, files.environment, live, files.locate, today, hours, files.users)
+    where = files.environment, live, files.locate, today, hours
+    context = Context(read.stack, read.preview, jobs, *where, files.users, files.lacks)
     return build_report(context, files.checked, left_out)

@@ -28,6 +28,7 @@ from trainform.plan.record import Record
 from trainform.promotion.forecast import context_of
 from trainform.promotion.stacks import Place
 from trainform.releases.author import author, now
+from trainform.releases.evidence import lacks
 from trainform.releases.files import read_release, unfollowed
 from trainform.releases.gates import Facts, Judged, Waiver, judge, waiver_problems
 from trainform.releases.model import Release
@@ -79,7 +80,7 @@ class Current(Struct, frozen=True):
 
 
 class Prepared(Struct, frozen=True):
-    """release: what would be written, or, if `is_begun`, what a promotion that was ended half way has written. same: the target follows this content already.
+    """release: what would be written, or, if `is_begun`, what a promotion that was ended half way has written. same: the target follows this content already, with its evidence.
     left: releases that were promoted to the target as well, in place of the same one, and that no stack names. new_images: of the target's pods, which are
     none of the source's, by the paths that name them. drift: what somebody has changed in the source by hand."""
 
@@ -151,7 +152,7 @@ def prepare(asked: Asked, root: Path) -> Prepared:
         current,
         release,
         found is not None,
-        before is not None and before.content == release.content,
+        before is not None and is_same(before, release, asked.target),
         judged,
         job,
         compare([*versions_of(asked, source, current, job)]),
@@ -161,6 +162,11 @@ def prepare(asked: Asked, root: Path) -> Prepared:
         new_images,
         drift,
     )
+
+
+def is_same(before: Release, release: Release, target: Place) -> bool:
+    """Whether the target follows this content already, as a release that lacks nothing: what somebody has written into its file is promoted once more."""
+    return before.content == release.content and not any(True for _ in lacks(target.name, before, target.environment))
 
 
 def _as_deployed(asked: Asked, root: Path) -> Target:

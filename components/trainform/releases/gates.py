@@ -137,6 +137,11 @@ GATES: Mapping[GateName, tuple[Callable[[Promotion], bool], Gate]] = {
 """Whether an environment asks for the gate, and why it refuses, in the order in which they are told."""
 
 
+def asked_gates(asked: Promotion) -> tuple[GateName, ...]:
+    """The gates that the environment asks for."""
+    return tuple(gate for gate, (is_asked, _) in GATES.items() if is_asked(asked))
+
+
 def judge(environment: Environment, facts: Facts, waivers: Sequence[Waiver] = ()) -> tuple[Judged, ...]:
     """What each gate of the target's environment says. A waiver counts where the environment lets this person waive this gate."""
     waived = {waiver.gate: waiver for waiver in waivers}

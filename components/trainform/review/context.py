@@ -14,6 +14,7 @@ from typing import Any
 from msgspec import Struct
 
 from trainform.plan.record import Record
+from trainform.releases.evidence import Lack
 from trainform.review.live import LiveFacts
 from trainform.review.model import Place
 from trainform.review.preview import Preview, Step
@@ -59,7 +60,7 @@ class Context:
     """preview: as read. environment: the environment's model as its file is now; None where it cannot be read. live: None where the cluster was not
     asked or did not answer. locate: the file and line of a path of the experiment, or of the environment if the path begins with
     `environment.`. today: the day for ages of prices. hours: the run's length from `--duration`; None: the experiment's, or unknown.
-    users: the experiments of the environment whose own stack it is; None for another stack."""
+    users: the experiments of the environment whose own stack it is; None for another stack. lacks: what the release lacks that the stack names."""
 
     stack: str
     preview: Preview
@@ -70,6 +71,7 @@ class Context:
     today: datetime.date = datetime.date(1970, 1, 1)
     hours: Fraction | None = None
     users: tuple[User, ...] | None = None
+    lacks: tuple[Lack, ...] = ()
     fates: dict[int, tuple[JobReview, Any]] = dataclasses.field(
         default_factory=dict, init=False, compare=False, repr=False
     )

@@ -10,6 +10,7 @@ from trainform.check import CheckedJob, check_experiment
 from trainform.check_files import check_environment
 from trainform.check_platform import CheckedPlatform, check_platform
 from trainform.errors import MASK, InputError, Problem, TrainformError
+from trainform.releases.evidence import Lack, lacks_of
 from trainform.review.context import User
 from trainform.review.limits import OF_ENVIRONMENT
 from trainform.review.model import NotChecked, Place
@@ -25,7 +26,7 @@ WHAT = "files"
 
 class StackFiles(Struct, frozen=True):
     """What the files of a stack hold. checked: the environment alone for its own stack; None where the files cannot be read. left_out: why not.
-    users: the experiments in the environment whose own stack it is; None for another stack."""
+    users: the experiments in the environment whose own stack it is; None for another stack. lacks: what the release lacks that the stack names."""
 
     checked: CheckedJob | CheckedPlatform | None = None
     environment: Environment | None = None
@@ -33,6 +34,7 @@ class StackFiles(Struct, frozen=True):
     environment_source: Source = NOWHERE
     left_out: tuple[NotChecked, ...] = ()
     users: tuple[User, ...] | None = None
+    lacks: tuple[Lack, ...] = ()
 
     def locate(self, path: str) -> Place:
         """Where a path stands; one that begins with `environment.` is of the environment."""
@@ -44,10 +46,10 @@ class StackFiles(Struct, frozen=True):
         return Place(path=path, file=found.source, line=found.line, origin=origin)
 
 
-def stack_files(chosen: Stack | str, root: Path) -> StackFiles:
-    """The files of what a stack runs. What cannot be read is left out, with the reason."""
+def stack_files(chosen: Stack | str, root: Path, name: str = "") -> StackFiles:
+    """The files of what a stack runs. What cannot be read is left out, with the reason. name: of the stack; empty: what its release lacks is not asked."""
     try:
-        return _of_environment(chosen, root) if isinstance(chosen, str) else _of_experiment(chosen, root)
+        return _of_environment(chosen, root) if isinstance(chosen, str) else _of_experiment(chosen, root, name)
     except TrainformError as error:
         return without_files(error)
 
@@ -58,12 +60,13 @@ def without_files(error: TrainformError) -> StackFiles:
     return StackFiles(left_out=(NotChecked(what=WHAT, reason=reason),))
 
 
-def _of_experiment(chosen: Stack, root: Path) -> StackFiles:
+def _of_experiment(chosen: Stack, root: Path, name: str) -> StackFiles:
     checked = check_experiment(chosen.given, chosen.environment, chosen.run, root)
     experiment, environment = checked.sources
     # what is wrong with the experiment alone leaves the environment, which says where the cluster is
     model = check_environment(chosen.environment, root).model if checked.job is None else checked.job.environment
-    return StackFiles(checked, model, experiment, environment, _unread(checked))
+    lacks = () if model is None or not name else lacks_of(name, checked.name, chosen.release, model, root)
+    return StackFiles(checked, model, experiment, environment, _unread(checked), lacks=lacks)
 
 
 def _unread(checked: CheckedJob) -> tuple[NotChecked, ...]:

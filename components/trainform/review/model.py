@@ -30,6 +30,7 @@ class Category(enum.StrEnum):
     cost = "cost"
     capacity = "capacity"
     drift = "drift"
+    promotion = "promotion"
     limits = "limits"
     unknown = "unknown"
 

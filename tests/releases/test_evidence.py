@@ -1,0 +1,65 @@
+"""What a release lacks by its own evidence, in a stack whose file names it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.releases import PROMOTED, project, release
+from tests.support.samples import environment
+from trainform.releases.evidence import Lack, lacks, lacks_of
+from trainform.releases.model import Release, Rollback
+
+STACK = "sdxl-lora.prod"
+ASKED = {"from": ["dev"], "soak": "24h"}
+
+
+def found(made: Release, stack: str = STACK, **asked: Any) -> list[tuple[str, str]]:
+    return [(lack.gate, lack.text) for lack in lacks(stack, made, environment(name="prod", promotion=asked))]
+
+
+def promoted(**changes: Any) -> Release:
+    return release(PROMOTED.model_copy(update={"gates": {"from": "passed", "soak": "waived"}, **changes}))
+
+
+def test_a_release_that_was_promoted_here_under_these_gates_lacks_nothing() -> None:
+    assert found(promoted(), **ASKED) == []
+
+
+def test_a_release_of_another_stack_is_told_where_the_environment_asks_for_gates() -> None:
+    made = promoted(target="sdxl-lora.staging")
+    assert found(made, **ASKED) == [
+        (
+            "",
+            f"The stack {STACK} names release {made.name}, which was promoted to sdxl-lora.staging and not to {STACK}. "
+            "Nobody has judged the gates of prod: from, soak.",
+        )
+    ]
+    assert found(made) == [], "the environment asks for nothing"
+
+
+@pytest.mark.parametrize("gates", [{"from": "passed"}, {"from": "passed", "soak": "refused"}])
+def test_a_gate_that_nobody_has_judged_is_told(gates: dict[str, str]) -> None:
+    made = promoted(gates=gates)
+    text = f"The environment prod asks for the gate soak, which nobody judged when release {made.name} was promoted to {STACK}."
+    assert found(made, **ASKED) == [("soak", text)]
+
+
+def test_a_rollback_has_no_gates_and_is_of_its_own_stack() -> None:
+    back = Rollback(of="0123456789abcdef0123", to=None, reason="the loss rises")
+    made = release(PROMOTED.model_copy(update={"gates": {}})).model_copy(update={"rollback": back})
+    assert found(made, **ASKED) == []
+    assert [gate for gate, _ in found(made, "sdxl-lora.staging", **ASKED)] == [""]
+
+
+def test_the_release_of_a_stack_is_read_from_its_file(tmp_path: Path) -> None:
+    name = project(tmp_path, promoted(target="sdxl-lora.staging"))
+    prod = environment(name="prod", promotion=ASKED)
+    (lack,) = lacks_of(f"vision/{STACK}", "sdxl-lora", name, prod, tmp_path)
+    assert lack == Lack("", name, "sdxl-lora.staging", lack.text)
+    assert lacks_of(STACK, "sdxl-lora", None, prod, tmp_path) == ()
+    assert lacks_of(STACK, "sdxl-lora", "0123456789abcdef0123", prod, tmp_path) == (), (
+        "which the check of the file says"
+    )
