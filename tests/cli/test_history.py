@@ -105,3 +105,11 @@ def test_updates_in_sentences() -> None:
         "`up` of the file failed.",
         "`destroy` succeeded.",
     ]
+
+
+def test_a_stack_whose_file_cannot_be_read_is_told(name: str, tmp_path: Path) -> None:
+    (tmp_path / "stacks" / "Pulumi.sdxl-lora.prod.yaml").write_bytes(b"config: {a: caf\xe9}\n")
+    code, out, _ = run("history", "sdxl-lora", "--format", "json")
+    assert code == 1
+    reason = "the file of sdxl-lora.prod: the file is not UTF-8 (byte 0xe9 at offset 15)"
+    assert json.loads(out)["not_read"][0] == reason

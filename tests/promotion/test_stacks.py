@@ -43,7 +43,7 @@ def test_a_stack_of_another_name(tmp_path: Path) -> None:
         (
             "dev",
             "empty",
-            ["no stack of the project runs sdxl-lora there"],
+            ["no stack of the project runs sdxl-lora there, as far as is known: the files of broken cannot be read"],
             "`trainform new sdxl-lora -e empty` writes one",
         ),
         ("dev", "prod2", ["sdxl-lora.one, sdxl-lora.two run sdxl-lora there"], "name one of them"),
@@ -64,11 +64,57 @@ def test_what_is_no_stack_of_the_experiment(
     for name in ("empty", "prod2"):
         text = (stacks / "environments" / "prod.yaml").read_text().replace("name: prod", f"name: {name}")
         (stacks / "environments" / f"{name}.yaml").write_text(text)
-    (stacks / "Pulumi.broken.yaml").write_text("config: [")  # of no interest here
+    (stacks / "Pulumi.broken.yaml").write_text("config: [")
     with pytest.raises(InputError) as raised:
         places("sdxl-lora", source, target, tmp_path)
     assert [problem.reason for problem in raised.value.problems] == reasons
     assert raised.value.problems[0].fix == fix
+
+
+def refused(experiment: str, source: str, target: str, root: Path) -> list[tuple[str, str, str]]:
+    """Path, reason and fix of each problem."""
+    with pytest.raises(InputError) as raised:
+        places(experiment, source, target, root)
+    return [(problem.path, problem.reason, problem.fix) for problem in raised.value.problems]
+
+
+@pytest.mark.parametrize(
+    ("content", "reason", "fix"),
+    [
+        (b"config: {a: caf\xe9}\n", "the file is not UTF-8 (byte 0xe9 at offset 15)", "save the file as UTF-8"),
+        (
+            None,
+            "the file cannot be read: it is a link to nowhere, and nothing is there",
+            "check the path and its permissions",
+        ),
+    ],
+)
+def test_a_stack_whose_file_cannot_be_read_is_not_told_as_missing(
+    content: bytes | None, reason: str, fix: str, tmp_path: Path
+) -> None:
+    project(tmp_path)
+    path = tmp_path / "stacks" / f"Pulumi.{PROD}.yaml"
+    path.unlink()
+    if content is None:
+        path.symlink_to("nowhere")
+    else:
+        path.write_bytes(content)
+    for word in ("prod", PROD):
+        assert refused("sdxl-lora", "dev", word, tmp_path) == [("", reason, fix)]
+
+
+def test_a_stack_in_the_place_of_the_experiment(tmp_path: Path) -> None:
+    project(tmp_path)
+    reason = "this is the name of a stack, and not that of an experiment"
+    assert refused(DEV, "dev", "prod", tmp_path) == [("EXPERIMENT", reason, "write sdxl-lora")]
+    (tmp_path / "stacks" / "Pulumi.night.yaml").write_text("config: [")
+    assert refused("night", "dev", "prod", tmp_path) == [("EXPERIMENT", reason, "known: sdxl-lora")]
+
+
+def test_an_experiment_that_is_not_there_is_the_wrong_word(tmp_path: Path) -> None:
+    project(tmp_path)
+    reason = f"no experiment of the project has this name; the stack {DEV} runs sdxl-lora"
+    assert refused("sdxl", DEV, PROD, tmp_path)[0] == ("EXPERIMENT", reason, "write sdxl-lora")
 
 
 @pytest.mark.parametrize(

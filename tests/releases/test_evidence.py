@@ -13,7 +13,7 @@ from trainform.releases.evidence import Lack, lacks, lacks_of
 from trainform.releases.model import Release, Rollback
 
 STACK = "sdxl-lora.prod"
-ASKED = {"from": ["dev"], "soak": "24h"}
+ASKED: dict[str, Any] = {"from": ["dev"], "soak": "24h"}
 
 
 def found(made: Release, stack: str = STACK, **asked: Any) -> list[tuple[str, str]]:

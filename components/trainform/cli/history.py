@@ -42,32 +42,33 @@ def command(experiment: ExperimentArgument, every: AllOption = False, form: Form
     require_project(root)
     require_name(experiment, root)
     releases = releases_of(experiment, root)
-    stacks = _stacks_of(experiment, root)
-    if not stacks and not releases:
+    stacks, unread = _stacks_of(experiment, root)
+    if not (stacks or releases or unread):
         raise InputError([_unknown(experiment, root)])
     now = read_stacks(stacks, experiment, root, SECONDS)
     found = events(releases, now)
-    history = History(experiment, releases, now, found, len(found) if every else SHOWN)
+    history = History(experiment, releases, now, found, len(found) if every else SHOWN, unread)
     show(form, sections(history), as_data(history))
     if history.not_read:
         raise typer.Exit(1)
 
 
-def _stacks_of(experiment: str, root: Path) -> dict[str, tuple[str, str | None]]:
-    """Environment and release of each stack of the experiment, by the stack's name. A stack whose file is wrong is none of them."""
+def _stacks_of(experiment: str, root: Path) -> tuple[dict[str, tuple[str, str | None]], list[str]]:
+    """Environment and release of each stack of the experiment, by the stack's name; and why the files of those cannot be read that are its by their names."""
     from trainform.promotion.stacks import experiment_of
     from trainform.review.stack_choice import chosen_by
     from trainform.spec.stack import Stack
 
-    found = {}
+    found, unread = {}, []
     for stack in known_stacks(root):
         try:
             chosen = chosen_by(stack, root)
             if isinstance(chosen, Stack) and experiment_of(chosen, root) == experiment:
                 found[stack] = (chosen.environment, chosen.release)
-        except InputError:
-            continue
-    return found
+        except InputError as error:
+            if stack.startswith(f"{experiment}."):
+                unread.append(f"the file of {stack}: {error.problems[0].reason}")
+    return found, unread
 
 
 def _unknown(experiment: str, root: Path) -> Problem:

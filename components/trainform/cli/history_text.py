@@ -17,13 +17,14 @@ THE_FILE = "the file"
 
 
 class History(Struct, frozen=True):
-    """What is known of an experiment. most: events that are shown to people, the newest first."""
+    """What is known of an experiment. most: events that are shown to people, the newest first. unread: why files of its stacks cannot be read."""
 
     experiment: str
     releases: Mapping[str, Release]
     stacks: Sequence[StackNow]
     events: Sequence[Event]
     most: int
+    unread: Sequence[str] = ()
 
     def called(self, release: str | None) -> str:
         """A release as it is told, or the file."""
@@ -35,7 +36,7 @@ class History(Struct, frozen=True):
     @property
     def not_read(self) -> list[str]:
         """What could not be read, and why."""
-        return [reason for now in self.stacks for reason in now.not_read]
+        return [*self.unread, *(reason for now in self.stacks for reason in now.not_read)]
 
 
 def sections(history: History) -> list[Section]:

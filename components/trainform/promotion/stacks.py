@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from trainform.check_files import check_environment, load_experiment
 from trainform.errors import InputError, Problem, list_names
-from trainform.project import ENVIRONMENTS, EXPERIMENTS, known_names, known_stacks
+from trainform.project import ENVIRONMENTS, EXPERIMENTS, RELEASES, known_names, known_stacks
 from trainform.spec.environment import Environment
 from trainform.spec.load import is_path
 from trainform.spec.stack import OwnStackError, Stack, load_stack
@@ -24,13 +24,24 @@ class Place(Struct, frozen=True):
 
 
 def require_name(experiment: str, root: Path) -> None:
-    """Raise `InputError` for a path in the place of a name: releases and stacks have the name alone."""
-    if not is_path(experiment) and experiment not in ("", ".", ".."):
-        return
-    stem = Path(experiment).stem
+    """Raise `InputError` for a path or a stack in the place of a name: releases and stacks have the name alone."""
     known = known_names(EXPERIMENTS, root)
-    fix = f"write {stem}" if stem in known else f"known: {list_names(known)}"
-    raise InputError([Problem("EXPERIMENT", experiment, "this is not the name of an experiment", fix)])
+    if is_path(experiment) or experiment in ("", ".", ".."):
+        reason, meant = "this is not the name of an experiment", Path(experiment).stem
+    elif experiment in known_stacks(root) and experiment not in known:
+        reason, meant = "this is the name of a stack, and not that of an experiment", _run_by(experiment, root)
+    else:
+        return
+    fix = f"write {meant}" if meant in known else f"known: {list_names(known)}"
+    raise InputError([Problem("EXPERIMENT", experiment, reason, fix)])
+
+
+def _run_by(stack: str, root: Path) -> str:
+    """The experiment that the stack runs; "" if it runs none, or if nobody knows."""
+    try:
+        return experiment_of(load_stack(stack, root), root)
+    except InputError:
+        return ""
 
 
 def places(experiment: str, source: str, target: str, root: Path) -> tuple[Place, Place]:
@@ -60,6 +71,13 @@ def _place(experiment: str, option: str, word: str, root: Path) -> Place:
     except OwnStackError as own:
         return _place_in(experiment, option, Path(own.environment).stem, root)
     runs = experiment_of(stack, root)
+    if (
+        runs != experiment
+        and experiment not in known_names(EXPERIMENTS, root)
+        and not (root / "stacks" / RELEASES / experiment).is_dir()
+    ):
+        reason = f"no experiment of the project has this name; the stack {word} runs {runs}"
+        raise InputError([Problem("EXPERIMENT", experiment, reason, f"write {runs}")])
     if runs != experiment:
         raise InputError([Problem(option, word, f"this stack runs {runs}", f"name a stack of {experiment}")])
     return Place(short, stack, check_environment(stack.environment, root).checked())
@@ -73,27 +91,35 @@ def _place_in(experiment: str, option: str, word: str, root: Path) -> Place:
         fix = f"did you mean {near[0]}?" if near else f"known: {list_names(names)}"
         raise InputError([Problem(option, word, "no stack and no environment of the project has this name", fix)])
     environment = check_environment(word, root).checked()
-    found = {name: stack for name, stack in _stacks_in(word, root).items() if experiment_of(stack, root) == experiment}
+    there, unread = _stacks_in(word, root)
+    found = {name: stack for name, stack in there.items() if experiment_of(stack, root) == experiment}
     if len(found) == 1:
         ((name, stack),) = found.items()
         return Place(name, stack, environment)
+    meant = unread.get(f"{experiment}.{word}")
+    if not found and meant is not None:
+        raise meant
     several = f"{list_names(found)} run {experiment} there"
-    reason = several if found else f"no stack of the project runs {experiment} there"
+    known = f", as far as is known: the files of {list_names(unread)} cannot be read" if unread else ""
+    reason = several if found else f"no stack of the project runs {experiment} there{known}"
     fix = "name one of them" if found else _new(experiment, word, root)
     raise InputError([Problem(option, word, reason, fix)])
 
 
-def _stacks_in(environment: str, root: Path) -> dict[str, Stack]:
-    """The stacks in the environment. What is wrong with others is not asked here."""
-    found = {}
+def _stacks_in(environment: str, root: Path) -> tuple[dict[str, Stack], dict[str, InputError]]:
+    """The stacks in the environment, and what is wrong with those of which nobody knows where they are."""
+    found, unread = dict[str, Stack](), dict[str, InputError]()
     for name in known_stacks(root):
         try:
             stack = load_stack(name, root)
-        except InputError:
+        except OwnStackError:
+            continue
+        except InputError as error:
+            unread[name] = error
             continue
         if Path(stack.environment).stem == environment:
             found[name] = stack
-    return found
+    return found, unread
 
 
 def experiment_of(stack: Stack, root: Path) -> str:

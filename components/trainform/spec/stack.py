@@ -13,7 +13,8 @@ from msgspec import Struct
 from trainform import defaults
 from trainform.errors import InputError, Problem
 from trainform.project import ENVIRONMENTS, EXPERIMENTS, PROJECT_FILE, known_names, known_stacks, stack_path
-from trainform.spec.read import Content, read_content
+from trainform.spec.files import read_text
+from trainform.spec.read import Content, parse_mapping
 from trainform.spec.release import NAME, SETTING, Released
 
 NAMESPACE = "trainform"
@@ -126,11 +127,16 @@ def project_name(root: Path) -> str:
 
 
 def pinned_release(name: str, root: Path) -> str | None:
-    """The release that the stack's config names; None if it names none, or if the stack has no config here that can be read."""
+    """As `named_release`; None also if the stack has no config here that can be read."""
     try:
-        return release_name(_text(_read(root, stack_path(name)), "release", ours=False))
+        return named_release(name, root)
     except InputError:
         return None
+
+
+def named_release(name: str, root: Path) -> str | None:
+    """The release that the stack's config names; None if it names none. InputError if the config cannot be read."""
+    return release_name(_text(_read(root, stack_path(name)), "release", ours=False))
 
 
 def release_name(written: str | None) -> str | None:
@@ -162,9 +168,10 @@ def run_number(written: str | None) -> int:
 
 
 def _read(root: Path, name: str) -> Content:
-    """The file; InputError with the problems of its form, of which value and fix would repeat what may be a secret."""
+    """The file; InputError if it cannot be read, and with the problems of its form, of which value and fix would repeat what may be a secret."""
+    text = read_text(root / name, name)
     try:
-        content = read_content(root / name, name)
+        content = parse_mapping(text, name)
         problems = [*content.problems]
     except InputError as error:
         problems = error.problems
