@@ -76,12 +76,31 @@ def test_a_narrow_terminal_cuts_no_name(project: Path, monkeypatch: pytest.Monke
     code, out, _ = run("stacks", "-e", "dev")
     assert (code, "…" in out) == (0, False)
     assert max(map(len, out.splitlines())) <= 80
+    head, bert, sdxl, *_ = out.splitlines()
+    assert (cells(bert)[0], cells(bert)[-1]) == ("bert", "vision/bert.dev")
+    assert (cells(sdxl)[0], cells(sdxl)[-1]) == ("sdxl-lora", "vision/sdxl-lora.dev")
+    assert cells(head) == ["experiment", "environment", "release", "phase", "stack"]
+
+
+def test_names_that_are_longer_than_the_terminal_stay_whole(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("trainform.terminal.screen.PIPED_WIDTH", 80)
+    stack = f"vision/{'a-long-name-' * 8}.dev"
+    with website(ApiObjects([recorded("bert", stack=stack)])) as server:
+        use(tmp_path / "kubeconfig", monkeypatch, server, {"token": "t0ken"})
+        _, out, err = run("stacks", "-e", "dev")
+    head, bert, *_ = out.splitlines()
+    assert cells(head) == ["experiment", "environment", "phase", "stack"]
+    assert cells(bert)[-1] == stack
+    assert "note: no room for age, revision, cost per hour, accelerators, release: a wider terminal" in err
 
 
 def test_an_environment_that_is_not_reached_is_told_beside_the_others(project: Path) -> None:
     code, out, err = run("stacks")
     assert code == 1
     assert "bert" in out
+    assert "2 experiments deployed in the environments that could be read, those that cost something" in out
     assert err.startswith("not read: the environment prod\n  cannot connect to the cluster of context prod-cluster")
     assert "fix:" in err
 
@@ -167,3 +186,24 @@ def test_nothing_is_deployed(project: Path, tmp_path: Path, monkeypatch: pytest.
     with website(ApiObjects()) as server:
         use(tmp_path / "kubeconfig", monkeypatch, server, {"token": "t0ken"})
         assert run("stacks", "-e", "dev") == (0, "0 experiments deployed\n", "")
+
+
+@pytest.mark.parametrize("form", ["terminal", "markdown"])
+def test_where_nothing_could_be_read_nobody_counts(project: Path, form: str) -> None:
+    code, out, err = run("stacks", "-e", "prod", "--format", form)
+    assert code == 1
+    assert "nothing could be read, so nobody knows what is deployed" in out
+    assert "0 experiments" not in out
+    assert "the environment prod" in (err if form == "terminal" else out)
+
+
+@pytest.mark.parametrize("content", [b"config: {a: caf\xe9}\n", None])
+def test_what_a_stack_follows_whose_file_cannot_be_read_is_unknown(project: Path, content: bytes | None) -> None:
+    path = project / "stacks" / "Pulumi.bert.dev.yaml"
+    path.unlink()
+    if content is None:
+        path.symlink_to("nowhere")
+    else:
+        path.write_bytes(content)
+    row = json.loads(run("stacks", "-e", "dev", "--format", "json")[1])["stacks"][0]
+    assert (row["experiment"], row["follows"], row["release"]) == ("bert", "unknown", None)

@@ -25,6 +25,10 @@ SECONDS = 5.0
 FILE, RELEASE, UNKNOWN = "file", "release", "unknown"
 """What a stack follows."""
 COLUMNS = ("experiment", "environment", "release", "revision", "phase", "accelerators", "cost per hour", "age", "stack")
+GIVEN_UP = ("age", "revision", "cost per hour", "accelerators", "release")
+"""Columns that a narrow terminal has no room for, the first of them first. The others say what there is, and by which name."""
+GAP = 2
+"""Spaces between columns."""
 DRIFT = "drift"
 """The column that is shown where it was asked for, before the last one."""
 
@@ -120,12 +124,17 @@ def _described(row: Row, drift: str | None, follows: str, release: str | None) -
 
 
 def _followed(stack: str, own: Collection[str], root: Path) -> tuple[str, str | None]:
-    """What the stack's config names, and the release if that is one. Nobody here knows it of the stacks of other projects and checkouts."""
-    from trainform.spec.stack import pinned_release
+    """What the stack's config names, and the release if that is one. Nobody here knows it of the stacks of other projects and checkouts, and of a config
+    that cannot be read."""
+    from trainform.errors import InputError
+    from trainform.spec.stack import named_release
 
     if stack not in own:
         return UNKNOWN, None
-    release = pinned_release(stack.rpartition("/")[2], root)
+    try:
+        release = named_release(stack.rpartition("/")[2], root)
+    except InputError:
+        return UNKNOWN, None
     return (FILE, None) if release is None else (RELEASE, release)
 
 
@@ -159,10 +168,12 @@ def _counted(accelerators: Mapping[str, int]) -> str:
 
 
 def _totals(found: Overview) -> str:
-    """How many there are, and what those that run take and cost together."""
+    """How many there are, as far as that is known, and what those that run take and cost together."""
     from collections import Counter
     from decimal import Decimal
 
+    if found.is_blind:
+        return "nothing could be read, so nobody knows what is deployed"
     costs: dict[str, Decimal] = {}
     counts: Counter[str] = Counter()
     for row in found.rows:
@@ -170,7 +181,8 @@ def _totals(found: Overview) -> str:
             counts.update(row.accelerators)
             costs[row.cost.currency] = costs.get(row.cost.currency, Decimal(0)) + row.cost.amount
     number = len(found.rows)
-    parts = [f"{number} experiment{'' if number == 1 else 's'} deployed"]
+    where = " in the environments that could be read" if found.not_read else ""
+    parts = [f"{number} experiment{'' if number == 1 else 's'} deployed{where}"]
     if costs:
         parts += [f"those that cost something: {_counted(dict(sorted(counts.items())))}"]
         parts += [" and ".join(f"{amount:.2f} {currency}" for currency, amount in sorted(costs.items())) + " per hour"]
@@ -178,24 +190,43 @@ def _totals(found: Overview) -> str:
 
 
 def _as_terminal(rows: Sequence[Mapping[str, Any]], found: Overview) -> None:
-    from rich.table import Column, Table
-
     from trainform.terminal.screen import PIPED_WIDTH, screen
 
     console = screen(piped_width=PIPED_WIDTH)
     if rows:
-        columns = [Column(name, overflow="fold") for name in _columns(rows)]  # a name that is cut can be typed nowhere
-        table = Table(*columns, box=None, padding=(0, 2, 0, 0))
-        for row in rows:
-            table.add_row(*_cells(row))
-        console.print(table)
+        whole = [_columns(rows), *map(_cells, rows)]
+        table, left_out = _fitting(whole, console.width)
+        for line in table:
+            console.print(line, soft_wrap=True)
         console.print()
+        if left_out:
+            note(
+                f"note: no room for {', '.join(left_out)}: a wider terminal shows them, and so does `--format json`",
+                err=True,
+            )
     console.print(_totals(found), soft_wrap=True)
     for row in rows:
         if row["unreadable"]:
             note(f"note: {row['unreadable']}", err=True)
     for name, error in found.not_read.items():
         echo(*_told(name, error), err=True)
+
+
+def _fitting(table: Sequence[Sequence[str]], width: int) -> tuple[list[str], list[str]]:
+    """The lines of the table, and the columns that are left out since the terminal has no room for them. Each cell stays on its line: a name that is cut or
+    folded can be typed nowhere. What remains is longer than the terminal where its names are."""
+    shown, left_out = [*zip(*table, strict=True)], list[str]()
+    for name in GIVEN_UP:
+        if sum(map(_width, shown)) - GAP <= width:
+            break
+        left_out += [name for column in shown if column[0] == name]
+        shown = [column for column in shown if column[0] != name]
+    lines = zip(*([cell.ljust(_width(column)) for cell in column] for column in shown), strict=True)
+    return ["".join(cells).rstrip() for cells in lines], left_out
+
+
+def _width(column: Sequence[str]) -> int:
+    return max(map(len, column)) + GAP
 
 
 def _told(name: str, error: TrainformError) -> list[str]:

@@ -54,10 +54,16 @@ class Row(Struct, frozen=True):
 
 
 class Overview(Struct, frozen=True):
-    """The rows by environment and experiment, and the error of each environment that could not be read."""
+    """The rows by environment and experiment, and the error of each environment that could not be read. asked: how many environments were."""
 
     rows: tuple[Row, ...]
     not_read: Mapping[str, TrainformError]
+    asked: int
+
+    @property
+    def is_blind(self) -> bool:
+        """Whether no environment could be read, so that nobody knows what is deployed."""
+        return bool(self.not_read) and len(self.not_read) == self.asked
 
 
 def overview(environments: Sequence[Environment], seconds: float) -> Overview:
@@ -69,7 +75,7 @@ def overview(environments: Sequence[Environment], seconds: float) -> Overview:
                 rows += work.result()
             except TrainformError as error:
                 not_read[environment.name] = error
-    return Overview(tuple(sorted(rows, key=lambda row: (row.environment, row.experiment))), not_read)
+    return Overview(tuple(sorted(rows, key=lambda row: (row.environment, row.experiment))), not_read, len(environments))
 
 
 def _rows(environment: Environment, seconds: float) -> list[Row]:
