@@ -139,7 +139,9 @@ def test_a_file_that_was_applied_already_is_no_reason_to_review_again() -> None:
     """Most of those whose file is stale have applied it."""
     file = SavedFile.model_validate_json(text_of(saved(), KEY, {}), strict=True)
     fix = apply._verdict(file, "resnet.json", moved().moved).fix
-    assert fix.startswith("If this file was applied already, it has done its work. If not, save the review again: ")
+    assert fix.startswith(
+        "Nothing was done. A file is applied once: if this one was, nothing is left to do. If not, save the review again: "
+    )
 
 
 def test_what_moved_in_a_terminal() -> None:

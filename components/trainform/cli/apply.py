@@ -97,7 +97,7 @@ def _verdict(saved: SavedFile, file: str, moved: list[Moved]) -> Verdict:
         result="moved" if moved else "unmoved",
         moved=moved,
         not_compared=saved.review.not_compared,
-        fix=f"If this file was applied already, it has done its work. If not, {save_again(saved, file)}."
+        fix=f"Nothing was done. A file is applied once: if this one was, nothing is left to do. If not, {save_again(saved, file)}."
         if moved
         else "",
     )
