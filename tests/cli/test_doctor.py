@@ -97,6 +97,8 @@ def test_a_machine_with_nothing_on_it(doctor: Doctor) -> None:
         in done.stdout
     )
     assert "not ready: rollback (pulumi, pulumi login missing)\n" in done.stdout
+    assert "\n  fix: choose where Pulumi keeps the states of stacks: `pulumi login --local`" in done.stdout
+    assert "\n  fix: pulumi login\n" not in done.stdout
     assert "not ready: drift, stacks, diff (kubeconfig missing)\n" in done.stdout
     assert "not ready: rehearse (docker missing)\n" in done.stdout
     assert (

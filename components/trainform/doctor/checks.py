@@ -20,6 +20,10 @@ ENGINE = (*PROGRAM, "destroy", "promote", "history")
 STATE = (*ENGINE, "rollback")
 CLUSTER = (*ENGINE, "drift", "stacks", "diff")
 SLOW = "check the network or VPN with `kubectl get --raw /readyz`; if it is only slow: trainform doctor --timeout 30"
+LOGIN = (
+    "choose where Pulumi keeps the states of stacks: `pulumi login --local` (a folder of this machine), `pulumi login s3://BUCKET`, or `pulumi login` "
+    "(Pulumi Cloud, with an account there); the sandbox has its own: `trainform sandbox up`, and the `eval` that it names"
+)
 BUILT = ("sandbox", "demo", "test")
 ADDONS = ",".join(defaults.ADD_ONS)  # without spaces: one word of a shell
 
@@ -33,7 +37,7 @@ CHECKS = (
     Check("pip", machine.look_at_pip, verbs=PYTHON, needs=("python",)),
     Check("pulumi", pulumi.look_at_pulumi, verbs=STATE),
     Check("pulumi_plugin", pulumi.look_at_plugin, verbs=PROGRAM, needs=("python", "pulumi")),
-    Check("pulumi_login", pulumi.look_at_state, "pulumi login", verbs=STATE),
+    Check("pulumi_login", pulumi.look_at_state, LOGIN, verbs=STATE),
     Check("kubeconfig", cluster.look_at_kubeconfig, verbs=CLUSTER),
     Check("cluster", cluster.look_at_cluster, SLOW, CLUSTER, ("kubeconfig",)),
     Check("identity", cluster.look_at_identity, verbs=CLUSTER, needs=("kubeconfig", "cluster")),
