@@ -46,7 +46,7 @@ def test_notes_on_elastic_jobs_and_on_a_ttl() -> None:
     assert found == [
         "launcher.torchrun.elastic: torchrun gives ranks and the world size to the processes when it has started, so the plan has none; leave it out for a "
         "world that the plan knows",
-        "ttl: the job is deleted 43200 s after its end, which looks like drift, and the next `pulumi up` makes it again and trains again; leave it out to "
+        "ttl: the job is deleted 43200 s after its end, and the next `pulumi up` after a `pulumi refresh` makes it again and trains again; leave it out to "
         "keep the job",
     ]
 

@@ -50,7 +50,7 @@ def _deleted(judged: Judged) -> Iterator[str]:
     for name in judged.names:
         if name.what == "ttl" and name.key == "job" and name.value is not None:
             yield (
-                f"ttl: the job is deleted {name.value} s after its end, which looks like drift, and the next `pulumi up` makes it again and trains again; "
+                f"ttl: the job is deleted {name.value} s after its end, and the next `pulumi up` after a `pulumi refresh` makes it again and trains again; "
                 "leave it out to keep the job"
             )
 
