@@ -190,12 +190,12 @@ def _totals(found: Overview) -> str:
 
 
 def _as_terminal(rows: Sequence[Mapping[str, Any]], found: Overview) -> None:
-    from trainform.terminal.screen import PIPED_WIDTH, screen
+    from trainform.terminal.screen import screen
 
-    console = screen(piped_width=PIPED_WIDTH)
+    console = screen()
     if rows:
         whole = [_columns(rows), *map(_cells, rows)]
-        table, left_out = _fitting(whole, console.width)
+        table, left_out = _fitting(whole, console.width if console.is_terminal else None)
         for line in table:
             console.print(line, soft_wrap=True)
         console.print()
@@ -212,12 +212,12 @@ def _as_terminal(rows: Sequence[Mapping[str, Any]], found: Overview) -> None:
         echo(*_told(name, error), err=True)
 
 
-def _fitting(table: Sequence[Sequence[str]], width: int) -> tuple[list[str], list[str]]:
+def _fitting(table: Sequence[Sequence[str]], width: int | None) -> tuple[list[str], list[str]]:
     """The lines of the table, and the columns that are left out since the terminal has no room for them. Each cell stays on its line: a name that is cut or
-    folded can be typed nowhere. What remains is longer than the terminal where its names are."""
+    folded can be typed nowhere. What remains is longer than the terminal where its names are. width: None for a file or a pipe, which has room for all."""
     shown, left_out = [*zip(*table, strict=True)], list[str]()
     for name in GIVEN_UP:
-        if sum(map(_width, shown)) - GAP <= width:
+        if width is None or sum(map(_width, shown)) - GAP <= width:
             break
         left_out += [name for column in shown if column[0] == name]
         shown = [column for column in shown if column[0] != name]
