@@ -114,7 +114,7 @@ def test_a_stack_in_the_place_of_the_experiment(tmp_path: Path) -> None:
 def test_an_experiment_that_is_not_there_is_the_wrong_word(tmp_path: Path) -> None:
     project(tmp_path)
     reason = f"no experiment of the project has this name; the stack {DEV} runs sdxl-lora"
-    assert refused("sdxl", DEV, PROD, tmp_path)[0] == ("EXPERIMENT", reason, "write sdxl-lora")
+    assert refused("sdxl", DEV, "prod", tmp_path) == [("EXPERIMENT", reason, "write sdxl-lora")]
 
 
 @pytest.mark.parametrize(

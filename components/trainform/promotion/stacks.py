@@ -14,6 +14,8 @@ from trainform.spec.environment import Environment
 from trainform.spec.load import is_path
 from trainform.spec.stack import OwnStackError, Stack, load_stack
 
+ARGUMENT = "EXPERIMENT"
+
 
 class Place(Struct, frozen=True):
     """A stack of the experiment. name: in the name of its file."""
@@ -33,7 +35,7 @@ def require_name(experiment: str, root: Path) -> None:
     else:
         return
     fix = f"write {meant}" if meant in known else f"known: {list_names(known)}"
-    raise InputError([Problem("EXPERIMENT", experiment, reason, fix)])
+    raise InputError([Problem(ARGUMENT, experiment, reason, fix)])
 
 
 def _run_by(stack: str, root: Path) -> str:
@@ -56,8 +58,8 @@ def places(experiment: str, source: str, target: str, root: Path) -> tuple[Place
             problems += error.problems
     if not problems and found[0].name == found[1].name:
         problems.append(Problem("--to", target, "this is the stack from which the release comes", "name another one"))
-    if problems:
-        raise InputError(problems)
+    if problems:  # what is wrong with the experiment makes the stacks wrong too
+        raise InputError([problem for problem in problems if problem.path == ARGUMENT] or problems)
     return found[0], found[1]
 
 
@@ -77,7 +79,7 @@ def _place(experiment: str, option: str, word: str, root: Path) -> Place:
         and not (root / "stacks" / RELEASES / experiment).is_dir()
     ):
         reason = f"no experiment of the project has this name; the stack {word} runs {runs}"
-        raise InputError([Problem("EXPERIMENT", experiment, reason, f"write {runs}")])
+        raise InputError([Problem(ARGUMENT, experiment, reason, f"write {runs}")])
     if runs != experiment:
         raise InputError([Problem(option, word, f"this stack runs {runs}", f"name a stack of {experiment}")])
     return Place(short, stack, check_environment(stack.environment, root).checked())
