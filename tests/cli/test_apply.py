@@ -11,8 +11,9 @@ import pytest
 
 from tests.cli.running import run
 from tests.saved.samples import KEY, facts, live, planned, saved
-from trainform.cli import apply
+from trainform.cli import apply, review_saving
 from trainform.cli.forms import Form
+from trainform.errors import TrainformError
 from trainform.saved.file import text_of
 from trainform.saved.model import SavedFile, Verdict
 from trainform.saved.moved import moved_facts, moved_objects, moved_steps
@@ -63,6 +64,21 @@ def test_a_report_and_a_saved_review_are_two_files(tmp_path: Path) -> None:
     code, _, err = run("review", "hello.dev", "-o", file, "--save", file)
     assert code == 2
     assert f"is the same file as {file}" in err
+
+
+def test_what_cannot_be_gathered_beside_the_preview_is_told_when_it_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_key(stack: str, root: Path) -> review_saving.Gathered:
+        raise TrainformError(f"the secrets of {stack} cannot be read", "log in")
+
+    monkeypatch.setattr(review_saving, "_gather", no_key)
+    saving = review_saving.Saving(str(tmp_path / "hello.json"), "hello.dev", tmp_path)
+    with saving.gathering():
+        saving.finish([])
+    with pytest.raises(TrainformError, match="cannot be read"):
+        saving.write()
+    assert [*tmp_path.iterdir()] == []
 
 
 def test_apply_without_a_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
