@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from trainform.backends.paths import named_items
@@ -91,6 +91,16 @@ def value_at(patch: Any, part: Part) -> Any:
 def words(part: Part) -> str:
     """The part as the end of a path."""
     return ".".join(map(str, part))
+
+
+def words_in(patch: Any) -> Iterator[str]:
+    """Every key of the patch, and the name of every item of a list."""
+    if isinstance(patch, list):
+        yield from (str(item["name"]) for item in patch if isinstance(item, dict) and "name" in item)
+    elif isinstance(patch, dict):
+        yield from patch
+    for value in patch.values() if isinstance(patch, dict) else patch if isinstance(patch, list) else ():
+        yield from words_in(value)
 
 
 def _without(patch: Any, parts: Iterable[Part]) -> Any:

@@ -13,7 +13,7 @@ from msgspec import Struct, structs
 
 from trainform import defaults
 from trainform.backends.backend import Backend
-from trainform.backends.patch_parts import Part, leaves, only, part_that_sets, value_at, words
+from trainform.backends.patch_parts import Part, leaves, only, part_that_sets, value_at, words, words_in
 from trainform.backends.patched_objects import is_template
 from trainform.backends.paths import Place, named_items
 from trainform.backends.pod_differences import (
@@ -56,6 +56,10 @@ class _Layer(Struct, frozen=True):
         target = self.place(difference)
         part = None if target is None else part_that_sets(self.patches.get(target[0], {}), target[1])
         return None if target is None or part is None else ((target[0], part), target[1][len(part) :])
+
+    def words(self) -> frozenset[str]:
+        """The keys in the patches, and the names in their lists."""
+        return frozenset(words_in([*self.patches.values()]))
 
     def units(self) -> list[_Unit]:
         """Everything that the patches set."""
@@ -108,7 +112,7 @@ def _problems(
             hidden = True
         elif difference.place != RESTART or _value(layer, setter[0]) not in own_restarts:
             told.setdefault(setter[0], difference)
-    for difference in settable(after):
+    for difference in settable(after, layer.words()):
         setter = layer.setter(difference)
         if setter is not None and not _is_heard(_value(layer, setter[0]), setter[1], difference, own_restarts):
             told.setdefault(setter[0], difference)

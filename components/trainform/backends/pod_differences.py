@@ -126,15 +126,19 @@ def differences(stated: Stated, before: Made, after: Made) -> Iterator[Differenc
                 yield Difference(role, replica, place, old, new)
 
 
-def settable(made: Made) -> Iterator[Difference]:
-    """What each pod has at the places that an operator may set itself: the fields that the plan decides, and variables."""
+def settable(made: Made, patched: Collection[str]) -> Iterator[Difference]:
+    """What each pod has at the places that an operator may set itself: the fields that the plan decides, and variables. patched: the words of the
+    patches, of which alone is asked, since an operator may give each pod variables of every role."""
     for pod in made.pods:
         labels, spec = pod["metadata"]["labels"], pod["spec"]
-        values: dict[Place, Any] = {("spec", field): spec[field] for field in POD_FIELDS if field in spec}
+        values: dict[Place, Any] = {
+            ("spec", field): spec[field] for field in POD_FIELDS if field in spec and field in patched
+        }
         for kind in _KINDS:
             for container in spec.get(kind, []):
                 place: Place = ("spec", kind, _name(container), "env")
-                values |= {(*place, name): entry for name, entry in _by(container.get("env", []), _name).items()}
+                variables = [entry for entry in container.get("env", []) if entry["name"] in patched]
+                values |= {(*place, entry["name"]): entry for entry in variables}
         for place, value in values.items():
             yield Difference(
                 labels.get(defaults.ROLE_LABEL, ""), labels.get(defaults.REPLICA_LABEL), place, None, value, True

@@ -28,7 +28,7 @@ class _RefusedError(Exception):
 
 Identity = tuple[int, int]
 """Device and inode."""
-_read_here: dict[Identity, set[Path | int]] = {}
+_read_here: dict[Identity, set[str | int]] = {}
 """What this process has read: by which paths, from the root on, or by which number of an open file."""
 
 
@@ -38,10 +38,10 @@ def was_read(path: Path) -> bool:
     return identity is not None and any(_identity(place) == identity for place in _read_here.get(identity, ()))
 
 
-def _identity(place: Path | int) -> Identity | None:
+def _identity(place: str | int | Path) -> Identity | None:
     """None if nothing is there."""
     try:
-        return _identity_of(os.fstat(place) if isinstance(place, int) else place.stat())
+        return _identity_of(os.fstat(place) if isinstance(place, int) else Path(place).stat())
     except OSError:
         return None
 
@@ -50,7 +50,7 @@ def _identity_of(status: os.stat_result) -> Identity:
     return status.st_dev, status.st_ino
 
 
-def _remember(status: os.stat_result, place: Path | int) -> None:
+def _remember(status: os.stat_result, place: str | int) -> None:
     _read_here.setdefault(_identity_of(status), set()).add(place)
 
 
@@ -97,7 +97,7 @@ def _read(path: Path, largest: int) -> bytes:
             found = os.fstat(descriptor)
             _refuse_others(found)
             content = _up_to(descriptor, largest + 1)
-            _remember(found, path.absolute())
+            _remember(found, str(path.absolute()))
         finally:
             os.close(descriptor)
     except OSError as error:
