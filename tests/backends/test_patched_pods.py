@@ -140,6 +140,13 @@ def test_a_variable_of_the_operators_in_other_kinds_of_jobs(
     assert found == [f"roles.{role}.pod_overrides.spec.containers.main.env.{name}"]
 
 
+@pytest.mark.parametrize("name", ["NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES"])
+def test_a_variable_that_the_operator_sets_in_the_launcher_alone(name: str) -> None:
+    patch = {"spec": {"containers": {"main": {"env": {name: {"value": "void"}}}}}}
+    roles = {**SSH["roles"], "worker": {"replicas": 2, "pod_overrides": patch}}
+    assert job_problems(experiment(backend="kubeflow", **{**SSH, "roles": roles}), CLUSTER) == []
+
+
 def test_a_container_in_which_the_operator_sets_nothing() -> None:
     log = {**SIDECAR, "env": [{"name": "TF_CONFIG", **MINE}]}
     role = {"replicas": 2, "pod_overrides": {"spec": {"containers": {"log": log}}}}

@@ -43,7 +43,7 @@ def placeholder_problems(
     fields = Fields(experiment, plan, conventions)
     found: dict[tuple[str, str], Problem] = {}
     for left in _left_as_they_stand(text for text in texts(templates) if not text.run_by):
-        why = _later(left, plan, conventions)
+        why = _later(left, plan, conventions.of(left.place.container.template.role))
         if why is not None:
             path = fields.of(left.place)
             reason, fix = why
@@ -64,12 +64,13 @@ def placeholder_notes(
     of_containers, of_handlers = itertools.tee(texts(templates))
     found: dict[tuple[str, str], str] = {}
     for left in _left_as_they_stand(text for text in of_containers if not text.run_by):
-        if _is_told(left) and (left.place.variable is not None or left.name not in conventions.appended):
+        added = conventions.of(left.place.container.template.role).appended
+        if _is_told(left) and (left.place.variable is not None or left.name not in added):
             path = fields.of(left.place)
             found.setdefault((path, left.name), _note(left, path))
     for text in (text for text in of_handlers if text.run_by):
         for name in references(text.text):
-            why = _not_put_in(text, name, conventions)
+            why = _not_put_in(text, name, conventions.of(text.container.template.role))
             if why is not None:
                 path = fields.of(text)
                 found.setdefault((path, name), f"{path}: {why}")

@@ -88,10 +88,14 @@ class Stated(Struct, frozen=True):
         services = {plan.rendezvous.service, plan.rendezvous.address, *(service.name for service in plan.services)}
         contract = {variable.name for variable in VARIABLES[plan.launcher]}
         contract.update(name for names in SCRIPT_VARIABLES[plan.launcher] for name in names.split(", "))
-        names = frozenset(contract | conventions.appended | conventions.expected.keys())
         return cls(
             frozenset(pods | services),
-            {role.name: names if role.launched else frozenset() for role in plan.roles},
+            {
+                role.name: frozenset(
+                    contract | conventions.of(role.name).appended | conventions.expected.keys() if role.launched else ()
+                )
+                for role in plan.roles
+            },
             {role.name: frozenset(mount.volume for mount in role.mounts) for role in plan.roles},
             frozenset(kind.resource for kind in environment.accelerators.values()),
             conventions.container,

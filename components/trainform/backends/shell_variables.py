@@ -32,11 +32,12 @@ def shell_variable_notes(
     for text in texts(templates):
         if text.by_shell or _SPACE.search(text.text) is not None or _by_remote_shell(text, plan):
             continue
+        own = conventions.of(text.container.template.role)
         for match in _MEANT.finditer(text.text):
             name = match["braced"] or match["bare"]
-            if name is not None and (_is_known(name, text, plan, conventions) or _looks_meant(text, match, name)):
+            if name is not None and (_is_known(name, text, plan, own) or _looks_meant(text, match, name)):
                 path = fields.of(text)
-                found.setdefault((path, name), f"{path}: {_note(text, match[0].lstrip('=/:,'), name, conventions)}")
+                found.setdefault((path, name), f"{path}: {_note(text, match[0].lstrip('=/:,'), name, own)}")
     yield from few([*found.values()], "names behind a `$` stay as they stand")
 
 

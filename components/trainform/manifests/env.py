@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from trainform import defaults
 from trainform.plan.model import Group, RolePlan
@@ -26,6 +26,7 @@ class PodConventions(Struct, frozen=True, dict=True):
     values in the template. expected: variables that the operator's scripts expect and that the controller does not set, each with the source
     of its value. computed: those of the appended variables that the launch script computes. container, ports: the operator's names for the
     main container and for ports, by the port's purpose. draws_ports: the controller chooses the port numbers, so the template has none.
+    spared: those of the appended variables that the controller appends to no container of a role, by role.
     """
 
     index_label: str
@@ -36,6 +37,12 @@ class PodConventions(Struct, frozen=True, dict=True):
     container: str = defaults.MAIN_CONTAINER
     ports: Mapping[str, str] = {}
     draws_ports: bool = False
+    spared: Mapping[str, frozenset[str]] = {}
+
+    def of(self, role: str) -> PodConventions:
+        """The same for the pods of one role."""
+        spared = self.spared.get(role)
+        return structs.replace(self, appended=self.appended - spared, spared={}) if spared else self
 
     @functools.cached_property
     def expected_env(self) -> list[dict[str, Any]]:

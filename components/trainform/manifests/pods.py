@@ -19,6 +19,7 @@ RESTART_POLICIES = {"never": "Never", "on-failure": "OnFailure"}
 
 def pod_template(plan: Plan, role: RolePlan, group: Group, conventions: PodConventions) -> dict[str, Any]:
     """Metadata and spec of the group's pods, with the user's merge patch applied. A patch names the main container `main` on every operator."""
+    conventions = conventions.of(role.name)
     template = {
         "metadata": without_empty({"labels": pod_labels(plan, role, group), "annotations": role.annotations}),
         "spec": _pod_spec(plan, role, group, conventions),

@@ -156,3 +156,13 @@ def test_a_launcher_that_computes_is_in_the_hostfile() -> None:
     alone = on_it(launcher=NODE["launcher"], roles={"first": {"accelerators": {"a800": 8}}})
     (only,) = BACKENDS["kubeflow"].pods(alone, job_manifests(alone))[1].values()
     assert only["hostfile"] == f"{alone.job}-launcher slots=8\n"
+
+
+def test_a_variable_stays_under_its_name_where_the_operator_does_not_set_it() -> None:
+    """The container runtime reads it before any command, and what `kubectl exec` starts has the container's own."""
+    name = "NVIDIA_DRIVER_CAPABILITIES"
+    given = {"env": {name: "compute,utility,video"}}
+    launcher, worker, _ = made(**MPI, **given)
+    assert (pod_env(launcher)[name], pod_env(worker)[name]) == ("", "compute,utility,video")
+    assert worker["spec"]["containers"][0]["command"][0] != "env"
+    assert [pod_env(pod)[name] for pod in made(**NODE, **given)[:2]] == ["compute,utility,video"] * 2

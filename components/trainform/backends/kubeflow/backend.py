@@ -26,6 +26,7 @@ from trainform.backends.kubeflow.controller import (
     WAITING,
     appended,
     controller_objects,
+    spared,
 )
 from trainform.backends.kubeflow.controller import INDEX_LABEL as INDEX
 from trainform.backends.outcome import ByCondition, failed_of_types
@@ -224,6 +225,7 @@ class Kubeflow(Backend):
         return PodConventions(
             self.INDEX_LABEL,
             appended=names,
+            spared={role.name: spared(kind.kind, role, plan.launches) for role in plan.roles},
             computed=names & {"TF_CONFIG"},
             container=kind.container,
             ports=kind.ports,

@@ -14,7 +14,7 @@ from trainform.backends.gangs import GROUP_ANNOTATION
 from trainform.backends.replica_specs.kinds import JobKind, declared_port, rendered_kind, rendered_specs, tf_config
 from trainform.backends.replica_specs.pods import made_account
 from trainform.manifests.pods import pod_from_template
-from trainform.plan.model import Agent
+from trainform.plan.model import Agent, RolePlan
 
 # An MPIJob has no Services: the launcher reaches the workers by `kubectl exec`, with a list of pods that the operator writes.
 KUBEXEC = Agent("/etc/mpi/kubexec.sh", "/etc/mpi/hostfile", client="/opt/kube/kubectl", delivery="kubectl-delivery")
@@ -51,6 +51,15 @@ def appended(kind: str, pods: int, types: Collection[str], elastic: bool) -> fro
     return frozenset(
         ["PYTHONUNBUFFERED", "PET_NPROC_PER_NODE", "PET_NNODES", *of_master, *(_OF_ELASTIC if elastic else ())]
     )
+
+
+def spared(kind: str, role: RolePlan, launcher: str | None) -> frozenset[str]:
+    """Those of them that it does not append in pods of this role: in an MPIJob the launcher alone has any, and those of GPUs only where it has none."""
+    if kind != "MPIJob":
+        return frozenset()
+    if role.name != launcher:
+        return frozenset([*_OF_LAUNCHER, *_WITHOUT_GPU])
+    return frozenset(_WITHOUT_GPU if any(GPU in resource for resource in role.resources) else ())
 
 
 def controller_objects(job: dict[str, Any]) -> tuple[list[dict[str, Any]], dict[str, dict[str, str]]]:
