@@ -35,6 +35,27 @@ def test_where_images_are_named_without_a_digest() -> None:
     }
 
 
+@pytest.mark.parametrize("name", ["metadata", "env", "labels", "annotations", "environments", "image", "volumes"])
+def test_a_container_or_a_role_may_have_the_name_of_a_field(name: str) -> None:
+    containers = {name: {"image": OTHER, "env": {"image": {"value": "no image"}}}}
+    made = experiment(
+        roles={
+            name: {"image": OTHER, "env": {"image": "no image"}},
+            "worker": {"pod_overrides": {"spec": {"containers": containers}}},
+        },
+        manifest_overrides={"job": {"spec": {"tasks": {"worker": {"template": {"spec": {"containers": containers}}}}}}},
+    )
+    job = "manifest_overrides.job.spec.tasks.worker.template"
+    assert without_digest(resolved(made)) == {
+        "image": IMAGE,
+        f"roles.{name}.image": OTHER,
+        f"roles.worker.pod_overrides.spec.containers.{name}.image": OTHER,
+        f"{job}.spec.containers.{name}.image": OTHER,
+    }
+    found = pinned(made, {OTHER: {f"registry.example.com/ai/loader@{SECOND}"}}, {})
+    assert without_digest(resolved(found)) == {"image": IMAGE}
+
+
 def test_a_tag_gets_the_digest_that_was_run_and_keeps_its_name() -> None:
     made = experiment(roles={"worker": {"init": [{"name": "load", "image": OTHER, "command": ["load"]}]}})
     ran = {

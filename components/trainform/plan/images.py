@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Set
 from typing import Any
 
-from trainform.plan.registries import images_of, pulled, renamed
+from trainform.plan.registries import OF_NAMES, images_of, pulled, renamed
 from trainform.spec.experiment import Experiment
 from trainform.spec.names import qualified, split_registry
 from trainform.spec.source import join_path
@@ -32,8 +32,8 @@ def without_digest(experiment: Mapping[str, Any]) -> dict[str, str]:
     return {path: image for path, image in named_images(experiment).items() if digest_of(image) is None}
 
 
-def _images(value: Any, keys: Keys) -> Iterator[tuple[Keys, str]]:
-    """Every image, also those in merge patches. A variable or a label of this name is none."""
+def _images(value: Any, keys: Keys, named: bool = False) -> Iterator[tuple[Keys, str]]:
+    """Every image, also those in merge patches. A variable or a label of this name is none. named: the keys are names of containers, roles and the like."""
     if isinstance(value, list):
         for index, item in enumerate(value):
             yield from _images(item, (*keys, index))
@@ -42,8 +42,8 @@ def _images(value: Any, keys: Keys) -> Iterator[tuple[Keys, str]]:
             image = item.get("reference") if key == "image" and isinstance(item, Mapping) else item
             if key == "image" and isinstance(image, str):
                 yield (*keys, key), image
-            elif key not in _NO_IMAGES:
-                yield from _images(item, (*keys, key))
+            elif key not in _NO_IMAGES or named:
+                yield from _images(item, (*keys, key), not named and key in OF_NAMES)
 
 
 def pinned(experiment: Experiment, ran: Mapping[str, Set[str]], registries: Mapping[str, str]) -> Experiment:

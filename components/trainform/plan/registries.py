@@ -14,6 +14,10 @@ from trainform.spec.roles import InitContainer, Role
 # What may stand behind a prefix: behind a path a longer path, a tag, a digest or nothing, behind a host alone a path, since a colon begins its port.
 _BEHIND_PATH, _BEHIND_HOST = re.compile("[/:@]|$"), re.compile("/")
 Name = Callable[[str], str]
+OF_NAMES = frozenset(
+    {"roles", "containers", "initContainers", "ephemeralContainers", "volumes", "tasks", "replicatedJobs"}
+)
+"""Fields below which a key is the name of something, whatever field has the same one: a container may be called `metadata`."""
 StepT = TypeVar("StepT", Step, InitContainer)
 
 
@@ -85,21 +89,21 @@ def _of_patch(patch: dict[str, Any], name: Name) -> dict[str, Any]:
     return patch if "spec" not in patch else {**patch, "spec": _of_spec(patch["spec"], name)}
 
 
-def _of_spec(value: Any, name: Name) -> Any:
+def _of_spec(value: Any, name: Name, named: bool = False) -> Any:
     if isinstance(value, list):
         return [_of_spec(item, name) for item in value]
     if not isinstance(value, dict):
         return value
-    return dict(_entries(value, name))
+    return dict(_entries(value, name, named))
 
 
-def _entries(patch: Mapping[str, Any], name: Name) -> Iterator[tuple[str, Any]]:
+def _entries(patch: Mapping[str, Any], name: Name, named: bool) -> Iterator[tuple[str, Any]]:
     for key, value in patch.items():
-        if key == "metadata":
+        if key == "metadata" and not named:
             yield key, value
         elif key == "image" and isinstance(value, str):
             yield key, name(value)
         elif key == "image" and isinstance(value, dict) and isinstance(value.get("reference"), str):
             yield key, {**value, "reference": name(value["reference"])}
         else:
-            yield key, _of_spec(value, name)
+            yield key, _of_spec(value, name, not named and key in OF_NAMES)
