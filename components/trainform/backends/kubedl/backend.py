@@ -46,6 +46,7 @@ from trainform.backends.replica_specs.specs import (
     replica_types,
     schema,
     type_endings,
+    unready,
     worker_endings,
 )
 from trainform.backends.replica_specs.specs import templates as replica_templates
@@ -184,9 +185,12 @@ class KubeDL(Backend):
 
     def notes(self, plan: Plan, manifests: Sequence[Manifest]) -> Iterator[str]:
         """KubeDL 0.5.0 (`deletePodsAndServices`) deletes a Service with each pod before it says that the job has failed. A worker of a PyTorchJob
-        has none, so it stops there, and makes the pod again. Pods that run on after the end have a note too."""
+        has none, so it stops there, and makes the pod again. Pods that run on after the end have a note too, and so have probes that keep pods
+        out of DNS."""
         yield from left_running(_cleaned(job_body(manifests)), "spec")
         kind = kind_of(plan)
+        served = {role.name for role in plan.roles if kind.kind != "PyTorchJob" or role.group == "master"}
+        yield from unready("KubeDL", (each for each in self.templates(plan, manifests) if each.role in served))
         if kind.kind == "PyTorchJob" and len(plan.roles) > 1 and any(role.restart == ON_FAILURE for role in plan.roles):
             yield (
                 "restart: KubeDL never ends a PyTorchJob with workers for its container restarts: where there are too many, it deletes pods that run "

@@ -49,6 +49,7 @@ from trainform.backends.replica_specs.specs import (
     replica_types,
     schema,
     type_endings,
+    unready,
     worker_endings,
 )
 from trainform.backends.replica_specs.specs import templates as replica_templates
@@ -73,12 +74,6 @@ MAKER = Maker(
 _OF_THE_MASTER = (
     "workers of a PyTorchJob wait 200 s at most for the name of the Master, which is in DNS when its steps are done (the Service of "
     "training-operator publishes ready pods alone): where a step of the Master alone takes longer, they fail"
-)
-
-
-_UNREADY = (
-    "role {role} ({container}): with a readinessProbe the name of a pod is in DNS only when the probe succeeds, since the Services that training-operator "
-    "makes publish ready pods alone; a probe that waits for the training keeps the pods from finding each other: remove it, or let it succeed before"
 )
 
 
@@ -209,7 +204,7 @@ class Kubeflow(Backend):
         """A note on each step of `prepare` for which the workers of a PyTorchJob wait, on probes that keep pods out of DNS, and on pods that run on after the end."""
         yield from left_running(job_body(manifests)["spec"]["runPolicy"], "spec.runPolicy")
         if plan.naming.agent is None:  # the pods of an MPIJob have no Services
-            yield from _unready(self.templates(plan, manifests))
+            yield from unready("training-operator", self.templates(plan, manifests))
         if kind_of(plan).kind == "PyTorchJob" and plan.ranked[0].group == "master":
             master, others = plan.ranked[0], plan.ranked[1:]
             alone = {*master.prepared}.difference(*(role.prepared for role in others)) if others else ()
@@ -254,16 +249,6 @@ class Kubeflow(Backend):
     def endings(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[Ending, ...]:
         body = job_body(manifests)
         return () if any(left_running(body["spec"]["runPolicy"], "spec.runPolicy")) else _ENDINGS[body["kind"]](body)
-
-
-def _unready(templates: Sequence[Template]) -> Iterator[str]:
-    """A note for each container that decides when its pod is ready."""
-    found: dict[str, None] = {}
-    for template in templates:
-        for where, container in template.named_containers():
-            if container.get("readinessProbe") is not None:
-                found[_UNREADY.format(role=template.role, container=where)] = None
-    yield from found
 
 
 def _run_policy(plan: Plan) -> dict[str, Any]:

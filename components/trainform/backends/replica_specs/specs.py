@@ -6,7 +6,7 @@ or would silently overwrite.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct, structs
@@ -29,6 +29,11 @@ from trainform.plan.model import Ending, Plan, RolePlan
 ON_FAILURE = "on-failure"
 RUNNING, LEFT_RUNNING = "Running", "None"  # values of cleanPodPolicy: which pods go when the job has ended
 ALL_WORKERS = "AllWorkers"  # the success policy of a TFJob without a chief, which otherwise completes with worker 0
+
+_UNREADY = (
+    "role {role} ({container}): with a readinessProbe the name of a pod is in DNS only when the probe succeeds, since the Services that {operator} "
+    "makes publish ready pods alone; a probe that waits for the training keeps the pods from finding each other: remove it, or let it succeed before"
+)
 
 FREE = (
     "spec.successPolicy",  # what ends the job is read again
@@ -109,6 +114,14 @@ def left_running(policy: Mapping[str, Any], path: str) -> Iterator[str]:
             f"manifest_overrides.job.{path}.cleanPodPolicy: pods that still run when the job has succeeded or failed run on, with their accelerators, "
             "until they end by themselves or the job is deleted; remove it to have them deleted"
         )
+
+
+def unready(operator: str, templates: Iterable[Template]) -> Iterator[str]:
+    """A note for each container that decides when its pod is ready. templates: those whose pods have Services of the operator."""
+    for template in templates:
+        for where, container in template.named_containers():
+            if container.get("readinessProbe") is not None:
+                yield _UNREADY.format(role=template.role, container=where, operator=operator)
 
 
 def backoff_limit(plan: Plan) -> int | None:
