@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.samples import WITH_EXTRAS, environment, plan, reasons
+from tests.support.rendering import job_problems
+from tests.support.samples import WITH_EXTRAS, environment, experiment, plan, reasons
 
 
 def of(resources: dict[str, Any], **role: Any) -> dict[str, str]:
@@ -79,6 +80,14 @@ def test_annotations_of_pods_that_kubernetes_parses(key: str) -> None:
     )
     assert f"manifest_overrides.job.spec.tasks.worker.template.{where}" in of_job
     assert reasons(annotations={key: "x"}) == {}, "on the job they mean nothing"
+
+
+@pytest.mark.parametrize("key", ["controller.kubernetes.io/pod-deletion-cost", "kubernetes.io/config.mirror"])
+def test_the_fix_for_an_annotation_that_no_field_has_replaced(key: str) -> None:
+    """Patches have the same."""
+    given = {"metadata": {"annotations": {key: "1"}}}
+    made = experiment(roles={"worker": {"annotations": {key: "1"}}, "other": {"pod_overrides": given}})
+    assert {problem.fix for problem in job_problems(made, environment())} == {"remove it"}
 
 
 def test_mounts_that_meet() -> None:

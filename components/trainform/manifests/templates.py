@@ -25,6 +25,8 @@ PARSED_ANNOTATIONS = (
 """Beginnings of annotations of pods whose values the API server parses; each has a field nowadays, or is the kubelet's."""
 
 IS_READ, ITS_FIELD = "the annotation is one that Kubernetes itself reads", "use the field that replaced it"
+WITHOUT_FIELD = ("controller.kubernetes.io/pod-deletion-cost", "kubernetes.io/config.mirror")
+"""Those that no field has replaced."""
 
 
 class Template(Struct, frozen=True):

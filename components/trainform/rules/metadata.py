@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from trainform import defaults
 from trainform.errors import Problem
-from trainform.manifests.templates import IS_READ, ITS_FIELD, PARSED_ANNOTATIONS
+from trainform.manifests.templates import IS_READ, ITS_FIELD, PARSED_ANNOTATIONS, WITHOUT_FIELD
 from trainform.plan.model import Plan
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
@@ -42,4 +42,5 @@ def metadata_problems(experiment: Experiment, environment: Environment, plan: Pl
     for name, role in experiment.roles.items():
         for key, value in role.annotations.items():
             if key.startswith(PARSED_ANNOTATIONS):
-                yield Problem(f"roles.{name}.annotations.{key}", value, IS_READ, f"{ITS_FIELD}, by `pod_overrides`")
+                fix = "remove it" if key.startswith(WITHOUT_FIELD) else f"{ITS_FIELD}, by `pod_overrides`"
+                yield Problem(f"roles.{name}.annotations.{key}", value, IS_READ, fix)

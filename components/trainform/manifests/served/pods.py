@@ -12,7 +12,14 @@ from trainform import defaults
 from trainform.manifests.served import belonging, kubelet
 from trainform.manifests.served.mistake import Mistake
 from trainform.manifests.shapes import mapping, mappings, quantity
-from trainform.manifests.templates import CONTAINER_FIELDS, IS_READ, ITS_FIELD, PARSED_ANNOTATIONS, RESOURCE_FIELDS
+from trainform.manifests.templates import (
+    CONTAINER_FIELDS,
+    IS_READ,
+    ITS_FIELD,
+    PARSED_ANNOTATIONS,
+    RESOURCE_FIELDS,
+    WITHOUT_FIELD,
+)
 from trainform.spec.names import LABEL_MAX, LABEL_VALUE, MEANING, QUALIFIED, SUBDOMAIN_MAX, matches
 
 _Value = dict[str, Any]
@@ -237,7 +244,8 @@ def template_metadata(template: _Value) -> Iterator[Mistake]:
 def _parsed(template: _Value) -> Iterator[Mistake]:
     for key, value in mapping(mapping(template.get("metadata")).get("annotations")).items():
         if key.startswith(PARSED_ANNOTATIONS):
-            yield Mistake(f"metadata.annotations.{key}", value, IS_READ, f"remove it, or {ITS_FIELD}")
+            fix = "remove it" if key.startswith(WITHOUT_FIELD) else f"remove it, or {ITS_FIELD}"
+            yield Mistake(f"metadata.annotations.{key}", value, IS_READ, fix)
 
 
 def metadata(written: _Value) -> Iterator[Mistake]:
