@@ -211,6 +211,19 @@ def test_an_image_of_an_overlay_has_never_run_in_the_source() -> None:
     ).checked()
     (problem,) = unpinned(job, found)
     assert (problem.path, problem.value) == ("image", overlay["prod"]["image"])
+    assert "no pod of the source that has run it" in problem.reason
+
+
+def test_an_image_of_an_overlay_stays_as_it_is_written_also_where_it_has_run() -> None:
+    found = source(environments={"prod": {"image": JOB["image"]}})
+    job = check_experiment(
+        Released("sdxl-lora", "0123456789abcdef0123", experiment_of(found)), environment(name="prod")
+    ).checked()
+    (problem,) = unpinned(job, found)
+    assert problem.reason == (
+        "the image has no digest in what the environment has differently, and the nodes of the source have run it as "
+        f"mirror.dev.example.com/ai/pytorch-training@{DIGEST}"
+    )
 
 
 @pytest.mark.parametrize(

@@ -145,5 +145,9 @@ def _why(image: str, source: Source) -> str:
         return "the image has no digest, and the pods of the source have run several things under this name"
     if digest_of(ran[0]) is None:
         return "the image has no digest, and the nodes of the source have it from no registry"
-    reason = f"the nodes of the source have run it as {ran[0]}, which is of another repository"
-    return f"the image has no digest, and {reason} than {repository(name)}"
+    run = f"the nodes of the source have run it as {ran[0]}"
+    if repository(name) in map(
+        repository, ran
+    ):  # it would be pinned, were it not in an overlay, which stays as it is written
+        return f"the image has no digest in what the environment has differently, and {run}"
+    return f"the image has no digest, and {run}, which is of another repository than {repository(name)}"
