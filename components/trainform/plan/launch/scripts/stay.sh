@@ -4,22 +4,22 @@
 ## No `set -e`: the exit code of the command is handled here, and passed on.
 set -u
 ## `main` is the process that runs the command; `told` says that the pod has been asked to end.
-# shellcheck disable=SC1007 ## two variables that are empty
-main= told=
-forward() { told=yes; [ -z "$main" ] || kill "$main" 2>/dev/null || :; }
+# shellcheck disable=SC1007 ## variables that are empty
+main= told= heard=yes code=
+forward() { told=yes heard=yes; [ -z "$main" ] || kill "$main" 2>/dev/null || :; }
 ## The signals by which a container is asked to end: an image chooses its own with STOPSIGNAL.
 trap forward TERM INT QUIT
 "$@" &
 main=$!
 ## A signal may have come before `main` was known.
 [ -z "$told" ] || forward
-# a signal ends `wait`, and not what it waits for
-code=0
-wait "$main" || code=$?
-while kill -0 "$main" 2>/dev/null; do
-  code=0
+# a signal ends `wait`, and not what it waits for; the shell keeps the code of what has ended meanwhile
+while [ -n "$heard" ]; do
+  heard='' before=$code code=0
   wait "$main" || code=$?
 done
+## 127: `wait` had the code already when the last signal came.
+[ "$code" -ne 127 ] || code=${before:-127}
 [ "$code" -eq 0 ] || exit "$code"
 trap 'exit 143' TERM INT QUIT
 ## Success after a request to end is not the success of the training, and must not be counted as one.
