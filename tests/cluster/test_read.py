@@ -355,3 +355,28 @@ def test_a_token_that_is_a_block_of_text(home: Path, monkeypatch: pytest.MonkeyP
     with contextlib.closing(Cluster(None)) as cluster, pytest.raises(ClusterError, match="Illegal header") as caught:
         cluster.get("Namespace", "ai-namespace")
     assert SECRET not in str(caught.value)
+
+
+def _merges(levels: int) -> str:
+    """Mappings of which each merges the one before it twice."""
+    return "a0: &a0 {k: v}\n" + "".join(f"a{n}: &a{n} {{<<: [*a{n - 1}, *a{n - 1}]}}\n" for n in range(1, levels))
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("users: " + "[" * 100_000 + "]" * 100_000, "more than 40 levels are nested there"),
+        ("users:\n- " + "- " * 100_000 + "s3cret", "more than 40 levels are nested there"),
+        (_merges(30), "too much is merged there"),
+        ("a: &a {k: v}\nb: {<<: [" + "*a, " * 100_000 + "]}", "too much is merged there"),
+        ("users: 1" + ":59" * 100_000, "a number there is too long"),
+    ],
+    ids=["flow", "block", "merges of merges", "many merges", "a number to the base 60"],
+)
+def test_a_kubeconfig_that_is_small_as_text_ends_no_process(
+    home: Path, monkeypatch: pytest.MonkeyPatch, content: str, told: str
+) -> None:
+    (home / "bomb").write_text(content)
+    monkeypatch.setenv("KUBECONFIG", str(home / "bomb"))
+    with pytest.raises(ClusterError, match=told):
+        Cluster(None)

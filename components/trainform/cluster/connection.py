@@ -27,6 +27,7 @@ from trainform.errors import ClusterError, InputError, list_names, without_crede
 from trainform.project import ENVIRONMENTS, known_names, project_root, sandbox_up
 from trainform.spec.files import read_text
 from trainform.spec.libyaml import Loader
+from trainform.spec.nodes import LONGEST_NUMBER, MERGE, NUMBERS
 from trainform.spec.read import read_mapping
 
 NO_API_FIX = "check `server` of the kubeconfig: a proxy or a web server may answer there"
@@ -126,10 +127,14 @@ def _kubeconfig(context: str | None) -> KubeConfig:
 
 
 class _Loader(Loader):
-    """PyYAML's loader, but its errors about a value have a line and do not contain the value."""
+    """PyYAML's loader, but its errors about a value have a line and do not contain the value, and what is small as text stays small as data."""
+
+    _merged = 0
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
         """Return the value; an error has the line of its node and only its type as text."""
+        if node.tag in NUMBERS and len(node.value) > LONGEST_NUMBER:  # 1:59:59:… takes Python hours
+            raise ConstructorError(None, None, "a number there is too long", node.start_mark)
         try:
             return super().construct_object(node, deep)
         except yaml.YAMLError:
@@ -137,11 +142,34 @@ class _Loader(Loader):
         except Exception as error:
             raise ConstructorError(None, None, type(error).__name__, node.start_mark) from None
 
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        """Put what `<<` merges into the mapping; merges of merges would have no end."""
+        merged = [value for key, value in node.value if key.tag == MERGE]
+        if merged:
+            items = sum(len(value.value) if isinstance(value, yaml.SequenceNode) else 1 for value in merged)
+            if items <= defaults.MOST_ALIASES:
+                super().flatten_mapping(node)  # type: ignore[no-untyped-call]
+                self._merged += len(node.value)
+            if items > defaults.MOST_ALIASES or self._merged > defaults.MOST_VALUES:
+                raise ConstructorError(None, None, "too much is merged there (<<)", node.start_mark)
+
+
+def _content(text: str) -> Any:
+    """The data in the text. libyaml's loader ends the process where nesting is deep, so its events, which come without recursion, are asked first."""
+    depth = 0
+    for event in yaml.parse(text, Loader=Loader):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > defaults.DEEPEST:
+            raise ConstructorError(
+                None, None, f"more than {defaults.DEEPEST} levels are nested there", event.start_mark
+            )
+    return yaml.load(text, _Loader)  # noqa: S506 - a safe one
+
 
 def _read(path: Path) -> KubeConfig:
     """Return the configuration in a file. Raises `ConfigError` if it is not a kubeconfig."""
     try:
-        content = yaml.load(read_text(path, str(path), defaults.LARGEST_KUBECONFIG), _Loader)  # noqa: S506 - a safe one
+        content = _content(read_text(path, str(path), defaults.LARGEST_KUBECONFIG))
         config = KubeConfig.from_dict(content, path)
         config.users = to_mapping(content.get("users", []), "user", factory=ImpersonatingUser)
         return config

@@ -21,6 +21,7 @@ from trainform.spec.source import join_path
 
 STANDARD = "tag:yaml.org,2002:"
 TEXT, BOOL, MERGE, VALUE, TIMESTAMP = (f"{STANDARD}{name}" for name in ("str", "bool", "merge", "value", "timestamp"))
+NUMBERS = (f"{STANDARD}int", f"{STANDARD}float")
 UNREADABLE = "!unreadable"  # a file can spell it too: what a `Walk` has given it stands in its set
 # Why a scalar of the tag cannot be read.
 UNFIT = {
