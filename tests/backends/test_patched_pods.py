@@ -10,6 +10,8 @@ from lightkube.models import core_v1
 from tests.support.planned_objects import CLUSTER, NODE, POOL, SSH, TENSORFLOW
 from tests.support.rendering import job_problems
 from tests.support.samples import environment, experiment
+from trainform.backends import patched_pods
+from trainform.backends.paths import named_items
 from trainform.backends.pod_differences import CONTAINER_FIELDS, POD_FIELDS
 from trainform.backends.table import BACKENDS
 
@@ -252,3 +254,18 @@ def test_a_patch_of_a_role_that_has_no_pods(spec: dict[str, Any], backend: str) 
     extra = {"replicas": 0, "ranked": False, "command": ["python", "watch.py"], "pod_overrides": {"spec": spec}}
     (problem,) = job_problems(experiment(backend=backend, roles={**POOL, "watcher": extra}), CLUSTER)
     assert problem.path.startswith("roles.watcher.pod_overrides.spec.")
+
+
+def test_a_long_list_is_not_read_once_for_each_of_its_items(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = 0
+
+    def counted(value: Any) -> dict[str, Any] | None:
+        nonlocal read
+        read += 1
+        return named_items(value)
+
+    monkeypatch.setattr(patched_pods, "named_items", counted)
+    variables = [{"name": f"V{number}", "value": "1"} for number in range(300)]
+    roles = {"worker": {"replicas": 2, "pod_overrides": {"spec": {"containers": {"main": {"env": variables}}}}}}
+    job_problems(experiment(roles=roles), CLUSTER)
+    assert 0 < read < 10

@@ -112,9 +112,10 @@ def _problems(
             hidden = True
         elif difference.place != RESTART or _value(layer, setter[0]) not in own_restarts:
             told.setdefault(setter[0], difference)
+    items = _Items()
     for difference in settable(after, layer.words()):
         setter = layer.setter(difference)
-        if setter is not None and not _is_heard(_value(layer, setter[0]), setter[1], difference, own_restarts):
+        if setter is not None and not _is_heard(_value(layer, setter[0]), setter[1], difference, own_restarts, items):
             told.setdefault(setter[0], difference)
     if hidden:
         rest = [
@@ -129,11 +130,24 @@ def _value(layer: _Layer, unit: _Unit) -> Any:
     return value_at(layer.patches[unit[0]], unit[1])
 
 
-def _is_heard(value: Any, below: Place, found: Difference, own_restarts: Collection[str]) -> bool:
+class _Items:
+    """Lists by the names of their items. Each list is read once, and not once for each of its items."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[Any, dict[str, Any] | None]] = {}
+
+    def of(self, value: Any) -> dict[str, Any] | None:
+        """As `named_items`. The value is kept, so that no other one gets its number."""
+        if id(value) not in self._known:
+            self._known[id(value)] = value, named_items(value)
+        return self._known[id(value)][1]
+
+
+def _is_heard(value: Any, below: Place, found: Difference, own_restarts: Collection[str], known: _Items) -> bool:
     """True if the pod has what the patch sets: another value there is the operator's. below: the place in a value that takes the place of a whole list;
     what is not in it is not set."""
     for word in below:
-        items = named_items(value)
+        items = known.of(value)
         if items is None or word not in items:
             return True
         value = items[word]
