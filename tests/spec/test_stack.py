@@ -69,6 +69,16 @@ def test_what_is_no_stack_of_the_project(vision: Path, name: str, reason: str, f
     assert problem.fix.startswith(fix)
 
 
+def test_a_stack_is_found_without_the_names_of_all_others(vision: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands that look at every stack of a project would else look at all of them once for each."""
+
+    def of_all(root: Path) -> list[str]:
+        raise AssertionError(f"all stacks of {root} are read")
+
+    monkeypatch.setattr("trainform.spec.stack.known_stacks", of_all)
+    assert require_stack("bert.dev", vision) == "bert.dev"
+
+
 def test_every_problem_at_once(tmp_path: Path) -> None:
     (tmp_path / "stacks").mkdir()
     text = "config:\n  trainform:experiment: [a]\n  trainform:environment: 08\n  trainform:run: {secure: hunter2}\n"

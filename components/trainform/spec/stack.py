@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -62,19 +63,26 @@ class OwnStackError(InputError):
 def require_stack(name: str, root: Path, given: str = STACK_OPTION) -> str:
     """Return the stack's name in the name of its config file; InputError if it has no file, or is of another project. given: by what it was named."""
     *above, short = name.split("/")  # Pulumi's own names are ORGANIZATION/PROJECT/STACK, its files have the last part
-    project, known = project_name(root), known_stacks(root)
-    near = difflib.get_close_matches(short, known, 1)
+    project = project_name(root)
     if len(above) > 2 or not all(map(PART.fullmatch, above)):
-        fix = f"did you mean {near[0]}?" if near else "write STACK, or ORGANIZATION/PROJECT/STACK as Pulumi does"
+        near = _near(short, known_stacks(root))
+        fix = f"did you mean {near}?" if near else "write STACK, or ORGANIZATION/PROJECT/STACK as Pulumi does"
         raise InputError([Problem(given, name, "this is not the name of a stack", fix)])
     if len(above) == 2 and above[1] != project:
         reason = f"this stack is of the project {above[1]}, and this project is {project}"
         raise InputError([Problem(given, name, reason, "cd into the other project, or name a stack of this one")])
-    if short not in known:
-        offer = f"did you mean {near[0]}?" if near else f"known: {', '.join(known)}" if known else "run `trainform new`"
+    if not os.path.lexists(root / stack_path(short)):  # not by the list of all: a project may have thousands
+        known = known_stacks(root)
+        near = _near(short, known)
+        offer = f"did you mean {near}?" if near else f"known: {', '.join(known)}" if known else "run `trainform new`"
         fix = _made_by_new(short, root) or offer
         raise InputError([Problem(given, name, f"the stack has no file {stack_path(short)}", fix)])
     return short
+
+
+def _near(name: str, known: list[str]) -> str:
+    """The known name that is most like it; empty if none is."""
+    return next(iter(difflib.get_close_matches(name, known, 1)), "")
 
 
 def _made_by_new(stack: str, root: Path) -> str:
