@@ -13,6 +13,7 @@ from trainform.releases.evidence import Lack, lacks, lacks_of
 from trainform.releases.model import Release, Rollback
 
 STACK = "sdxl-lora.prod"
+FORGED = "q8Zx71Lm02pQ"
 ASKED: dict[str, Any] = {"from": ["dev"], "soak": "24h"}
 
 
@@ -38,6 +39,13 @@ def test_a_release_of_another_stack_is_told_where_the_environment_asks_for_gates
         )
     ]
     assert found(made) == [], "the environment asks for nothing"
+
+
+@pytest.mark.parametrize("written", ["x" * 100_000, f"password={FORGED}", f"https://user:{FORGED}@example.com/"])
+def test_what_somebody_has_forged_as_the_stack_is_neither_long_nor_a_secret(written: str) -> None:
+    (lack,) = lacks(STACK, promoted(target=written), environment(name="prod", promotion=ASKED))
+    assert len(lack.text) < 400
+    assert FORGED not in f"{lack}"
 
 
 @pytest.mark.parametrize("gates", [{"from": "passed"}, {"from": "passed", "soak": "refused"}])

@@ -8,10 +8,11 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from trainform.errors import InputError
+from trainform.errors import MASK, InputError, shorten
 from trainform.releases.files import read_release
 from trainform.releases.gates import asked_gates
 from trainform.releases.model import Release
+from trainform.secret_text.search import masked_line
 from trainform.spec.environment import Environment
 
 PASSED = ("passed", "waived")
@@ -45,6 +46,7 @@ def lacks(stack: str, release: Release, environment: Environment) -> Iterator[La
     """The same of a release that is read. stack: without its project. A rollback has no gates: it goes back to what the stack had before."""
     name, target, asked = release.name, release.promoted.target, asked_gates(environment.promotion)
     if asked and target != stack:
+        target = shorten(masked_line(target, MASK))  # whoever forges a release writes anything there
         gates = f"{'the gate' if len(asked) == 1 else 'the gates'} of {environment.name}: {', '.join(asked)}"
         text = f"The stack {stack} names release {name}, which was promoted to {target} and not to {stack}. Nobody has judged {gates}."
         yield Lack("", name, target, text)
