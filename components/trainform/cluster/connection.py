@@ -148,7 +148,7 @@ class _Loader(Loader):
         if merged:
             items = sum(len(value.value) if isinstance(value, yaml.SequenceNode) else 1 for value in merged)
             if items <= defaults.MOST_ALIASES:
-                super().flatten_mapping(node)  # type: ignore[no-untyped-call]
+                super().flatten_mapping(node)
                 self._merged += len(node.value)
             if items > defaults.MOST_ALIASES or self._merged > defaults.MOST_VALUES:
                 raise ConstructorError(None, None, "too much is merged there (<<)", node.start_mark)
@@ -160,9 +160,8 @@ def _content(text: str) -> Any:
     for event in yaml.parse(text, Loader=Loader):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > defaults.DEEPEST:
-            raise ConstructorError(
-                None, None, f"more than {defaults.DEEPEST} levels are nested there", event.start_mark
-            )
+            mark: Any = event.start_mark  # of libyaml's own class, which the types of the error do not name
+            raise ConstructorError(None, None, f"more than {defaults.DEEPEST} levels are nested there", mark)
     return yaml.load(text, _Loader)  # noqa: S506 - a safe one
 
 
