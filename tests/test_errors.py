@@ -242,6 +242,13 @@ def test_values_are_short(value: object, shown: str) -> None:
     assert shorten(value) == shown
 
 
+@pytest.mark.parametrize("field", ["key", "name"])
+def test_what_is_written_in_place_of_the_name_of_a_secret_is_not_shown(field: str) -> None:
+    path = f"roles.worker.env.OUT.secret.{field}"
+    assert problem(path, "correct horse battery").shown_value == MASK
+    assert problem(path, "wandb-api.key").shown_value == "wandb-api.key"
+
+
 def test_problems_are_told_once_by_file_and_line() -> None:
     late, early = problem("a", 1, source="b.yaml", line=9), problem("z", 1, source="b.yaml", line=2)
     other, unknown = problem("m", 1, source="a.yaml", line=50), problem("name", None, source="b.yaml")

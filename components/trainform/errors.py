@@ -24,6 +24,8 @@ from trainform.secret_text.search import looks_secret, masked, masked_everywhere
 
 LONGEST_VALUE = 60
 LONGEST_SENTENCE = 2000
+# Where the name of a Secret stands, or of a key in it: what is no name may be the secret itself.
+_REFERENCES, _NAME = (["secret", "key"], ["secret", "name"]), re.compile(r"[A-Za-z0-9._-]{1,63}")
 MOST_NAMES = 20
 MOST_PROBLEMS = 50  # as text; a file may have tens of thousands, and nobody reads more than this
 MASK = "[secret]"
@@ -99,7 +101,7 @@ class Problem:
         parts = self.path.split(".")
         if parts[-1] in _ADDRESSES and isinstance(self.value, str) and _may_hold_login(parts[-1], self.value):
             return MASK
-        if isinstance(self.value, str) and secret_in(self.value) is not None:
+        if isinstance(self.value, str) and (secret_in(self.value) is not None or _is_no_name(parts[-2:], self.value)):
             return MASK
         names = [parts[-1], *(name for above, name in itertools.pairwise(parts) if above == "env")]
         return MASK if any(looks_secret(name, self.value) for name in names) else shorten(self.value)
@@ -123,6 +125,10 @@ def _may_hold_login(field: str, address: str) -> bool:
     if field == "image" and _TAGGED_IMAGE.fullmatch(address) is not None:
         return False
     return _SECRET_ADDRESS.search(address) is not None
+
+
+def _is_no_name(place: list[str], text: str) -> bool:
+    return place in _REFERENCES and _NAME.fullmatch(text) is None
 
 
 def shorten(value: object) -> str:

@@ -55,6 +55,14 @@ def test_a_gate_that_nobody_has_judged_is_told(gates: dict[str, str]) -> None:
     assert found(made, **ASKED) == [("soak", text)]
 
 
+def test_a_release_from_an_environment_that_is_no_source_any_more_is_told() -> None:
+    made = promoted()
+    text = f"The environment prod takes releases from staging only, and release {made.name} is from {made.origin.environment}."
+    assert found(made, **{**ASKED, "from": ["staging"]}) == [("from", text)]
+    waived = promoted(gates={"from": "waived", "soak": "passed"})
+    assert found(waived, **{**ASKED, "from": ["staging"]}) == []
+
+
 def test_a_rollback_has_no_gates_and_is_of_its_own_stack() -> None:
     back = Rollback(of="0123456789abcdef0123", to=None, reason="the loss rises")
     made = release(PROMOTED.model_copy(update={"gates": {}})).model_copy(update={"rollback": back})

@@ -201,7 +201,7 @@ def _as_terminal(rows: Sequence[Mapping[str, Any]], found: Overview) -> None:
         console.print()
         if left_out:
             note(
-                f"note: no room for {', '.join(left_out)}: a wider terminal shows them, and so does `--format json`",
+                f"note: no room for {', '.join(left_out)}; a wider terminal has room, and `--format json` has everything",
                 err=True,
             )
     console.print(_totals(found), soft_wrap=True)

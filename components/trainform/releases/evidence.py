@@ -8,7 +8,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from trainform.errors import MASK, InputError, shorten
+from trainform.errors import MASK, InputError, list_names, shorten
 from trainform.releases.files import read_release
 from trainform.releases.gates import asked_gates
 from trainform.releases.model import Release
@@ -52,6 +52,16 @@ def lacks(stack: str, release: Release, environment: Environment) -> Iterator[La
         yield Lack("", name, target, text)
     elif release.rollback is None:
         for gate in asked:
-            if release.promoted.gates.get(gate) not in PASSED:
+            if gate == "from" and _is_from_elsewhere(release, environment):
+                sources = list_names(environment.promotion.sources)
+                text = f"The environment {environment.name} takes releases from {sources} only, and release {name} is from {release.origin.environment}."
+                yield Lack(gate, name, target, text)
+            elif release.promoted.gates.get(gate) not in PASSED:
                 text = f"The environment {environment.name} asks for the gate {gate}, which nobody judged when release {name} was promoted to {stack}."
                 yield Lack(gate, name, target, text)
+
+
+def _is_from_elsewhere(release: Release, environment: Environment) -> bool:
+    """True if the gate passed for environments of which the release's is none any more. What `soak` asked for then is not known."""
+    passed = release.promoted.gates.get("from") == "passed"
+    return passed and release.origin.environment not in environment.promotion.sources
