@@ -99,7 +99,7 @@ def test_names_that_are_longer_than_the_terminal_stay_whole(
     head, bert, *_ = out.splitlines()
     assert cells(head) == ["experiment", "environment", "phase", "stack"]
     assert cells(bert)[-1] == stack
-    assert "note: no room for age, revision, cost per hour, accelerators, release: a wider terminal" in err
+    assert "note: no room for age, revision, cost per hour, accelerators, release; a wider terminal" in err
     monkeypatch.delenv("FORCE_COLOR")
     with website(ApiObjects([recorded("bert", stack=stack)])) as server:
         use(tmp_path / "kubeconfig", monkeypatch, server, {"token": "t0ken"})
