@@ -1,6 +1,6 @@
 """What the API server takes in pods and a kubelet does not, or no process can live with: the pods would wait on their nodes for ever, or fail.
 
-Source: Kubernetes 1.34.4, `pkg/volume/emptydir` and `pkg/kubelet/kuberuntime`; runc 1.3.3, `libcontainer/configs/validate`.
+Source: Kubernetes 1.34.4, `pkg/volume/emptydir` and `pkg/kubelet/kuberuntime`, `pkg/probe` (ResolveContainerPort); runc 1.3.3, `libcontainer/configs/validate`.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any
 
+from trainform.errors import list_names
 from trainform.manifests.folders import HIDES, TOO_LONG, hides_system, is_inside, is_too_long, normalized
 from trainform.manifests.served.mistake import Mistake
 from trainform.manifests.shapes import mapping, mappings
@@ -17,6 +18,7 @@ _Value = dict[str, Any]
 MEMORY, HUGE_PAGES = "Memory", "HugePages"
 READ_ONLY = ("configMap", "downwardAPI", "projected", "secret")
 """Types of volumes that a container can only read, so that no folder can be made in them for another mount."""
+PROBES, HOOKS = ("livenessProbe", "readinessProbe", "startupProbe"), ("postStart", "preStop")
 _CONTEXT, _USER, _NON_ROOT = "securityContext", "runAsUser", "runAsNonRoot"
 
 
@@ -34,6 +36,22 @@ def working_folder(container: _Value) -> Iterator[Mistake]:
     if folder and not folder.startswith("/"):
         reason = "the folder is not an absolute path, and no container starts in it"
         yield Mistake("workingDir", folder, reason, "write a whole path, such as /app")
+
+
+def handler_ports(container: _Value) -> Iterator[Mistake]:
+    """Probes and hooks that ask at a port of a name that the container has not. Each of them fails on the node: a liveness probe ends the container again
+    and again, and a hook ends it at its start."""
+    names = {str(port.get("name")) for port in mappings(container.get("ports"))}
+    hooks = mapping(container.get("lifecycle"))
+    handlers = {probe: container.get(probe) for probe in PROBES}
+    handlers |= {f"lifecycle.{hook}": hooks.get(hook) for hook in HOOKS}
+    for place, handler in handlers.items():
+        for way in ("httpGet", "tcpSocket"):
+            port = mapping(mapping(handler).get(way)).get("port")
+            if isinstance(port, str) and port not in names:
+                reason = "the container has no port of this name, so that it fails on every node"
+                fix = f"write one of {list_names(sorted(names))}, or a number" if names else "write its number"
+                yield Mistake(f"{place}.{way}.port", port, reason, fix)
 
 
 def mounts(spec: _Value) -> Iterator[Mistake]:

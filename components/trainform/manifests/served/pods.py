@@ -273,7 +273,9 @@ def _named(where: str, name: object, pattern: str, most: int) -> Iterator[Mistak
 
 CHECKS: Mapping[str, _Check] = {
     "AppArmorProfile": _profile,
-    "Container": _all_of(_words, belonging.port_names, belonging.probes, belonging.mounts, kubelet.working_folder),
+    "Container": _all_of(
+        _words, belonging.port_names, belonging.probes, belonging.mounts, kubelet.working_folder, kubelet.handler_ports
+    ),
     "DownwardAPIVolumeFile": _one_of("the file", "fieldRef", "resourceFieldRef"),
     "EmptyDirVolumeSource": kubelet.medium,
     "EnvFromSource": _one_of("the source", "configMapRef", "secretRef"),
