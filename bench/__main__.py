@@ -10,6 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 
+from msgspec import structs
+
 from bench import command_line, drift, dry_run, growth, machine, previews, reports, ways
 from bench.commands import REPOSITORY
 from bench.display import between_markers, show, to_markdown
@@ -38,9 +40,11 @@ def main() -> None:
     chosen = arguments.only if arguments.only else list(MEASUREMENTS)
     load = machine.load()
     with tempfile.TemporaryDirectory(prefix="trainform-bench-") as name:
-        workplace = Workplace(arguments.runs, Path(name), display())
-        cache_bytecode(workplace.new("bytecode"))
-        sections = [section for key in chosen for section in MEASUREMENTS[key](workplace)]
+        whole = Workplace(arguments.runs, Path(name), display())
+        cache_bytecode(whole.new("bytecode"))
+        # each measurement has a folder of its own: several make a project
+        places = {key: structs.replace(whole, folder=whole.new(key)) for key in chosen}
+        sections = [section for key, place in places.items() for section in MEASUREMENTS[key](place)]
     description = machine.describe(arguments.runs, load)
     show(description, sections)
     if arguments.write:
