@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from bench import __main__ as bench_main
 from bench import ways
 from bench.aims import judge_at_least, judge_at_most, judge_seconds
 from bench.by_hand import token_program, typed_program
@@ -21,6 +22,7 @@ from bench.samples import Ratio, Sample, Series, compare
 from bench.sections import Section
 from bench.shapes import write_shape, write_yaml
 from bench.spelling import spell_megabytes, spell_ratio, spell_seconds
+from bench.workplace import Workplace
 from tests.support.growing import ACCEPTED, grown_files
 from trainform.check import check_experiment
 from trainform.errors import TrainformError
@@ -233,3 +235,18 @@ def test_registered_objects_are_compared_without_the_mark_of_their_stack() -> No
 
     assert marked(**{"trainform.dev/stack": "trainform/sdxl-lora.dev"}) == marked()
     assert marked(**{"trainform.dev/run": "2"}) != marked()
+
+
+def test_each_measurement_has_a_folder_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    places: list[Path] = []
+
+    def measure(workplace: Workplace) -> list[Section]:
+        places.append(workplace.new("project"))
+        return []
+
+    monkeypatch.setattr(bench_main, "MEASUREMENTS", {"preview": measure, "drift": measure})
+    monkeypatch.setattr(sys, "argv", ["bench", "--runs", "1"])
+    for name in ("PYTHONPYCACHEPREFIX", "PYTHONDONTWRITEBYTECODE"):
+        monkeypatch.setenv(name, "")  # set back at the end
+    bench_main.main()
+    assert [place.parent.name for place in places] == ["preview", "drift"]
