@@ -43,7 +43,8 @@ def test_patches_of_pods(spec: dict[str, Any], path: str, fix: str) -> None:
         {"tolerations": [{"key": "pool", "operator": "Exists"}], "dnsConfig": {"nameservers": ["10.0.0.10"]}},
         {"volumes": {"scratch": {"emptyDir": {"sizeLimit": "1e3"}}}} | in_main(volumeMounts={"scratch": {"mountPath": "/scratch"}}),
         {"containers": {"log": {"image": "registry.example.com/ai/log:1", "ports": [{"containerPort": 80}]}}},
-        in_main(lifecycle={"preStop": {"exec": {"command": ["sync"]}}}, livenessProbe={"tcpSocket": {"port": "http"}}),
+        in_main(lifecycle={"preStop": {"exec": {"command": ["sync"]}}}, livenessProbe={"tcpSocket": {"port": 8080}}),
+        in_main(ports=[{"name": "http", "containerPort": 8080}], livenessProbe={"tcpSocket": {"port": "http"}}),
     ],
     ids=str,
 )  # fmt: skip
