@@ -11,7 +11,9 @@ from tests.support.rendering import job_problems
 from tests.support.samples import environment, experiment, plan, reasons
 from trainform.backends.patch_parts import leaves, only, part_at, part_that_sets, without_parts
 from trainform.objects import job_manifests
+from trainform.spec.experiment import Experiment
 from trainform.spec.merge_patch import merge_patch
+from trainform.spec.places import places
 
 STORAGE = {"checkpoints": {"size": "2Ti", "mount": "/mnt/output"}}
 
@@ -177,6 +179,21 @@ def test_an_invalid_patch_does_not_hide_other_problems(backend: str, parts: dict
         assert found[where].startswith(reason)
     if path is not None:
         assert path in found
+
+
+@pytest.mark.parametrize(
+    ("patch", "field"),
+    [
+        ({"networkTopology": {"mode": "hard", "highestTierAllowed": 2}}, "network.topology"),
+        ({"minAvailable": 1}, "min_available"),
+        ({"queue": "night"}, "queue"),
+        ({"priorityClassName": "urgent"}, "priority_class"),
+    ],
+)
+def test_the_fix_names_the_field_that_decides(patch: dict[str, Any], field: str) -> None:
+    (problem,) = job_problems(experiment(manifest_overrides={"job": {"spec": patch}}), environment())
+    assert f"write `{field}`" in problem.fix
+    assert field in {place.removeprefix("roles.NAME.") for place in places(Experiment)}
 
 
 def test_all_invalid_patches_are_reported_together() -> None:

@@ -15,12 +15,14 @@ from tests.support.rendering import job_problems
 from trainform import defaults
 from trainform.errors import InputError, TrainformError
 from trainform.plan.inputs import resolved, with_dates
-from trainform.releases.files import as_text, read_release, releases_of, stacks_that_follow, unfollowed, write_release
+from trainform.releases import files
+from trainform.releases.files import as_text, read_release, releases_of, unfollowed, write_release
 from trainform.releases.model import Release, Rollback
 from trainform.spec import Environment, Experiment
 from trainform.spec.load import parse
 from trainform.spec.read import parse_mapping
 from trainform.spec.release import digest
+from trainform.spec.stack import pinned_release
 
 WAIVER = {
     "rule": "TF-SEC-1",
@@ -128,6 +130,19 @@ def test_what_could_not_be_read_again_is_not_written(tmp_path: Path) -> None:
 def test_who_follows_what(tmp_path: Path) -> None:
     name = project(tmp_path, release())
     other = write_release(release(PROMOTED.model_copy(update={"at": "2026-11-20T08:00:00Z"})), tmp_path)
-    assert stacks_that_follow(name, tmp_path) == ["sdxl-lora.prod"]
     assert [found for found, _ in unfollowed("sdxl-lora", tmp_path)] == [other]
     assert list(releases_of("sdxl-lora", tmp_path)) == [other, name], "the oldest first"
+
+
+def test_each_stack_is_read_once_for_all_releases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project(tmp_path, release())
+    write_release(release(PROMOTED.model_copy(update={"at": "2026-11-20T08:00:00Z"})), tmp_path)
+    read: list[str] = []
+
+    def pinned(stack: str, root: Path) -> str | None:
+        read.append(stack)
+        return pinned_release(stack, root)
+
+    monkeypatch.setattr(files, "pinned_release", pinned)
+    list(unfollowed("sdxl-lora", tmp_path))
+    assert sorted(read) == ["sdxl-lora.dev", "sdxl-lora.prod"]

@@ -46,7 +46,20 @@ SECRET_CONTENT = ("data", "stringData", "type", "immutable")
 
 
 NO_CONVENTIONS = PodConventions("")
-_DECIDED = "remove it: the plan decides this; write the experiment's own field for it, if there is one"
+_DECIDED = "remove it: the plan decides this; write {field}"
+_OWN_FIELD = "the experiment's own field for it, if there is one"
+# The experiment's fields from which the operators' objects have what stands under these keys.
+_FIELDS = {
+    **dict.fromkeys(("networkTopology", "highestTierAllowed", "highestTierName"), "`network.topology`"),
+    **dict.fromkeys(("minAvailable", "minMember", "minTaskMember"), "`min_available` of the role"),
+    **dict.fromkeys(("replicas", "parallelism", "completions", "numNodes"), "`replicas` of the role"),
+    **dict.fromkeys(("maxRetry", "backoffLimit", "maxRestarts"), "`max_retry`"),
+    **dict.fromkeys(("restartPolicy", "failurePolicy", "podFailurePolicy"), "`restart`"),
+    "policies": "`policies`",
+    "priorityClassName": "`priority_class`",
+    "queue": "`queue`",
+    "ttlSecondsAfterFinished": "`ttl`",
+}
 
 
 class _Finding(Struct, frozen=True):
@@ -153,7 +166,7 @@ def _check_object(plan: Plan, manifest: Manifest, patch: dict[str, Any], schema:
 
     def keeps_the_plan(patch: dict[str, Any], body: dict[str, Any]) -> Iterator[_Finding]:
         yield from (
-            _Finding(change.where, None, change.reason, _DECIDED, stays=change.is_word)
+            _Finding(change.where, None, change.reason, _decided(change.where), stays=change.is_word)
             for change in backend.override_conflicts(plan, key, manifest.body, body)
         )
 
@@ -182,6 +195,11 @@ def _check_object(plan: Plan, manifest: Manifest, patch: dict[str, Any], schema:
         ),
         has_values,
     )
+
+
+def _decided(where: str) -> str:
+    """What to do with a patch of a place that the plan decides."""
+    return _DECIDED.format(field=_FIELDS.get(where.rpartition(".")[2], _OWN_FIELD))
 
 
 def _check(

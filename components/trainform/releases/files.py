@@ -42,11 +42,6 @@ def releases_of(experiment: str, root: Path) -> dict[str, Release]:
     return dict(sorted(found.items(), key=lambda item: (item[1].promoted.at, item[0])))
 
 
-def stacks_that_follow(name: str, root: Path) -> list[str]:
-    """The stacks of the project that name the release."""
-    return [stack for stack in known_stacks(root) if pinned_release(stack, root) == name]
-
-
 def write_release(release: Release, root: Path) -> str:
     """Make the file, whole or not at all, and return the release's name. A file that is there already has the same content, and stays."""
     experiment, name = str(release.experiment["name"]), release.name
@@ -71,6 +66,7 @@ def as_text(release: Release) -> str:
 
 def unfollowed(experiment: str, root: Path) -> Iterator[tuple[str, Release]]:
     """The releases that no stack names, by their names: earlier ones, and those whose promotion was ended half way."""
+    named = {pinned_release(stack, root) for stack in known_stacks(root)}
     for name, release in releases_of(experiment, root).items():
-        if not stacks_that_follow(name, root):
+        if name not in named:
             yield name, release

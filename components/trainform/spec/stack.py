@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import functools
 import os
 import re
 from pathlib import Path
@@ -179,13 +180,19 @@ def _read(root: Path, name: str) -> Content:
     """The file; InputError if it cannot be read, and with the problems of its form, of which value and fix would repeat what may be a secret."""
     text = read_text(root / name, name)
     try:
-        content = parse_mapping(text, name)
+        content = _project(text) if name == PROJECT_FILE else parse_mapping(text, name)
         problems = [*content.problems]
     except InputError as error:
         problems = error.problems
     if problems:
         raise InputError([dataclasses.replace(problem, value=None, fix=CORRECT) for problem in problems])
     return content
+
+
+@functools.lru_cache(maxsize=1)
+def _project(text: str) -> Content:
+    """The project's file: the same for each of the stacks that a command reads, which may be thousands."""
+    return parse_mapping(text, PROJECT_FILE)
 
 
 def _value(own: Content, project: Content | None, key: str, command: str) -> str:
