@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 from typing import Any
 
 import pytest
@@ -10,10 +11,10 @@ import pytest
 from tests.support.rendering import job_problems
 from tests.support.samples import environment, experiment, plan, reasons
 from trainform.backends.patch_parts import leaves, only, part_at, part_that_sets, without_parts
+from trainform.backends.paths import named_items
+from trainform.manifests.manifest import override_key
 from trainform.objects import job_manifests
-from trainform.spec.experiment import Experiment
 from trainform.spec.merge_patch import merge_patch
-from trainform.spec.places import places
 
 STORAGE = {"checkpoints": {"size": "2Ti", "mount": "/mnt/output"}}
 
@@ -181,19 +182,41 @@ def test_an_invalid_patch_does_not_hide_other_problems(backend: str, parts: dict
         assert path in found
 
 
+def job_value(where: str, **parts: Any) -> Any:
+    """What stands at the path in the spec of the rendered job."""
+    value: Any = next(made.body["spec"] for made in job_manifests(plan(**parts)) if override_key(made) == "job")
+    for key in where.split("."):
+        items = named_items(value)
+        value = None if items is None else items.get(key)
+    return value
+
+
 @pytest.mark.parametrize(
-    ("patch", "field"),
+    ("backend", "where", "value", "told", "field"),
     [
-        ({"networkTopology": {"mode": "hard", "highestTierAllowed": 2}}, "network.topology"),
-        ({"minAvailable": 1}, "min_available"),
-        ({"queue": "night"}, "queue"),
-        ({"priorityClassName": "urgent"}, "priority_class"),
+        ("volcano", "networkTopology", {"mode": "hard"}, "`network.topology`", {"network": {"topology": {"highest_tier": 2}}}),
+        ("volcano", "minAvailable", 1, "`min_available` of the role", {"roles": {"master": {}, "worker": {"replicas": 4, "min_available": 1}}}),
+        ("volcano", "queue", "night", "`queue`", {"queue": "night"}),
+        ("volcano", "priorityClassName", "urgent", "`priority_class`", {"priority_class": "high"}),
+        ("volcano", "maxRetry", 9, "`max_retry`", {"max_retry": 7}),
+        ("jobset", "replicatedJobs.worker.template.spec.backoffLimit", 9, "`restart` of the role", {"restart": "2 times"}),
+        ("jobset", "replicatedJobs.worker.template.spec.parallelism", 9, "`replicas` of the role", {"roles": {"master": {}, "worker": {"replicas": 8}}}),
+        ("kubeflow", "runPolicy.backoffLimit", 9, "`restart` of the role", {"restart": "2 times"}),
+        ("kubedl", "schedulingPolicy.minAvailable", 1, "the experiment's own field", None),
     ],
-)
-def test_the_fix_names_the_field_that_decides(patch: dict[str, Any], field: str) -> None:
-    (problem,) = job_problems(experiment(manifest_overrides={"job": {"spec": patch}}), environment())
-    assert f"write `{field}`" in problem.fix
-    assert field in {place.removeprefix("roles.NAME.") for place in places(Experiment)}
+    ids=str,
+)  # fmt: skip
+def test_the_fix_names_the_field_that_decides(
+    backend: str, where: str, value: object, told: str, field: dict[str, Any] | None
+) -> None:
+    """field: what to write in its place, by which the object changes there; None: the experiment has nothing for it on this operator."""
+    given: dict[str, Any] = {"backend": backend, "roles": {"master": {}, "worker": {"replicas": 4}}}
+    patch = functools.reduce(lambda inner, key: {key: inner}, reversed(f"job.spec.{where}".split(".")), value)
+    problems = job_problems(experiment(**given, manifest_overrides=patch), environment())
+    assert [problem.fix for problem in problems if f"write {told}" in problem.fix]
+    if field is not None:
+        before, after = (job_value(where, **(given | more)) for more in ({}, field))
+        assert before != after
 
 
 def test_all_invalid_patches_are_reported_together() -> None:

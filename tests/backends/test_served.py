@@ -10,13 +10,15 @@ from hypothesis import strategies as st
 
 from tests.support.generators import experiments
 from tests.support.rendering import job_problems
-from tests.support.samples import environment, experiment, reasons
+from tests.support.samples import environment, experiment, plan, reasons
 from tests.support.wrong_patches import WRONG, in_main
 from trainform.backends import served as of_backends
 from trainform.backends.served import object_types, object_values
 from trainform.backends.table import BACKENDS
+from trainform.defaults import ROLE_LABEL
 from trainform.errors import Problem
 from trainform.manifests.served.validation import EVERYTHING, kubernetes, read
+from trainform.objects import job_manifests
 from trainform.render import render_job
 
 STORAGE = {"data": {"claim": "datasets", "mount": "/data"}}
@@ -50,6 +52,46 @@ def test_patches_of_pods(spec: dict[str, Any], path: str, fix: str) -> None:
 )  # fmt: skip
 def test_patches_that_the_server_takes(backend: str, spec: dict[str, Any]) -> None:
     assert of_pods(spec, backend) == []
+
+
+def probed(port: str) -> dict[str, Any]:
+    """A patch of pods by which their kubelet asks at a port of this name."""
+    hook = {"postStart": {"httpGet": {"port": port}}}
+    return in_main(livenessProbe={"tcpSocket": {"port": port}}, lifecycle=hook)
+
+
+@pytest.mark.parametrize(
+    ("backend", "role", "host", "port", "in_pods"),
+    [
+        ("kubeflow", "master", False, "rendezvous", "pytorchjob-port"),
+        ("kubeflow", "master", False, "pytorchjob-port", "pytorchjob-port"),
+        ("kubeflow", "worker", False, "pytorchjob-port", "pytorchjob-port"),
+        ("kubedl", "master", False, "rendezvous", "pytorchjob-port"),
+        ("kubedl", "worker", True, "pytorchjob-port", "pytorchjob-port"),
+        ("kubedl", "worker", False, "pytorchjob-port", None),
+        ("volcano", "master", False, "rendezvous", "rendezvous"),
+        ("volcano", "worker", False, "rendezvous", None),
+    ],
+)
+def test_a_probe_asks_at_a_port_that_the_pods_have(
+    backend: str, role: str, host: bool, port: str, in_pods: str | None
+) -> None:
+    """in_pods: the name of the port in the pods that the operator makes; None: they have no such port."""
+    roles: dict[str, Any] = {"master": {}, "worker": {"replicas": 2}}
+    roles[role]["pod_overrides"] = {"spec": probed(port)}
+    given: dict[str, Any] = {"roles": roles, "backend": backend, "network": {"host": host}}
+    problems = job_problems(experiment(**given), OPEN)
+    main = f"roles.{role}.pod_overrides.spec.containers.main"
+    refused = [f"{main}.livenessProbe.tcpSocket.port", f"{main}.lifecycle.postStart.httpGet.port"]
+    assert [problem.path for problem in problems] == ([] if in_pods is not None else refused)
+    if in_pods is None:
+        return
+    planned = plan(cluster=OPEN, **given)
+    pods, _ = BACKENDS[backend].pods(planned, job_manifests(planned))
+    (container, *_), *_ = [pod["spec"]["containers"] for pod in pods if pod["metadata"]["labels"][ROLE_LABEL] == role]
+    assert container["livenessProbe"]["tcpSocket"]["port"] == in_pods
+    assert container["lifecycle"]["postStart"]["httpGet"]["port"] == in_pods
+    assert in_pods in [declared["name"] for declared in container["ports"]]
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import Manifest
 from trainform.manifests.served.mistake import Mistake
 from trainform.manifests.templates import Template
-from trainform.plan.model import Ending, Naming, Plan
+from trainform.plan.model import Ending, Naming, Plan, RolePlan
 from trainform.spec.experiment import Experiment
 
 Free = Mapping[str, tuple[str, ...]]
@@ -193,6 +193,10 @@ class Backend(abc.ABC):
 
     def refused(self, plan: Plan, key: str, body: dict[str, Any]) -> Iterable[Mistake]:
         """What the operator's webhooks refuse of an object with a merge patch, whose types are right, beside what the plan decides. Default: nothing."""
+        return ()
+
+    def added_ports(self, plan: Plan, role: RolePlan) -> Collection[str]:
+        """The names of ports that the operator adds to the role's main container where the template has none of that name. Default: none."""
         return ()
 
     def batches(self, plan: Plan, manifests: Sequence[Manifest]) -> Sequence[Batch]:

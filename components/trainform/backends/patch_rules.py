@@ -13,6 +13,7 @@ from trainform.backends.backend import Backend
 from trainform.backends.patch_parts import part_at, sets, without_parts
 from trainform.backends.patched_containers import unknown_containers
 from trainform.backends.patched_objects import changes
+from trainform.backends.refusals import is_able
 from trainform.backends.served import object_types, object_values, pod_types, pod_values, user_conventions
 from trainform.errors import MASK, Problem
 from trainform.manifests.env import PodConventions
@@ -47,18 +48,19 @@ SECRET_CONTENT = ("data", "stringData", "type", "immutable")
 
 NO_CONVENTIONS = PodConventions("")
 _DECIDED = "remove it: the plan decides this; write {field}"
+OF_ROLE = "roles.*."
 _OWN_FIELD = "the experiment's own field for it, if there is one"
 # The experiment's fields from which the operators' objects have what stands under these keys.
 _FIELDS = {
-    **dict.fromkeys(("networkTopology", "highestTierAllowed", "highestTierName"), "`network.topology`"),
-    **dict.fromkeys(("minAvailable", "minMember", "minTaskMember"), "`min_available` of the role"),
-    **dict.fromkeys(("replicas", "parallelism", "completions", "numNodes"), "`replicas` of the role"),
-    **dict.fromkeys(("maxRetry", "backoffLimit", "maxRestarts"), "`max_retry`"),
-    **dict.fromkeys(("restartPolicy", "failurePolicy", "podFailurePolicy"), "`restart`"),
-    "policies": "`policies`",
-    "priorityClassName": "`priority_class`",
-    "queue": "`queue`",
-    "ttlSecondsAfterFinished": "`ttl`",
+    **dict.fromkeys(("networkTopology", "highestTierAllowed", "highestTierName"), "network.topology"),
+    **dict.fromkeys(("minAvailable", "minMember", "minTaskMember"), f"{OF_ROLE}min_available"),
+    **dict.fromkeys(("replicas", "parallelism", "completions", "numNodes"), f"{OF_ROLE}replicas"),
+    **dict.fromkeys(("backoffLimit", "restartPolicy", "failurePolicy", "podFailurePolicy"), f"{OF_ROLE}restart"),
+    "maxRetry": "max_retry",
+    "policies": "policies",
+    "priorityClassName": "priority_class",
+    "queue": "queue",
+    "ttlSecondsAfterFinished": "ttl",
 }
 
 
@@ -133,7 +135,7 @@ def _check_pods(plan: Plan, role: RolePlan, backend: Backend, conventions: PodCo
 
     def has_values(patch: dict[str, Any], template: dict[str, Any]) -> Iterator[_Finding]:
         pods = rendered(patch, conventions)
-        yield from _found(pod_values(pods, patch), patch, pods)
+        yield from _found(pod_values(backend, plan, role, pods, patch), patch, pods)
 
     def keeps_containers(patch: dict[str, Any], template: dict[str, Any]) -> Iterator[_Finding]:
         for change in changes(rendered({}), template, [], []):
@@ -166,7 +168,7 @@ def _check_object(plan: Plan, manifest: Manifest, patch: dict[str, Any], schema:
 
     def keeps_the_plan(patch: dict[str, Any], body: dict[str, Any]) -> Iterator[_Finding]:
         yield from (
-            _Finding(change.where, None, change.reason, _decided(change.where), stays=change.is_word)
+            _Finding(change.where, None, change.reason, _decided(backend, change.where), stays=change.is_word)
             for change in backend.override_conflicts(plan, key, manifest.body, body)
         )
 
@@ -197,9 +199,13 @@ def _check_object(plan: Plan, manifest: Manifest, patch: dict[str, Any], schema:
     )
 
 
-def _decided(where: str) -> str:
+def _decided(backend: Backend, where: str) -> str:
     """What to do with a patch of a place that the plan decides."""
-    return _DECIDED.format(field=_FIELDS.get(where.rpartition(".")[2], _OWN_FIELD))
+    field = _FIELDS.get(where.rpartition(".")[2])
+    if field is None or not is_able(backend, field):
+        return _DECIDED.format(field=_OWN_FIELD)
+    of_role = " of the role" if field.startswith(OF_ROLE) else ""
+    return _DECIDED.format(field=f"`{field.removeprefix(OF_ROLE)}`{of_role}")
 
 
 def _check(

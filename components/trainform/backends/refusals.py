@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from trainform.backends.backend import Backend
 from trainform.backends.support import Fields, Support, non_default
 from trainform.backends.table import BACKENDS
 from trainform.errors import Problem
@@ -51,12 +52,11 @@ def another_backend(need: str, *, as_said: bool = False) -> str:
 
 def able(need: str, *, as_said: bool = False) -> list[str]:
     """The names of the backends that support the need. as_said: in a way of which no note has to be made."""
-    return [
-        name
-        for name, backend in BACKENDS.items()
-        if need not in backend.LACKS and not _falls_short(backend.FIELDS.get(need), as_said)
-    ]
+    return [name for name, backend in BACKENDS.items() if is_able(backend, need, as_said=as_said)]
 
 
-def _falls_short(support: Support | None, as_said: bool) -> bool:
-    return support is not None and (support.is_refusal or (as_said and support.noted))
+def is_able(backend: Backend, need: str, *, as_said: bool = False) -> bool:
+    """Whether the backend supports the need."""
+    support = backend.FIELDS.get(need)
+    falls_short = support is not None and (support.is_refusal or (as_said and support.noted))
+    return need not in backend.LACKS and not falls_short

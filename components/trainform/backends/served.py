@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from msgspec import structs
@@ -10,10 +10,11 @@ from msgspec import structs
 from trainform import defaults
 from trainform.backends.backend import Backend
 from trainform.manifests.env import PodConventions
+from trainform.manifests.handlers import NAMED_PORT
 from trainform.manifests.served.mistake import Mistake
 from trainform.manifests.served.pods import template_metadata
 from trainform.manifests.served.validation import POD_TEMPLATE, Schema, key_of, kubernetes, mistakes, read, values
-from trainform.plan.model import Plan
+from trainform.plan.model import Plan, RolePlan
 
 QUEUES = "trainform.backends"  # beside `queues.py` and `gangs.py`, whose objects jobs of several backends have
 
@@ -31,7 +32,8 @@ def object_types(backend: Backend, body: dict[str, Any], patch: object) -> Itera
 def object_values(backend: Backend, plan: Plan, key: str, body: dict[str, Any], patch: object) -> Iterator[Mistake]:
     """Values that the server, or the operator, refuses in an object whose types are right."""
     yield from template_metadata(body)
-    yield from values(body, _schema_of(body, backend), patch)
+    added = [port for role in plan.roles for port in backend.added_ports(plan, role)]
+    yield from _less_added(values(body, _schema_of(body, backend), patch), added)
     if patch:
         yield from backend.refused(plan, key, body)
 
@@ -43,14 +45,21 @@ def pod_types(backend: Backend, plan: Plan, template: dict[str, Any], patch: obj
             yield mistake
 
 
-def pod_values(template: dict[str, Any], patch: object) -> Iterator[Mistake]:
+def pod_values(
+    backend: Backend, plan: Plan, role: RolePlan, template: dict[str, Any], patch: object
+) -> Iterator[Mistake]:
     """As `object_values`, in the pods of a role."""
-    return values(template, {"$ref": POD_TEMPLATE}, patch)
+    return _less_added(values(template, {"$ref": POD_TEMPLATE}, patch), backend.added_ports(plan, role))
 
 
 def user_conventions(backend: Backend, plan: Plan) -> PodConventions:
     """The backend's conventions for pods whose main container has the name that users know."""
     return structs.replace(backend.conventions(plan), container=defaults.MAIN_CONTAINER, ports={})
+
+
+def _less_added(mistakes: Iterable[Mistake], added: Collection[str]) -> Iterator[Mistake]:
+    """Without those of probes and hooks that ask at a port which the operator adds to the pods."""
+    return (mistake for mistake in mistakes if not (mistake.value in added and mistake.where.endswith(NAMED_PORT)))
 
 
 def _schema_of(body: dict[str, Any], backend: Backend) -> Schema:

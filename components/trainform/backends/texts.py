@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from trainform import defaults
 from trainform.manifests.env import KEPT_PREFIX, PodConventions
+from trainform.manifests.handlers import handlers
 from trainform.manifests.shapes import mapping, mappings
 from trainform.manifests.templates import Template
 from trainform.plan.launch.checkout import GIT_PREFIX
@@ -27,8 +28,6 @@ from trainform.spec.experiment import Experiment
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*", re.ASCII)  # a shell runs what is not called like one
 MOST_NOTES = 20
-PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
-HOOKS = ("postStart", "preStop")
 
 _OPTION = re.compile(r"[-+][A-Za-z-]*")
 _BEFORE_A_PROGRAM = re.compile(r"[-+][A-Za-z]*c[A-Za-z]*|--command")  # `-c`, `-lc`, `-ce`: a shell's, su's or Python's
@@ -96,11 +95,8 @@ def _of_values(container: _Container) -> Iterator[Text]:
 def _of_commands(container: _Container) -> Iterator[Text]:
     body = container.body
     places: dict[str, tuple[object, str]] = {field: (body.get(field), "") for field in ("command", "args")}
-    lifecycle = mapping(body.get("lifecycle"))
-    handlers = {probe: body[probe] for probe in PROBES if probe in body}
-    handlers |= {f"lifecycle.{hook}": lifecycle.get(hook) for hook in HOOKS if hook in lifecycle}
-    for name, handler in handlers.items():
-        places[f"{name}.exec.command"] = mapping(mapping(handler).get("exec")).get("command"), name
+    for name, handler in handlers(body).items():
+        places[f"{name}.exec.command"] = mapping(handler.get("exec")).get("command"), name
     read: list[tuple[str, object, str]] = []
     for field, (words, run_by) in places.items():
         listed = words if isinstance(words, list) else []

@@ -7,6 +7,7 @@ from typing import Any
 
 from trainform import defaults
 from trainform.manifests.env import PodConventions, container_env, env_prefix, expand_own_refs, override_env
+from trainform.manifests.handlers import with_port_names
 from trainform.manifests.manifest import without_empty
 from trainform.manifests.schema import is_pod_template
 from trainform.manifests.volumes import key_mounts, volume_mounts, volumes
@@ -50,7 +51,8 @@ def _main_container(conventions: PodConventions, container: dict[str, Any]) -> d
         {**port, "name": conventions.ports.get(port.get("name", ""), port.get("name"))}
         for port in container.get("ports", [])
     ]
-    return {**container, "name": conventions.container, **({"ports": ports} if ports else {})}
+    renamed = {**container, "name": conventions.container, **({"ports": ports} if ports else {})}
+    return with_port_names(renamed, conventions.ports)
 
 
 def pod_from_template(

@@ -7,7 +7,7 @@ workers only when the pods of the Master, or of all parameter servers, run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, ClassVar
 
 from msgspec import structs
@@ -57,7 +57,7 @@ from trainform.manifests.manifest import Manifest, job_body, without_empty
 from trainform.manifests.objects import job_manifest
 from trainform.manifests.served.mistake import Mistake
 from trainform.manifests.templates import Template
-from trainform.plan.model import Ending, Naming, Plan
+from trainform.plan.model import Ending, Naming, Plan, RolePlan
 from trainform.spec.experiment import Experiment
 
 MAKER = Maker("KubeDL", frozenset([*OWN_LABELS, GROUP_ANNOTATION]))
@@ -210,6 +210,12 @@ class KubeDL(Backend):
             ports=kind.ports,
             draws_ports=drawn,
         )
+
+    def added_ports(self, plan: Plan, role: RolePlan) -> Collection[str]:
+        """The port of the kind, but not in workers of a PyTorchJob whose ports KubeDL does not draw."""
+        kind = kind_of(plan)
+        is_caller = kind.kind == "PyTorchJob" and kind.types.get(role.group) == "Worker"
+        return () if is_caller and not plan.naming.draws_ports else kind.ports.values()
 
     def job(self, plan: Plan) -> Manifest:
         """The job of the launcher's kind; the fields of the run policy are in the spec itself. KubeDL makes the PodGroups."""

@@ -226,6 +226,10 @@ class Kubeflow(Backend):
             ports=kind.ports,
         )
 
+    def added_ports(self, plan: Plan, role: RolePlan) -> Collection[str]:
+        """The port of the kind, in every pod."""
+        return kind_of(plan).ports.values()
+
     def job(self, plan: Plan) -> Manifest:
         """The job of the launcher's kind. The operator makes the PodGroup."""
         kind = kind_of(plan)

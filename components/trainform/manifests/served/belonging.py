@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from trainform.manifests.handlers import PROBES
 from trainform.manifests.served.mistake import Mistake
 from trainform.manifests.shapes import mapping, mappings, quantity
 from trainform.manifests.templates import RESOURCE_FIELDS
 
 _Value = dict[str, Any]
 
-_PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 _OWN_NAMES = ("cpu", "memory", "ephemeral-storage")
 _HUGE_PAGES = "hugepages-"
 _GRACE = 30  # seconds, of a pod that names none
@@ -141,7 +141,7 @@ def keys_twice(value: _Value) -> Iterator[Mistake]:
 def starts(spec: _Value) -> Iterator[Mistake]:
     """Fields that an init container has only if it runs on beside the others."""
     for container in mappings(spec.get("initContainers")):
-        for field in (*_PROBES, "lifecycle"):
+        for field in (*PROBES, "lifecycle"):
             if field in container and container.get("restartPolicy") != "Always":
                 where = f"initContainers.{container.get('name')}.{field}"
                 reason = "the field is not for an init container that ends before the others start"

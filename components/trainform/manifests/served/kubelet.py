@@ -10,6 +10,7 @@ from typing import Any
 
 from trainform.errors import list_names
 from trainform.manifests.folders import HIDES, TOO_LONG, hides_system, is_inside, is_too_long, normalized
+from trainform.manifests.handlers import named_ports
 from trainform.manifests.served.mistake import Mistake
 from trainform.manifests.shapes import mapping, mappings
 
@@ -18,7 +19,6 @@ _Value = dict[str, Any]
 MEMORY, HUGE_PAGES = "Memory", "HugePages"
 READ_ONLY = ("configMap", "downwardAPI", "projected", "secret")
 """Types of volumes that a container can only read, so that no folder can be made in them for another mount."""
-PROBES, HOOKS = ("livenessProbe", "readinessProbe", "startupProbe"), ("postStart", "preStop")
 _CONTEXT, _USER, _NON_ROOT = "securityContext", "runAsUser", "runAsNonRoot"
 
 
@@ -40,18 +40,13 @@ def working_folder(container: _Value) -> Iterator[Mistake]:
 
 def handler_ports(container: _Value) -> Iterator[Mistake]:
     """Probes and hooks that ask at a port of a name that the container has not. Each of them fails on the node: a liveness probe ends the container again
-    and again, and a hook ends it at its start."""
+    and again, a `postStart` hook ends it at its start, and a `preStop` hook does nothing."""
     names = {str(port.get("name")) for port in mappings(container.get("ports"))}
-    hooks = mapping(container.get("lifecycle"))
-    handlers = {probe: container.get(probe) for probe in PROBES}
-    handlers |= {f"lifecycle.{hook}": hooks.get(hook) for hook in HOOKS}
-    for place, handler in handlers.items():
-        for way in ("httpGet", "tcpSocket"):
-            port = mapping(mapping(handler).get(way)).get("port")
-            if isinstance(port, str) and port not in names:
-                reason = "the container has no port of this name, so that it fails on every node"
-                fix = f"write one of {list_names(sorted(names))}, or a number" if names else "write its number"
-                yield Mistake(f"{place}.{way}.port", port, reason, fix)
+    for place, port in named_ports(container).items():
+        if port not in names:
+            reason = "the container has no port of this name, so that it fails on every node"
+            fix = f"write one of {list_names(sorted(names))}, or a number" if names else "write its number"
+            yield Mistake(place, port, reason, fix)
 
 
 def mounts(spec: _Value) -> Iterator[Mistake]:

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from trainform.errors import shorten
+from trainform.manifests.handlers import ASKING, HANDLERS
 from trainform.manifests.templates import Template
 from trainform.rules.limits.judged import Judged
 from trainform.rules.limits.places import Place, distinct, places, volume_sources, volume_type
@@ -44,7 +45,6 @@ RESTRICTED_VOLUMES = (
     "configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "image", "persistentVolumeClaim", "projected",
     "secret",
 )  # fmt: skip
-HANDLERS = ("livenessProbe", "readinessProbe", "startupProbe", "lifecycle.postStart", "lifecycle.preStop")
 
 REMOVE = "remove it, or ask the platform team for another limits.pod_security"
 RAW_RUN_AS = "write `runAsNonRoot: true` there, and `runAsUser` with the number of a user of the image, not 0"
@@ -212,7 +212,7 @@ CONTROLS: tuple[Control, ...] = (
     Control(
         "hostProbesAndHostLifecycle",
         "baseline",
-        _at(*(f"spec.*.{handler}.{kind}.host" for handler in HANDLERS for kind in ("httpGet", "tcpSocket"))),
+        _at(*(f"spec.*.{handler}.{kind}.host" for handler in HANDLERS for kind in ASKING)),
         _own_network,
         "a probe or a handler of a container calls another host",
         "remove it: the kubelet then calls the pod itself",
