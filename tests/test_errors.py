@@ -203,6 +203,36 @@ def test_a_malformed_image_that_may_hold_a_login_is_masked(address: str) -> None
     assert problem("roles.worker.image", address).shown_value == MASK
 
 
+@pytest.mark.parametrize(
+    "place",
+    [
+        "env.HF_HOME.secret.name",
+        "env.HF_HOME.secret.key",
+        "image_pull_secrets[0]",
+        "ssh.secret",
+        "prepare[0].git.key",
+        "prepare[0].git.key.name",
+        "prepare[0].git.key.key",
+        "roles.worker.pod_overrides.spec.containers.main.env.HF_HOME.valueFrom.secretKeyRef.name",
+        "roles.worker.pod_overrides.spec.containers.main.env.HF_HOME.valueFrom.secretKeyRef.key",
+        "roles.worker.pod_overrides.spec.containers.main.envFrom[0].secretRef.name",
+        "roles.worker.pod_overrides.spec.imagePullSecrets[0].name",
+        "roles.worker.pod_overrides.spec.volumes.token.secret.secretName",
+        "roles.worker.pod_overrides.spec.volumes.token.projected.sources[0].secret.name",
+        "roles.worker.pod_overrides.spec.volumes.token.csi.nodePublishSecretRef.name",
+    ],
+)
+def test_what_is_no_name_of_a_secret_may_be_the_secret(place: str) -> None:
+    assert problem(place, "correct horse battery staple").shown_value == MASK
+    assert place == "ssh.secret" or problem(place, "registry-login").shown_value == "registry-login"
+
+
+def test_the_name_of_a_pull_secret_is_in_the_path_too() -> None:
+    above = "roles.worker.pod_overrides.spec.imagePullSecrets"
+    assert problem(f"{above}.correct horse. battery.name", None).shown_path == f"{above}.{MASK}.name"
+    assert problem(f"{above}.registry.example.com.name", None).shown_path == f"{above}.registry.example.com.name"
+
+
 @pytest.mark.parametrize("value", ["SECRET", "KEY", "NAME"])
 def test_the_placeholder_of_a_fix_is_no_secret(value: str) -> None:
     assert Problem("env.HF_TOKEN.secret.name", value, "wrong", "correct it").shown_value == value

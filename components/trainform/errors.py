@@ -25,7 +25,12 @@ from trainform.secret_text.search import looks_secret, masked, masked_everywhere
 LONGEST_VALUE = 60
 LONGEST_SENTENCE = 2000
 # Where the name of a Secret stands, or of a key in it: what is no name may be the secret itself.
-_REFERENCES, _NAME = (["secret", "key"], ["secret", "name"]), re.compile(r"[A-Za-z0-9._-]{1,63}")
+_OF_SECRET = re.compile(
+    r"(?:^|\.)(?:(?:secret|secretKeyRef|git\.key)\.(?:name|key)|secret\.secretName|\w*[sS]ecretRef\.name|git\.key|(?:image_pull_secrets|imagePullSecrets)\b.*)\Z",
+    re.DOTALL,
+)
+_PULL_SECRET = re.compile(r"(?<=\bimagePullSecrets\.).+?(?=\.name$|$)", re.DOTALL)  # its name is part of the path
+_NAME = re.compile(r"[A-Za-z0-9._-]{1,63}")
 MOST_NAMES = 20
 MOST_PROBLEMS = 50  # as text; a file may have tens of thousands, and nobody reads more than this
 MASK = "[secret]"
@@ -86,9 +91,10 @@ class Problem:
     @property
     def shown_path(self) -> str:
         """The path as it may be shown: up to a key that holds a secret (`DB_PASSWORD=hunter2`)."""
-        if secret_in(self.path) is None:
-            return masked(self.path, MASK)
-        shown = itertools.takewhile(lambda part: secret_in(part) is None, self.path.split("."))
+        path = _PULL_SECRET.sub(lambda name: name[0] if _NAME.fullmatch(name[0]) else MASK, self.path)
+        if secret_in(path) is None:
+            return masked(path, MASK)
+        shown = itertools.takewhile(lambda part: secret_in(part) is None, path.split("."))
         return ".".join([*(masked(part, MASK) for part in shown), MASK])
 
     @property
@@ -101,7 +107,7 @@ class Problem:
         parts = self.path.split(".")
         if parts[-1] in _ADDRESSES and isinstance(self.value, str) and _may_hold_login(parts[-1], self.value):
             return MASK
-        if isinstance(self.value, str) and (secret_in(self.value) is not None or _is_no_name(parts[-2:], self.value)):
+        if isinstance(self.value, str) and (secret_in(self.value) is not None or _is_no_name(self.path, self.value)):
             return MASK
         names = [parts[-1], *(name for above, name in itertools.pairwise(parts) if above == "env")]
         return MASK if any(looks_secret(name, self.value) for name in names) else shorten(self.value)
@@ -127,8 +133,9 @@ def _may_hold_login(field: str, address: str) -> bool:
     return _SECRET_ADDRESS.search(address) is not None
 
 
-def _is_no_name(place: list[str], text: str) -> bool:
-    return place in _REFERENCES and _NAME.fullmatch(text) is None
+def _is_no_name(path: str, text: str) -> bool:
+    """Whether the name of a Secret or of a key in it should stand there, and something else does."""
+    return _OF_SECRET.search(path) is not None and _NAME.fullmatch(text) is None
 
 
 def shorten(value: object) -> str:

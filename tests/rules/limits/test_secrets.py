@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import base64
+import re
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.rules.limits.secret_samples import CODED, TOKEN, judged
 from tests.support.rendering import job_problems
 from tests.support.samples import environment, experiment, reasons
 from trainform.backends.table import BACKENDS
-from trainform.errors import MASK
+from trainform.errors import MASK, Problem
 
 REASON = "the value looks like a secret, and would be shown in previews and kept in state"
 
@@ -119,6 +121,10 @@ def patched(spec: dict[str, Any], **parts: Any) -> dict[str, str]:
     return reasons(**parts, roles={"worker": {"pod_overrides": {"spec": spec}}})
 
 
+def patched_problems(spec: dict[str, Any]) -> list[Problem]:
+    return job_problems(experiment(roles={"worker": {"pod_overrides": {"spec": spec}}}), environment())
+
+
 def test_what_is_no_secret_has_a_way_out() -> None:
     """A variable of another name holds it: what the message says works, and no secret of a known shape comes through there."""
     found = job_problems(experiment(env={"SPEAKER_TOKEN": "ada-lovelace"}), environment())
@@ -156,6 +162,16 @@ def test_the_fix_in_a_patch_has_the_fields_of_kubernetes(container: dict[str, An
     roles = {"worker": {"pod_overrides": {"spec": {"containers": {"aside": aside}}}}}
     (found,) = (each for each in job_problems(experiment(roles=roles), environment()) if each.code == "TF-SEC-1")
     assert found.fix.partition(";")[0] == told
+
+
+def test_the_fix_in_a_patch_of_the_main_container_is_accepted() -> None:
+    probe = {"livenessProbe": {"exec": {"command": ["curl", "-H", f"Authorization: Bearer {TOKEN}", "localhost"]}}}
+    (found,) = patched_problems({"containers": {"main": probe}})
+    told = re.fullmatch(r"write `(\$\(\w+\))` in its place, and `env: ({.*})`(;.*)?", found.fix)
+    assert told is not None, found.fix
+    command = ["curl", "-H", told[1], "localhost"]
+    right = {"livenessProbe": {"exec": {"command": command}}, "env": yaml.safe_load(told[2].replace("SECRET", "login"))}
+    assert patched_problems({"containers": {"main": right}}) == []
 
 
 ELSEWHERE: dict[str, Any] = {"valueFrom": {"secretKeyRef": {"name": "hf", "key": "token"}}}

@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from trainform import defaults
 from trainform.errors import MASK, shorten
 from trainform.manifests.shapes import decoded, mappings
 from trainform.manifests.templates import Template
@@ -253,7 +254,9 @@ def _fix_of_words(path: str, variable: str, text: str) -> str:
     """What to write in a command instead; Kubernetes puts the variable's value in."""
     entry = f"{{{variable}: {{secret: {{name: SECRET, key: KEY}}}}}}"
     if _is_in_patch(path.split(".")):
-        entry = f"[{{name: {variable}, {OF_KUBERNETES}}}]"
+        # The plan's variables stand in the main container, and a list would take their place; another container has none that a mapping could change.
+        has_variables = f".containers.{defaults.MAIN_CONTAINER}." in path
+        entry = f"{{{variable}: {{{OF_KUBERNETES}}}}}" if has_variables else f"[{{name: {variable}, {OF_KUBERNETES}}}]"
     return f"write `$({variable})` in its place, and `env: {entry}`{_way_out(text)}"
 
 
