@@ -54,6 +54,26 @@ def test_patches_that_the_server_takes(backend: str, spec: dict[str, Any]) -> No
     assert of_pods(spec, backend) == []
 
 
+@pytest.mark.parametrize(
+    ("role", "path"),
+    [
+        ({"annotations": {"kubernetes.io/config.mirror": "x"}}, "roles.worker.annotations.kubernetes.io/config.mirror"),
+        ({}, "storage.data.mount"),
+    ],
+    ids=["annotation", "mount"],
+)
+@pytest.mark.parametrize("patched", ["pod_overrides", "manifest_overrides"])
+def test_what_a_field_says_is_not_told_at_a_patch(role: dict[str, Any], path: str, patched: str) -> None:
+    storage = {"data": {"claim": "datasets", "mount": "/data" if role else "/" + "a" * 256}}
+    pods = {"spec": in_main(workingDir="/app") | {"enableServiceLinks": False}}
+    roles: dict[str, Any] = {"worker": {"replicas": 2, **role}}
+    overrides = {"job": {"spec": {"tasks": {"worker": {"template": pods}}}}}
+    if patched == "pod_overrides":
+        roles["worker"]["pod_overrides"], overrides = pods, {}
+    found = job_problems(experiment(roles=roles, manifest_overrides=overrides, storage=storage), OPEN)
+    assert [problem.path for problem in found] == [path]
+
+
 def probed(port: str) -> dict[str, Any]:
     """A patch of pods by which their kubelet asks at a port of this name."""
     hook = {"postStart": {"httpGet": {"port": port}}}

@@ -134,8 +134,9 @@ def _check_pods(plan: Plan, role: RolePlan, backend: Backend, conventions: PodCo
         yield from _found(patch_places.in_its_place(pod_types(backend, plan, pods, patch)), patch, pods)
 
     def has_values(patch: dict[str, Any], template: dict[str, Any]) -> Iterator[_Finding]:
-        pods = rendered(patch, conventions)
-        yield from _found(pod_values(backend, plan, role, pods, patch), patch, pods)
+        before, after = rendered({}, conventions), rendered(patch, conventions)
+        mistakes = _made_by_patch(lambda pods: pod_values(backend, plan, role, pods, patch), before, after)
+        yield from _found(mistakes, patch, after)
 
     def keeps_containers(patch: dict[str, Any], template: dict[str, Any]) -> Iterator[_Finding]:
         for change in changes(rendered({}), template, [], []):
@@ -179,7 +180,8 @@ def _check_object(plan: Plan, manifest: Manifest, patch: dict[str, Any], schema:
         yield from (each for each in found if not each.where.startswith(tuple(f"{where}." for where in unknown)))
 
     def has_values(patch: dict[str, Any], body: dict[str, Any]) -> Iterator[_Finding]:
-        yield from _found(object_values(backend, plan, key, body, patch), patch, body)
+        mistakes = _made_by_patch(lambda each: object_values(backend, plan, key, each, patch), manifest.body, body)
+        yield from _found(mistakes, patch, body)
 
     usual = KINDS.get(manifest.body["kind"], ANY_OBJECT)
     return _check(
@@ -238,6 +240,15 @@ def _check(
     for finding in (finding for found in (*found_first.values(), of_last) for finding in found):
         problems[finding.stays].append(Problem(f"{path}.{finding.where}", finding.value, finding.reason, finding.fix))
     return problems[False], problems[True], patch
+
+
+def _made_by_patch(
+    check: Callable[[dict[str, Any]], Iterable[Mistake]], before: dict[str, Any], after: dict[str, Any]
+) -> Iterator[Mistake]:
+    """What is wrong with the patched object and was not wrong before: that is told at the experiment's field."""
+    found = [*check(after)]
+    known = [*check(before)] if found else []
+    return (mistake for mistake in found if mistake not in known)
 
 
 def _found(mistakes: Iterable[Mistake], patch: dict[str, Any], body: dict[str, Any]) -> Iterator[_Finding]:
