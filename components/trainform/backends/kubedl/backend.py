@@ -190,7 +190,7 @@ class KubeDL(Backend):
         yield from left_running(_cleaned(job_body(manifests)), "spec")
         kind = kind_of(plan)
         served = {role.name for role in plan.roles if kind.kind != "PyTorchJob" or role.group == "master"}
-        yield from unready("KubeDL", (each for each in self.templates(plan, manifests) if each.role in served))
+        yield from unready(plan, "KubeDL", (each for each in self.templates(plan, manifests) if each.role in served))
         if kind.kind == "PyTorchJob" and len(plan.roles) > 1 and any(role.restart == ON_FAILURE for role in plan.roles):
             yield (
                 "restart: KubeDL never ends a PyTorchJob with workers for its container restarts: where there are too many, it deletes pods that run "

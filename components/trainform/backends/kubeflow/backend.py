@@ -204,7 +204,7 @@ class Kubeflow(Backend):
         """A note on each step of `prepare` for which the workers of a PyTorchJob wait, on probes that keep pods out of DNS, and on pods that run on after the end."""
         yield from left_running(job_body(manifests)["spec"]["runPolicy"], "spec.runPolicy")
         if plan.naming.agent is None:  # the pods of an MPIJob have no Services
-            yield from unready("training-operator", self.templates(plan, manifests))
+            yield from unready(plan, "training-operator", self.templates(plan, manifests))
         if kind_of(plan).kind == "PyTorchJob" and plan.ranked[0].group == "master":
             master, others = plan.ranked[0], plan.ranked[1:]
             alone = {*master.prepared}.difference(*(role.prepared for role in others)) if others else ()

@@ -116,9 +116,10 @@ def left_running(policy: Mapping[str, Any], path: str) -> Iterator[str]:
         )
 
 
-def unready(operator: str, templates: Iterable[Template]) -> Iterator[str]:
-    """A note for each container that decides when its pod is ready. templates: those whose pods have Services of the operator."""
-    for template in templates:
+def unready(plan: Plan, operator: str, templates: Iterable[Template]) -> Iterator[str]:
+    """A note for each container that decides when its pod is ready, unless the pod is the only one. templates: those whose pods have Services of the
+    operator."""
+    for template in templates if plan.totals.pods > 1 else ():
         for where, container in template.named_containers():
             if container.get("readinessProbe") is not None:
                 yield _UNREADY.format(role=template.role, container=where, operator=operator)
