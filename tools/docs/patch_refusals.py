@@ -79,7 +79,11 @@ PATCHES: Sequence[Example] = (
     Example("a patch with the strategy InPlaceRestart", _job("{failurePolicy: {restartStrategy: InPlaceRestart}}")),
     Example("a patch with a name of a group that no label takes", _set_job("{groupName: UPPER_case}")),
     Example("a patch with a value of podReplacementPolicy that a Job does not have", _set_job("{template: {spec: {podReplacementPolicy: Never}}}")),
-    Example("a patch with the success of a replicated job that is not there", _job("{successPolicy: {operator: All, targetReplicatedJobs: [other]}}")),
+    Example(
+        "a patch with the success of a replicated job that is not there",
+        _job("{successPolicy: {operator: All, targetReplicatedJobs: [other]}}"),
+        operators=("jobset",),
+    ),
     Example("a patch with a coordinator in a replicated job that is not there", _coordinator("{replicatedJob: other}")),
     Example("a patch with a coordinator that is not there", _coordinator("{replicatedJob: worker, podIndex: 9}")),
     Example(
@@ -94,6 +98,7 @@ PATCHES: Sequence[Example] = (
     Example("a patch of a container that the runtime does not have", _runtime_pods("{spec: {containers: [{name: other}]}}")),
     Example("a patch of the variables of Trainer's own container", _runtime_pods("{spec: {containers: [{name: node, env: [{name: A, value: b}]}]}}")),
     # the jobs of replica specs
+    Example("a patch with a `successPolicy` that the operator does not know", _job("{successPolicy: Some}"), operators=("kubeflow", "kubedl")),
     Example("a patch with a word that the operator does not know", _job("{runPolicy: {cleanPodPolicy: Some}, cleanPodPolicy: Some}")),
 )  # fmt: skip
 """Over the same experiment as `refusals.EXAMPLES`."""

@@ -98,15 +98,20 @@ def _with_pods(name: str, patch: str) -> str:
 
 class Example(Struct, frozen=True):
     """A part of an experiment that some operators refuse. `what`: in words; `written`: as YAML over a small experiment. `runtime`: a merge patch
-    of the runtime that the experiment names, as YAML; empty, if only the cluster has it."""
+    of the runtime that the experiment names, as YAML; empty, if only the cluster has it. `operators`: those whose words the example has, where others
+    have the same field with another meaning; empty: all."""
 
     what: str
     written: str
     environment: str = "{}"
     runtime: str = ""
+    operators: tuple[str, ...] = ()
 
     def problems(self, backend: str) -> Sequence[Problem]:
-        """What this operator itself refuses in it. Nothing, if it refuses a field of the example whatever is in it: its table has that."""
+        """What this operator itself refuses in it. Nothing, if it refuses a field of the example whatever is in it: its table has that.
+        Nothing either, if the example is for others."""
+        if self.operators and backend not in self.operators:
+            return ()
         written = {**yaml.safe_load(_EXPERIMENT), **yaml.safe_load(self.written), "backend": backend}
         offered = {**yaml.safe_load(_ENVIRONMENT), **yaml.safe_load(self.environment)}
         experiment, environment = Experiment.model_validate(written), Environment.model_validate(offered)

@@ -53,6 +53,13 @@ def test_every_reason_of_an_example_is_told(backend: str) -> None:
             assert f'"{reason}"' in told
 
 
+@pytest.mark.parametrize("backend", ["volcano", "kubeflow", "kubedl"])
+def test_an_operator_without_replicated_jobs_refuses_none(backend: str) -> None:
+    titles = re.findall(r"- \*\*([^*]*)\*\*: ", section(backend))
+    assert titles
+    assert [title for title in titles if "replicated job" in title] == []
+
+
 def test_the_page_has_every_refusal_of_a_teaching_experiment() -> None:
     refused = re.split(r"^\S+ on (\S+)$", REFUSALS.read_text(), flags=re.MULTILINE)[1:]
     assert len(refused) > 2
