@@ -51,7 +51,7 @@ def test_what_somebody_has_forged_as_the_stack_is_neither_long_nor_a_secret(writ
 @pytest.mark.parametrize("gates", [{"from": "passed"}, {"from": "passed", "soak": "refused"}])
 def test_a_gate_that_nobody_has_judged_is_told(gates: dict[str, str]) -> None:
     made = promoted(gates=gates)
-    text = f"The environment prod asks for the gate soak, which nobody judged when release {made.name} was promoted to {STACK}."
+    text = f"The environment prod asks for the gate soak, which release {made.name} has neither passed nor waived."
     assert found(made, **ASKED) == [("soak", text)]
 
 

@@ -20,8 +20,8 @@ PASSED = ("passed", "waived")
 
 
 class Lack(Struct, frozen=True):
-    """gate: the one that nobody has judged for the release; "" if it was not promoted to this stack. release: its name. target: the stack to which it was
-    promoted. text: all of it as a sentence."""
+    """gate: the one that the release does not have, as the environment asks for it now; "" if it was not promoted to this stack. release: its name. target: the
+    stack to which it was promoted. text: all of it as a sentence."""
 
     gate: str
     release: str
@@ -57,7 +57,7 @@ def lacks(stack: str, release: Release, environment: Environment) -> Iterator[La
                 text = f"The environment {environment.name} takes releases from {sources} only, and release {name} is from {release.origin.environment}."
                 yield Lack(gate, name, target, text)
             elif release.promoted.gates.get(gate) not in PASSED:
-                text = f"The environment {environment.name} asks for the gate {gate}, which nobody judged when release {name} was promoted to {stack}."
+                text = f"The environment {environment.name} asks for the gate {gate}, which release {name} has neither passed nor waived."
                 yield Lack(gate, name, target, text)
 
 

@@ -16,21 +16,21 @@ ELSEWHERE = Kind(
     "The environment asks for gates, and nobody has judged them for this stack: its file was edited, and `trainform promote` did not write it.",
     "Run `trainform promote` to this stack: it judges the gates, and the stack names a release of its own.",
 )
-NOT_JUDGED = Kind(
+WITHOUT_GATE = Kind(
     "TR-PROMOTION-2",
     Category.promotion,
     "medium",
-    "The environment asks for a gate that nobody judged when the release of the stack was promoted.",
-    "The gate is younger than the release, which says what was asked for then.",
-    "Run `trainform promote` to this stack again, or have the platform team say that this release may stay.",
+    "The release of the stack does not have a gate that the environment asks for now.",
+    "Gates are judged when a release is promoted. The environment asks for something else now, or `trainform promote` did not write the release.",
+    "Run `trainform promote` to this stack again: from a source that `promotion.from` names, if it names any, or with `--waive GATE` where the environment allows it.",
 )
-KINDS = (ELSEWHERE, NOT_JUDGED)
+KINDS = (ELSEWHERE, WITHOUT_GATE)
 
 
 def find(context: Context) -> Iterator[Finding]:
     """What the release lacks, by its evidence."""
     for lack in context.lacks:
         if lack.gate:
-            yield NOT_JUDGED.finding(lack.release, f"promoted.gates.{lack.gate}", title=lack.text)
+            yield WITHOUT_GATE.finding(lack.release, f"promoted.gates.{lack.gate}", title=lack.text)
         else:
             yield ELSEWHERE.finding(lack.release, "promoted.to", after=lack.target, title=lack.text)
