@@ -15,10 +15,11 @@ from tests.cluster.test_identity import OTHER, UID
 from tests.cluster.test_read import use
 from tests.deployed.test_records import config_map
 from tests.support.api_objects import ApiObjects
-from tests.support.releases import project, release
+from tests.support.releases import FORGED, forged, project, release
 from tests.support.samples import CLUSTER, JOB
 from tests.support.websites import website
 from trainform.check import check_experiment
+from trainform.errors import MASK
 from trainform.plan.inputs import job_record
 from trainform.releases.files import write_release
 from trainform.releases.model import Rollback
@@ -90,6 +91,13 @@ def test_a_release_and_a_stack_say_where_they_come_from(name: str, tmp_path: Pat
     path.write_text(path.read_text() + f'  trainform:release: "{other}"\n')
     assert [version["name"] for version in facts("sdxl-lora.dev")] == ["sdxl-lora.dev", f"sdxl-lora.dev by rollback {other}"]  # fmt: skip
     assert facts("sdxl-lora.dev")[0]["follows"] == f"rollback {other}"
+
+
+@pytest.mark.parametrize("is_rollback", [False, True])
+def test_what_somebody_has_forged_is_masked(name: str, is_rollback: bool, tmp_path: Path) -> None:
+    made = write_release(forged(is_rollback=is_rollback), tmp_path)
+    assert MASK in f"{facts(made, name)}"
+    assert FORGED[:4] not in f"{facts(made, name)}"
 
 
 def test_a_release_beside_a_file_needs_no_cluster(name: str, monkeypatch: pytest.MonkeyPatch) -> None:

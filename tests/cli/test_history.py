@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import run
-from tests.support.releases import project, release
+from tests.support.releases import FORGED, forged, project, release
 from trainform.cli.history_text import History, sections
+from trainform.errors import MASK
 from trainform.releases.files import write_release
 from trainform.releases.history import Event
 from trainform.releases.model import Rollback
@@ -69,6 +70,19 @@ def test_an_experiment_that_is_nowhere(name: str, word: str, fix: str) -> None:
     assert code == 2
     assert "the experiment has no stack and no release here" in err
     assert fix in err
+
+
+@pytest.mark.parametrize("form", ["terminal", "markdown", "json"])
+def test_what_somebody_has_forged_is_masked_and_moves_no_line(name: str, form: str, tmp_path: Path) -> None:
+    """In every text of the evidence."""
+    for is_rollback in (False, True):
+        write_release(forged(is_rollback=is_rollback), tmp_path)
+    out = run("history", "sdxl-lora", "--format", form)[1]
+    assert "3 releases" in out or form == "json"
+    assert out.count(MASK) > 5
+    assert FORGED[:4] not in out
+    assert [sign for sign in "\x1b\u202e" if sign in out] == []
+    assert [line for line in out.splitlines() if line.startswith("stacks")] == []
 
 
 def test_a_rollback_is_named_as_one(name: str, tmp_path: Path) -> None:

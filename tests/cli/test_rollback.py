@@ -11,7 +11,8 @@ import yaml
 
 from tests.cli.running import run
 from tests.support.leaks import OTHER_HUB_TOKEN as TOKEN
-from tests.support.releases import PROMOTED, project, release
+from tests.support.releases import FORGED, PROMOTED, forged, project, release
+from trainform.errors import MASK
 from trainform.releases.files import read_release, releases_of, write_release
 from trainform.releases.stack_file import set_release
 from trainform.spec.stack import load_stack
@@ -72,6 +73,17 @@ def test_a_stack_goes_back_to_the_release_before(names: list[str], tmp_path: Pat
         "  trainform review sdxl-lora.prod --save sdxl-lora.prod.json",
         "  trainform apply sdxl-lora.prod.json",
     ]
+
+
+@pytest.mark.parametrize("form", ["terminal", "json"])
+@pytest.mark.parametrize("target", [STACK, f"password={FORGED}"])
+def test_what_somebody_has_forged_is_masked(names: list[str], form: str, target: str, tmp_path: Path) -> None:
+    """In the release to which the stack goes back, and in one that it never followed."""
+    made = write_release(forged(target=target), tmp_path)
+    code, out, err = run("rollback", STACK, "--to", made, *WHY, "--dry-run", "--format", form)
+    assert code == (0 if target == STACK else 2), err
+    assert MASK in out + err
+    assert FORGED[:4] not in out + err
 
 
 def test_a_second_rollback_goes_further_back(names: list[str], tmp_path: Path) -> None:

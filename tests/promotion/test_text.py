@@ -9,7 +9,7 @@ import pytest
 from msgspec import structs
 
 from tests.releases.test_promote import source
-from tests.support.releases import IMAGE, PROMOTED, project, release
+from tests.support.releases import FORGED, IMAGE, PROMOTED, forged, project, release
 from tests.support.samples import environment
 from trainform.check import check_experiment
 from trainform.comparison.compare import compare
@@ -148,6 +148,14 @@ def test_a_rollback_is_named(prepared: Prepared) -> None:
     assert "will follow a new release" in shown(over)
     assert "the loss rises" in text
     assert "Ada Byron" in text
+
+
+def test_what_somebody_has_forged_is_masked(prepared: Prepared) -> None:
+    """In the rollback that the target follows, and in the release that a promotion which was ended half way has written."""
+    current = structs.replace(prepared.current, release=forged(is_rollback=True))
+    found = structs.replace(prepared, current=current, release=forged(), is_begun=True)
+    assert FORGED[:4] not in shown(found)
+    assert FORGED[:4] not in f"{as_data(found, written=False)}"
 
 
 def test_an_image_that_only_the_target_has_is_told(prepared: Prepared) -> None:

@@ -7,13 +7,12 @@ from typing import Any
 
 import pytest
 
-from tests.support.releases import PROMOTED, project, release
+from tests.support.releases import FORGED, ORIGIN, PROMOTED, project, release
 from tests.support.samples import environment
 from trainform.releases.evidence import Lack, lacks, lacks_of
 from trainform.releases.model import Release, Rollback
 
 STACK = "sdxl-lora.prod"
-FORGED = "q8Zx71Lm02pQ"
 ASKED: dict[str, Any] = {"from": ["dev"], "soak": "24h"}
 
 
@@ -42,8 +41,13 @@ def test_a_release_of_another_stack_is_told_where_the_environment_asks_for_gates
 
 
 @pytest.mark.parametrize("written", ["x" * 100_000, f"password={FORGED}", f"https://user:{FORGED}@example.com/"])
-def test_what_somebody_has_forged_as_the_stack_is_neither_long_nor_a_secret(written: str) -> None:
-    (lack,) = lacks(STACK, promoted(target=written), environment(name="prod", promotion=ASKED))
+@pytest.mark.parametrize("field", ["target", "environment"])
+def test_what_somebody_has_forged_is_neither_long_nor_a_secret(field: str, written: str) -> None:
+    """The stack to which the release was promoted, or the environment from which it is."""
+    made = promoted(target=written) if field == "target" else promoted()
+    if field == "environment":
+        made = made.model_copy(update={"origin": ORIGIN.model_copy(update={"environment": written})})
+    (lack,) = lacks(STACK, made, environment(name="prod", promotion=ASKED))
     assert len(lack.text) < 400
     assert FORGED not in f"{lack}"
 

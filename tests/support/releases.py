@@ -10,7 +10,7 @@ import yaml
 from tests.support.samples import CLUSTER, JOB
 from trainform.plan.inputs import resolved, with_dates, with_overlays
 from trainform.releases.files import write_release
-from trainform.releases.model import Origin, Promoted, Release
+from trainform.releases.model import Origin, Promoted, Release, Rollback, Waived
 from trainform.spec import Experiment
 
 DIGEST = "sha256:" + "4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945"
@@ -38,12 +38,29 @@ PROMOTED = Promoted(
     waived=[],
 )
 
+FORGED = "q8Zx71Lm02pQ"
+"""A secret that somebody has written into a release."""
+WRITTEN = f"password={FORGED}\nstacks \x1b[31m\u202e"
+
 
 def release(promoted: Promoted = PROMOTED, **parts: Any) -> Release:
     """A release of the sample experiment with these fields."""
     model = Experiment.model_validate({**JOB, "image": IMAGE, **parts})
     experiment = with_dates(with_overlays(model) if model.environments else resolved(model))
     return Release(experiment=experiment, origin=ORIGIN, promoted=promoted)
+
+
+def forged(*, is_rollback: bool = False, **promoted: Any) -> Release:
+    """A release in whose evidence every text is forged, but for these."""
+    texts = dict.fromkeys(("by", "at", "source", "target", "replaces"), WRITTEN)
+    waived = [Waived(gate=WRITTEN, reason=WRITTEN, by=WRITTEN)]
+    made = release(
+        PROMOTED.model_copy(update={**texts, "gates": {WRITTEN: WRITTEN}, "waived": waived, **promoted}),
+    )
+    words = ("stack", "environment", "revision", "version", "commit", "updated", "parent", "outcome")
+    origin = ORIGIN.model_copy(update=dict.fromkeys(words, WRITTEN))
+    back = Rollback(of=WRITTEN, to=None, reason=WRITTEN) if is_rollback else None
+    return made.model_copy(update={"origin": origin, "rollback": back})
 
 
 def project(root: Path, made: Release | None = None, stack: str = "sdxl-lora.prod", environment: str = "prod") -> str:

@@ -144,5 +144,6 @@ def _written(word: str, environment: str, root: Path) -> Version:
 
 def _marks(release: Release) -> dict[str, str]:
     """How the release came to its stack."""
-    at = f"{release.way} at {release.promoted.at}"
-    return {"promoted": at} if release.rollback is None else {"rolled back": at, "because": release.rollback.reason}
+    told = release.told
+    at = f"{told.way} at {told.promoted.at}"
+    return {"promoted": at} if told.rollback is None else {"rolled back": at, "because": told.rollback.reason}

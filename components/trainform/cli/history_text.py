@@ -106,5 +106,5 @@ def _stack_data(now: StackNow) -> dict[str, Any]:
 
 def _release_data(release: Release) -> dict[str, Any]:
     """Its evidence without the experiment, which is in its file."""
-    evidence = {key: value for key, value in release.data().items() if key != "experiment"}
+    evidence = {key: value for key, value in release.told.data().items() if key != "experiment"}
     return {**evidence, "content": release.content}

@@ -139,7 +139,7 @@ def _named(back: Back, to: str, done: list[Update] | None, notes: list[str]) -> 
     current = back.stack.release
     followed = {*chain(current, back.releases)}  # also under an earlier name of the stack
     if back.releases[to].promoted.target != back.name and followed.isdisjoint({to, name}):
-        fix = f"`trainform promote {back.experiment} --from {back.releases[to].promoted.target} --to {back.name}`, or name one of {list_names(_choices(back))}"
+        fix = f"`trainform promote {back.experiment} --from {back.releases[to].told.promoted.target} --to {back.name}`, or name one of {list_names(_choices(back))}"
         raise InputError([Problem(TO, to, f"the stack {back.name} never followed this release", fix)])
     if current is not None and back.releases[current].content == back.releases[name].content:
         raise InputError([Problem(TO, to, f"the stack {back.name} follows this content already", "name another one")])

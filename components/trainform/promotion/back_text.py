@@ -30,7 +30,7 @@ def sections(found: PreparedRollback) -> list[Section]:
     return bounded([
         Section(f"Rollback of {name}", (Item(headline(found)), *([] if comparison is None else [Item(changes(comparison, name, "changes"))]))),
         *([] if comparison is None else changing(comparison, name)),
-        Section("Where it comes from", tuple(origin_items(found.release.origin))),
+        Section("Where it comes from", tuple(origin_items(found.release.told.origin))),
         Section("Notes", tuple(map(Item, found.notes))),
     ])  # fmt: skip
 
@@ -38,6 +38,7 @@ def sections(found: PreparedRollback) -> list[Section]:
 def as_data(found: PreparedRollback, *, written: bool) -> dict[str, Any]:
     """The same for machines."""
     release, comparison = found.release, found.comparison
+    told = release.told
     name = release.name if written or found.is_begun else None  # the time of writing is in it
     rows = () if comparison is None else comparison.experiment
     return {
@@ -49,9 +50,9 @@ def as_data(found: PreparedRollback, *, written: bool) -> dict[str, Any]:
         "content": release.content,
         "path": None if name is None else release_path(found.back.experiment, name),
         "reused": found.is_begun,
-        "rollback": None if release.rollback is None else release.rollback.model_dump(),
-        "origin": release.origin.model_dump(),
-        "promoted": release.promoted.model_dump(by_alias=True),
+        "rollback": None if told.rollback is None else told.rollback.model_dump(),
+        "origin": told.origin.model_dump(),
+        "promoted": told.promoted.model_dump(by_alias=True),
         "changes": [{"path": row.path, "values": [*row.values]} for row in rows],
         "notes": [*found.notes],
     }

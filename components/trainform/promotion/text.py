@@ -52,7 +52,7 @@ def sections(found: Prepared) -> list[Section]:
         *differing(_beside_source(found), f"What differs from {source}", by_environments),
         Section("Cost", tuple(cost_items(found.cost))),
         Section("Capacity", tuple(capacity_items(found.capacity))),
-        Section("Where it comes from", tuple(origin_items(found.release.origin))),
+        Section("Where it comes from", tuple(origin_items(found.release.told.origin))),
         Section("To be known", tuple(_left_out(found))),
     ])  # fmt: skip
 
@@ -80,7 +80,7 @@ def _count(found: Prepared, changed: Comparison | None) -> str:
 
 
 def _rollback(found: Prepared) -> Iterator[Item]:
-    back = found.rollback
+    back = None if found.rollback is None else found.rollback.told
     if back is not None and back.rollback is not None:
         fix = [Row("fix", OVER)] if found.held else []
         rows = (Row("reason", back.rollback.reason, verbatim=True), Row("by", back.promoted.by, verbatim=True), *fix)
@@ -168,6 +168,7 @@ def _by_hand(found: Prepared) -> Iterator[Item]:
 def as_data(found: Prepared, *, written: bool) -> dict[str, Any]:
     """The same for machines."""
     asked, release = found.asked, found.release
+    told = release.told
     refused = not found.same and (found.held or bool(found.refused))
     result = "same" if found.same else "refused" if refused else "written" if written else "not written"
     # of a release that is not written nobody knows the name, since the time of writing is in it
@@ -184,8 +185,8 @@ def as_data(found: Prepared, *, written: bool) -> dict[str, Any]:
         "reused": found.is_begun,
         "left": [*found.left],
         "rollback": None if found.rollback is None else asked.target.stack.release,
-        "origin": release.origin.model_dump(),
-        "promoted": release.promoted.model_dump(by_alias=True),
+        "origin": told.origin.model_dump(),
+        "promoted": told.promoted.model_dump(by_alias=True),
         "gates": [
             {"gate": each.gate, "result": each.result, "reason": each.reason, "fix": each.fix} for each in found.judged
         ],

@@ -8,11 +8,10 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from trainform.errors import MASK, InputError, list_names, shorten
+from trainform.errors import InputError, list_names, shorten
 from trainform.releases.files import read_release
 from trainform.releases.gates import asked_gates
 from trainform.releases.model import Release
-from trainform.secret_text.search import masked_line
 from trainform.spec.environment import Environment
 
 PASSED = ("passed", "waived")
@@ -46,15 +45,15 @@ def lacks(stack: str, release: Release, environment: Environment) -> Iterator[La
     """The same of a release that is read. stack: without its project. A rollback has no gates: it goes back to what the stack had before."""
     name, target, asked = release.name, release.promoted.target, asked_gates(environment.promotion)
     if asked and target != stack:
-        target = shorten(masked_line(target, MASK))  # whoever forges a release writes anything there
+        target = shorten(release.told.promoted.target)
         gates = f"{'the gate' if len(asked) == 1 else 'the gates'} of {environment.name}: {', '.join(asked)}"
         text = f"The stack {stack} names release {name}, which was promoted to {target} and not to {stack}. Nobody has judged {gates}."
         yield Lack("", name, target, text)
     elif release.rollback is None:
         for gate in asked:
             if gate == "from" and _is_from_elsewhere(release, environment):
-                sources = list_names(environment.promotion.sources)
-                text = f"The environment {environment.name} takes releases from {sources} only, and release {name} is from {release.origin.environment}."
+                sources, origin = list_names(environment.promotion.sources), shorten(release.told.origin.environment)
+                text = f"The environment {environment.name} takes releases from {sources} only, and release {name} is from {origin}."
                 yield Lack(gate, name, target, text)
             elif release.promoted.gates.get(gate) not in PASSED:
                 text = f"The environment {environment.name} asks for the gate {gate}, which release {name} has neither passed nor waived."

@@ -134,10 +134,11 @@ def events(releases: Mapping[str, Release], stacks: Sequence[StackNow]) -> list[
 
 
 def _of_release(name: str, release: Release) -> Event:
-    promoted, back = release.promoted, release.rollback
+    told = release.told
+    promoted, back = told.promoted, told.rollback
     tell: Callable[[Release], Iterator[str]] = _promotion if back is None else _rollback
     what: What = "promotion" if back is None else "rollback"
-    return Event(promoted.at, promoted.target, what, name, by=promoted.by, details=tuple(tell(release)))
+    return Event(promoted.at, promoted.target, what, name, by=promoted.by, details=tuple(tell(told)))
 
 
 def _promotion(release: Release) -> Iterator[str]:

@@ -6,7 +6,8 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
-from trainform.errors import InputError, Problem
+from trainform.errors import MASK, InputError, Problem
+from trainform.secret_text.search import masked_everywhere, masked_line
 from trainform.spec.model import Model
 from trainform.spec.release import digest
 from trainform.spec.source import Source, join_path
@@ -98,6 +99,12 @@ class Release(Model):
         before = "the experiment's file" if of is None else f"release {of}"
         after = f"what was deployed at {self.origin.updated}" if to is None else f"release {to}"
         return f"from {before} back to {after}"
+
+    @property
+    def told(self) -> Release:
+        """The same with its evidence as it is shown: whoever forges a release writes anything there, a secret too. It has another name where there is one."""
+        evidence = {key: value for key, value in self.data().items() if key != "experiment"}
+        return Release(experiment=self.experiment, **masked_everywhere(evidence, MASK, masked_line))
 
     def data(self) -> dict[str, Any]:
         """What is in the file."""

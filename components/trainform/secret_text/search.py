@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct, structs
@@ -131,18 +131,20 @@ def masked(text: str, mask: str) -> str:
     return text
 
 
-def masked_everywhere(data: Any, mask: str) -> Any:
-    """The data with `masked` for each of its texts: in lists, mappings and structs, however deep."""
+def masked_everywhere(data: Any, mask: str, text: Callable[[str, str], str] = masked) -> Any:
+    """The data with `masked`, or with another function, for each of its texts: in lists, mappings and structs, however deep."""
+
+    def of(part: Any) -> Any:
+        return masked_everywhere(part, mask, text)
+
     if isinstance(data, str):
-        return masked(data, mask)
+        return text(data, mask)
     if isinstance(data, Mapping):
-        return {masked_everywhere(key, mask): masked_everywhere(value, mask) for key, value in data.items()}
+        return {of(key): of(value) for key, value in data.items()}
     if isinstance(data, list | tuple):
-        return type(data)(masked_everywhere(item, mask) for item in data)
+        return type(data)(map(of, data))
     if isinstance(data, Struct):
-        return structs.replace(
-            data, **{name: masked_everywhere(getattr(data, name), mask) for name in data.__struct_fields__}
-        )
+        return structs.replace(data, **{name: of(getattr(data, name)) for name in data.__struct_fields__})
     return data
 
 
