@@ -115,6 +115,11 @@ def test_an_experiment_that_is_not_there_is_the_wrong_word(tmp_path: Path) -> No
     project(tmp_path)
     reason = f"no experiment of the project has this name; the stack {DEV} runs sdxl-lora"
     assert refused("sdxl", DEV, "prod", tmp_path) == [("EXPERIMENT", reason, "write sdxl-lora")]
+    assert refused("sdxl", DEV, PROD, tmp_path) == [("EXPERIMENT", reason, "write sdxl-lora")], "told once"
+    (tmp_path / "stacks" / "Pulumi.bert.prod.yaml").write_text(
+        "config:\n  trainform:experiment: bert\n  trainform:environment: prod\n"
+    )
+    assert [fix for _, _, fix in refused("sdxl", DEV, "bert.prod", tmp_path)] == ["write bert", "write sdxl-lora"]
 
 
 @pytest.mark.parametrize(

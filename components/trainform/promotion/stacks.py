@@ -58,8 +58,9 @@ def places(experiment: str, source: str, target: str, root: Path) -> tuple[Place
             problems += error.problems
     if not problems and found[0].name == found[1].name:
         problems.append(Problem("--to", target, "this is the stack from which the release comes", "name another one"))
-    if problems:  # what is wrong with the experiment makes the stacks wrong too
-        raise InputError([problem for problem in problems if problem.path == ARGUMENT] or problems)
+    if problems:  # what is wrong with the experiment makes the stacks wrong too, and both of them say how to mend it
+        of_experiment = {problem.fix: problem for problem in reversed(problems) if problem.path == ARGUMENT}
+        raise InputError(of_experiment.values() or problems)
     return found[0], found[1]
 
 
