@@ -22,7 +22,7 @@ PARSED_ANNOTATIONS = (
     "scheduler.alpha.kubernetes.io/tolerations",
     "seccomp.security.alpha.kubernetes.io/pod",
 )
-"""Beginnings of annotations of pods whose values the API server parses; each has a field nowadays, or is the kubelet's."""
+"""Beginnings of annotations of pods whose values the API server parses. Most have a field nowadays; the others are in `WITHOUT_FIELD`."""
 
 IS_READ, ITS_FIELD = "the annotation is one that Kubernetes itself reads", "use the field that replaced it"
 WITHOUT_FIELD = ("controller.kubernetes.io/pod-deletion-cost", "kubernetes.io/config.mirror")
