@@ -138,8 +138,8 @@ class Experiment(Model):
     ttl: Duration | None = Field(
         default=None,
         json_schema_extra=OnChange.IN_PLACE_BY_BACKEND,
-        description="Delete the finished job after this time (12h). Empty: never. A job that is gone so is no drift; after a "
-        "`pulumi refresh`, which notes that it is gone, the next `up` makes it again and trains again.",
+        description="Delete the finished job after this time (12h), which is not drift. Empty: never. After `pulumi refresh` "
+        "has noticed that the job is gone, the next `up` makes it again, and it trains again.",
     )
     service_account: Subdomain | None = Field(
         default=None,
