@@ -18,7 +18,8 @@ while [ -n "$heard" ]; do
   heard='' before=$code code=0
   wait "$main" || code=$?
 done
-## 127: `wait` had the code already when the last signal came.
+## 127: `wait` had the code already when the last signal came. A command that itself ends with 127 after a signal looks
+## the same, and then the code is that of the signal (143 for TERM). Either is a failure.
 [ "$code" -ne 127 ] || code=${before:-127}
 [ "$code" -eq 0 ] || exit "$code"
 trap 'exit 143' TERM INT QUIT
