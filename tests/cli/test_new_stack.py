@@ -43,23 +43,27 @@ def test_what_the_environment_lacks_is_told_with_its_place(two: Path) -> None:
     assert run("check", "-s", "mnist.prod")[0] == 2
 
 
+def beside(root: Path, mine: str, *options: str) -> tuple[int, str, str]:
+    """What `new` says where the file of the stack is there already, which stays as it is."""
+    (root / STACK).write_text(mine)
+    said = run("new", "resnet", "-e", "prod", *options)
+    assert (root / STACK).read_text() == mine
+    return said
+
+
 def test_a_stack_that_exists_is_told_and_stays(two: Path) -> None:
     mine = "encryptionsalt: v1:L3jw4eYLX50=\nconfig:\n  trainform:experiment: resnet\n  trainform:environment: prod\n  trainform:run: 3\n"
-    (two / STACK).write_text(mine)
-    code, out, _ = run("new", "resnet", "-e", "prod")
+    code, out, _ = beside(two, mine)
     assert code == 0
     assert f"{STACK} is there already, and stays as it is: the stack resnet.prod runs resnet in prod" in out
-    assert json.loads(run("new", "resnet", "-e", "prod", "--json")[1])["written"] == []
-    assert (two / STACK).read_text() == mine
+    assert json.loads(beside(two, mine, "--json")[1])["written"] == []
 
 
 def test_a_stack_of_something_else_is_in_the_way(two: Path) -> None:
     mine = "config:\n  trainform:experiment: mnist\n  trainform:environment: prod\n"
-    (two / STACK).write_text(mine)
-    code, _, err = run("new", "resnet", "-e", "prod")
+    code, _, err = beside(two, mine)
     assert code == 2
     assert f"{STACK}\n  why: the stack exists already, and runs mnist in prod\n" in err
-    assert (two / STACK).read_text() == mine
 
 
 def test_a_stack_for_a_file_that_is_wrong_is_not_written(two: Path) -> None:
