@@ -54,6 +54,27 @@ def test_patches_that_the_server_takes(backend: str, spec: dict[str, Any]) -> No
     assert of_pods(spec, backend) == []
 
 
+@pytest.mark.parametrize("backend", ["volcano", "jobset", "trainer"])
+@pytest.mark.parametrize(
+    ("main", "refused"),
+    [
+        ({"ports": {"metrics": {"containerPort": 9100}}}, ""),
+        ({"ports": {"rendezvous": {"protocol": "TCP"}}}, "ports.rendezvous.containerPort"),
+        ({"livenessProbe": {"tcpSocket": {"port": "rendezvous"}}}, "livenessProbe.tcpSocket.port"),
+    ],
+    ids=str,
+)
+def test_a_patch_is_right_for_each_replica_with_ports_of_its_own(
+    backend: str, main: dict[str, Any], refused: str
+) -> None:
+    """The replica of rank 0 alone has the port `rendezvous`."""
+    worker = {"replicas": 2, "pod_overrides": {"spec": in_main(**main)}}
+    network = {"host": True, "ports": "per-replica"}
+    found = job_problems(experiment(backend=backend, network=network, roles={"worker": worker}), OPEN)
+    where = f"roles.worker.pod_overrides.spec.containers.main.{refused}"
+    assert [problem.path for problem in found] == ([where] if refused else [])
+
+
 @pytest.mark.parametrize(
     ("role", "path"),
     [

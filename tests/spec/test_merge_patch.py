@@ -56,7 +56,19 @@ def test_lists_of_named_items(patch: Any, expected: Any) -> None:
     assert merge_patch([MAIN, SIDECAR], patch) == expected
 
 
-@pytest.mark.parametrize("target", [[], [{"key": "pool"}], ["--follow"], [MAIN, "x"], [{"name": ["main"]}]])
+@pytest.mark.parametrize(
+    ("patch", "expected"),
+    [
+        ({"metrics": {"containerPort": 9100}}, [{"name": "metrics", "containerPort": 9100}]),
+        ({"metrics": None}, []),
+        ({"metrics": 9100}, {"metrics": 9100}),
+    ],
+)
+def test_an_empty_list_gets_items(patch: Any, expected: Any) -> None:
+    assert merge_patch([], patch) == expected
+
+
+@pytest.mark.parametrize("target", [[{"key": "pool"}], ["--follow"], [MAIN, "x"], [{"name": ["main"]}]])
 def test_other_lists_are_replaced(target: list[Any]) -> None:
     assert merge_patch(target, {"main": {"tty": True}}) == {"main": {"tty": True}}
 

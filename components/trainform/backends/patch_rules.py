@@ -22,7 +22,7 @@ from trainform.manifests.pods import own_labels, pod_template
 from trainform.manifests.schema import ANY_OBJECT, KINDS, POD_TEMPLATE, violations
 from trainform.manifests.served.mistake import Mistake
 from trainform.manifests.shapes import mapping
-from trainform.plan.model import Plan, RolePlan
+from trainform.plan.model import Group, Plan, RolePlan
 from trainform.rules.metadata import kept
 from trainform.spec.merge_patch import merge_patch
 
@@ -93,10 +93,12 @@ def checked(
     roles = {role.name: role for role in plan.roles}
     conventions = user_conventions(backend, plan)
     for role in plan.roles:
-        if role.overrides:
-            found, _, overrides = _check_pods(plan, role, backend, conventions)
-            problems += found
-            roles[role.name] = structs.replace(role, overrides=overrides)
+        for group in _distinct(role):
+            patched = roles[role.name]
+            if patched.overrides:
+                found, _, overrides = _check_pods(plan, patched, group, backend, conventions)
+                problems += (problem for problem in found if problem not in problems)
+                roles[role.name] = structs.replace(patched, overrides=overrides)
     if problems:
         plan = structs.replace(plan, roles=tuple(roles.values()))
         rendered = render(plan)
@@ -113,9 +115,15 @@ def checked(
     return problems, decided, structs.replace(plan, manifest_overrides=remaining)
 
 
-def _check_pods(plan: Plan, role: RolePlan, backend: Backend, conventions: PodConventions) -> _Checked:
-    """As `_check`, of a role's patch. conventions: for pods as users see them."""
-    group = next(role.groups())
+def _distinct(role: RolePlan) -> Iterable[Group]:
+    """The role's groups whose pods differ in more than numbers: the replica of rank 0 may have a port that others have not."""
+    if not role.overrides:
+        return ()
+    return {tuple(port.name for port in group.ports): group for group in role.groups()}.values()
+
+
+def _check_pods(plan: Plan, role: RolePlan, group: Group, backend: Backend, conventions: PodConventions) -> _Checked:
+    """As `_check`, of a role's patch, in the pods of a group. conventions: for pods as users see them."""
 
     def keeps_own_labels(patch: dict[str, Any], template: dict[str, Any]) -> Iterator[_Finding]:
         labels, own = template["metadata"]["labels"], own_labels(plan, role, group)

@@ -10,11 +10,14 @@ from trainform.manifests.env import PodConventions, container_env, env_prefix, e
 from trainform.manifests.handlers import with_port_names
 from trainform.manifests.manifest import without_empty
 from trainform.manifests.schema import is_pod_template
+from trainform.manifests.shapes import mapping
 from trainform.manifests.volumes import key_mounts, volume_mounts, volumes
 from trainform.plan.model import Group, Plan, RolePlan
-from trainform.spec.merge_patch import merge_patch
+from trainform.spec.merge_patch import merge_patch, named_items
 from trainform.spec.roles import Toleration
 
+_LISTS_OF_PODS = ("initContainers", "volumes")
+_LISTS_OF_CONTAINERS = ("env", "ports", "volumeMounts")
 RESTART_POLICIES = {"never": "Never", "on-failure": "OnFailure"}
 
 
@@ -25,8 +28,34 @@ def pod_template(plan: Plan, role: RolePlan, group: Group, conventions: PodConve
         "metadata": without_empty({"labels": pod_labels(plan, role, group), "annotations": role.annotations}),
         "spec": _pod_spec(plan, role, group, conventions),
     }
-    patched: dict[str, Any] = merge_patch(template, role.overrides)
-    return _renamed(conventions, patched) if is_valid(role, patched) else patched
+    if role.overrides:
+        template = _without_empty_lists(merge_patch(_with_empty_lists(template), role.overrides))
+    return _renamed(conventions, template) if is_valid(role, template) else template
+
+
+def _with_empty_lists(template: dict[str, Any]) -> dict[str, Any]:
+    """The template with the lists that it does not have, so that a patch can name what it adds to them."""
+    spec = template["spec"]
+    containers = [container | _missing(container, _LISTS_OF_CONTAINERS) for container in spec["containers"]]
+    return {**template, "spec": {**spec, "containers": containers} | _missing(spec, _LISTS_OF_PODS)}
+
+
+def _missing(holder: dict[str, Any], fields: Sequence[str]) -> dict[str, list[Any]]:
+    return {field: [] for field in fields if field not in holder}
+
+
+def _without_empty_lists(patched: Any) -> Any:
+    """The patched template without those that are still empty. A patch may have made anything of it."""
+    spec = mapping(mapping(patched).get("spec"))
+    containers = spec.get("containers")
+    if not named_items(containers):
+        return patched
+    kept = [_without_empty(container, _LISTS_OF_CONTAINERS) for container in containers]
+    return {**patched, "spec": {**_without_empty(spec, _LISTS_OF_PODS), "containers": kept}}
+
+
+def _without_empty(holder: dict[str, Any], fields: Sequence[str]) -> dict[str, Any]:
+    return {key: value for key, value in holder.items() if key not in fields or value != []}
 
 
 def is_valid(role: RolePlan, template: dict[str, Any]) -> bool:
@@ -47,12 +76,13 @@ def _renamed(conventions: PodConventions, template: dict[str, Any]) -> dict[str,
 
 def _main_container(conventions: PodConventions, container: dict[str, Any]) -> dict[str, Any]:
     """The main container, and its ports if it has any, under the operator's names."""
+    names = conventions.ports
     ports = [
-        {**port, "name": conventions.ports.get(port.get("name", ""), port.get("name"))}
+        {**port, "name": names[port["name"]]} if port.get("name") in names else port
         for port in container.get("ports", [])
     ]
     renamed = {**container, "name": conventions.container, **({"ports": ports} if ports else {})}
-    return with_port_names(renamed, conventions.ports)
+    return with_port_names(renamed, names)
 
 
 def pod_from_template(

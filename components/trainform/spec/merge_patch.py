@@ -9,12 +9,12 @@ def merge_patch(target: Any, patch: Any) -> Any:
     """The target with the patch applied, as a new value; neither argument is changed. null removes a key, and a list replaces a list.
 
     If the target is a list in which every item has a `name` that is a text, a mapping patches the items by name: an item of that name
-    is patched, null removes it, and an item with a new name is appended. (RFC 7386 would replace the list by the mapping, which no field
-    of Kubernetes accepts.)
+    is patched, null removes it, and an item with a new name is appended; an empty list gets such items. (RFC 7386 would replace the list by
+    the mapping, which no field of Kubernetes accepts.)
     """
     if not isinstance(patch, dict):
         return patch
-    if named_items(target):
+    if named_items(target) or (target == [] and _are_items(patch)):
         return _patch_items(target, patch)
     result = dict(target) if isinstance(target, dict) else {}
     for key, value in patch.items():
@@ -28,6 +28,10 @@ def merge_patch(target: Any, patch: Any) -> Any:
 def named_items(target: Any) -> bool:
     items = target if isinstance(target, list) else []
     return bool(items) and all(isinstance(item, dict) and isinstance(item.get("name"), str) for item in items)
+
+
+def _are_items(patch: dict[str, Any]) -> bool:
+    return all(value is None or isinstance(value, dict) for value in patch.values())
 
 
 def _patch_items(items: list[dict[str, Any]], patch: dict[str, Any]) -> list[dict[str, Any]]:
