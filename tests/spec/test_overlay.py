@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import copy
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 from msgspec import structs
+from pydantic import ValidationError
 
+from tests.cli.running import run
 from tests.support.generators import ENVIRONMENT, experiments
 from tests.support.samples import environment, experiment
 from trainform.check import check_experiment
@@ -57,6 +61,11 @@ def project(tmp_path: Path) -> Path:
         path = tmp_path / "stacks" / "environments" / f"{model.name}.yaml"
         path.write_text(yaml.safe_dump(model.model_dump(mode="json", exclude_unset=True)))
     return tmp_path
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("overlays")
 
 
 def problems(text: str, where: Environment, root: Path) -> dict[str, tuple[int, str]]:
@@ -179,6 +188,55 @@ def test_a_secret_in_an_overlay_is_not_shown(project: Path) -> None:
     found = check_experiment(Text("resnet.yaml", text), PROD, root=project).problems
     assert "environments.prod.env.DB_PASSWORD" in {problem.path for problem in found}
     assert not any("12345678" in str(problem) for problem in found)
+
+
+UNREADABLE = [
+    "2026-13-45",
+    "!foo x",
+    '!!binary "aa"',
+    "9" * 400,
+    "!!set {a, b}",
+    "!!bool abc",
+    "!!str [x]",
+    "=",
+    '"\\ud800"',
+]
+PLACES = ["env: {{START: {}}}", "labels: {{a: {}}}", "roles: {{node: {{env: {{A: {}}}, cpu: 1}}}}", "{}", "[{}]", "queue: {}", "storage: {{a: [{}]}}"]  # fmt: skip
+COMMANDS = [["check"], ["check", "--json"], ["plan", "--json"], ["plan"], ["render"]]
+
+
+@settings(max_examples=25)
+@given(
+    st.sampled_from(UNREADABLE), st.sampled_from(PLACES), st.sampled_from(["dev", "prod"]), st.sampled_from(COMMANDS)
+)
+@example("2026-13-45", PLACES[0], "dev", ["check"])
+@example("2026-13-45", PLACES[0], "prod", ["check"])
+def test_a_value_in_an_overlay_that_cannot_be_read_is_one_problem(
+    folder: Path, value: str, place: str, overlaid: str, command: list[str]
+) -> None:
+    path = folder / "resnet.yaml"
+    base = FILE[: FILE.index("environments:")]
+    written = place.format(value)
+    inner = f"{{{written}}}" if ": " in place else written
+    path.write_text(f"{base}environments:\n  {overlaid}: {inner}\n")
+    code, out, err = run(*command, str(path), "-e", "dev")
+    assert code == 2, out + err
+    if "--json" in command:
+        (problem,) = json.loads(out)["error"]["problems"]
+        assert (problem["line"], problem["source"]) == (len(base.splitlines()) + 2, str(path))
+    else:
+        assert err.startswith("trainform: 1 problem:") and err.count("fix:") == 1
+
+
+def test_a_value_in_an_overlay_that_no_file_holds_is_refused() -> None:
+    for value in (b"\xff", object(), {1, 2}, (1, 2)):
+        with pytest.raises(ValidationError, match="which no file can hold"):
+            experiment(environments={"prod": {"env": {"A": [value]}}})
+    deep: dict[str, Any] = {}
+    for _ in range(500):
+        deep = {"a": deep}
+    with pytest.raises(ValidationError, match="nested deeper than 40 levels"):
+        experiment(environments={"prod": deep})
 
 
 def patch_between(one: Any, other: Any) -> Any:

@@ -1,13 +1,13 @@
 """What a researcher writes: one training job, whatever cluster it runs on."""
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, PrivateAttr, StringConstraints, Tag, ValidationInfo, field_validator
 
 from trainform import defaults
 from trainform.spec.launchers import Launcher
 from trainform.spec.metadata import OnChange
-from trainform.spec.model import MAPPING, TEXT, Model, Patch, Text, by_shape
+from trainform.spec.model import MAPPING, TEXT, Model, Overlay, Patch, Text, by_shape
 from trainform.spec.names import BackendName, Image, Label, LabelKey, LabelValue, QueueName, ServiceLabel, Subdomain
 from trainform.spec.network import Network
 from trainform.spec.prepare import Step
@@ -180,7 +180,7 @@ class Experiment(Model):
         "service, launch-script, queue, claim-NAME), for what has no field here. Shown in the plan.",
     )
 
-    environments: dict[Label, dict[str, Any]] = Field(
+    environments: dict[Label, Overlay] = Field(
         default={},
         max_length=defaults.MOST_OVERLAYS,
         examples=[{"prod": {"roles": {"worker": {"replicas": 16}}, "queue": "research"}}],

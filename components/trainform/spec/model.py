@@ -4,6 +4,7 @@ The modules of the models have no `from __future__ import annotations`: with it 
 evaluates at each start of the command line.
 """
 
+import datetime
 import math
 from typing import Annotated, Any, get_args
 
@@ -89,6 +90,23 @@ def _json(value: Any, levels: int) -> None:
         raise refusal(f"the patch holds a {type(value).__name__}, which JSON does not know", "put it in quotes")
 
 
+def _overlay(value: dict[str, Any]) -> dict[str, Any]:
+    _of_files(value, defaults.DEEPEST)
+    return value
+
+
+def _of_files(value: Any, levels: int) -> None:
+    """Refuse what no file holds, and a value that could not be read: an overlay is kept in the record as it is written. Whether a value fits its field
+    is asked where the overlay is merged."""
+    if levels < 0:
+        raise refusal(f"the overlay is nested deeper than {defaults.DEEPEST} levels", "flatten it")
+    if isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            _of_files(item, levels - 1)
+    elif value is not None and not isinstance(value, str | bool | int | float | datetime.date):
+        raise refusal(f"the overlay holds a {type(value).__name__}, which no file can hold", "write it as text")
+
+
 Text = Annotated[str, AfterValidator(_text)]
 """What a process gets as an argument or a variable."""
 
@@ -98,6 +116,9 @@ Command = Annotated[list[Text], Field(min_length=1), AfterValidator(_program)]
 
 Patch = Annotated[dict[str, Any], AfterValidator(_patch)]
 """A merge patch (RFC 7386)."""
+
+Overlay = Annotated[dict[str, Any], AfterValidator(_overlay)]
+"""A merge patch on an experiment, which has dates too."""
 
 # Tags of a field that is either one word or a mapping. The branch follows the shape of the value, so that a mistake is reported
 # once, for the branch that was meant. The brackets keep a tag from being taken for a key of the user's.
