@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from trainform import defaults
 from trainform.check_files import check_environment, load_experiment, without_consequences
@@ -15,7 +15,7 @@ from trainform.render import RenderedJob, render_job
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.given import name_of
-from trainform.spec.load import Given
+from trainform.spec.load import Given, Loaded
 from trainform.spec.release import Released
 from trainform.spec.source import NOWHERE, Source
 from trainform.spec.trial import Assignment
@@ -75,7 +75,7 @@ def check_experiment(
         # where a part of a file is wrong, the model holds the rest, and what is wrong in the rest is reported too
         job = render_job(loaded.model, loaded_environment.model, run, today=today)
         left_out = loaded_environment.left_out | loaded.left_out
-        of_both = without_consequences(job.problems, loaded, left_out)
+        of_both = _of_both(job, loaded, left_out)
     return CheckedJob(
         name_of(experiment, "experiment") if loaded.model is None else loaded.model.name,
         (*problems, *of_both),
@@ -85,6 +85,15 @@ def check_experiment(
         (loaded.source, loaded_environment.source),
         experiment.release if isinstance(experiment, Released) else None,
     )
+
+
+def _of_both(job: RenderedJob, loaded: Loaded[Experiment], left_out: Set[str]) -> list[Problem]:
+    """The problems of the job with their lines. What the experiment has before its overlay is told once, whether it is in force or not."""
+    before = structs.replace(loaded, source=structs.replace(loaded.source, layers=()))
+    of_base = without_consequences(job.of_base, before, left_out)
+    told = {(problem.path, problem.code) for problem in of_base}
+    found = without_consequences(job.problems, loaded, left_out)
+    return [*(problem for problem in found if (problem.path, problem.code) not in told), *of_base]
 
 
 def _run_problems(run: int) -> Iterator[Problem]:

@@ -28,7 +28,7 @@ from trainform.revision import changes, revision
 from trainform.rules.experiment import plan_problems
 from trainform.rules.limits.judged import Judged
 from trainform.rules.limits.origins import problem_of
-from trainform.rules.limits.table import judge
+from trainform.rules.limits.table import BY_CODE, SECRETS, judge
 from trainform.rules.limits.waivers import Verdict, verdict
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
@@ -51,6 +51,8 @@ class RenderedJob(Struct, frozen=True):
     warnings: tuple[str, ...] = ()
     """What the environment's rules find without being a problem: warnings, and findings that are waived. The plan's notes have them too."""
     found: tuple[tuple[Problem, str], ...] = ()  # each finding of the rules with its severity, waived or not
+    of_base: tuple[Problem, ...] = ()
+    """Further problems, of the experiment before its overlay, at their places there. They are the same in every environment."""
 
     @property
     def crds(self) -> tuple[str, ...]:
@@ -96,8 +98,11 @@ def render_job(
         *without_told([*decided, *of_pods], limits.problems),
         *limits.problems,
     )
-    if problems:
-        return RenderedJob(experiment, environment, valid, tuple(manifests), problems, found=limits.found)
+    of_base = _secrets_of_base(experiment, environment, valid)
+    if problems or of_base:
+        return RenderedJob(
+            experiment, environment, valid, tuple(manifests), problems, found=limits.found, of_base=of_base
+        )
     plan = draft_plan(experiment, environment, run, revision(manifests, draft, backend.IN_PLACE))
     plan = structs.replace(plan, record=job_record(experiment, environment, plan))
     manifests = job_manifests(plan)
@@ -123,6 +128,14 @@ def _judged_by_limits(
     """What the environment's rules find in the job, with the experiment's waivers."""
     found = [(problem_of(judgement, plan, experiment), judgement.severity) for judgement in judge(judged, environment)]
     return verdict(found, experiment.waivers, environment, today)
+
+
+def _secrets_of_base(experiment: Experiment, environment: Environment, plan: Plan) -> tuple[Problem, ...]:
+    """Secrets in the experiment before its overlay, and in those of all environments: the record keeps them too."""
+    if experiment.base is None:
+        return ()
+    found = judge(Judged({}, (), experiment.base.user_set()), environment, [BY_CODE[SECRETS]])
+    return tuple(problem_of(judgement, plan, experiment) for judgement in found)
 
 
 def _admission_problems(plan: Plan) -> Iterator[Problem]:

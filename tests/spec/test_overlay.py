@@ -15,6 +15,7 @@ from msgspec import structs
 from pydantic import ValidationError
 
 from tests.cli.running import run
+from tests.rules.limits.secret_samples import TOKEN
 from tests.support.generators import ENVIRONMENT, experiments
 from tests.support.samples import environment, experiment
 from trainform.check import check_experiment
@@ -188,6 +189,42 @@ def test_a_secret_in_an_overlay_is_not_shown(project: Path) -> None:
     found = check_experiment(Text("resnet.yaml", text), PROD, root=project).problems
     assert "environments.prod.env.DB_PASSWORD" in {problem.path for problem in found}
     assert not any("12345678" in str(problem) for problem in found)
+
+
+@pytest.mark.parametrize(
+    ("base", "overlays", "places"),
+    [
+        ({"HF_TOKEN": TOKEN}, {"dev": {"env": {"HF_TOKEN": None}}}, ["env.HF_TOKEN"]),
+        ({"HF_TOKEN": TOKEN}, {"dev": {"env": {"HF_TOKEN": {"secret": {"name": "a", "key": "b"}}}}}, ["env.HF_TOKEN"]),
+        ({"HF_TOKEN": TOKEN}, {"dev": {"env": {"A": "b"}}}, ["env.HF_TOKEN"]),
+        ({}, {"prod": {"env": {"HF_TOKEN": TOKEN}}}, ["environments.prod.env.HF_TOKEN"]),
+        ({}, {"prod": {"roles": {"node": {"env": {"HF_TOKEN": TOKEN}}}}}, ["environments.prod.roles.node.env.HF_TOKEN"]),
+        ({"HF_TOKEN": TOKEN}, {"prod": {"env": {"HF_TOKEN": TOKEN}}}, ["env.HF_TOKEN", "environments.prod.env.HF_TOKEN"]),
+        ({}, {"prod": {"launcher": {"command": ["a", "--hf-token", TOKEN]}}}, ["environments.prod.launcher.command[2]"]),
+        ({}, {"prod": {"prepare": {"data": {"command": ["a", f"--hf-token={TOKEN}"]}}}}, ["environments.prod.prepare.data.command[1]"]),
+        ({}, {"prod": {"env": {"DB_PASSWORD": "hunter2Zq9"}}}, ["environments.prod.env.DB_PASSWORD"]),
+    ],
+)  # fmt: skip
+def test_a_secret_that_only_the_record_would_hold_is_refused_in_every_environment(
+    base: dict[str, str], overlays: dict[str, Any], places: list[str], project: Path, folder: Path
+) -> None:
+    data = yaml.safe_load(FILE) | {"env": {"NCCL_DEBUG": "INFO", **base}, "environments": overlays}
+    text = yaml.safe_dump(data, sort_keys=False)
+    lines = {
+        problem.path: problem.line for problem in check_experiment(Text("a.yaml", text), PROD, root=project).problems
+    }
+    for where in (PROD, environment()):
+        found = check_experiment(Text("resnet.yaml", text), where, root=project).problems
+        assert [(problem.path, problem.code) for problem in found] == [(place, "TF-SEC-1") for place in places]
+        assert all(text.splitlines()[problem.line - 1].strip() for problem in found)
+        assert {problem.path: problem.line for problem in found} == lines
+    path = folder / "resnet.yaml"
+    path.write_text(text)
+    for command in COMMANDS:
+        code, out, err = run(*command, str(path), "-e", "dev", *(["-e", "prod"] if command[0] == "check" else []))
+        shown = out + err
+        assert (code, "TF-SEC-1" in shown) == (2, True)
+        assert not any(text in shown for text in (TOKEN, "hunter2", "in dev"))
 
 
 UNREADABLE = [

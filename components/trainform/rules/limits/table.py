@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from trainform.rules.limits import (
     accounts,
     capacity,
@@ -24,6 +26,7 @@ from trainform.rules.limits.judged import Judged
 from trainform.rules.limits.rule import Judgement, Rule
 from trainform.spec.environment import Environment
 
+SECRETS = "TF-SEC-1"
 RULES: tuple[Rule, ...] = (
     Rule(
         "TF-IMG-1", "Images come from the registries of the environment.", ("registries",), "error", images.registries
@@ -167,16 +170,16 @@ RULES: tuple[Rule, ...] = (
         "error",
         run.run_time,
     ),
-    Rule("TF-SEC-1", "Secrets stand nowhere as plain text.", (), "error", secrets.plain_secrets, fixed=True),
+    Rule(SECRETS, "Secrets stand nowhere as plain text.", (), "error", secrets.plain_secrets, fixed=True),
 )
 
 BY_CODE = {rule.code: rule for rule in RULES}
 
 
-def judge(judged: Judged, environment: Environment) -> list[Judgement]:
+def judge(judged: Judged, environment: Environment, rules: Sequence[Rule] = RULES) -> list[Judgement]:
     """What the rules find, in the order of the table."""
     found = []
-    for rule in RULES:
+    for rule in rules:
         severity = rule.severity_in(environment)
         if severity != "off":
             found += [Judgement(rule, severity, finding) for finding in rule.find(judged, environment)]
