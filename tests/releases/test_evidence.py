@@ -6,11 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.support.releases import FORGED, ORIGIN, PROMOTED, project, release
 from tests.support.samples import environment
+from trainform.check import check_experiment
+from trainform.project import release_path
 from trainform.releases.evidence import Lack, lacks, lacks_of
 from trainform.releases.model import Release, Rollback
+from trainform.spec.release import Released, digest
 
 STACK = "sdxl-lora.prod"
 ASKED: dict[str, Any] = {"from": ["dev"], "soak": "24h"}
@@ -72,6 +76,33 @@ def test_a_rollback_has_no_gates_and_is_of_its_own_stack() -> None:
     made = release(PROMOTED.model_copy(update={"gates": {}})).model_copy(update={"rollback": back})
     assert found(made, **ASKED) == []
     assert [gate for gate, _ in found(made, "sdxl-lora.staging", **ASKED)] == [""]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"origin": None, "promoted": None},
+        {"surplus": 1},
+        {"promoted": {**PROMOTED.model_dump(by_alias=True), "gates": None}},
+        {"promoted": {**PROMOTED.model_dump(by_alias=True), "to": None}},
+        {"rollback": []},
+    ],
+    ids=["no evidence", "a surplus key", "no gates", "no stack", "a rollback of nothing"],
+)
+def test_evidence_in_a_form_that_nobody_knows_is_none(change: dict[str, Any], tmp_path: Path) -> None:
+    """The name is the hash of what is in the file, and its experiment is fit: no check of the file says it."""
+    data = {key: value for key, value in (promoted().data() | change).items() if value is not None}
+    name = digest(data)
+    project(tmp_path, promoted())
+    (tmp_path / release_path("sdxl-lora", name)).write_text(yaml.safe_dump(data, sort_keys=False))
+    assert not check_experiment(Released("sdxl-lora", name), "prod", root=tmp_path).problems
+    (lack,) = lacks_of(f"vision/{STACK}", "sdxl-lora", name, environment(name="prod", promotion=ASKED), tmp_path)
+    assert lack == Lack("", name, "", lack.text)
+    assert lack.text == (
+        f"The stack {STACK} names release {name}, in a form that this version of trainform does not know: nobody can "
+        "read who judged it. Nobody has judged the gates of prod: from, soak."
+    )
+    assert lacks_of(STACK, "sdxl-lora", name, environment(name="prod"), tmp_path) == (), "nothing is asked for"
 
 
 def test_the_release_of_a_stack_is_read_from_its_file(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from trainform.review.findings.promotion import KINDS, find
 
 NAME = "8c1f0a2b77de41d09c36"
 ELSEWHERE = Lack("", NAME, "resnet.staging", "The stack resnet.prod names a release of another stack.")
+UNREADABLE = Lack("", NAME, "", "The stack resnet.prod names a release that nobody can read.")
 YOUNGER = Lack("soak", NAME, "resnet.prod", "The environment prod asks for the gate soak.")
 
 
@@ -23,6 +24,8 @@ def test_what_a_release_lacks_is_a_finding() -> None:
     assert (other.code, other.level, other.object, other.field) == ("TR-PROMOTION-1", "high", NAME, "promoted.to")
     assert (other.after, other.title) == ("resnet.staging", ELSEWHERE.text)
     assert (gate.code, gate.level, gate.field) == ("TR-PROMOTION-2", "medium", "promoted.gates.soak")
+    (unread,) = find(dataclasses.replace(context(), lacks=(UNREADABLE,)))
+    assert (unread.code, unread.after, unread.title) == ("TR-PROMOTION-1", None, UNREADABLE.text)
     assert [kind.code for kind in KINDS] == [other.code, gate.code]
 
 

@@ -33,4 +33,4 @@ def find(context: Context) -> Iterator[Finding]:
         if lack.gate:
             yield WITHOUT_GATE.finding(lack.release, f"promoted.gates.{lack.gate}", title=lack.text)
         else:
-            yield ELSEWHERE.finding(lack.release, "promoted.to", after=lack.target, title=lack.text)
+            yield ELSEWHERE.finding(lack.release, "promoted.to", after=lack.target or None, title=lack.text)
