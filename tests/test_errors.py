@@ -243,6 +243,10 @@ def test_the_placeholder_of_a_fix_is_no_secret(value: str) -> None:
     [
         ("env.DB_PASSWORD=hunter2.x", "env.[secret]"),
         ("roles.worker.env.DB_PASSWORD", "roles.worker.env.DB_PASSWORD"),
+        ("spec.containers.side.env.--db-password=hunter2Zq6.value", "spec.containers.side.env.[secret]"),
+        ("spec.containers.side.env.--db-password=hunt.er2Zq6.value", "spec.containers.side.env.[secret]"),
+        ("httpGet.httpHeaders.X-Api-Key: hunter2Zq9v.name", "httpGet.httpHeaders.[secret]"),
+        ("spec.containers.side.volumeMounts.--token=hunter2Zq8.mountPath", "spec.containers.side.volumeMounts.[secret]"),
         ("roles.worker.pod_overrides.spec.containers.main.args[1]", "roles.worker.pod_overrides.spec.containers.main.args[1]"),
     ],
 )  # fmt: skip

@@ -92,7 +92,8 @@ class Problem:
     def shown_path(self) -> str:
         """The path as it may be shown: up to a key that holds a secret (`DB_PASSWORD=hunter2`)."""
         path = _PULL_SECRET.sub(lambda name: name[0] if _NAME.fullmatch(name[0]) else MASK, self.path)
-        if secret_in(path) is None:
+        # what stands before a key may hide what it is: `env.--password=hunter2`
+        if all(secret_in(part) is None for part in (path, *path.split("."))):
             return masked(path, MASK)
         shown = itertools.takewhile(lambda part: secret_in(part) is None, path.split("."))
         return ".".join([*(masked(part, MASK) for part in shown), MASK])

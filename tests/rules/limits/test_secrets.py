@@ -342,6 +342,23 @@ def test_a_secret_in_every_field(parts: dict[str, Any], where: str) -> None:
     assert not {"hunter2", "abc123"} & set(shown.replace("'", " ").split())
 
 
+@pytest.mark.parametrize(
+    ("side", "secret"),
+    [
+        ({"env": [{"name": "--db-password=hunter2Zq6", "value": [1]}]}, "hunter2Zq6"),
+        ({"env": {"--db-password=hunter2Zq6": {"value": 1}}}, "hunter2Zq6"),
+        ({"livenessProbe": {"httpGet": {"port": 80, "httpHeaders": [{"name": "X-Api-Key: hunter2Zq9v", "value": "x"}]}}}, "hunter2Zq9v"),
+        ({"volumeMounts": [{"name": "--token=hunter2Zq8", "mountPath": 3}]}, "hunter2Zq8"),
+        ({"env": [{"name": "A", "value": "password=", "password=hunter2Zq7": 1}]}, "hunter2Zq7"),
+    ],
+)  # fmt: skip
+def test_the_name_of_an_item_that_holds_a_secret_is_in_no_path(side: dict[str, Any], secret: str) -> None:
+    image = "registry.example.com/ai/side:1"
+    found = patched_problems({"containers": {"side": {"image": image, **side}}})
+    assert "TF-SEC-1" in {problem.code for problem in found}
+    assert not any(secret in f"{problem}{problem.as_dict()}" for problem in found)
+
+
 def test_each_line_of_a_file_is_a_finding() -> None:
     text = f"A=1\nDB_PASS=hunter2\n{TOKEN}"
     made = experiment(manifest_overrides={"launch-script": {"data": {"app.env": text}}})

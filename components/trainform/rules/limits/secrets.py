@@ -236,7 +236,7 @@ def _in_words(words: list[str], path: str) -> Iterator[PlainSecret]:
 
 def _shown(key: str) -> str:
     """The key as it may stand in a path."""
-    return MASK if gives_away("", key) else key
+    return MASK if gives_away("", key) or secret_in(key) is not None else key
 
 
 def _fix(path: str, name: str, text: str) -> str:
