@@ -20,6 +20,7 @@ from trainform.spec.stack import load_stack, pinned_release
 
 NAME = "12e45678901234567890"  # a number, where no quotes stand
 PATH = "stacks/Pulumi.a.prod.yaml"
+NO_PROJECT = Path("no folder")
 RICH = (
     "# the platform team's\nencryptionsalt: v1:L3jw4eYLX50=:v1:x:y==\nconfig:\n   # what runs\n   trainform:experiment: 'a' # ours\n",
     '   # only here\n   trainform:environment: "prod"   # the large one\n   trainform:sshSecret:\n      secure: v1:abc:def==\n'
@@ -37,12 +38,15 @@ def test_only_the_release_is_added(file: str) -> None:
     start, rest = BLOCKS[file]
     newline = "\r\n" if "\r" in rest else "\n"
     indent = " " * (len(rest) - len(rest.lstrip()))
-    assert with_release(start + rest, NAME, PATH) == f'{start}{indent}trainform:release: "{NAME}"{newline}{rest}'
+    assert (
+        with_release(start + rest, NAME, PATH, NO_PROJECT)
+        == f'{start}{indent}trainform:release: "{NAME}"{newline}{rest}'
+    )
 
 
 def test_the_experiment_may_be_the_last_line() -> None:
     text = "config:\n  trainform:environment: prod\n  trainform:experiment: a"
-    assert with_release(text, NAME, PATH) == f'{text}\n  trainform:release: "{NAME}"'
+    assert with_release(text, NAME, PATH, NO_PROJECT) == f'{text}\n  trainform:release: "{NAME}"'
 
 
 def test_a_file_on_one_line() -> None:
@@ -50,7 +54,7 @@ def test_a_file_on_one_line() -> None:
     expected = (
         f'config: {{trainform:experiment: a, trainform:release: "{NAME}", trainform:environment: prod}} # short\n'
     )
-    assert with_release(text, NAME, PATH) == expected
+    assert with_release(text, NAME, PATH, NO_PROJECT) == expected
 
 
 @pytest.mark.parametrize("key", ["trainform:release", "trainform:config:release"])
@@ -58,7 +62,7 @@ def test_a_file_on_one_line() -> None:
 def test_a_release_that_is_set_gets_the_new_name(key: str, old: str) -> None:
     start, rest = RICH
     before = f"{start}   {key}: {old} # approved\n{rest}"
-    assert with_release(before, NAME, PATH) == f'{start}   {key}: "{NAME}" # approved\n{rest}'
+    assert with_release(before, NAME, PATH, NO_PROJECT) == f'{start}   {key}: "{NAME}" # approved\n{rest}'
 
 
 @pytest.mark.parametrize(
@@ -72,7 +76,7 @@ def test_a_release_that_is_set_gets_the_new_name(key: str, old: str) -> None:
 )
 def test_a_file_that_nobody_can_change_so(text: str) -> None:
     with pytest.raises(TrainformError, match="cannot be changed") as raised:
-        with_release(text, NAME, PATH)
+        with_release(text, NAME, PATH, NO_PROJECT)
     assert f'write `trainform:release: "{NAME}"`' in raised.value.fix
 
 
@@ -172,3 +176,49 @@ def test_what_was_set_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
         follow(late, "sdxl-lora.prod", tmp_path)
     assert pinned_release("sdxl-lora.prod", tmp_path) == second.name
     assert late.name not in releases_of("sdxl-lora", tmp_path)
+
+
+OTHER = "0123456789abcdef0123"
+DECLARED = [
+    f'release: {{default: "{OTHER}"}}',
+    f'trainform:release: {{value: "{OTHER}"}}',
+    f'trainform:release: "{OTHER}"',
+]
+
+
+@pytest.mark.parametrize("own", [f'  release: "{OTHER}" # ours', f'  trainform:release: "{OTHER}" # ours', ""])
+@pytest.mark.parametrize("declared", DECLARED)
+def test_what_a_stack_follows_has_one_answer(own: str, declared: str, tmp_path: Path) -> None:
+    """In a project of the name trainform the keys of a stack need no namespace, and any project may have a value for all of its stacks."""
+    project(tmp_path)
+    ours = own.startswith("  release") or declared.startswith("release")
+    name = "trainform" if ours else "vision"
+    (tmp_path / "Pulumi.yaml").write_text(f"name: {name}\nruntime: python\nconfig:\n  {declared}\n")
+    path = tmp_path / "stacks" / "Pulumi.sdxl-lora.prod.yaml"
+    path.write_text(f"config:\n  trainform:experiment: sdxl-lora\n{own}\n  trainform:environment: prod\n")
+    assert load_stack("sdxl-lora.prod", tmp_path).release == pinned_release("sdxl-lora.prod", tmp_path) == OTHER
+    made = release(PROMOTED.model_copy(update={"replaces": OTHER}))
+    assert follow(made, "sdxl-lora.prod", tmp_path) == made.name
+    assert load_stack("sdxl-lora.prod", tmp_path).release == pinned_release("sdxl-lora.prod", tmp_path) == made.name
+    assert [line for line in path.read_text().splitlines() if "release" in line] == [
+        own.replace(OTHER, made.name) if own else f'  trainform:release: "{made.name}"'
+    ]
+
+
+def test_a_setting_of_the_users_own_project_is_no_release(tmp_path: Path) -> None:
+    project(tmp_path)
+    path = tmp_path / "stacks" / "Pulumi.sdxl-lora.prod.yaml"
+    path.write_text(f"{path.read_text()}  release: {OTHER}\n")
+    assert pinned_release("sdxl-lora.prod", tmp_path) is None
+    made = follow(release(), "sdxl-lora.prod", tmp_path)
+    assert load_stack("sdxl-lora.prod", tmp_path).release == made
+    assert f"  release: {OTHER}\n" in path.read_text()
+
+
+def test_the_keys_of_a_stack_need_no_namespace_in_a_project_of_its_name(tmp_path: Path) -> None:
+    project(tmp_path)
+    (tmp_path / "Pulumi.yaml").write_text("name: trainform\nruntime: python\n")
+    path = tmp_path / "stacks" / "Pulumi.sdxl-lora.prod.yaml"
+    path.write_text("config:\n  experiment: sdxl-lora\n  environment: prod\n")
+    made = follow(release(), "sdxl-lora.prod", tmp_path)
+    assert load_stack("sdxl-lora.prod", tmp_path).release == made

@@ -16,10 +16,8 @@ from trainform.spec.files import read_text
 from trainform.spec.libyaml import Loader
 from trainform.spec.read import parse_mapping
 from trainform.spec.release import SETTING
-from trainform.spec.stack import pinned_release
+from trainform.spec.stack import pinned_release, spellings
 
-EXPERIMENT = "trainform:experiment"
-SPELLINGS = (SETTING, SETTING.replace(":", ":config:"))
 MARK = "\ufeff"
 """At the beginning of a file that some editors of Windows write. It is no part of the text."""
 Entry = tuple[yaml.ScalarNode, yaml.ScalarNode]
@@ -68,22 +66,25 @@ def _text_with(stack: str, name: str, root: Path) -> str | None:
     """The new text of the stack's file; None if it names the release already."""
     path = stack_path(stack)
     text = read_text(root / path, path)
-    written = with_release(text, name, path)
+    written = with_release(text, name, path, root)
     return None if written == text else written
 
 
-def with_release(text: str, name: str, path: str) -> str:
-    """The text of a stack's file with the release. Where the file has none, it is set behind the experiment."""
+def with_release(text: str, name: str, path: str, root: Path) -> str:
+    """The text of a stack's file with the release. Where the file has none, it is set behind the experiment. root: the project says how keys may be written."""
     config, entries = _config(text)
     value = f'"{name}"'  # digits alone, or digits around an `e`, are a number where no quotes stand
-    found = next((spelling for spelling in SPELLINGS if spelling in entries), None)
+    found, experiment = (
+        next((spelling for spelling in spellings(key, root) if spelling in entries), None)
+        for key in ("release", "experiment")
+    )
     if found is not None:
         old = entries[found][1]
         written = f"{text[: old.start_mark.index]}{value}{text[old.end_mark.index :]}"
-    elif config is None or EXPERIMENT not in entries:
+    elif config is None or experiment is None:
         raise _not_changed(path, name)
     else:
-        key, last = entries[EXPERIMENT]
+        key, last = entries[experiment]
         end = last.end_mark.index
         if not config.flow_style:  # a comment may follow on the line
             end = next((index for index in range(end, len(text)) if text[index] in "\r\n"), len(text))

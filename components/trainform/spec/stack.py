@@ -100,7 +100,7 @@ def load_stack(name: str, root: Path, given: str = STACK_OPTION) -> Stack:
     secret. given: by what it was named."""
     short = require_stack(name, root, given)
     own = _read(root, stack_path(short))
-    project = _read(root, PROJECT_FILE) if (root / PROJECT_FILE).exists() else None
+    project = _read_project(root)
     found: dict[str, str] = {}
     problems: list[Problem] = []
     for key in KEYS:
@@ -122,16 +122,15 @@ def load_stack(name: str, root: Path, given: str = STACK_OPTION) -> Stack:
 def named_environment(name: str, root: Path) -> str | None:
     """The environment that the stack names, also if its experiment is wrong; None if it names none, as that of a program of the user's own may do."""
     own = _read(root, stack_path(require_stack(name, root)))
-    project = _read(root, PROJECT_FILE) if (root / PROJECT_FILE).exists() else None
+    project = _read_project(root)
     found = _given(own, project, "environment")
     return found if found else None
 
 
 def project_name(root: Path) -> str:
     """The name of the project; empty where no file says it."""
-    if not (root / PROJECT_FILE).exists():
-        return ""
-    name = _read(root, PROJECT_FILE).data.get("name")
+    project = _read_project(root)
+    name = None if project is None else project.data.get("name")
     return name if isinstance(name, str) else ""
 
 
@@ -144,8 +143,8 @@ def pinned_release(name: str, root: Path) -> str | None:
 
 
 def named_release(name: str, root: Path) -> str | None:
-    """The release that the stack's config names; None if it names none. InputError if the config cannot be read."""
-    return release_name(_text(_read(root, stack_path(name)), "release", ours=False))
+    """The release that the stack follows, as `load_stack` says it; None if it follows none. InputError if the config cannot be read."""
+    return release_name(_given(_read(root, stack_path(name)), _read_project(root), "release"))
 
 
 def release_name(written: str | None) -> str | None:
@@ -174,6 +173,10 @@ def run_number(written: str | None) -> int:
         )
         raise InputError([Problem(f"{NAMESPACE}:run", written, reason, fix)])
     return number
+
+
+def _read_project(root: Path) -> Content | None:
+    return _read(root, PROJECT_FILE) if (root / PROJECT_FILE).exists() else None
 
 
 def _read(root: Path, name: str) -> Content:
@@ -217,8 +220,17 @@ def _given(own: Content, project: Content | None, key: str) -> str | None:
 
 
 def _is_ours(project: Content) -> bool:
-    """Whether the keys may stand in the project's files without the namespace."""
     return bool(project.data.get("name") == NAMESPACE)
+
+
+def spellings(key: str, root: Path) -> tuple[str, ...]:
+    """How a key may be written in the config of a stack of the project."""
+    return _spellings(key, project_name(root) == NAMESPACE)
+
+
+def _spellings(key: str, ours: bool) -> tuple[str, ...]:
+    """ours: the project's name is the namespace, which can be left out then."""
+    return (f"{NAMESPACE}:{key}", f"{NAMESPACE}:config:{key}", *([key] if ours else []))
 
 
 def _declared(project: Content, key: str, ours: bool) -> str | None:
@@ -245,11 +257,9 @@ def _text(content: Content, key: str, ours: bool) -> str | None:
 
 
 def _found(content: Content, key: str, ours: bool) -> tuple[str, Any] | None:
-    """Path and value of the key, by whichever of its spellings; where the project's name is the namespace (`ours`), it can be left
-    out."""
+    """Path and value of the key, by whichever of its spellings."""
     config = content.data.get("config")
-    spellings = [f"{NAMESPACE}:{key}", f"{NAMESPACE}:config:{key}", *([key] if ours else [])]
-    found = [spelling for spelling in spellings if isinstance(config, dict) and spelling in config]
+    found = [spelling for spelling in _spellings(key, ours) if isinstance(config, dict) and spelling in config]
     if len(found) > 1:
         reason = f"the key is the same as {found[0]}, and which of them counts is not certain"
         raise InputError([_problem(content, f"config.{found[1]}", reason, "remove one of them")])
