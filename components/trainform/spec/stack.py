@@ -182,20 +182,26 @@ def _read_project(root: Path) -> Content | None:
 def _read(root: Path, name: str) -> Content:
     """The file; InputError if it cannot be read, and with the problems of its form, of which value and fix would repeat what may be a secret."""
     text = read_text(root / name, name)
-    try:
-        content = _project(text) if name == PROJECT_FILE else parse_mapping(text, name)
-        problems = [*content.problems]
-    except InputError as error:
-        problems = error.problems
-    if problems:
-        raise InputError([dataclasses.replace(problem, value=None, fix=CORRECT) for problem in problems])
-    return content
+    content = _project(text) if name == PROJECT_FILE else _parsed(text, name)
+    if isinstance(content, Content):
+        return content
+    raise InputError(content)
 
 
 @functools.lru_cache(maxsize=1)
-def _project(text: str) -> Content:
-    """The project's file: the same for each of the stacks that a command reads, which may be thousands."""
-    return parse_mapping(text, PROJECT_FILE)
+def _project(text: str) -> Content | list[Problem]:
+    """The project's file: the same for each of the stacks that a command reads, which may be thousands. What is wrong with it is read once too."""
+    return _parsed(text, PROJECT_FILE)
+
+
+def _parsed(text: str, name: str) -> Content | list[Problem]:
+    """The content; the problems of its form where it has any."""
+    try:
+        content = parse_mapping(text, name)
+        problems = [*content.problems]
+    except InputError as error:
+        problems = error.problems
+    return [dataclasses.replace(problem, value=None, fix=CORRECT) for problem in problems] if problems else content
 
 
 def _value(own: Content, project: Content | None, key: str, command: str) -> str:
