@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from tests.cli.running import run
+from tests.rules.limits.secret_samples import TOKEN
 from tests.support.repository import ROOT, copy_stacks
 from trainform.check_platform import check_platform
 from trainform.manifests.documents import to_yaml
@@ -59,6 +60,18 @@ def test_a_stack_that_is_wrong_is_one_of_them(verb: str, project: Path) -> None:
     entries = listed(verb, "--all", code=2)
     assert [entry["stack"] for entry in entries if not entry["ok"]] == ["broken.dev"]
     assert len(entries) == len(known_stacks())
+
+
+@pytest.mark.parametrize("secret", [TOKEN, "password=hunter2Zq9"])
+@pytest.mark.parametrize("key", ["experiment", "environment"])
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_secret_in_the_place_of_a_name_is_not_shown(verb: str, key: str, secret: str, project: Path) -> None:
+    config = {"trainform:experiment": "hello", "trainform:environment": "dev", f"trainform:{key}": secret}
+    (project / "stacks" / "Pulumi.broken.dev.yaml").write_text(yaml.safe_dump({"config": config}))
+    for words in (["--json"], ["-s", "hello.dev", "--json"], []):
+        code, out, err = run(verb, "-s", "broken.dev", *words)
+        assert code == 2
+        assert not any(part in out + err for part in (TOKEN, "hunter2"))
 
 
 @pytest.mark.parametrize("verb", VERBS)

@@ -11,7 +11,8 @@ import typer
 from msgspec import Struct, structs
 
 from trainform.cli.arguments import Chosen, choose
-from trainform.errors import CommandLineError, InputError, Problem, in_order
+from trainform.errors import MASK, CommandLineError, InputError, Problem, in_order
+from trainform.secret_text.search import masked_everywhere, masked_line
 from trainform.terminal.lines import echo_json
 
 if TYPE_CHECKING:
@@ -56,10 +57,11 @@ class Result(Struct, frozen=True):
         return isinstance(self.checked, CheckedPlatform)
 
     def as_dict(self) -> dict[str, Any]:
-        """What it is, for machines."""
+        """What it is, for machines. A stack's file may have anything in the place of a name."""
         named = {"argument": self.argument, "name": self.name, "environment": self.checked.environment}
         named |= {} if self.stack is None else {"stack": self.stack}
-        return {**named, "tried": [*self.tried]} if self.tried else named
+        shown = masked_everywhere(named, MASK, masked_line)
+        return {**shown, "tried": [*self.tried]} if self.tried else shown
 
 
 class Results(Struct, frozen=True):
