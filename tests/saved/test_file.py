@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.rules.limits.secret_samples import TOKEN
 from tests.saved.samples import KEY, facts, saved
 from trainform.errors import InputError
 from trainform.saved.file import is_saved, read_saved, refuse_changed, refuse_organization, text_of
@@ -88,6 +89,12 @@ def test_a_key_that_is_there_twice(file: Path, key: str) -> None:
     text = file.read_text()
     file.write_text(text.replace(f'"{key}":', f'"{key}": 1, "{key}":', 1))
     assert problem(file) == f"the key {key} is there twice, so that nobody knows which value counts"
+
+
+@pytest.mark.parametrize("key", ["password=hunter2Zq9", "--token=hunter2Zq9", TOKEN])
+def test_a_key_that_is_there_twice_may_hold_a_secret(file: Path, key: str) -> None:
+    file.write_text(json.dumps({key: 1, "other": 2}).replace('"other"', json.dumps(key)))
+    assert problem(file) == "the key [secret] is there twice, so that nobody knows which value counts"
 
 
 @pytest.mark.parametrize(
