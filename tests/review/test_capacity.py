@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -21,6 +22,7 @@ from tests.review.jobs_of_previews import (
 )
 from trainform.review.capacity import NOT_RESERVED, capacity_of
 from trainform.review.not_considered import not_considered
+from trainform.review.placement import Group, Room, place
 from trainform.review.report import build_report
 
 
@@ -294,3 +296,13 @@ def test_the_pods_of_every_operator(backend: str) -> None:
     job = new_job(**roles, backend=backend)
     assert judged(job, *NODES).verdict == "now"
     assert judged(job, *NODES[:3]).verdict == "never"
+
+
+@pytest.mark.parametrize(
+    ("ports", "left"), [(("9100/TCP", "9100/TCP"), 1), (("9100/TCP", "9101/TCP"), 0), (("", ""), 0)]
+)
+def test_pods_of_two_templates_with_one_port_need_two_nodes(ports: tuple[str, str], left: int) -> None:
+    """Each replica with ports of its own is a template of its own."""
+    groups = [Group("worker", 1, {"cpu": Decimal(1)}, {}, [], frozenset(filter(None, [port]))) for port in ports]
+    rooms = [Room("node-1", {}, [], {"cpu": Decimal(8)})]
+    assert sum(count for _, count in place(groups, rooms)) == left

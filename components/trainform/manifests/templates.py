@@ -34,7 +34,8 @@ class Template(Struct, frozen=True):
     an object of somebody else (`spec.tasks[0].template`). part: the path in `body` of what stands there, where that is not all of it
     (`spec.containers.main` of a container that has no pod spec around it). scheduler, run_time: what the object around the template says for pods that say nothing
     themselves: the name of a scheduler, and the seconds after which they end. account: the service account that the operator makes for such
-    pods; empty if it makes none. each_node: True if every node gets a pod, however many there are."""
+    pods; empty if it makes none. each_node: True if every node gets a pod, however many there are. drawn: the name of a port for which the operator draws
+    a number for each pod; empty if there is none."""
 
     replicas: int
     min_available: int
@@ -45,6 +46,7 @@ class Template(Struct, frozen=True):
     each_node: bool = False
     part: str = ""
     account: str = ""
+    drawn: str = ""
 
     @property
     def role(self) -> str:
@@ -82,6 +84,14 @@ class Template(Struct, frozen=True):
             for index, container in enumerate(mappings(self.spec.get(field))):
                 yield f"spec.{field}.{container.get('name', index)}", container
 
+    def node_ports(self) -> frozenset[str]:
+        """The ports of its node that each of the pods takes while it runs, as `node_port` says them. A container that ends before the others start keeps
+        none. Source: Kubernetes 1.34, pkg/scheduler/util (`GetHostPorts`)."""
+        staying = (each for index, each in self.containers() if index is None or each.get("restartPolicy") == "Always")
+        ports = (port for container in staying for port in mappings(container.get("ports")))
+        taken = (node_port(port, self.spec) for port in ports if not self.drawn or port.get("name") != self.drawn)
+        return frozenset(port for port in taken if port)
+
     def volumes(self) -> list[dict[str, Any]]:
         """The volumes of the pods."""
         return mappings(self.spec.get("volumes"))
@@ -111,6 +121,15 @@ class Template(Struct, frozen=True):
 def resource_amounts(holder: dict[str, Any], field: str) -> dict[str, Any]:
     """The requests or limits (`field`) of a container or of a pod as a whole."""
     return mapping(mapping(holder.get("resources")).get(field))
+
+
+def node_port(port: dict[str, Any], spec: dict[str, Any]) -> str:
+    """The port of the node that a container's port takes, with its protocol, and with its address if it is of one alone: `9100/TCP`. Empty if it takes none.
+    On the host network every port is one of the node: the API server fills `hostPort` in (pkg/apis/core/v1/defaults.go)."""
+    number = port.get("hostPort") or (port.get("containerPort") if spec.get("hostNetwork") else None)
+    address = port.get("hostIP") or ""
+    where = "" if address in ("", "0.0.0.0") else f" of {address}"  # noqa: S104 -- any address of the node
+    return f"{number}/{port.get('protocol', 'TCP')}{where}" if number else ""
 
 
 def is_extended(resource: object) -> bool:

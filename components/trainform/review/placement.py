@@ -29,14 +29,15 @@ class Room(Struct, frozen=True):
 
 
 class Group(Struct, frozen=True):
-    """Pods of one template that start together. asked: by one of them. spread: no two of them fit on one node."""
+    """Pods of one template that start together. asked: by one of them. node_ports: the ports of its node that each takes, so no two of them fit
+    on one."""
 
     role: str
     count: int
     asked: Mapping[str, Decimal]
     selector: Mapping[str, Any]
     tolerations: Sequence[Mapping[str, Any]]
-    spread: bool = False
+    node_ports: frozenset[str] = frozenset()
     affinity: Mapping[str, Any] = {}
 
     def total(self, resource: str) -> Decimal:
@@ -54,7 +55,7 @@ class Group(Struct, frozen=True):
     def most_on(self, free: Mapping[str, Decimal]) -> int:
         """How many of the pods fit into what is free, if no others come."""
         fitting = (int(free.get(name, NOTHING) // value) for name, value in self.asked.items() if value)
-        return max(0, min(1 if self.spread else self.count, *fitting, self.count))
+        return max(0, min(1 if self.node_ports else self.count, *fitting, self.count))
 
 
 def group_of(template: Template, *, every: bool = False) -> Group | None:
@@ -62,7 +63,6 @@ def group_of(template: Template, *, every: bool = False) -> Group | None:
     count = template.replicas if every else template.min_available
     if not count or template.each_node:
         return None
-    ports = (port for _, container in template.containers() for port in mappings(container.get("ports")))
     asked = {resource: template.pod_request(resource) for resource in sorted(template.resources())}
     return Group(
         template.role,
@@ -70,7 +70,7 @@ def group_of(template: Template, *, every: bool = False) -> Group | None:
         {**asked, POD_SLOTS: Decimal(1)},
         mapping(template.spec.get("nodeSelector")),
         mappings(template.spec.get("tolerations")),
-        any(port.get("hostPort") for port in ports),
+        template.node_ports(),
         mapping(template.spec.get("affinity")),
     )
 
@@ -91,12 +91,15 @@ def _matches(toleration: Mapping[str, Any], taint: Mapping[str, str]) -> bool:
 def place(groups: Sequence[Group], rooms: Sequence[Room]) -> list[tuple[Group, int]]:
     """The groups of which pods are left over, each with their number. The largest pods come first, and each takes the first node with room."""
     left = {room.name: dict(room.free) for room in rooms}
+    taken: dict[str, set[str]] = {room.name: set() for room in rooms}
     over = []
     for group in sorted(groups, key=_size, reverse=True):
         remaining = group.count
         for room in rooms:
-            free = left[room.name]
-            placed = min(remaining, group.most_on(free)) if remaining and group.admits(room) else 0
+            free, ports = left[room.name], taken[room.name]
+            has_room = remaining and group.node_ports.isdisjoint(ports) and group.admits(room)
+            placed = min(remaining, group.most_on(free)) if has_room else 0
+            ports.update(group.node_ports if placed else ())
             for name, value in group.asked.items() if placed else ():
                 free[name] = free.get(name, NOTHING) - value * placed
             remaining -= placed

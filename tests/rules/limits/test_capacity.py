@@ -9,6 +9,7 @@ import pytest
 from tests.rules.limits.cases import by_job, limited, pod, raw
 from tests.support.rendering import job_problems
 from tests.support.samples import CLUSTER, environment, experiment, reasons
+from trainform.backends.table import BACKENDS
 from trainform.spec import Environment
 
 A800 = {"a800": CLUSTER["accelerators"]["a800"]}
@@ -119,6 +120,68 @@ def test_more_nodes_than_there_are(roles: dict[str, Any], needed: int) -> None:
     if needed:
         told = f"the pods need {needed} nodes with a800 at once; the environment has {needed - 1}"
         assert reasons(nodes(needed - 1), roles=roles) == {"roles": told}
+
+
+TENSORFLOW: dict[str, Any] = {"launcher": {"tensorflow": {"command": ["python", "/app/mnist.py"]}}}
+OWN_PORTS: dict[str, Any] = {**TENSORFLOW, "network": {"host": True, "ports": "per-replica"}}
+
+
+def of_main(*ports: dict[str, Any]) -> dict[str, Any]:
+    named = {f"own-{index}": port for index, port in enumerate(ports)}
+    return {"pod_overrides": {"spec": {"containers": {"main": {"ports": named}}}}}
+
+
+def on_hosts(number: int, **parts: Any) -> dict[str, str]:
+    """What the environment's rules find with so many nodes."""
+    kinds = {"a800": {**A800["a800"], "nodes": number}}
+    where = environment(accelerators=kinds, queues={}, limits={"host_network": True, "pod_security": "privileged"})
+    return {each.path: each.reason for each in job_problems(experiment(**parts), where) if each.code}
+
+
+@pytest.mark.parametrize("port", [{"containerPort": 9100}, {"containerPort": 9100, "hostPort": 9100}], ids=str)
+def test_a_port_of_the_node_counts_over_all_templates(port: dict[str, Any]) -> None:
+    """Each replica has a template of its own, and on the host network the server makes a port of the node of every port."""
+    roles = workers(4, 1, **of_main(port))
+    assert on_hosts(4, **OWN_PORTS, roles=roles) == on_hosts(1, **OWN_PORTS, roles=workers(4, 1)) == {}
+    told = "the pods need 4 nodes with a800 at once, since 4 of them take the port 9100/TCP of their node; the environment has 3"
+    assert on_hosts(3, **OWN_PORTS, roles=roles) == {"roles": told}
+    fewer = workers(4, 1, min_available=2, **of_main(port))
+    assert on_hosts(2, backend="volcano", **OWN_PORTS, roles=fewer) == {}
+
+
+def test_ports_that_pods_on_one_node_may_have() -> None:
+    assert on_hosts(1, **TENSORFLOW, roles=workers(4, 1, **of_main({"containerPort": 9100}))) == {}, "no port of a node"
+    sidecar = {"name": "aside", "image": "python", "ports": [{"containerPort": 9100}]}
+    before, beside = (
+        {"pod_overrides": {"spec": {"initContainers": [each]}}}
+        for each in (sidecar, {**sidecar, "restartPolicy": "Always"})
+    )
+    assert on_hosts(1, **OWN_PORTS, roles=workers(4, 1, **before)) == {}, "it has ended when others start"
+    assert on_hosts(1, **OWN_PORTS, roles=workers(4, 1, **beside)).keys() == {"roles"}
+    drawn = on_hosts(1, **TENSORFLOW, backend="kubedl", network={"host": True}, roles=workers(4, 1))
+    assert drawn == {}, "KubeDL draws the number for each pod"
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "port", "found"),
+    [
+        ("TFJob", "tfReplicaSpecs", "tfjob-port", False),
+        ("MarsJob", "marsReplicaSpecs", "mars-port", False),
+        ("TFJob", "tfReplicaSpecs", "metrics", True),
+    ],
+)
+def test_ports_that_kubedl_draws_in_anybodys_job(kind: str, field: str, port: str, found: bool) -> None:
+    limits = {"limits": {A800["a800"]["resource"]: 1}}
+    main = {"name": "main", "image": "python", "resources": limits, "ports": [{"name": port, "containerPort": 2222}]}
+    body = {
+        "apiVersion": "training.kubedl.io/v1alpha1",
+        "kind": kind,
+        "metadata": {"name": "a", "annotations": {"kubedl.io/network-mode": "host"}},
+        "spec": {field: {"Worker": {"replicas": 9, "template": {"spec": {"containers": [main]}}}}},
+    }
+    templates = [pods.template for find in BACKENDS["kubedl"].PODS[f"training.kubedl.io/{kind}"] for pods in find(body)]
+    told = raw("TF-RES-6", nodes(8), body, *templates)
+    assert bool(told) is found
 
 
 def test_more_than_the_nodes_hold_where_pods_share_them() -> None:

@@ -237,7 +237,8 @@ class KubeDL(Backend):
         return job_manifest(plan, self.API_VERSION, kind.kind, without_empty(spec), annotations=annotations)
 
     def templates(self, plan: Plan, manifests: Sequence[Manifest]) -> list[Template]:
-        return replica_templates(plan, manifests)
+        drawn = kind_of(plan).port_name if plan.naming.draws_ports else None
+        return [structs.replace(each, drawn=drawn or "") for each in replica_templates(plan, manifests)]
 
     def pods(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[list[dict[str, Any]], dict[str, dict[str, str]]]:
         return controller_pods(job_body(manifests)), {}

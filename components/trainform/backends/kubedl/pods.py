@@ -17,9 +17,11 @@ from trainform.manifests.templates import Template
 # KubeDL makes an init container, and a pod with a Service and an Ingress, of the images that these annotations name.
 POD_ANNOTATIONS = ("kubedl.io/git-sync-config", "kubedl.io/tensorboard-config")
 
+_SHORT = ("ElasticDLJob", "MarsJob", "MPIJob")  # kinds of which the name of the port leaves `job` out
+
 
 def _on_its_network(find: Finder) -> Callable[[dict[str, Any]], Iterator[Pods]]:
-    """The pods with the host network that KubeDL gives them by an annotation of the job."""
+    """The pods with the host network, and with the port, that KubeDL gives them by an annotation of the job."""
 
     def found(body: dict[str, Any]) -> Iterator[Pods]:
         annotations = mapping(mapping(body.get("metadata")).get("annotations"))
@@ -27,9 +29,16 @@ def _on_its_network(find: Finder) -> Callable[[dict[str, Any]], Iterator[Pods]]:
         for pods in find(body):
             template = pods.template
             changed = {**template.body, "spec": {**template.spec, "hostNetwork": True}} if on_host else template.body
-            yield structs.replace(pods, template=structs.replace(template, body=changed))
+            drawn = _port_name(body) if on_host else ""
+            yield structs.replace(pods, template=structs.replace(template, body=changed, drawn=drawn))
 
     return found
+
+
+def _port_name(body: dict[str, Any]) -> str:
+    """KubeDL's name for the port of a kind, for which it then draws a number. Source: KubeDL 0.5.0, apis/training/v1alpha1."""
+    kind = str(body.get("kind"))
+    return f"{(kind.removesuffix('Job') if kind in _SHORT else kind).lower()}-port"
 
 
 def _add_ons(body: dict[str, Any]) -> Iterator[Pods]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator
 
 from trainform.rules.limits.demands import Demand, by_kind, demands, with_demands
@@ -55,12 +56,15 @@ def nodes(judged: Judged, environment: Environment) -> Iterator[Finding]:
         node = environment.accelerators[kind]
         held = node.nodes * node.per_node
         needed = _gang_nodes(of_kind, node.per_node)
+        port, pods = _most_taken(of_kind)
+        since = f", since {pods} of them take the port {port} of their node" if pods > needed else ""
+        needed = max(needed, pods)
         gang, total = _gang(of_kind), sum(demand.total for demand in of_kind)
         if any(demand.each > node.per_node for demand in of_kind):
             continue  # `per_node` reports it
         if needed > node.nodes:
-            reason = f"the pods need {needed} nodes with {kind} at once; the environment has {node.nodes}"
-            yield _all_roles(reason, FEWER_AT_ONCE)
+            reason = f"the pods need {needed} nodes with {kind} at once{since}; the environment has {node.nodes}"
+            yield _all_roles(reason, FEWER_WITH_THE_PORT if since else FEWER_AT_ONCE)
         elif gang > held:
             yield _all_roles(f"the pods need {gang} {kind} at once; the environment has {held}", FEWER_AT_ONCE)
         elif environment.limits.max_accelerators is None and total > held:
@@ -84,6 +88,7 @@ def queue(judged: Judged, environment: Environment) -> Iterator[Finding]:
 CONTAINERS = "spec.containers"
 FEWER = "ask for fewer replicas or accelerators"
 FEWER_AT_ONCE = "ask for fewer replicas, or set min_available"
+FEWER_WITH_THE_PORT = f"{FEWER_AT_ONCE}, or let fewer pods take the port"
 
 
 def _all_roles(reason: str, fix: str) -> Finding:
@@ -98,7 +103,15 @@ def _gang_nodes(demands: list[Demand], per_node: int) -> int:
     """Fewest nodes that hold the gang's pods of one kind: pods of a role share a node as far as its accelerators go."""
 
     def nodes(demand: Demand) -> int:
-        return math.ceil(demand.min_available / (1 if demand.spread else max(1, per_node // demand.each)))
+        return math.ceil(demand.min_available / max(1, per_node // demand.each))
 
     whole = [demand for demand in demands if demand.each * 2 > per_node]
     return max(sum(nodes(demand) for demand in whole), max((nodes(demand) for demand in demands), default=0))
+
+
+def _most_taken(demands: list[Demand]) -> tuple[str, int]:
+    """The port of a node that most of the gang's pods take, over all templates, and how many they are: each of them needs a node of its own."""
+    taken: Counter[str] = Counter()
+    for demand in demands:
+        taken.update(dict.fromkeys(demand.node_ports, demand.min_available))
+    return max(sorted(taken.items()), key=lambda item: item[1], default=("", 0))

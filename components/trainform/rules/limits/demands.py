@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct
 
-from trainform.manifests.shapes import mapping, mappings
+from trainform.manifests.shapes import mapping
 from trainform.manifests.templates import Template
 from trainform.rules.limits.affinity import may_land, steers
 from trainform.rules.limits.judged import Judged
@@ -17,14 +17,14 @@ from trainform.spec.environment import Environment
 
 
 class Demand(Struct, frozen=True):
-    """How many accelerators of one kind each pod of a role asks for; `spread`: its pods cannot share a node."""
+    """How many accelerators of one kind each pod of a role asks for. node_ports: the ports of its node that it takes, which no other pod there may have."""
 
     role: str
     kind: str
     each: int
     replicas: int
     min_available: int
-    spread: bool
+    node_ports: frozenset[str]
 
     @property
     def total(self) -> int:
@@ -56,14 +56,13 @@ def with_demands(judged: Judged, environment: Environment) -> Iterator[tuple[Tem
 
 
 def _demands_of(template: Template, kinds: Mapping[str, _Kinds]) -> Iterator[Demand]:
-    ports = (port for _, container in template.containers() for port in mappings(container.get("ports")))
-    spread = any(port.get("hostPort") for port in ports)
+    ports = template.node_ports()
     for resource in sorted(template.resources() & kinds.keys(), key=lambda resource: kinds[resource].place):
         each = template.pod_request(resource)
         if each:
             kind = kinds[resource].of(template)
             replicas = kinds[resource].environment.accelerators[kind].nodes if template.each_node else template.replicas
-            yield Demand(template.role, kind, math.ceil(each), replicas, template.min_available, spread)
+            yield Demand(template.role, kind, math.ceil(each), replicas, template.min_available, ports)
 
 
 class _Kinds(Struct, frozen=True, dict=True):
