@@ -29,6 +29,21 @@ def first(**fields: Any) -> dict[str, Any]:
     return {**main(), "initContainers": [{"name": "first", "image": "python:3.12-slim", **fields}]}
 
 
+SIDE: dict[str, Any] = {"containerPort": 80}
+ANY_ADDRESS = "0.0.0.0"  # noqa: S104 -- not listened on
+
+
+def with_sidecar(port: dict[str, Any]) -> dict[str, Any]:
+    """Two containers, of which the first declares port 80, and the second this one."""
+    aside = {"name": "aside", "image": "python:3.12-slim", "ports": [port]}
+    return {"containers": [*main(ports=[SIDE])["containers"], aside]}
+
+
+def kept(**fields: Any) -> dict[str, Any]:
+    """A container of the start that runs on beside the others."""
+    return {"initContainers": first(restartPolicy="Always", **fields)["initContainers"]}
+
+
 def node_affinity(terms: list[Any]) -> dict[str, Any]:
     return {
         "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}
@@ -68,6 +83,11 @@ def places(spec: dict[str, Any]) -> list[str]:
         ({"hostUsers": False, "hostIPC": True}, "hostUsers"),
         ({**main(resizePolicy=[{"resourceName": "memory", "restartPolicy": "RestartContainer"}]), "restartPolicy": "Never"}, "containers.main.resizePolicy[0].restartPolicy"),
         ({"preemptionPolicy": "Never"}, "preemptionPolicy"),
+        (main(ports=[{"containerPort": 80, "hostPort": 90}, {"containerPort": 81, "hostPort": 90}]), "containers.main.ports[1]"),
+        ({**with_sidecar(SIDE), "hostNetwork": True}, "containers.aside.ports[0]"),
+        ({**with_sidecar({**SIDE, "hostIP": ANY_ADDRESS}), "hostNetwork": True}, "containers.aside.ports[0]"),
+        ({**with_sidecar({**SIDE, "hostPort": 80}), "hostNetwork": True}, "containers.aside.ports[0]"),
+        ({**main(ports=[SIDE]), **kept(ports=[SIDE]), "hostNetwork": True}, "containers.main.ports[0]"),
         ({"dnsConfig": {"nameservers": ["10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4"]}}, "dnsConfig.nameservers"),
         ({"dnsConfig": {"searches": [f"zone-{number}.example.com" for number in range(33)]}}, "dnsConfig.searches"),
         ({"volumes": [{"name": "data", "emptyDir": {"medium": "memory"}}]}, "volumes.data.emptyDir.medium"),
@@ -100,6 +120,10 @@ def test_what_does_not_belong_together(spec: dict[str, Any], where: str) -> None
         node_affinity([{"matchFields": [{**NODES, "values": ["node-1"]}]}]),
         first(restartPolicy="Always", startupProbe={"exec": {"command": ["true"]}}),
         {**main(lifecycle=SLEEP), "terminationGracePeriodSeconds": 120},
+        with_sidecar(SIDE),
+        {**with_sidecar({**SIDE, "protocol": "UDP"}), "hostNetwork": True},
+        {**with_sidecar({**SIDE, "hostIP": "10.0.0.1"}), "hostNetwork": True},
+        {**main(ports=[SIDE]), **first(ports=[SIDE]), "containers": main(ports=[SIDE])["containers"], "hostNetwork": True},
         {"hostUsers": False, "shareProcessNamespace": True, **main(securityContext={"procMount": "Unmasked"})},
         {"topologySpreadConstraints": [{**SPREAD, **SELECTS, "matchLabelKeys": ["team"]}]},
         *({"volumes": [{"name": "data", "emptyDir": {"medium": medium}}]} for medium in ("", "Memory", "HugePages-2Mi")),

@@ -11,7 +11,7 @@ from typing import Any
 from trainform.manifests.handlers import PROBES
 from trainform.manifests.served.mistake import Mistake
 from trainform.manifests.shapes import mapping, mappings, quantity
-from trainform.manifests.templates import RESOURCE_FIELDS
+from trainform.manifests.templates import RESOURCE_FIELDS, node_port
 
 _Value = dict[str, Any]
 
@@ -29,6 +29,23 @@ def port_names(container: _Value) -> Iterator[Mistake]:
         if name is not None and name in seen:
             yield Mistake(f"ports[{index}].name", name, "a port of the container has this name", "choose another name")
         seen.add(name)
+
+
+def node_ports(spec: _Value) -> Iterator[Mistake]:
+    """Ports of the node that the pod takes twice. A container that ends before the others start shares them with no other."""
+    taken: dict[str, str] = {}
+    for field in ("initContainers", "containers"):
+        for container in mappings(spec.get(field)):
+            ends_first = field == "initContainers" and container.get("restartPolicy") != "Always"
+            known = {} if ends_first else taken
+            for index, port in enumerate(mappings(container.get("ports"))):
+                where, number = f"{field}.{container.get('name')}.ports[{index}]", node_port(port, spec)
+                if number in known:
+                    reason = f"the pod takes the port {number} of its node already"
+                    fix = "choose another port, or remove one of them"
+                    yield Mistake(where, None, reason, fix, (known[number], "hostNetwork"))
+                elif number:
+                    known[number] = where
 
 
 def probes(container: _Value) -> Iterator[Mistake]:

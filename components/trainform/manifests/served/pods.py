@@ -231,6 +231,7 @@ _OF_PODS: Iterable[_Check] = (
     belonging.shares,
     belonging.resizes,
     belonging.system,
+    belonging.node_ports,
     kubelet.mounts,
     kubelet.root,
 )
