@@ -24,6 +24,12 @@ def _partitions(partitions: str) -> str:
     return _worker(f"{{partitionPolicy: {partitions}}}")
 
 
+def _replica(kind: str, spec: str, others: str = "") -> str:
+    """The patch of the pods of a replica type (`pytorchReplicaSpecs.Master`)."""
+    field, _, name = kind.partition(".")
+    return f"{{{others}manifest_overrides: {{job: {{spec: {{{field}: {{{name}: {{template: {{spec: {spec}}}}}}}}}}}}}}}"
+
+
 def _volume(volume: str) -> str:
     return _job(f"{{volumes: [{volume}]}}")
 
@@ -100,5 +106,10 @@ PATCHES: Sequence[Example] = (
     # the jobs of replica specs
     Example("a patch with a `successPolicy` that the operator does not know", _job("{successPolicy: Some}"), operators=("kubeflow", "kubedl")),
     Example("a patch with a word that the operator does not know", _job("{runPolicy: {cleanPodPolicy: Some}, cleanPodPolicy: Some}")),
+    Example(
+        "a patch with a second port of a container whose port the operator draws",
+        _replica("pytorchReplicaSpecs.Master", "{containers: {pytorch: {ports: {metrics: {containerPort: 9100}}}}}", "network: {host: true}, "),
+        operators=("kubedl",),
+    ),
 )  # fmt: skip
 """Over the same experiment as `refusals.EXAMPLES`."""

@@ -195,6 +195,11 @@ class Backend(abc.ABC):
         """What the operator's webhooks refuse of an object with a merge patch, whose types are right, beside what the plan decides. Default: nothing."""
         return ()
 
+    def refused_of_pods(self, plan: Plan, role: RolePlan, template: dict[str, Any], main: str) -> Iterable[Mistake]:
+        """What the operator cannot do with pods of the role with a merge patch, beside what the plan decides. main: the name of the container with the
+        command, which is another one in its own objects, whose patches `refused` has. Default: nothing."""
+        return ()
+
     def added_ports(self, plan: Plan, role: RolePlan) -> Collection[str]:
         """The names of ports that the operator adds to the role's main container where the template has none of that name. Default: none."""
         return ()

@@ -49,7 +49,8 @@ def pod_values(
     backend: Backend, plan: Plan, role: RolePlan, template: dict[str, Any], patch: object
 ) -> Iterator[Mistake]:
     """As `object_values`, in the pods of a role."""
-    return _less_added(values(template, {"$ref": POD_TEMPLATE}, patch), backend.added_ports(plan, role))
+    yield from _less_added(values(template, {"$ref": POD_TEMPLATE}, patch), backend.added_ports(plan, role))
+    yield from backend.refused_of_pods(plan, role, template, defaults.MAIN_CONTAINER)
 
 
 def user_conventions(backend: Backend, plan: Plan) -> PodConventions:

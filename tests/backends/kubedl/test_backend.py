@@ -294,3 +294,37 @@ def test_probes_that_keep_pods_out_of_dns() -> None:
     assert told(roles={**POOL, "worker": {"replicas": 3, **probe}}) == []
     roles = {"ps": {"replicas": 2, **probe}, "worker": {"replicas": 3}}
     assert told(**{**TENSORFLOW, "roles": roles}) == ["role ps"]
+
+
+METRICS: dict[str, Any] = {"metrics": {"containerPort": 9100}}
+
+
+def with_ports(ports: Any, *roles: str, **parts: Any) -> dict[str, str]:
+    """What is wrong with these ports of the main container, by patches of roles."""
+    patch = {"pod_overrides": {"spec": {"containers": {"main": {"ports": ports}}}}}
+    given = parts.pop("roles")
+    patched = {name: {**role, **(patch if name in roles else {})} for name, role in given.items()}
+    return reasons(NODES, **BACKEND, **parts, roles=patched)
+
+
+def test_a_second_port_where_kubedl_draws_one() -> None:
+    """KubeDL's Service would lead to it."""
+    place = "roles.{}.pod_overrides.spec.containers.main.ports[1]"
+    (reason,) = with_ports(METRICS, "master", **HOST, roles=POOL).values()
+    assert reason.startswith("of several ports KubeDL takes a wrong one")
+    assert [*with_ports(METRICS, "worker", **HOST, **TENSORFLOW)] == [place.format("worker")]
+    two = [{"name": name, "containerPort": port} for name, port in (("metrics", 9100), ("more", 9101))]
+    assert with_ports(two, "worker", **HOST, roles=POOL) == {}, "a worker of a PyTorchJob has no Service"
+    assert with_ports(METRICS, "master", roles=POOL) == {}, "only on the host network"
+
+
+def test_a_second_port_by_a_patch_of_the_job() -> None:
+    ports = {"containers": {"pytorch": {"ports": METRICS}}}
+    specs = {"Master": {"template": {"spec": ports}}}
+    patch = {"job": {"spec": {"pytorchReplicaSpecs": specs}}}
+    found = reasons(NODES, **BACKEND, **HOST, roles=POOL, manifest_overrides=patch)
+    place = "manifest_overrides.job.spec.pytorchReplicaSpecs.Master.template.spec.containers.pytorch.ports[1]"
+    assert [*found] == [place]
+    other = {"aside": {"image": "registry.example.com/ai/aside:1", "ports": [METRICS["metrics"]]}}
+    beside = {"job": {"spec": {"pytorchReplicaSpecs": {"Master": {"template": {"spec": {"containers": other}}}}}}}
+    assert reasons(NODES, **BACKEND, **HOST, roles=POOL, manifest_overrides=beside) == {}, "another container"

@@ -32,6 +32,7 @@ from trainform.backends.replica_specs.kinds import kind_of
 from trainform.backends.replica_specs.naming import NAMING, replica_groups
 from trainform.backends.replica_specs.pods import job_fields
 from trainform.backends.replica_specs.refused import refused as refused_words
+from trainform.backends.replica_specs.refused import refused_pods
 from trainform.backends.replica_specs.specs import (
     ALL_WORKERS,
     FREE,
@@ -56,6 +57,7 @@ from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import Manifest, job_body, without_empty
 from trainform.manifests.objects import job_manifest
 from trainform.manifests.served.mistake import Mistake
+from trainform.manifests.shapes import mappings
 from trainform.manifests.templates import Template
 from trainform.plan.model import Ending, Naming, Plan, RolePlan
 from trainform.spec.experiment import Experiment
@@ -189,7 +191,7 @@ class KubeDL(Backend):
         out of DNS."""
         yield from left_running(_cleaned(job_body(manifests)), "spec")
         kind = kind_of(plan)
-        served = {role.name for role in plan.roles if kind.kind != "PyTorchJob" or role.group == "master"}
+        served = _served(plan)
         yield from unready(plan, "KubeDL", (each for each in self.templates(plan, manifests) if each.role in served))
         if kind.kind == "PyTorchJob" and len(plan.roles) > 1 and any(role.restart == ON_FAILURE for role in plan.roles):
             yield (
@@ -246,10 +248,33 @@ class KubeDL(Backend):
     def refused(self, plan: Plan, key: str, body: dict[str, Any]) -> Iterator[Mistake]:
         if key == "job":
             yield from refused_words(body)
+            yield from refused_pods(plan, body, self)
+
+    def refused_of_pods(self, plan: Plan, role: RolePlan, template: dict[str, Any], main: str) -> Iterator[Mistake]:
+        """A second port of the main container where KubeDL draws the first one, and a Service leads to it. KubeDL 0.5.0 looks for the port to which it leads
+        (pkg/job_controller/hostnetwork.go, `getContainerHostNetworkPort`), and of several finds another one."""
+        if not plan.naming.draws_ports or role.name not in _served(plan):
+            return
+        ports = kind_of(plan).ports
+        for container in mappings(template["spec"].get("containers")):
+            declared = mappings(container.get("ports")) if container.get("name") == main else []
+            own = (index for index, port in enumerate(declared) if port.get("name") in (*ports, *ports.values()))
+            kept = next(own, None)
+            for index in range(len(declared)):
+                if index != kept:
+                    reason = "of several ports KubeDL takes a wrong one for the port that it draws, and its Service leads peers there"
+                    fix = "remove it: on the host network a process is reached at its port without it"
+                    yield Mistake(f"spec.containers.{main}.ports[{index}]", None, reason, fix)
 
     def endings(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[Ending, ...]:
         body = job_body(manifests)
         return () if any(left_running(_cleaned(body), "spec")) else _ENDINGS[body["kind"]](body)
+
+
+def _served(plan: Plan) -> set[str]:
+    """The roles whose pods have Services of KubeDL."""
+    of_all = kind_of(plan).kind != "PyTorchJob"
+    return {role.name for role in plan.roles if of_all or role.group == "master"}
 
 
 def _cleaned(job: dict[str, Any]) -> dict[str, Any]:
