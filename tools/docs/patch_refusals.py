@@ -111,5 +111,13 @@ PATCHES: Sequence[Example] = (
         _replica("pytorchReplicaSpecs.Master", "{containers: {pytorch: {ports: {metrics: {containerPort: 9100}}}}}", "network: {host: true}, "),
         operators=("kubedl",),
     ),
+    Example(
+        "a patch of a launcher of `mpi` without the token of its account",
+        _replica(
+            "mpiReplicaSpecs.Launcher", "{automountServiceAccountToken: false}", "launcher: {mpi: {command: [python, /app/train.py], role: launcher}}, "
+            "roles: {launcher: {ranked: false}, worker: {replicas: 2}}, ",
+        ),
+        operators=("kubeflow",),
+    ),
 )  # fmt: skip
 """Over the same experiment as `refusals.EXAMPLES`."""

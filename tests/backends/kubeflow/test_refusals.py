@@ -161,3 +161,21 @@ def test_patches_that_make_a_template_malformed_are_reported(wreck: dict[str, An
 
 def test_kueue_does_not_admit_them() -> None:
     assert list(reasons(environment(admission="kueue"), **BACKEND, roles=POOL)) == ["backend"]
+
+
+def test_a_launcher_without_the_token_of_its_account() -> None:
+    """`kubectl exec` would start no process."""
+    bare: dict[str, Any] = {"automountServiceAccountToken": False}
+
+    def of(role: str, given: Any = bare) -> list[str]:
+        roles = {**MPI["roles"], role: {**MPI["roles"][role], "pod_overrides": {"spec": given}}}
+        return [*problems_on(**{**MPI, "roles": roles})]
+
+    assert of("launcher") == ["roles.launcher.pod_overrides.spec.automountServiceAccountToken"]
+    assert of("launcher", {"automountServiceAccountToken": True}) == []
+    assert of("worker") == [], "a worker asks the server for nothing"
+    patch = {"job": {"spec": {"mpiReplicaSpecs": {"Launcher": {"template": {"spec": bare}}}}}}
+    place = "manifest_overrides.job.spec.mpiReplicaSpecs.Launcher.template.spec.automountServiceAccountToken"
+    assert [*problems_on(**MPI, manifest_overrides=patch)] == [place]
+    torch = {**POOL, "master": {"pod_overrides": {"spec": bare}}}
+    assert problems_on(roles=torch) == {}

@@ -36,6 +36,7 @@ from trainform.backends.replica_specs.kinds import JobKind, kind_of, rendered_sp
 from trainform.backends.replica_specs.naming import NAMING, replica_groups
 from trainform.backends.replica_specs.pods import job_fields, replica_spec_pods
 from trainform.backends.replica_specs.refused import refused as refused_words
+from trainform.backends.replica_specs.refused import refused_pods
 from trainform.backends.replica_specs.specs import (
     ALL_WORKERS,
     FREE,
@@ -249,6 +250,14 @@ class Kubeflow(Backend):
     def refused(self, plan: Plan, key: str, body: dict[str, Any]) -> Iterator[Mistake]:
         if key == "job":
             yield from refused_words(body, "runPolicy")
+            yield from refused_pods(plan, body, self)
+
+    def refused_of_pods(self, plan: Plan, role: RolePlan, template: dict[str, Any], main: str) -> Iterator[Mistake]:
+        """A launcher of an MPIJob without the token of its account, with which it starts processes by `kubectl exec`."""
+        launches = plan.naming.agent is not None and role.name == plan.launches
+        if launches and template["spec"].get("automountServiceAccountToken") is False:
+            reason = "the launcher starts the processes by `kubectl exec`, which needs the token of the pod's account"
+            yield Mistake("spec.automountServiceAccountToken", None, reason, "remove it")
 
     def endings(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[Ending, ...]:
         body = job_body(manifests)
