@@ -54,6 +54,35 @@ def test_patches_that_the_server_takes(backend: str, spec: dict[str, Any]) -> No
     assert of_pods(spec, backend) == []
 
 
+@pytest.mark.parametrize(
+    ("backend", "role", "container", "accepted"),
+    [
+        ("kubeflow", "Worker", "pytorch", True),
+        ("kubeflow", "Worker", "side", False),
+        ("kubedl", "Master", "pytorch", True),
+        ("kubedl", "Worker", "pytorch", False),
+    ],
+)
+def test_a_port_is_added_to_the_main_container_of_some_roles(
+    backend: str, role: str, container: str, accepted: bool
+) -> None:
+    probe = {"livenessProbe": {"tcpSocket": {"port": "pytorchjob-port"}}}
+    side = {} if container == "pytorch" else {"image": "registry.example.com/ai/log:1"}
+    pods = {"template": {"spec": {"containers": {container: side | probe}}}}
+    overrides = {"job": {"spec": {"pytorchReplicaSpecs": {role: pods}}}}
+    roles = {"master": {}, "worker": {"replicas": 2}}
+    found = job_problems(experiment(backend=backend, roles=roles, manifest_overrides=overrides), OPEN)
+    assert [problem.reason.partition(",")[0] for problem in found] == (
+        [] if accepted else ["the container has no port of this name"]
+    )
+
+
+def test_a_sidecar_has_no_port_that_the_operator_adds_to_main() -> None:
+    side = {"image": "registry.example.com/ai/log:1", "livenessProbe": {"httpGet": {"port": "pytorchjob-port"}}}
+    (problem,) = of_pods({"containers": {"side": side}}, "kubeflow")
+    assert problem.path == "roles.worker.pod_overrides.spec.containers.side.livenessProbe.httpGet.port"
+
+
 @pytest.mark.parametrize("backend", ["volcano", "jobset", "trainer"])
 @pytest.mark.parametrize(
     ("main", "refused"),

@@ -9,11 +9,14 @@ from msgspec import structs
 
 from trainform import defaults
 from trainform.backends.backend import Backend
+from trainform.backends.workloads import value_at
 from trainform.manifests.env import PodConventions
 from trainform.manifests.handlers import NAMED_PORT
 from trainform.manifests.served.mistake import Mistake
 from trainform.manifests.served.pods import template_metadata
 from trainform.manifests.served.validation import POD_TEMPLATE, Schema, key_of, kubernetes, mistakes, read, values
+from trainform.manifests.shapes import mapping
+from trainform.manifests.templates import Template
 from trainform.plan.model import Plan, RolePlan
 
 QUEUES = "trainform.backends"  # beside `queues.py` and `gangs.py`, whose objects jobs of several backends have
@@ -32,8 +35,8 @@ def object_types(backend: Backend, body: dict[str, Any], patch: object) -> Itera
 def object_values(backend: Backend, plan: Plan, key: str, body: dict[str, Any], patch: object) -> Iterator[Mistake]:
     """Values that the server, or the operator, refuses in an object whose types are right."""
     yield from template_metadata(body)
-    added = [port for role in plan.roles for port in backend.added_ports(plan, role)]
-    yield from _less_added(values(body, _schema_of(body, backend), patch), added)
+    found = values(body, _schema_of(body, backend), patch)
+    yield from _less_added(backend, plan, found, body, backend.conventions(plan).container)
     if patch:
         yield from backend.refused(plan, key, body)
 
@@ -49,7 +52,8 @@ def pod_values(
     backend: Backend, plan: Plan, role: RolePlan, template: dict[str, Any], patch: object
 ) -> Iterator[Mistake]:
     """As `object_values`, in the pods of a role."""
-    yield from _less_added(values(template, {"$ref": POD_TEMPLATE}, patch), backend.added_ports(plan, role))
+    found = values(template, {"$ref": POD_TEMPLATE}, patch)
+    yield from _less_added(backend, plan, found, template, defaults.MAIN_CONTAINER)
     yield from backend.refused_of_pods(plan, role, template, defaults.MAIN_CONTAINER)
 
 
@@ -58,9 +62,22 @@ def user_conventions(backend: Backend, plan: Plan) -> PodConventions:
     return structs.replace(backend.conventions(plan), container=defaults.MAIN_CONTAINER, ports={})
 
 
-def _less_added(mistakes: Iterable[Mistake], added: Collection[str]) -> Iterator[Mistake]:
-    """Without those of probes and hooks that ask at a port which the operator adds to the pods."""
-    return (mistake for mistake in mistakes if not (mistake.value in added and mistake.where.endswith(NAMED_PORT)))
+def _less_added(
+    backend: Backend, plan: Plan, found: Iterable[Mistake], body: dict[str, Any], main: str
+) -> Iterator[Mistake]:
+    """Without those of probes and hooks that ask at a port which the operator adds to the main container, whose name is `main` in the body."""
+    for mistake in found:
+        above, _, asked = mistake.where.partition(f"spec.containers.{main}.")
+        if not asked.endswith(NAMED_PORT) or mistake.value not in _added(
+            backend, plan, value_at(body, above.rstrip("."))
+        ):
+            yield mistake
+
+
+def _added(backend: Backend, plan: Plan, template: Any) -> Collection[str]:
+    """The names of ports that the operator adds in pods of this template."""
+    name = Template(1, 1, mapping(template)).role
+    return next((backend.added_ports(plan, role) for role in plan.roles if role.name == name), ())
 
 
 def _schema_of(body: dict[str, Any], backend: Backend) -> Schema:
