@@ -19,6 +19,16 @@ _OWN_NAMES = ("cpu", "memory", "ephemeral-storage")
 _HUGE_PAGES = "hugepages-"
 _GRACE = 30  # seconds, of a pod that names none
 _ESCALATING = ("SYS_ADMIN", "CAP_SYS_ADMIN")
+_OWN_RESTARTS = (
+    (
+        "containers",
+        None,
+        "the field is for init containers alone",
+        "remove it; a sidecar that ends with the others stands in `initContainers` with `restartPolicy: Always`",
+    ),
+    ("initContainers", "Always", "an init container has the field only with Always", "write Always, or remove it"),
+)
+"""Where the containers are, the policy of their own that they may have, and reason and fix for another one."""
 
 
 def port_names(container: _Value) -> Iterator[Mistake]:
@@ -163,6 +173,15 @@ def starts(spec: _Value) -> Iterator[Mistake]:
                 where = f"initContainers.{container.get('name')}.{field}"
                 reason = "the field is not for an init container that ends before the others start"
                 yield Mistake(where, None, reason, "remove it, or add `restartPolicy: Always` to the container")
+
+
+def restarts(spec: _Value) -> Iterator[Mistake]:
+    """Containers with a restart policy of their own, which init containers alone may have, and of them only `Always`."""
+    for field, word, reason, fix in _OWN_RESTARTS:
+        for container in mappings(spec.get(field)):
+            if container.get("restartPolicy", word) != word:
+                where = f"{field}.{container.get('name')}.restartPolicy"
+                yield Mistake(where, container["restartPolicy"], reason, fix)
 
 
 def ends(spec: _Value) -> Iterator[Mistake]:

@@ -227,6 +227,7 @@ _OF_PODS: Iterable[_Check] = (
     _computed,
     belonging.of_class,
     belonging.starts,
+    belonging.restarts,
     belonging.ends,
     belonging.shares,
     belonging.resizes,
