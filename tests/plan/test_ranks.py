@@ -95,6 +95,7 @@ def test_values_that_are_not_written_here() -> None:
             "WANDB_API_KEY": {"secret": {"name": "wandb.team", "key": "api-key"}},
             "DATASET": {"config_map": {"name": "datasets", "key": "current"}},
             "POD_IP": {"field": "status.podIP"},
+            "TEAM": {"field": "metadata.labels['example.com/team']"},
             "EMPTY": "",
         }
     )
@@ -102,4 +103,5 @@ def test_values_that_are_not_written_here() -> None:
     assert variables["WANDB_API_KEY"] == {"secretKeyRef": {"name": "wandb.team", "key": "api-key"}}
     assert variables["DATASET"] == {"configMapKeyRef": {"name": "datasets", "key": "current"}}
     assert variables["POD_IP"] == {"fieldRef": {"apiVersion": "v1", "fieldPath": "status.podIP"}}
+    assert variables["TEAM"] == {"fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.labels['example.com/team']"}}
     assert variables["EMPTY"] == ""

@@ -114,6 +114,7 @@ PARTS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "too-long": ({"network": {"wait": "90000d"}}, {}),
     "unit-missing": (_worker(memory=64), {}),
     "unit-missing-of-another-resource": (_worker(resources={"ephemeral-storage": 100}), {}),
+    "field-of-no-variable": ({"env": {"A": {"field": "metadata.labels"}}}, {}),
     "two-sources-of-a-variable": ({"env": {"A": {"field": "metadata.name", "secret": {"name": "a", "key": "b"}}}}, {}),
     "waiver-without-a-word": ({"waivers": [{"rule": "TF-POD-1", "finding": "0123456789abcdef", "reason": " ", "owner": "ada", "until": datetime.date(2026, 12, 1)}]}, {}),
     "action-without-a-field": ({"policies": [{"event": "PodFailed", "action": "RestartPartition"}]}, {}),

@@ -19,6 +19,14 @@ CASES = {
     ),
     names.LABEL_VALUE: (["", "a", "A.b_c-9", LONG], ["-a", "a b", "vision/lab", LONG + "a", "日本"]),
     names.ENV_NAME: (["_", "A", "a9_"], ["", "9A", "A-B", "A.B", "A=B"]),
+    names.FIELD_OF_VARIABLE: (
+        ["metadata.name", "spec.nodeName", "status.hostIPs", "status.podIPs", "metadata.labels['a']", "metadata.annotations['example.com/A_b']"],
+        ["", "metadata.labels", "metadata.labels['']", "metadata.labels['a/b/c']", "metadata.labels[a]", "metadata.name['a']", "status.podIP\n", "status.podIPss", "spec"],
+    ),
+    names.FIELD_OF_FILE: (
+        ["metadata.uid", "metadata.labels", "metadata.annotations", "metadata.labels['a']"],
+        ["status.podIP", "spec.nodeName", "metadataXname", "metadata.annotations['-']"],
+    ),
     names.RESOURCE: (
         ["cpu", "memory", "ephemeral-storage", "hugepages-2Mi", "nvidia.com/gpu", "rdma/hca", "baidu.com/a800_80g_cgpu", "d" * 244 + "/n"],
         ["", "gpu", "pods", "storage", "hugepages-", "hugepages-2X", "requests.nvidia.com/gpu", "kubernetes.io/batch-cpu",

@@ -75,7 +75,8 @@ sources = st.one_of(
     entry.map(lambda found: {"secret": found}),
     entry.map(lambda found: {"config_map": found}),
     st.sampled_from(
-        ["metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName", "status.hostIP", "status.podIP"]
+        ["metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName", "status.hostIP", "status.hostIPs", "status.podIP",
+         "status.podIPs", "metadata.labels['a']", "metadata.annotations['example.com/A_b']"]
     ).map(lambda field: {"field": field}),
 )  # fmt: skip
 env = st.dictionaries(env_names, texts | sources, max_size=5)

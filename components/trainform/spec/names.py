@@ -27,9 +27,22 @@ _HOST = r"[a-zA-Z0-9]([-a-zA-Z0-9]*[a-zA-Z0-9])?"
 SERVICE_LABEL = rf"^[a-z]([-a-z0-9]*[a-z0-9])?{END}"
 LABEL = rf"^{_DNS}{END}"
 SUBDOMAIN = rf"^{_DOMAIN}{END}"
-QUALIFIED = rf"^((?=[^/]{{1,253}}/){_DOMAIN}/)?{_WORD}{END}"
+_QUALIFIED = rf"((?=[^/]{{1,253}}/){_DOMAIN}/)?{_WORD}"
+QUALIFIED = rf"^{_QUALIFIED}{END}"
 LABEL_VALUE = rf"^({_WORD})?{END}"
 ENV_NAME = rf"^[A-Za-z_][A-Za-z0-9_]*{END}"
+# Fields of a pod (validation.go, validEnvDownwardAPIFieldPathExpressions and validVolumeDownwardAPIFieldPathExpressions); all labels together are
+# lines of a file.
+_NAMED_FIELDS = ("metadata.name", "metadata.namespace", "metadata.uid")
+_FIELDS_OF_VARIABLES = (
+    *_NAMED_FIELDS,
+    *("spec.nodeName", "spec.serviceAccountName", "status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs"),
+)
+_FIELDS_OF_FILES = (*_NAMED_FIELDS, "metadata.labels", "metadata.annotations")
+_ENTRY = rf"metadata\.(labels|annotations)\['{_QUALIFIED}'\]"
+FIELD_OF_VARIABLE, FIELD_OF_FILE = (
+    rf"^({'|'.join(map(re.escape, names))}|{_ENTRY}){END}" for names in (_FIELDS_OF_VARIABLES, _FIELDS_OF_FILES)
+)
 # Kubernetes knows four own resources besides extended ones, which have a domain that is not its own. It also spells an extended
 # resource as `requests.<domain>/<name>` for quotas, so the domain must leave room for that prefix and not start with it.
 _EXTENDED = rf"(?!requests\.)(?![^/]*kubernetes\.io/)(?=[^/]{{1,244}}/){_DOMAIN}/{_WORD}"
@@ -120,6 +133,11 @@ LabelValue = Annotated[str, StringConstraints(pattern=LABEL_VALUE, max_length=LA
 EnvName = Annotated[str, StringConstraints(pattern=ENV_NAME)]
 ResourceName = Annotated[str, StringConstraints(pattern=RESOURCE)]
 ExtendedResource = Annotated[str, StringConstraints(pattern=EXTENDED)]
+PodField = Annotated[
+    str,
+    StringConstraints(pattern=FIELD_OF_VARIABLE),
+    WithJsonSchema({"anyOf": [{"enum": [*_FIELDS_OF_VARIABLES]}, {"pattern": rf"^{_ENTRY}{END}"}], "type": "string"}),
+]
 # Volcano labels each pod with the name of its queue, and a label value has 63 characters.
 QueueName = Annotated[str, StringConstraints(pattern=SUBDOMAIN, max_length=LABEL_MAX)]
 EntryKey = Annotated[str, StringConstraints(pattern=ENTRY_KEY, max_length=SUBDOMAIN_MAX)]
@@ -138,6 +156,8 @@ MEANING = {
     QUALIFIED: ("is not a label or annotation key", "write name or domain/name, such as example.com/team"),
     LABEL_VALUE: ("is not a label value", "use at most 63 letters, digits, '-', '_' and '.'; start and end with a letter or digit"),
     ENV_NAME: ("is not the name of an environment variable", "use letters, digits and '_'; do not start with a digit"),
+    FIELD_OF_VARIABLE: ("is not a field of the pod that a variable can have", f"write one of {', '.join(_FIELDS_OF_VARIABLES)}, metadata.labels['KEY'], metadata.annotations['KEY']"),
+    FIELD_OF_FILE: ("is not a field of the pod that a file can have", f"write one of {', '.join(_FIELDS_OF_FILES)}, metadata.labels['KEY'], metadata.annotations['KEY']"),
     RESOURCE: ("is not a resource name", "write cpu, memory, ephemeral-storage or domain/name, such as nvidia.com/gpu"),
     EXTENDED: ("is not the name of an extended resource", "write domain/name as the device plugin announces it, such as nvidia.com/gpu"),
     ABSOLUTE_PATH: ("is not an absolute path of a folder", "write it like /mnt/data: no '/' alone, no '..', no spaces, no ':'"),

@@ -7,7 +7,18 @@ from pydantic import BeforeValidator, ConfigDict, Field, StringConstraints, Tag,
 from trainform import defaults
 from trainform.spec.metadata import OnChange
 from trainform.spec.model import MAPPING, TEXT, Command, Model, Patch, Text, by_shape, only_one
-from trainform.spec.names import RESTART, EntryKey, EnvName, Image, Label, LabelKey, LabelValue, ResourceName, Subdomain
+from trainform.spec.names import (
+    RESTART,
+    EntryKey,
+    EnvName,
+    Image,
+    Label,
+    LabelKey,
+    LabelValue,
+    PodField,
+    ResourceName,
+    Subdomain,
+)
 from trainform.spec.quantities import Bytes, Duration, Quantity
 from trainform.spec.refusal import refusal
 
@@ -35,21 +46,10 @@ class EnvSource(Model):
     config_map: KeyRef | None = Field(
         default=None, json_schema_extra=OnChange.NEW_REVISION, description="From a ConfigMap."
     )
-    field: (
-        Literal[
-            "metadata.name",
-            "metadata.namespace",
-            "metadata.uid",
-            "spec.nodeName",
-            "spec.serviceAccountName",
-            "status.hostIP",
-            "status.podIP",
-        ]
-        | None
-    ) = Field(
+    field: PodField | None = Field(
         default=None,
         json_schema_extra=OnChange.NEW_REVISION,
-        description="From a field of the pod, such as status.podIP.",
+        description="From a field of the pod, such as status.podIP or metadata.labels['KEY'].",
     )
 
     @model_validator(mode="after")
