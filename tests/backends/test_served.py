@@ -280,7 +280,7 @@ def test_of_the_metadata_of_pods_labels_and_annotations_alone(backend: str, fiel
 
 def test_what_an_operator_does_not_know_of_pods() -> None:
     """The definitions of training-operator 1.9.3 have the pods of an older Kubernetes: the server would drop the rest without a word."""
-    spec = in_main(lifecycle={"stopSignal": "SIGUSR1"})
+    spec = {"os": {"name": "linux"}, **in_main(lifecycle={"stopSignal": "SIGUSR1"})}
     (problem,) = of_pods(spec, "kubeflow")
     assert problem.path == "roles.worker.pod_overrides.spec.containers.main.lifecycle.stopSignal"
     assert "would drop it" in problem.reason

@@ -59,6 +59,7 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     ({"containers": {"exporter": {"image": "a", "restartPolicy": "Always"}}}, "containers.exporter.restartPolicy", "remove it; a sidecar that ends with the others stands in `initContainers`"),
     (in_main(restartPolicy="OnFailure"), "containers.main.restartPolicy", "remove it; a sidecar"),
     ({"initContainers": [{"name": "a", "image": "a", "restartPolicy": "OnFailure"}]}, "initContainers.a.restartPolicy", "write Always, or remove it"),
+    (in_main(lifecycle={"stopSignal": "SIGUSR1"}), "containers.main.lifecycle.stopSignal", "add `os: {name: linux}` to the pod"),
     ({"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": []}}}},
      "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms", "add a term"),
     ({"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "", "labelSelector": {}}]}}},

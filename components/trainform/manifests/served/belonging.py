@@ -198,6 +198,17 @@ def ends(spec: _Value) -> Iterator[Mistake]:
                     yield Mistake(where, seconds, reason, fix, ("terminationGracePeriodSeconds",))
 
 
+def signals(spec: _Value) -> Iterator[Mistake]:
+    """Signals of pods that do not say for which system they are."""
+    for field in ("initContainers", "containers") if "os" not in spec else ():
+        for container in mappings(spec.get(field)):
+            signal = mapping(container.get("lifecycle")).get("stopSignal")
+            if signal is not None:
+                where = f"{field}.{container.get('name')}.lifecycle.stopSignal"
+                reason = "the field is for pods that say for which system they are"
+                yield Mistake(where, signal, reason, "add `os: {name: linux}` to the pod", ("os",))
+
+
 def shares(spec: _Value) -> Iterator[Mistake]:
     """What a pod shares with its node, and what it has of its own."""
     if spec.get("shareProcessNamespace") and spec.get("hostPID"):

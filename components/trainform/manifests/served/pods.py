@@ -228,6 +228,7 @@ _OF_PODS: Iterable[_Check] = (
     belonging.of_class,
     belonging.starts,
     belonging.restarts,
+    belonging.signals,
     belonging.ends,
     belonging.shares,
     belonging.resizes,
