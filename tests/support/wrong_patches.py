@@ -60,6 +60,7 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     (in_main(restartPolicy="OnFailure"), "containers.main.restartPolicy", "remove it; a sidecar"),
     ({"initContainers": [{"name": "a", "image": "a", "restartPolicy": "OnFailure"}]}, "initContainers.a.restartPolicy", "write Always, or remove it"),
     (in_main(lifecycle={"stopSignal": "SIGUSR1"}), "containers.main.lifecycle.stopSignal", "add `os: {name: linux}` to the pod"),
+    ({"hostIPC": True, "securityContext": {"sysctls": [{"name": "kernel.shm_rmid_forced", "value": "1"}]}}, "securityContext.sysctls[0].name", "remove it, and have the nodes set it"),
     ({"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": []}}}},
      "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms", "add a term"),
     ({"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "", "labelSelector": {}}]}}},

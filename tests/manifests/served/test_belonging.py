@@ -18,6 +18,7 @@ VOLUMES = [
     {"name": "more", "emptyDir": {}},
     {"name": "files", "configMap": {"name": "files"}},
 ]
+PORTS = {"name": "net.ipv4.ip_local_port_range", "value": "32768 60999"}
 DATA = {"name": "data", "mountPath": "/mnt/data"}
 
 
@@ -70,6 +71,9 @@ def places(spec: dict[str, Any]) -> list[str]:
         (main(securityContext={"capabilities": {"add": ["SYS_ADMIN"]}, "allowPrivilegeEscalation": False}), "containers.main.securityContext.allowPrivilegeEscalation"),
         (main(securityContext={"procMount": "Unmasked"}), "containers.main.securityContext.procMount"),
         ({"securityContext": {"sysctls": [{"name": "net.core.somaxconn", "value": "1"}] * 2}}, "securityContext.sysctls[1].name"),
+        ({"hostNetwork": True, "securityContext": {"sysctls": [PORTS]}}, "securityContext.sysctls[0].name"),
+        ({"hostNetwork": True, "securityContext": {"sysctls": [{**PORTS, "name": "net/ipv4/tcp_rmem"}]}}, "securityContext.sysctls[0].name"),
+        *(({"hostIPC": True, "securityContext": {"sysctls": [{"name": name, "value": "1"}]}}, "securityContext.sysctls[0].name") for name in ("kernel.shm_rmid_forced", "kernel.sem", "fs.mqueue.msg_max")),
         (main(resources={"limits": {"gpus": 1}}), "containers.main.resources.limits.gpus"),
         (main(resources={"limits": {"nvidia.com/gpu": "500m"}}), "containers.main.resources.limits.nvidia.com/gpu"),
         (main(resources={"limits": {"hugepages-2Mi": "1Gi"}}), "containers.main.resources.limits.hugepages-2Mi"),
@@ -118,6 +122,8 @@ def test_what_does_not_belong_together(spec: dict[str, Any], where: str) -> None
         main(volumeMounts=[{**DATA, "mountPropagation": "Bidirectional"}], securityContext={"privileged": True}),
         main(volumeMounts=[{**DATA, "recursiveReadOnly": "IfPossible", "readOnly": True}]),
         main(securityContext={"capabilities": {"add": ["IPC_LOCK"]}, "allowPrivilegeEscalation": False}),
+        {"hostIPC": True, "securityContext": {"sysctls": [PORTS]}},
+        {"hostNetwork": True, "securityContext": {"sysctls": [{"name": "kernel.shm_rmid_forced", "value": "1"}]}},
         main(resources={"limits": {"hugepages-2Mi": "1Gi", "memory": "8Gi", "ephemeral-storage": "1Gi", "rdma/hca": "1"}}),
         node_affinity([{"matchFields": [{**NODES, "values": ["node-1"]}]}]),
         first(restartPolicy="Always", startupProbe={"exec": {"command": ["true"]}}),

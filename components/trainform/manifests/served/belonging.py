@@ -19,6 +19,8 @@ _OWN_NAMES = ("cpu", "memory", "ephemeral-storage")
 _HUGE_PAGES = "hugepages-"
 _GRACE = 30  # seconds, of a pod that names none
 _ESCALATING = ("SYS_ADMIN", "CAP_SYS_ADMIN")
+_OF_THE_NODE = {"hostNetwork": ("net.",), "hostIPC": ("kernel.msg", "kernel.sem", "kernel.shm", "fs.mqueue.")}
+"""What a pod shares with its node, and how settings of the kernel begin that are the node's then (component-helpers, node/util/sysctl)."""
 _OWN_RESTARTS = (
     (
         "containers",
@@ -111,6 +113,17 @@ def sysctls(context: _Value) -> Iterator[Mistake]:
         if name in seen:
             yield Mistake(f"sysctls[{index}].name", name, "the setting is there already", "remove one of them")
         seen.add(name)
+
+
+def settings_of_node(spec: _Value) -> Iterator[Mistake]:
+    """Settings of the kernel in what the pod shares with its node."""
+    for index, setting in enumerate(mappings(mapping(spec.get("securityContext")).get("sysctls"))):
+        name = str(setting.get("name")).replace("/", ".")
+        for field, beginnings in _OF_THE_NODE.items():
+            if spec.get(field) and name.startswith(beginnings):
+                reason = f"the setting is the node's own, which a pod with {field} shares"
+                fix = "remove it, and have the nodes set it"
+                yield Mistake(f"securityContext.sysctls[{index}].name", setting["name"], reason, fix, (field,))
 
 
 def resource_names(resources: _Value) -> Iterator[Mistake]:

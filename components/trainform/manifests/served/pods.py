@@ -231,6 +231,7 @@ _OF_PODS: Iterable[_Check] = (
     belonging.signals,
     belonging.ends,
     belonging.shares,
+    belonging.settings_of_node,
     belonging.resizes,
     belonging.system,
     belonging.node_ports,
