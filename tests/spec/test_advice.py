@@ -171,6 +171,7 @@ FOLLOWED: tuple[tuple[str, Follow], ...] = (
     (r"add `readOnly: true`, or remove it", beside("readOnly", True)),
     (r"add it to `volumes`, or remove the mount", lambda data, keys, _: put(data, [*keys[: keys.index("containers")], "volumes"], {keys[-1]: {"emptyDir": {}}})),
     (r"add one of exec, .*", value({"command": ["true"]}, "exec")),
+    (r"add `(containerName: .*)`", lines),
     (r"add `(os: .*)` to the pod", lambda data, keys, match: lines(data, keys[:4], match)),
     (r"add a term", value([{"matchExpressions": [{"key": "pool", "operator": "Exists"}]}])),
     (r"keep one of them", drop),

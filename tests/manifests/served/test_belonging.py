@@ -45,6 +45,17 @@ def kept(**fields: Any) -> dict[str, Any]:
     return {"initContainers": first(restartPolicy="Always", **fields)["initContainers"]}
 
 
+def reads(path: str) -> dict[str, Any]:
+    """A variable with this field of the pod."""
+    return main(env=[{"name": "A", "valueFrom": {"fieldRef": {"fieldPath": path}}}])
+
+
+def file(**source: Any) -> dict[str, Any]:
+    """A file with what the source says of the pod."""
+    sources = [{"downwardAPI": {"items": [{"path": "a", **source}]}}]
+    return {"volumes": [*VOLUMES, {"name": "pod", "projected": {"sources": sources}}]}
+
+
 def node_affinity(terms: list[Any]) -> dict[str, Any]:
     return {
         "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}
@@ -74,6 +85,10 @@ def places(spec: dict[str, Any]) -> list[str]:
         ({"hostNetwork": True, "securityContext": {"sysctls": [PORTS]}}, "securityContext.sysctls[0].name"),
         ({"hostNetwork": True, "securityContext": {"sysctls": [{**PORTS, "name": "net/ipv4/tcp_rmem"}]}}, "securityContext.sysctls[0].name"),
         *(({"hostIPC": True, "securityContext": {"sysctls": [{"name": name, "value": "1"}]}}, "securityContext.sysctls[0].name") for name in ("kernel.shm_rmid_forced", "kernel.sem", "fs.mqueue.msg_max")),
+        (reads("metadata.annotations"), "containers.main.env.A.valueFrom.fieldRef.fieldPath"),
+        (reads("status.phase"), "containers.main.env.A.valueFrom.fieldRef.fieldPath"),
+        (file(fieldRef={"fieldPath": "spec.nodeName"}), "volumes.pod.projected.sources[0].downwardAPI.items[0].fieldRef.fieldPath"),
+        (file(resourceFieldRef={"resource": "limits.cpu"}), "volumes.pod.projected.sources[0].downwardAPI.items[0].resourceFieldRef"),
         (main(resources={"limits": {"gpus": 1}}), "containers.main.resources.limits.gpus"),
         (main(resources={"limits": {"nvidia.com/gpu": "500m"}}), "containers.main.resources.limits.nvidia.com/gpu"),
         (main(resources={"limits": {"hugepages-2Mi": "1Gi"}}), "containers.main.resources.limits.hugepages-2Mi"),
@@ -123,6 +138,9 @@ def test_what_does_not_belong_together(spec: dict[str, Any], where: str) -> None
         main(volumeMounts=[{**DATA, "recursiveReadOnly": "IfPossible", "readOnly": True}]),
         main(securityContext={"capabilities": {"add": ["IPC_LOCK"]}, "allowPrivilegeEscalation": False}),
         {"hostIPC": True, "securityContext": {"sysctls": [PORTS]}},
+        *(reads(path) for path in ("status.hostIPs", "metadata.annotations['example.com/a']", "metadata.uid")),
+        *(file(fieldRef={"fieldPath": path}) for path in ("metadata.labels", "metadata.labels['a']", "metadata.uid")),
+        file(resourceFieldRef={"resource": "limits.cpu", "containerName": "main"}),
         {"hostNetwork": True, "securityContext": {"sysctls": [{"name": "kernel.shm_rmid_forced", "value": "1"}]}},
         main(resources={"limits": {"hugepages-2Mi": "1Gi", "memory": "8Gi", "ephemeral-storage": "1Gi", "rdma/hca": "1"}}),
         node_affinity([{"matchFields": [{**NODES, "values": ["node-1"]}]}]),

@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from trainform import defaults
 from trainform.manifests.handlers import PROBES
 from trainform.manifests.served.mistake import Mistake
 from trainform.manifests.shapes import mapping, mappings, quantity
 from trainform.manifests.templates import RESOURCE_FIELDS, node_port
+from trainform.spec.names import FIELD_OF_FILE, FIELD_OF_VARIABLE, MEANING, matches
 
 _Value = dict[str, Any]
 
@@ -69,6 +71,26 @@ def probes(container: _Value) -> Iterator[Mistake]:
     if "terminationGracePeriodSeconds" in mapping(container.get("readinessProbe")):
         where = "readinessProbe.terminationGracePeriodSeconds"
         yield Mistake(where, None, "a probe of readiness ends no container", "remove it")
+
+
+def variable_fields(source: _Value) -> Iterator[Mistake]:
+    """A field of the pod that no variable can have."""
+    return _field(source, FIELD_OF_VARIABLE)
+
+
+def file_fields(file: _Value) -> Iterator[Mistake]:
+    """The same of a file, and a resource without its container: a file is the whole pod's."""
+    yield from _field(file, FIELD_OF_FILE)
+    if "resourceFieldRef" in file and not mapping(file["resourceFieldRef"]).get("containerName"):
+        fix = f"add `containerName: {defaults.MAIN_CONTAINER}`"
+        yield Mistake("resourceFieldRef", None, "the file does not say of which container", fix)
+
+
+def _field(holder: _Value, pattern: str) -> Iterator[Mistake]:
+    path = mapping(holder.get("fieldRef")).get("fieldPath")
+    if path is not None and not matches(pattern, path):
+        reason, fix = MEANING[pattern]
+        yield Mistake("fieldRef.fieldPath", path, reason, fix)
 
 
 def mounts(container: _Value) -> Iterator[Mistake]:

@@ -280,11 +280,14 @@ CHECKS: Mapping[str, _Check] = {
     "Container": _all_of(
         _words, belonging.port_names, belonging.probes, belonging.mounts, kubelet.working_folder, kubelet.handler_ports
     ),
-    "DownwardAPIVolumeFile": _one_of("the file", "fieldRef", "resourceFieldRef"),
+    "DownwardAPIVolumeFile": _all_of(_one_of("the file", "fieldRef", "resourceFieldRef"), belonging.file_fields),
     "EmptyDirVolumeSource": kubelet.medium,
     "EnvFromSource": _one_of("the source", "configMapRef", "secretRef"),
     "EnvVar": _variable,
-    "EnvVarSource": _one_of("the variable", "configMapKeyRef", "fieldRef", "resourceFieldRef", "secretKeyRef"),
+    "EnvVarSource": _all_of(
+        _one_of("the variable", "configMapKeyRef", "fieldRef", "resourceFieldRef", "secretKeyRef"),
+        belonging.variable_fields,
+    ),
     "LabelSelectorRequirement": _requirement,
     "LifecycleHandler": _one_of("the hook", "exec", "httpGet", "sleep", "tcpSocket"),
     "NodeSelector": belonging.node_terms,

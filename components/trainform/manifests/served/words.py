@@ -8,7 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from trainform.spec.names import ENTRY_KEY, LABEL, LABEL_MAX, MEANING, QUALIFIED, SUBDOMAIN, SUBDOMAIN_MAX
+from trainform.spec.names import (
+    ENTRY_KEY,
+    LABEL,
+    LABEL_MAX,
+    MEANING,
+    QUALIFIED,
+    SUBDOMAIN,
+    SUBDOMAIN_MAX,
+)
 
 # How Kubernetes spells a quantity, in the definitions of every operator.
 QUANTITY = (
@@ -21,7 +29,6 @@ _RELATIVE = r"^(?!/)(?!(.*/)?\.\.(/|$))"
 _HEADER = r"^[-A-Za-z0-9]+$"
 _PREFIX = r"^[ -<>-~]*$"
 _PORT_NAME = r"^(?=.*[a-z])(?!.*--)[a-z0-9]([-a-z0-9]{0,13}[a-z0-9])?$"
-_FIELD_PATH = r"^(metadata\.(name|namespace|uid|labels|annotations|(labels|annotations)\['[^']+'\])|spec\.(nodeName|serviceAccountName)|status\.(host|pod)IPs?)$"
 _RESOURCE = r"^(limits|requests)\.(cpu|memory|ephemeral-storage|hugepages-.+)$"
 _SIGNALS = (
     *[
@@ -94,7 +101,6 @@ WORDS: Mapping[str, Mapping[str, Any]] = {
     "relative-path": {**_TEXT, "pattern": _RELATIVE},
     "mount-path": {**_TEXT, "pattern": "^[^:]+$"},
     "node-path": {**_TEXT, "pattern": r"^(?!(.*/)?\.\.(/|$))", "minLength": 1},
-    "field-path": {**_TEXT, "pattern": _FIELD_PATH},
     "resource-path": {**_TEXT, "pattern": _RESOURCE},
     "signal": {**_TEXT, "enum": sorted(f"SIG{name}" for name in _SIGNALS)},
 }
@@ -110,10 +116,6 @@ MEANINGS: Mapping[str, tuple[str, str]] = {
     ),
     _HEADER: ("is not the name of a header", "write it of letters, digits and '-'"),
     _PREFIX: ("cannot begin the name of a variable", "write it of printable characters without '='"),
-    _FIELD_PATH: (
-        "is not a field that a container can read",
-        "write it like metadata.name, status.podIP or metadata.labels['KEY']",
-    ),
     _RESOURCE: ("is not a resource that a container can read", "write it like limits.memory or requests.cpu"),
 }
 """Reason and fix for what does not have a pattern."""

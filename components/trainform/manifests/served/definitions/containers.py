@@ -80,7 +80,7 @@ CONTAINERS: Table = {
     },
     "ConfigMapKeySelector": {"key!": "text", "name!": "object-name", "optional": "flag"},
     "FileKeySelector": {"key!": "text", "optional": "flag", "path!": "text", "volumeName!": "text"},
-    "ObjectFieldSelector": {"apiVersion": "'v1'", "fieldPath!": "field-path"},
+    "ObjectFieldSelector": {"apiVersion": "'v1'", "fieldPath!": "text"},
     "ResourceFieldSelector": {"containerName": "text", "divisor": "quantity", "resource!": "resource-path"},
     "SecretKeySelector": {"key!": "text", "name!": "object-name", "optional": "flag"},
     "EnvFromSource": {
