@@ -204,6 +204,37 @@ def test_patches_of_other_objects(key: str, patch: dict[str, Any], path: str) ->
     assert found.keys() == {f"manifest_overrides.{key}.{path}"}
 
 
+GPU = "baidu.com/a800_80g_cgpu"
+
+
+@pytest.mark.parametrize(
+    ("queue", "spec", "path"),
+    [
+        ({"capability": {"a800": 24}}, {"deserved": {GPU: 48}}, f"deserved.{GPU}"),
+        ({"capability": {"a800": 24}}, {"deserved": {"cpu": 8}}, "deserved.cpu"),
+        ({"deserved": {"a800": 24}, "capability": {"a800": 24}}, {"capability": {GPU: 8}}, f"capability.{GPU}"),
+        ({"deserved": {"a800": 24}}, {"guarantee": {"resource": {GPU: "25"}}}, f"guarantee.resource.{GPU}"),
+        ({}, {"guarantee": {"resource": {"memory": "1Gi"}}}, "guarantee.resource.memory"),
+        ({"deserved": {"a800": 24}, "guarantee": {"a800": 24}}, {"deserved": {GPU: None}}, f"deserved.{GPU}"),
+    ],
+)
+def test_amounts_that_a_queue_does_not_take(queue: dict[str, Any], spec: dict[str, Any], path: str) -> None:
+    found = reasons(queue={"weight": 1, **queue}, manifest_overrides={"queue": {"spec": spec}})
+    assert found.keys() == {f"manifest_overrides.queue.spec.{path}"}
+
+
+@pytest.mark.parametrize(
+    ("queue", "spec"),
+    [
+        ({"capability": {"a800": 24}}, {"deserved": {GPU: 24}, "guarantee": {"resource": {GPU: 8}}}),
+        ({}, {"deserved": {GPU: 48, "memory": "1Ti"}, "guarantee": {"resource": {"memory": "1024Gi"}}}),
+        ({"deserved": {"a800": 24}, "capability": {"a800": 24}}, {"capability": {GPU: 48}}),
+    ],
+)
+def test_amounts_that_a_queue_takes(queue: dict[str, Any], spec: dict[str, Any]) -> None:
+    assert reasons(queue={"weight": 1, **queue}, manifest_overrides={"queue": {"spec": spec}}) == {}
+
+
 def of_object(key: str, patch: dict[str, Any]) -> set[str]:
     storage = {"checkpoints": {"size": "2Ti", "mount": "/mnt/output"}}
     return {*reasons(storage=storage, manifest_overrides={key: patch})}

@@ -153,6 +153,7 @@ PARTS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "spec-of-a-role": (_worker(spec={"terminationGracePeriodSeconds": 60}), {}),
     "template-of-a-role": (_worker(template={"spec": {"terminationGracePeriodSeconds": 60}}), {}),
     "order-of-roles": (_worker(dependsOn=["master"]), {}),
+    "queue-that-deserves-too-much": ({"queue": {"weight": 1, "capability": {"a800": 24}}, "manifest_overrides": {"queue": {"spec": {"deserved": {"cpu": 48}}}}}, {}),
     "patch-of-no-object": (_worker() | {"manifest_overrides": {"spec": {"ttlSecondsAfterFinished": 60}}}, {}),
     "patch-of-an-object-by-its-kind": (_worker() | {"manifest_overrides": {"Job": {"spec": {"ttlSecondsAfterFinished": 60}}}}, {}),
     "tasks-in-a-list": (_worker() | {"manifest_overrides": {"job": {"spec": {"tasks": [{"name": "worker", "maxRetry": 5}]}}}}, {}),

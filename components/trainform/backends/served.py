@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import structs
 
 from trainform import defaults
+from trainform.backends import queues
 from trainform.backends.backend import Backend
 from trainform.backends.workloads import value_at
 from trainform.manifests.env import PodConventions
@@ -37,6 +38,7 @@ def object_values(backend: Backend, plan: Plan, key: str, body: dict[str, Any], 
     yield from template_metadata(body)
     found = values(body, _schema_of(body, backend), patch)
     yield from _less_added(backend, plan, found, body, backend.conventions(plan).container)
+    yield from queues.refused(body)
     if patch:
         yield from backend.refused(plan, key, body)
 

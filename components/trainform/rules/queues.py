@@ -21,6 +21,11 @@ from trainform.spec.quantities import amount
 from trainform.spec.queues import QueueRequest
 
 AMOUNTS = ("capability", "deserved", "guarantee")
+WITHIN = (
+    ("guarantee", "deserved", "the amount is more than the queue deserves"),
+    ("deserved", "capability", "the amount is more than the queue's capability"),
+)
+"""Amounts that are at most those of another field, and the reason where they are not. Source: Volcano 1.14.1, validate_queue.go."""
 
 
 class _Queues(Struct, frozen=True, dict=True):
@@ -142,10 +147,7 @@ def _queue_problems(path: str, request: QueueRequest, queues: _Queues) -> Iterat
                     "keep one",
                 )
             spelled[resource] = key
-    for smaller, larger, reason in (
-        ("guarantee", "deserved", "the amount is more than the queue deserves"),
-        ("deserved", "capability", "the amount is more than the queue's capability"),
-    ):
+    for smaller, larger, reason in WITHIN:
         most = _amounts(request, larger, environment)
         if larger == "capability" and not most:
             continue  # no capability at all: no limit

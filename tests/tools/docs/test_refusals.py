@@ -26,6 +26,7 @@ OF_ALL = {
     "patched_pods.py": "what the plan says of pods is held on every operator",
     "patch_rules.py": "merge patches are held against what the plan decides, on every operator",
     "placeholders.py": "Kubernetes leaves the same names as they stand on every operator",
+    "queues.py": "a job of every operator may have a queue of its own",
     "refusals.py": "fields as a whole, which the page has as a table",
     "sizes.py": "the API server's limit of an object",
 }
