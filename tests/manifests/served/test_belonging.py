@@ -62,6 +62,11 @@ def node_affinity(terms: list[Any]) -> dict[str, Any]:
     }
 
 
+def pod_affinity(**term: Any) -> dict[str, Any]:
+    terms = [{"topologyKey": "zone", **term}]
+    return {"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}}
+
+
 def places(spec: dict[str, Any]) -> list[str]:
     template = {"spec": {"volumes": VOLUMES, **main(), **spec}}
     schema = {"$ref": POD_TEMPLATE}
@@ -95,6 +100,9 @@ def places(spec: dict[str, Any]) -> list[str]:
         (node_affinity([]), "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"),
         (node_affinity([{"matchFields": [NODES]}]), "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchFields[0].values"),
         ({"topologySpreadConstraints": [{**SPREAD, **SELECTS}]}, "topologySpreadConstraints[0].matchLabelKeys[0]"),
+        (pod_affinity(labelSelector={}, matchLabelKeys=["team"], mismatchLabelKeys=["team"]), "affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].matchLabelKeys[0]"),
+        (main(lifecycle={"preStop": {"exec": {"command": []}}}), "containers.main.lifecycle.preStop.exec.command"),
+        (main(resizePolicy=[{"resourceName": "cpu", "restartPolicy": "NotRequired"}] * 2), "containers.main.resizePolicy[1]"),
         (first(livenessProbe={"exec": {"command": ["true"]}}), "initContainers.first.livenessProbe"),
         (first(lifecycle={"preStop": {"exec": {"command": ["true"]}}}), "initContainers.first.lifecycle"),
         (main(lifecycle={"stopSignal": "SIGUSR1"}), "containers.main.lifecycle.stopSignal"),
@@ -153,6 +161,8 @@ def test_what_does_not_belong_together(spec: dict[str, Any], where: str) -> None
         {**main(ports=[SIDE]), **first(ports=[SIDE]), "containers": main(ports=[SIDE])["containers"], "hostNetwork": True},
         {"hostUsers": False, "shareProcessNamespace": True, **main(securityContext={"procMount": "Unmasked"})},
         {"topologySpreadConstraints": [{**SPREAD, **SELECTS, "matchLabelKeys": ["team"]}]},
+        pod_affinity(labelSelector={"matchLabels": {"app": "bert"}}, matchLabelKeys=["team"], mismatchLabelKeys=["app"]),
+        main(resizePolicy=[{"resourceName": name, "restartPolicy": "NotRequired"} for name in ("cpu", "memory")]),
         *({"volumes": [{"name": "data", "emptyDir": {"medium": medium}}]} for medium in ("", "Memory", "HugePages-2Mi")),
         main(workingDir="/app"),
         main(ports=[{"name": "http", "containerPort": 80}], readinessProbe={"httpGet": {"port": "http"}}),

@@ -189,15 +189,15 @@ def node_terms(selector: _Value) -> Iterator[Mistake]:
 
 
 def keys_twice(value: _Value) -> Iterator[Mistake]:
-    """Keys of labels that a selector has already."""
+    """Keys of labels whose values must match, which the selector or those that must not match have too."""
     selector = mapping(value.get("labelSelector"))
     keys = {*mapping(selector.get("matchLabels"))}
     keys |= {str(each.get("key")) for each in mappings(selector.get("matchExpressions"))}
-    for field in ("matchLabelKeys", "mismatchLabelKeys"):
-        for index, key in enumerate(value.get(field, [])):
-            if key in keys:
-                reason = "the labelSelector has the key already"
-                yield Mistake(f"{field}[{index}]", key, reason, "remove one of them", ("labelSelector",))
+    for index, key in enumerate(value.get("matchLabelKeys", [])):
+        for other, of_other in (("labelSelector", keys), ("mismatchLabelKeys", value.get("mismatchLabelKeys", []))):
+            if key in of_other:
+                reason = f"{other} has the key already"
+                yield Mistake(f"matchLabelKeys[{index}]", key, reason, "remove one of them", (other,))
 
 
 def starts(spec: _Value) -> Iterator[Mistake]:

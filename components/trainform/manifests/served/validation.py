@@ -220,7 +220,7 @@ def _wrong(value: Any, schema: Schema) -> tuple[str, str] | None:
             return f"the value {reason}", fix
         return _beyond(len(value), schema.get("minLength"), schema.get("maxLength"), "character")
     if isinstance(value, list):
-        return _beyond(len(value), None, schema.get("maxItems"), "item")
+        return _beyond(len(value), schema.get("minItems"), schema.get("maxItems"), "item")
     return None
 
 

@@ -17,7 +17,7 @@ CONTAINERS: Table = {
         "name!": "label",
         "ports": "[ContainerPort] by containerPort, protocol",
         "readinessProbe": "Probe",
-        "resizePolicy": "[ContainerResizePolicy]",
+        "resizePolicy": "[ContainerResizePolicy] by resourceName",
         "resources": "ResourceRequirements",
         "restartPolicy": "text",
         "restartPolicyRules": "[ContainerRestartRule]",
@@ -110,7 +110,7 @@ CONTAINERS: Table = {
         "terminationGracePeriodSeconds": "int64 >= 1",
         "timeoutSeconds": "int32 >= 1",
     },
-    "ExecAction": {"command!": "[text]"},
+    "ExecAction": {"command!": "[text] >= 1"},
     "GRPCAction": {"port!": "port", "service": "text"},
     "HTTPGetAction": {
         "host": "text",
