@@ -243,6 +243,7 @@ FOLLOWED: tuple[tuple[str, Follow], ...] = (
     (r"use the field that replaced it, by `pod_overrides`", drop),
     (r"use torchrun: write `launcher: .*`", top({"torchrun": {"script": "/app/train.py"}}, "launcher")),
     (r"write (\d+)(?: or more| or less)?(?:, .*)?", written),
+    (r"write (\w+) or more, or less in its containers", written),
     (r"write \[\{…\}\]", change(lambda held: [held])),
     (r"write (\[.*\])", written),
     (r"write `\$\(ADDRESS\)` in its place, .*", all_of(value("$(ADDRESS)"), beside("address", None), without())),

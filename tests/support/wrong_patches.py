@@ -79,6 +79,7 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     ({"securityContext": {"supplementalGroups": [-1]}}, "securityContext.supplementalGroups[0]", "write 0 or more"),
     ({"volumes": {"scratch": {"ephemeral": {}}}}, "volumes.scratch.ephemeral.volumeClaimTemplate", "add it"),
     ({"os": {"name": "windows"}}, "os.name", "remove it"),
+    ({"resources": {"limits": {"cpu": 1}}} | in_main(resources={"requests": {"cpu": 2}}), "resources.limits.cpu", "write 2 or more"),
     ({"preemptionPolicy": "Never"}, "preemptionPolicy", "remove it, and set a priority class"),
     ({"overhead": {"cpu": 1}}, "overhead", "remove it, and set runtimeClassName"),
 ]  # fmt: skip

@@ -102,9 +102,12 @@ class Template(Struct, frozen=True):
         return {name for holder in holders for field in RESOURCE_FIELDS for name in resource_amounts(holder, field)}
 
     def pod_request(self, resource: str) -> Decimal:
-        """The amount of the resource that the scheduler counts for each pod: all containers together, or an init container if it requests
-        more. A sidecar, an init container that always restarts, runs beside all containers after it. What the pod asks for as a whole counts
-        if it is more. An amount that cannot be read counts as 0."""
+        """The amount of the resource that the scheduler counts for each pod: what its containers request, or the pod as a whole if that is more."""
+        return max(self.containers_request(resource), _request(self.spec, resource))
+
+    def containers_request(self, resource: str) -> Decimal:
+        """The amount of the resource that the containers request together, or an init container if it requests more. A sidecar, an init container
+        that always restarts, runs beside all containers after it. An amount that cannot be read counts as 0."""
         sidecars = highest = containers = Decimal(0)
         for index, container in self.containers():
             requested = _request(container, resource)
@@ -115,7 +118,7 @@ class Template(Struct, frozen=True):
                 highest = max(highest, sidecars)
             else:
                 highest = max(highest, sidecars + requested)
-        return max(highest, sidecars + containers, _request(self.spec, resource))
+        return max(highest, sidecars + containers)
 
 
 def resource_amounts(holder: dict[str, Any], field: str) -> dict[str, Any]:

@@ -45,6 +45,18 @@ def kept(**fields: Any) -> dict[str, Any]:
     return {"initContainers": first(restartPolicy="Always", **fields)["initContainers"]}
 
 
+def whole(resources: dict[str, Any]) -> dict[str, Any]:
+    """A pod with these resources as a whole, whose containers ask for 3 cores and 8 GiB together, and have at most 4 cores each."""
+    spec = main(resources={"requests": {"cpu": 1}, "limits": {"cpu": 4, "memory": "8Gi"}})
+    beside = {
+        "name": "beside",
+        "image": "python:3.12-slim",
+        "restartPolicy": "Always",
+        "resources": {"limits": {"cpu": 2}},
+    }
+    return {**spec, "initContainers": [beside], "resources": resources}
+
+
 def reads(path: str) -> dict[str, Any]:
     """A variable with this field of the pod."""
     return main(env=[{"name": "A", "valueFrom": {"fieldRef": {"fieldPath": path}}}])
@@ -90,6 +102,12 @@ def places(spec: dict[str, Any]) -> list[str]:
         ({"hostNetwork": True, "securityContext": {"sysctls": [PORTS]}}, "securityContext.sysctls[0].name"),
         ({"hostNetwork": True, "securityContext": {"sysctls": [{**PORTS, "name": "net/ipv4/tcp_rmem"}]}}, "securityContext.sysctls[0].name"),
         *(({"hostIPC": True, "securityContext": {"sysctls": [{"name": name, "value": "1"}]}}, "securityContext.sysctls[0].name") for name in ("kernel.shm_rmid_forced", "kernel.sem", "fs.mqueue.msg_max")),
+        *((whole(given), f"resources.{where}") for given, where in (
+            ({"limits": {"cpu": 2}}, "limits.cpu"),  # of a limit alone it is the request too
+            ({"requests": {"cpu": "2500m"}, "limits": {"cpu": 4}}, "requests.cpu"),
+            ({"requests": {"cpu": 3}, "limits": {"cpu": "3500m"}}, "limits.cpu"),
+            ({"limits": {"memory": "8191Mi"}}, "limits.memory"),
+        )),
         (reads("metadata.annotations"), "containers.main.env.A.valueFrom.fieldRef.fieldPath"),
         (reads("status.phase"), "containers.main.env.A.valueFrom.fieldRef.fieldPath"),
         (file(fieldRef={"fieldPath": "spec.nodeName"}), "volumes.pod.projected.sources[0].downwardAPI.items[0].fieldRef.fieldPath"),
@@ -146,6 +164,8 @@ def test_what_does_not_belong_together(spec: dict[str, Any], where: str) -> None
         main(volumeMounts=[{**DATA, "recursiveReadOnly": "IfPossible", "readOnly": True}]),
         main(securityContext={"capabilities": {"add": ["IPC_LOCK"]}, "allowPrivilegeEscalation": False}),
         {"hostIPC": True, "securityContext": {"sysctls": [PORTS]}},
+        whole({"requests": {"cpu": 3}, "limits": {"cpu": 4, "memory": "8Gi"}}),
+        whole({"requests": {"cpu": 3}}),
         *(reads(path) for path in ("status.hostIPs", "metadata.annotations['example.com/a']", "metadata.uid")),
         *(file(fieldRef={"fieldPath": path}) for path in ("metadata.labels", "metadata.labels['a']", "metadata.uid")),
         file(resourceFieldRef={"resource": "limits.cpu", "containerName": "main"}),

@@ -6,20 +6,23 @@ Source: Kubernetes 1.34.4, `pkg/apis/core/validation`.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from decimal import ROUND_UP, Decimal
 from typing import Any
 
 from trainform import defaults
 from trainform.manifests.handlers import PROBES
 from trainform.manifests.served.mistake import Mistake
 from trainform.manifests.shapes import mapping, mappings, quantity
-from trainform.manifests.templates import RESOURCE_FIELDS, node_port
+from trainform.manifests.templates import RESOURCE_FIELDS, Template, node_port, resource_amounts
 from trainform.spec.names import FIELD_OF_FILE, FIELD_OF_VARIABLE, MEANING, matches
+from trainform.spec.quantities import spell
 
 _Value = dict[str, Any]
 
 _OWN_NAMES = ("cpu", "memory", "ephemeral-storage")
 _HUGE_PAGES = "hugepages-"
 _GRACE = 30  # seconds, of a pod that names none
+_MILLI = Decimal("0.001")  # to which Kubernetes rounds up
 _ESCALATING = ("SYS_ADMIN", "CAP_SYS_ADMIN")
 _OF_THE_NODE = {"hostNetwork": ("net.",), "hostIPC": ("kernel.msg", "kernel.sem", "kernel.shm", "fs.mqueue.")}
 """What a pod shares with its node, and how settings of the kernel begin that are the node's then (component-helpers, node/util/sysctl)."""
@@ -174,6 +177,26 @@ def resource_names(resources: _Value) -> Iterator[Mistake]:
             reason = "the request of huge pages is not their limit"
             fix = "write the same amount in `requests` and `limits`"
             yield Mistake(f"requests.{resource}", request, reason, fix, (where,))
+
+
+def whole(spec: _Value) -> Iterator[Mistake]:
+    """A pod that as a whole asks for less than its containers together, or has a limit below that of one of them. A limit alone is also the request."""
+    requests, limits = (mapping(mapping(spec.get("resources")).get(field)) for field in RESOURCE_FIELDS)
+    asks = Template(1, 1, {"spec": spec}).containers_request
+    for resource in sorted({*requests, *limits}):
+        of_each = (
+            resource_amounts(container, "limits").get(resource) for container in mappings(spec.get("containers"))
+        )
+        highest = max(filter(None, map(quantity, of_each)), default=Decimal(0))
+        asked = asks(resource)
+        least = {"requests": asked, "limits": highest if resource in requests else max(asked, highest)}
+        for field, given in (("requests", requests), ("limits", limits)):
+            amount = quantity(given.get(resource))
+            if amount is not None and amount < least[field]:
+                needed = spell(least[field].quantize(_MILLI, ROUND_UP), binary=resource != "cpu")
+                reason = f"the pod as a whole has less than its containers, which need {needed}"
+                fix = f"write {needed} or more, or less in its containers"
+                yield Mistake(f"resources.{field}.{resource}", given[resource], reason, fix)
 
 
 def node_terms(selector: _Value) -> Iterator[Mistake]:

@@ -225,6 +225,7 @@ _OF_PODS: Iterable[_Check] = (
     _dns,
     _whole,
     _computed,
+    belonging.whole,
     belonging.of_class,
     belonging.starts,
     belonging.restarts,
