@@ -138,7 +138,10 @@ def refused_by_tables(patch: dict[str, Any]) -> list[str]:
     backend = BACKENDS[made.backend]
     role = structs.replace(made.roles[0], overrides=patch)
     pods = pod_template(made, role, next(role.groups()), user_conventions(backend, made))
-    return [mistake.reason for mistake in (*pod_types(backend, made, pods, patch), *pod_values(pods, patch))]
+    return [
+        mistake.reason
+        for mistake in (*pod_types(backend, made, pods, patch), *pod_values(backend, made, role, pods, patch))
+    ]
 
 
 @pytest.fixture(scope="module")
