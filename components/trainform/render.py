@@ -112,7 +112,7 @@ def render_job(
     in_place = changes(experiment, plan, manifests, backend.IN_PLACE)
     notes = (
         *plan.notes,
-        *job_notes(experiment, plan, backend, manifests, judged, ends_with),
+        *job_notes(experiment, environment, plan, backend, manifests, judged, ends_with),
         *record_notes(plan.record, plan.experiment),
         *limits.notes,
     )

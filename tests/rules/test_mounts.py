@@ -57,3 +57,21 @@ def test_nothing_is_mounted_inside_files_that_nobody_can_write_to(parts: dict[st
     git = [{"name": "code", "git": {**GIT, "path": path}}]
     assert [*reasons(prepare=git, **parts)] == ["prepare[0].git.path"]
     assert reasons(storage={"data": {"claim": "data", "mount": f"{folder}-2/data"}}, **parts) == {}
+
+
+@pytest.mark.parametrize(
+    ("volume", "roles", "pods"),
+    [
+        ({}, {"worker": {"replicas": 2}}, 2),
+        ({}, {"master": {"replicas": 1}, "worker": {"replicas": 3}}, 4),
+        ({"roles": ["master"]}, {"master": {"replicas": 1}, "worker": {"replicas": 3}}, 1),
+        ({"roles": ["worker"]}, {"master": {"replicas": 1}, "worker": {"replicas": 3}}, 3),
+        ({}, {"worker": {"replicas": 1}}, 1),
+    ],
+)
+def test_one_pod_mounts_a_claim_of_one_pod(volume: dict[str, Any], roles: dict[str, Any], pods: int) -> None:
+    data = {"size": "1Ti", "class": "fast", "mount": "/data", "access_modes": ["ReadWriteOncePod"], **volume}
+    told = f"one pod at a time mounts such a claim, and {pods} pods are to: the others would never start"
+    assert reasons(storage={"data": data}, roles=roles) == ({} if pods == 1 else {"storage.data.access_modes": told})
+    for modes in (["ReadWriteMany"], ["ReadWriteOnce"]):
+        assert reasons(storage={"data": {**data, "access_modes": modes}}, roles=roles) == {}

@@ -197,9 +197,7 @@ volumes = st.one_of(
         {
             **_volume,
             "class": st.sampled_from(["fast", "archive"]),
-            "access_modes": st.sampled_from(
-                [["ReadWriteMany"], ["ReadWriteOnce", "ReadOnlyMany"], ["ReadWriteOncePod"]]
-            ),
+            "access_modes": st.sampled_from([["ReadWriteMany"], ["ReadWriteOnce", "ReadOnlyMany"], ["ReadWriteOnce"]]),
             "keep": st.booleans(),
         },
         size=sizes,

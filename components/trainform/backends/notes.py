@@ -8,6 +8,7 @@ from trainform import defaults
 from trainform.backends.backend import Backend
 from trainform.backends.beside_main import beside_main_notes
 from trainform.backends.capabilities import capability_notes
+from trainform.backends.claims import claim_notes
 from trainform.backends.endings import endless_notes
 from trainform.backends.not_judged import not_seen
 from trainform.backends.order import order_notes
@@ -19,11 +20,13 @@ from trainform.backends.workloads import value_at
 from trainform.manifests.manifest import Manifest, job_body
 from trainform.plan.model import Ending, Plan
 from trainform.rules.limits.judged import Judged
+from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 
 
 def job_notes(
     experiment: Experiment,
+    environment: Environment,
     plan: Plan,
     backend: Backend,
     manifests: Sequence[Manifest],
@@ -41,6 +44,7 @@ def job_notes(
     yield from placeholder_notes(experiment, plan, backend, judged.templates)
     yield from shell_variable_notes(experiment, plan, backend, judged.templates)
     yield from capability_notes(judged.templates)
+    yield from claim_notes(plan, judged, environment)
     yield from beside_main_notes(judged.templates, backend.conventions(plan).container)
     yield from not_seen(judged.templates, judged.objects.values())
 

@@ -11,6 +11,7 @@ from trainform.manifests.volumes import needs_files
 from trainform.plan.model import Plan, RolePlan
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
+from trainform.spec.storage import ONE_POD
 
 OWN_VOLUMES = (defaults.SHARED_MEMORY_VOLUME, defaults.LAUNCH_VOLUME, defaults.SSH_VOLUME, defaults.HOSTFILE)
 
@@ -62,6 +63,17 @@ def mount_problems(experiment: Experiment, environment: Environment, plan: Plan)
         if key in OWN_VOLUMES or key.removeprefix("key-") in taken:
             yield Problem(f"storage.{key}", None, "the name is one that trainform uses itself", "choose another name")
     yield from _system_paths(experiment)
+    yield from _of_one_pod(plan)
+
+
+def _of_one_pod(plan: Plan) -> Iterator[Problem]:
+    """Claims that one pod alone can mount, and that several are to mount."""
+    for claim in plan.claims:
+        pods = sum(role.replicas for role in plan.roles if any(mount.claim == claim.name for mount in role.mounts))
+        if ONE_POD in claim.request.access_modes and pods > 1:
+            reason = f"one pod at a time mounts such a claim, and {pods} pods are to: the others would never start"
+            fix = "write `[ReadWriteMany]`, or limit the volume by `roles` to one pod"
+            yield Problem(f"storage.{claim.key}.access_modes", ONE_POD, reason, fix)
 
 
 def _own_files(plan: Plan, role: RolePlan) -> dict[str, str]:

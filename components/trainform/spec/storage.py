@@ -11,11 +11,13 @@ from trainform.spec.quantities import Size
 from trainform.spec.refusal import refusal
 
 AccessMode = Literal["ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod"]
+ONE_NODE: AccessMode = "ReadWriteOnce"
+ONE_POD: AccessMode = "ReadWriteOncePod"
 
 
 def _compatible(modes: list[AccessMode]) -> list[AccessMode]:
-    if "ReadWriteOncePod" in modes and len(modes) > 1:
-        raise refusal("the mode ReadWriteOncePod stands beside others, which Kubernetes refuses", "keep one of the two")
+    if ONE_POD in modes and len(modes) > 1:
+        raise refusal(f"the mode {ONE_POD} stands beside others, which Kubernetes refuses", "keep one of the two")
     return modes
 
 
