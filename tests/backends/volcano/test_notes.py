@@ -120,3 +120,70 @@ def test_exit_codes_of_another_container() -> None:
     ]
     assert of_codes(codes, beside("z-log")) == []
     assert of_codes(None, beside("a-log")) == []
+
+
+def code(number: int, action: str) -> dict[str, Any]:
+    return {"exit_code": number, "action": action}
+
+
+def in_job(*policies: dict[str, Any]) -> dict[str, Any]:
+    return {"manifest_overrides": {"job": {"spec": {"policies": [*policies]}}}}
+
+
+def in_worker(*policies: dict[str, Any]) -> dict[str, Any]:
+    return {"manifest_overrides": {"job": {"spec": {"tasks": {"worker": {"policies": [*policies]}}}}}}
+
+
+def with_own(*policies: dict[str, Any]) -> dict[str, Any]:
+    return {"roles": {name: {**role, "policies": [*policies]} for name, role in ROLES.items()}}
+
+
+END = on("PodFailed", "TerminateJob")
+OF_CODE = {"exitCode": 3, "action": "RestartJob"}
+PATCH = "manifest_overrides.job.spec.policies"
+TASK = "manifest_overrides.job.spec.tasks.worker.policies"
+
+
+@pytest.mark.parametrize(
+    ("parts", "where", "words"),
+    [
+        (in_job(OF_CODE), PATCH, "exit code 3: RestartJob"),
+        (in_job(on("PodFailed", "RestartJob")), PATCH, "PodFailed: RestartJob"),
+        (in_job({"events": ["PodFailed"], "action": "RestartJob"}), PATCH, "PodFailed: RestartJob"),
+        (in_worker(END, OF_CODE), TASK, "exit code 3: RestartJob"),
+        ({"policies": [on("PodFailed", "RestartJob")], **with_own(END)}, "policies", "PodFailed: RestartJob"),
+        ({"policies": [END, code(3, "RestartJob")]}, "policies", "exit code 3: RestartJob"),
+        (with_own(END, code(3, "RestartJob")), "roles.worker.policies", "exit code 3: RestartJob"),
+    ],
+)
+def test_a_policy_behind_another_for_the_same(parts: dict[str, Any], where: str, words: str) -> None:
+    """Volcano 1.14.1, `applyPolicies`: the policies of the task come before those of the job, and the first that matches acts."""
+    told = (
+        f"{where}: the policy `{words}` never acts, since Volcano takes the first that matches, and `PodFailed: TerminateJob` comes before it for every "
+        "pod; write it "
+    )
+    notes = [note for note in plan(**{"roles": ROLES, **parts}).notes if "never acts" in note]
+    assert notes
+    assert sum(note.startswith(told) for note in notes) == 1
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {},
+        {"policies": [code(3, "RestartJob")]},
+        {"policies": [on("PodFailed", "RestartJob")]},
+        {"policies": [code(3, "RestartJob"), END]},
+        {"policies": [on("*", "RestartJob")]},
+        {"restart": "3 times", "policies": [code(3, "RestartJob")]},
+        in_job(on("TaskCompleted", "CompleteJob")),
+        in_job(on("TaskFailed", "AbortJob")),
+        in_job({"events": ["PodFailed", "TaskFailed"], "action": "RestartJob"}),
+        in_job(END),
+        {**in_job(OF_CODE), "roles": {**ROLES, "watcher": WATCHER}},
+        {**in_job(on("PodFailed", "RestartJob")), "policies": []},
+        with_own(code(3, "RestartJob"), END),
+    ],
+)
+def test_policies_that_act(parts: dict[str, Any]) -> None:
+    assert not [note for note in plan(**{"roles": ROLES, **parts}).notes if "never acts" in note]

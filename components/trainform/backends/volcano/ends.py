@@ -144,7 +144,7 @@ def heeded(job: dict[str, Any]) -> frozenset[str]:
         task_role(task)
         for task in spec["tasks"]
         for policy in (*task.get("policies", []), *spec.get("policies", []))
-        if policy["action"] != _NO_ACTION and ("exitCode" in policy or not _FAILURES.isdisjoint(_events(policy)))
+        if policy["action"] != _NO_ACTION and ("exitCode" in policy or not _FAILURES.isdisjoint(events_of(policy)))
     )
 
 
@@ -180,13 +180,14 @@ def task_role(task: dict[str, Any]) -> str:
 def action_upon(event: str | None, task: dict[str, Any], spec: dict[str, Any]) -> str | None:
     """The action upon an event of the task in the spec of a Job; None if there is none."""
     for policy in (*task.get("policies", []), *spec.get("policies", [])):
-        if {event, ANY_EVENT} & _events(policy):
+        if {event, ANY_EVENT} & events_of(policy):
             return str(policy["action"])
     return None
 
 
-def _events(policy: dict[str, Any]) -> set[str | None]:
-    return {policy.get("event"), *policy.get("events", [])}
+def events_of(policy: dict[str, Any]) -> set[str]:
+    """The events upon which the rendered policy acts."""
+    return {event for event in (policy.get("event"), *policy.get("events", [])) if event}
 
 
 def _min_success_endings(spec: dict[str, Any], tasks: dict[Part, dict[str, Any]]) -> tuple[Ending, ...]:

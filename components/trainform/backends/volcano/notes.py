@@ -6,7 +6,7 @@ sorted by name (Kubernetes 1.34, pkg/kubelet, `convertToAPIContainerStatuses`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from trainform import defaults
@@ -17,15 +17,19 @@ from trainform.backends.volcano.ends import (
     action_upon,
     endings,
     endless_restarts,
+    events_of,
     heeded,
+    rendered_policies,
+    task_policies,
     task_role,
     unheeded,
 )
 from trainform.plan.model import Plan
-from trainform.plan.restart import COMPLETED, ON_FAILURE
+from trainform.plan.restart import ANY_EVENT, COMPLETED, ON_FAILURE, POD_FAILED
 
 _RESTARTS = ("RestartJob", "RestartTask", "RestartPod", "RestartPartition")
 _PENDING = "PodPending"
+_Policy = dict[str, Any]
 
 
 def job_notes(plan: Plan, job: dict[str, Any]) -> Iterator[str]:
@@ -36,6 +40,7 @@ def job_notes(plan: Plan, job: dict[str, Any]) -> Iterator[str]:
         found |= dict.fromkeys(_of_task(f"role {task_role(task)}", task, spec))
     yield from unseen_failures(plan, heeded(job))
     yield from found
+    yield from dict.fromkeys(_never_first(plan, spec))
     yield from _late(plan, spec)
     yield from _failures(plan, job)
 
@@ -78,6 +83,59 @@ def _delayed(owner: str, holder: dict[str, Any]) -> Iterator[str]:
                 f"{owner}: Volcano carries out {policy['action']} with a timeout beside its own sync, which may make the pods again, so that the job "
                 "goes on or waits for ever; leave the timeout out to act at once"
             )
+
+
+def _never_first(plan: Plan, spec: dict[str, Any]) -> Iterator[str]:
+    """Notes on policies that never act: for every pod Volcano finds another one before, in the list of its task and then in that of the job."""
+    tasks = [task for task in spec["tasks"] if task["replicas"]]
+    of_job = spec.get("policies", [])
+    written = rendered_policies(plan.policies)
+    for index, policy in enumerate(of_job):
+        before = [[*task.get("policies", []), *of_job[:index]] for task in tasks]
+        if policy in written:
+            yield from _hidden("policies", policy, before, "write it before that one, in the list where that one is")
+        else:
+            where, fix = (
+                "manifest_overrides.job.spec.policies",
+                "write it in `policies`, or of a role with policies of its own in those",
+            )
+            yield from _hidden(where, policy, before, fix)
+    for task in tasks:
+        role = plan.by_name[task_role(task)]
+        given, place = task_policies(role), f"roles.{role.name}.policies"
+        for index, policy in enumerate(task.get("policies", [])):
+            is_patch = policy not in given
+            where = f"manifest_overrides.job.spec.tasks.{task['name']}.policies" if is_patch else place
+            fix = f"write it in `{place}`" if is_patch else "write it before that one"
+            yield from _hidden(where, policy, [task["policies"][:index]], fix)
+
+
+def _hidden(where: str, policy: _Policy, before: Sequence[list[_Policy]], fix: str) -> Iterator[str]:
+    """A note if each of these lists has a policy for all upon which this one acts. One with the same action hides nothing."""
+    triggers = [*sorted(events_of(policy)), *([policy["exitCode"]] if "exitCode" in policy else [])]
+    first = [
+        next((other for other in each if _acts_upon(other, trigger)), None) for each in before for trigger in triggers
+    ]
+    hiding = [other for other in first if other is not None]
+    others = [other for other in hiding if other["action"] != policy["action"]]
+    if len(hiding) == len(first) and others:
+        yield (
+            f"{where}: the policy `{_words(policy)}` never acts, since Volcano takes the first that matches, and `{_words(others[0])}` comes before it "
+            f"for every pod; {fix}"
+        )
+
+
+def _acts_upon(policy: _Policy, trigger: object) -> bool:
+    """An exit code is that of a pod that fails, so policies for this event match it too."""
+    if isinstance(trigger, int):
+        return policy.get("exitCode") == trigger or not events_of(policy).isdisjoint((POD_FAILED.event, ANY_EVENT))
+    return not events_of(policy).isdisjoint((trigger, ANY_EVENT))
+
+
+def _words(policy: _Policy) -> str:
+    """As the fields spell it: `PodFailed: TerminateJob`."""
+    upon = f"exit code {policy['exitCode']}" if "exitCode" in policy else ", ".join(sorted(events_of(policy)))
+    return f"{upon}: {policy['action']}"
 
 
 def _failures(plan: Plan, job: dict[str, Any]) -> Iterator[str]:
