@@ -68,8 +68,12 @@ def mount_problems(experiment: Experiment, environment: Environment, plan: Plan)
 
 def _of_one_pod(plan: Plan) -> Iterator[Problem]:
     """Claims that one pod alone can mount, and that several are to mount."""
+    mounting: dict[str, int] = {}
+    for role in plan.roles:
+        for mount in role.mounts:
+            mounting[mount.claim] = mounting.get(mount.claim, 0) + role.replicas
     for claim in plan.claims:
-        pods = sum(role.replicas for role in plan.roles if any(mount.claim == claim.name for mount in role.mounts))
+        pods = mounting.get(claim.name, 0)
         if ONE_POD in claim.request.access_modes and pods > 1:
             reason = f"one pod at a time mounts such a claim, and {pods} pods are to: the others would never start"
             fix = "write `[ReadWriteMany]`, or limit the volume by `roles` to one pod"

@@ -19,7 +19,6 @@ from trainform.backends.volcano.ends import (
     endless_restarts,
     events_of,
     heeded,
-    rendered_policies,
     task_policies,
     task_role,
     unheeded,
@@ -86,36 +85,53 @@ def _delayed(owner: str, holder: dict[str, Any]) -> Iterator[str]:
 
 
 def _never_first(plan: Plan, spec: dict[str, Any]) -> Iterator[str]:
-    """Notes on policies that never act: for every pod Volcano finds another one before, in the list of its task and then in that of the job."""
-    tasks = [task for task in spec["tasks"] if task["replicas"]]
+    """Notes on policies that never act: for every pod Volcano finds another one before, in the list of its task and then in that of the job. What is
+    rendered stands first in each list, and what a patch adds behind it."""
+    firsts = []
+    for task in (task for task in spec["tasks"] if task["replicas"]):
+        policies, role = task.get("policies", []), plan.by_name[task_role(task)]
+        own, place, number = _First(policies), f"roles.{role.name}.policies", len(task_policies(role))
+        patch = f"manifest_overrides.job.spec.tasks.{task['name']}.policies"
+        firsts.append(own)
+        for index, policy in enumerate(policies):
+            where, fix = (place, "write it before that one") if index < number else (patch, f"write it in `{place}`")
+            yield from _hidden(where, policy, [[own.of(each, index) for each in _triggers(policy)]], fix)
     of_job = spec.get("policies", [])
-    written = rendered_policies(plan.policies)
+    own = _First(of_job)
     for index, policy in enumerate(of_job):
-        before = [[*task.get("policies", []), *of_job[:index]] for task in tasks]
-        if policy in written:
-            yield from _hidden("policies", policy, before, "write it before that one, in the list where that one is")
-        else:
-            where, fix = (
-                "manifest_overrides.job.spec.policies",
-                "write it in `policies`, or of a role with policies of its own in those",
-            )
-            yield from _hidden(where, policy, before, fix)
-    for task in tasks:
-        role = plan.by_name[task_role(task)]
-        given, place = task_policies(role), f"roles.{role.name}.policies"
-        for index, policy in enumerate(task.get("policies", [])):
-            is_patch = policy not in given
-            where = f"manifest_overrides.job.spec.tasks.{task['name']}.policies" if is_patch else place
-            fix = f"write it in `{place}`" if is_patch else "write it before that one"
-            yield from _hidden(where, policy, [task["policies"][:index]], fix)
+        triggers = _triggers(policy)
+        before = [[first.of(each) or own.of(each, index) for each in triggers] for first in firsts]
+        where, fix = "policies", "write it before that one, in the list where that one is"
+        if index >= len(plan.policies):
+            where = "manifest_overrides.job.spec.policies"
+            fix = "write it in `policies`, or of a role with policies of its own in those"
+        yield from _hidden(where, policy, before, fix)
 
 
-def _hidden(where: str, policy: _Policy, before: Sequence[list[_Policy]], fix: str) -> Iterator[str]:
-    """A note if each of these lists has a policy for all upon which this one acts. One with the same action hides nothing."""
-    triggers = [*sorted(events_of(policy)), *([policy["exitCode"]] if "exitCode" in policy else [])]
-    first = [
-        next((other for other in each if _acts_upon(other, trigger)), None) for each in before for trigger in triggers
-    ]
+class _First:
+    """The first policy of a list that matches an event or an exit code."""
+
+    def __init__(self, policies: Sequence[_Policy]) -> None:
+        self._policies = policies
+        self._places: dict[object, int] = {}
+        for index, policy in enumerate(policies):
+            for trigger in _triggers(policy):
+                self._places.setdefault(trigger, index)
+
+    def of(self, trigger: object, end: int | None = None) -> _Policy | None:
+        """That before the end. An exit code is that of a pod that fails, so policies for this event match it too."""
+        also = (POD_FAILED.event, ANY_EVENT) if isinstance(trigger, int) else (ANY_EVENT,)
+        place = min((self._places[each] for each in (trigger, *also) if each in self._places), default=None)
+        return None if place is None or (end is not None and place >= end) else self._policies[place]
+
+
+def _triggers(policy: _Policy) -> list[object]:
+    return [*sorted(events_of(policy)), *([policy["exitCode"]] if "exitCode" in policy else [])]
+
+
+def _hidden(where: str, policy: _Policy, before: Sequence[list[_Policy | None]], fix: str) -> Iterator[str]:
+    """A note if for every pod another one comes before all that this one acts upon. One with the same action hides nothing."""
+    first = [other for each in before for other in each]
     hiding = [other for other in first if other is not None]
     others = [other for other in hiding if other["action"] != policy["action"]]
     if len(hiding) == len(first) and others:
@@ -123,13 +139,6 @@ def _hidden(where: str, policy: _Policy, before: Sequence[list[_Policy]], fix: s
             f"{where}: the policy `{_words(policy)}` never acts, since Volcano takes the first that matches, and `{_words(others[0])}` comes before it "
             f"for every pod; {fix}"
         )
-
-
-def _acts_upon(policy: _Policy, trigger: object) -> bool:
-    """An exit code is that of a pod that fails, so policies for this event match it too."""
-    if isinstance(trigger, int):
-        return policy.get("exitCode") == trigger or not events_of(policy).isdisjoint((POD_FAILED.event, ANY_EVENT))
-    return not events_of(policy).isdisjoint((trigger, ANY_EVENT))
 
 
 def _words(policy: _Policy) -> str:
