@@ -218,3 +218,113 @@ def test_a_value_for_all_roles_is_noted_once() -> None:
         "env.WORLD_SIZE: it takes the place of the plan's 4, so the launcher and its processes see your value; remove it for the plan's",
         "env.RANK: it takes the place of the plan's 1 to 3, so the launcher and its processes see your value; remove it for the plan's",
     ]
+
+
+def noted(case: str, words: list[str], **parts: Any) -> list[str]:
+    """The options that are noted, each with what the plan says."""
+    kind = case.partition(",")[0]
+    launcher = {kind: {**PARTS[case]["launcher"][kind], "launcher_args": words}}
+    made = plan(**{**PARTS[case], "launcher": launcher, **parts})
+    found = [note.partition(": it takes the place of the plan's ") for note in replaced(made)]
+    return [
+        f"{where.partition('(')[2].rstrip(')')} {said.partition(', so the launcher')[0]}".strip()
+        for where, _, said in found
+    ]
+
+
+ONE: dict[str, Any] = {"roles": {"worker": {"replicas": 1}}}
+FILE = "/etc/trainform/hostfile"
+
+
+@pytest.mark.parametrize(
+    ("case", "words", "told"),
+    [
+        ("torchrun", ["--standalone"], ["--standalone rendezvous"]),
+        ("torchrun", ["--stand"], ["--stand rendezvous"]),
+        ("torchrun, elastic", ["--standalone"], ["--standalone rendezvous"]),
+        ("torchrun", ["--nnode", "1"], ["--nnode 4"]),
+        ("torchrun", ["--nnode=4"], []),
+        ("torchrun", ["--node_r=1"], ["--node_r 0", "--node_r 1 to 3"]),
+        ("torchrun", ["--no", "--n=1", "--r", "--role=x", "--tee=3", "--m=1"], []),
+        ("torchrun", ["--rdzv-backend", "c10d"], ["--rdzv-backend static"]),
+        ("torchrun, elastic", ["--rdzv-backend", "c10d"], []),
+        ("torchrun, elastic", ["--rdzv-backend", "etcd"], ["--rdzv-backend c10d"]),
+        ("accelerate", ["--cpu"], ["--cpu --multi_gpu"]),
+        ("accelerate", ["--config_file=/app/a.yaml"], ["--config_file --multi_gpu"]),
+        ("accelerate", ["--num_mach=1", "--quiet"], []),
+        ("deepspeed", ["--num_nodes", "2"], ["--num_nodes 4"]),
+        ("deepspeed", ["--num_nodes=4", "--num_gpus=8"], []),
+        ("deepspeed, apart", ["--num_nodes=3", "--num_gpus=8"], []),
+        ("deepspeed, apart", ["--num_g=4"], ["--num_g 8"]),
+        ("deepspeed", ["--include=a@b"], ["--include 4 hosts"]),
+        ("deepspeed", ["-i", "a"], ["-i 4 hosts"]),
+        ("deepspeed", ["--exc", "a"], ["--exc 4 hosts"]),
+        ("deepspeed", ["-e", "a"], ["-e 4 hosts"]),
+        ("deepspeed", ["--hostfile", "/app/hosts"], [f"--hostfile {FILE}"]),
+        ("deepspeed", ["-H", "/app/hosts"], [f"-H {FILE}"]),
+        ("deepspeed", ["-H", FILE, "--hostfile", FILE, "--launcher=pdsh"], []),
+        ("deepspeed", ["--launcher", "openmpi"], ["--launcher pdsh"]),
+        ("deepspeed", ["--no_ssh"], ["--no_ssh SSH"]),
+        ("deepspeed", ["--no_ssh_check", "--launcher_args=x", "--bind_cores_to_rank"], []),
+        ("mpi", ["-np", "2"], ["-np 32"]),
+        ("mpi", ["-n", "2"], ["-n 32"]),
+        ("mpi", ["--np", "32", "-np", "32"], []),
+        ("mpi", ["--host", "a"], ["--host 4 hosts"]),
+        ("mpi", ["-host", "a"], ["-host 4 hosts"]),
+        ("mpi", ["--hostfile", "/app/hosts"], [f"--hostfile {FILE}"]),
+        ("mpi", ["-hostfile", "/app/hosts"], [f"-hostfile {FILE}"]),
+        ("mpi", ["-hostfile", FILE], []),
+        ("mpi", ["--npernode", "2"], ["--npernode 8"]),
+        ("mpi, apart", ["-N", "2"], ["-N 8"]),
+        ("mpi, apart", ["-N", "8", "-np", "24"], []),
+        ("mpi", ["--mca", "btl", "tcp,self", "-x", "NCCL_DEBUG", "--bind-to", "none"], []),
+    ],
+)  # fmt: skip
+def test_an_option_that_makes_another_world_is_noted(case: str, words: list[str], told: list[str]) -> None:
+    assert noted(case, words) == (
+        [] if not told else [told[0] if len(told) == 1 else f"{told[0]} or {told[1].partition(' ')[2]}"]
+    )
+
+
+def test_a_world_of_one_has_nothing_to_lose() -> None:
+    assert noted("torchrun", ["--standalone"], **ONE) == []
+    assert noted("accelerate", ["--cpu"], **ONE) == []
+
+
+@pytest.mark.parametrize(
+    ("case", "name", "value", "said"),
+    [
+        ("torchrun", "PET_STANDALONE", "1", "rendezvous"),
+        ("torchrun, elastic", "PET_STANDALONE", "1", "rendezvous"),
+        ("torchrun", "PET_STANDALONE", "0", None),
+        ("torchrun", "PET_RDZV_BACKEND", "c10d", "static"),
+        ("torchrun", "PET_RDZV_ENDPOINT", "$(MASTER_ADDR):$(MASTER_PORT)", None),
+        ("torchrun", "PET_RDZV_ENDPOINT", "10.0.0.1:1", "-master-0.sdxl-lora:29500"),
+        ("torchrun, elastic", "PET_RDZV_ENDPOINT", "10.0.0.1:1", None),
+        ("torchrun", "PET_NNODES", "1", None),
+        ("torchrun", "PET_TEE", "3", None),
+        ("accelerate", "PET_STANDALONE", "1", None),
+        ("mpi", "PET_STANDALONE", "1", None),
+    ],
+)
+def test_a_variable_of_torchrun_is_noted_where_torchrun_heeds_it(
+    case: str, name: str, value: str, said: str | None
+) -> None:
+    """An option of the script wins over its variable: torch/distributed/argparse_util.py."""
+    found = replaced(plan(**PARTS[case], env={name: value}))
+    assert len(found) == (said is not None)
+    assert all(f"env.{name}: " in note and f"{said}, so the launcher" in note for note in found)
+
+
+def test_a_variable_that_torchrun_does_not_heed() -> None:
+    def told(case: str, **env: str) -> list[str]:
+        return [note for note in plan(**PARTS[case], env=env).notes if "does not heed" in note]
+
+    assert told("torchrun", PET_NNODES="1", PET_STANDALONE="1", PET_TEE="3") == [
+        "env.PET_NNODES: torchrun does not heed it, since the launch script gives it --nnodes, which wins; remove it, or write the option in "
+        "`launcher.torchrun.launcher_args`"
+    ]
+    assert [note.partition(":")[0] for note in told("torchrun, elastic", PET_RDZV_ENDPOINT="a:1")] == [
+        "env.PET_RDZV_ENDPOINT"
+    ]
+    assert told("torchrun", PET_RDZV_ENDPOINT="a:1") == told("accelerate", PET_NNODES="1") == []

@@ -5,18 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from trainform.plan.launch.options import Option, filled, own_options
+from trainform import defaults
+from trainform.plan.launch.options import WORLD, Option, filled, own_options, torchrun_variables, unheeded_variables
 from trainform.plan.layout import Layout
 from trainform.plan.model import Mount, RolePlan
 from trainform.plan.references import expanded
 from trainform.plan.restart import POD_FAILED, default_policies
 from trainform.plan.variables import launcher_values
-from trainform.plan.world import first_ranked, launching_role
+from trainform.plan.world import first_ranked, launching_role, processes_per_node
 from trainform.spec.experiment import Experiment
 from trainform.spec.prepare import EACH_POD, FIRST_POD
 
 _OF_HYDRA = re.compile(r"(I_MPI|HYDRA|MPICH|MPIR_CVAR|MV2)_")
 _HYDRA_HOSTS = ("HYDRA_HOST_FILE", "I_MPI_HYDRA_HOST_FILE")
+_FLAGS = ("PET_STANDALONE",)
 # Events that come only after a pod has failed, each with the reason for that.
 _AFTER_A_FAILURE = {
     "PodEvicted": "a pod that is evicted fails before it is gone",
@@ -30,6 +32,7 @@ def plan_notes(layout: Layout, roles: tuple[RolePlan, ...]) -> tuple[str, ...]:
     return (
         *_elastic(experiment),
         *_other_values(layout, roles),
+        *_unheeded(experiment, roles),
         *_other_mpi(experiment, roles),
         *_policies_without_effect(experiment),
         *_written_at_once(experiment, roles),
@@ -48,17 +51,37 @@ def _other_values(layout: Layout, roles: tuple[RolePlan, ...]) -> Iterator[str]:
     """Notes on variables of the user's in the place of other values that the launcher needs. They win, so the pods may wait for a world that the
     plan does not have."""
     found: dict[str, dict[str, None]] = {}
+    of_torchrun, world = torchrun_variables(layout.experiment.launcher), _of_world(layout)
     for role in roles:
-        planned = launcher_values(layout, role.name) | _scripted_values(layout, role)
+        planned = {
+            **launcher_values(layout, role.name),
+            **_scripted_values(layout, role),
+            **(_values_of_torchrun(layout, role, of_torchrun, world) if of_torchrun else {}),
+        }
+        values = {each.name: each.value for each in role.env if isinstance(each.value, str)}
         for variable in role.env:
             value = planned.get(variable.name)
-            if value is not None and variable.value != value:
+            if value is None or variable.value == value:
+                continue
+            if not isinstance(variable.value, str) or expanded(variable.value, values) != value:
                 found.setdefault(variable.origin, {})[value] = None
-    for option, value in _other_options(layout, roles):
+    for option, value in _other_options(layout, roles, world):
         found.setdefault(f"{option.path} ({option.written})", {})[value] = None
-    for origin, values in found.items():
+    for origin, said in found.items():
         yield (
-            f"{origin}: it takes the place of the plan's {' or '.join(values)}, so the launcher and its processes see your value; remove it for the plan's"
+            f"{origin}: it takes the place of the plan's {' or '.join(said)}, so the launcher and its processes see your value; remove it for the plan's"
+        )
+
+
+def _unheeded(experiment: Experiment, roles: tuple[RolePlan, ...]) -> Iterator[str]:
+    """Notes on variables for which torchrun does not look, since the launch script gives the option."""
+    given = unheeded_variables(experiment.launcher)
+    started = [role for role in roles if role.launched and experiment.roles[role.name].command is None]
+    unheeded = {each.origin: given[each.name] for role in started for each in role.env if each.name in given}
+    for origin, option in unheeded.items():
+        yield (
+            f"{origin}: torchrun does not heed it, since the launch script gives it --{option.replace('_', '-')}, which wins; remove it, or write the "
+            "option in `launcher.torchrun.launcher_args`"
         )
 
 
@@ -76,14 +99,14 @@ def _other_mpi(experiment: Experiment, roles: tuple[RolePlan, ...]) -> Iterator[
         )
 
 
-def _other_options(layout: Layout, roles: tuple[RolePlan, ...]) -> Iterator[tuple[Option, str]]:
+def _other_options(layout: Layout, roles: tuple[RolePlan, ...], world: dict[str, str]) -> Iterator[tuple[Option, str]]:
     """The options of the user's that say something else than the launch script, with what it says."""
     experiment = layout.experiment
     started = [role for role in roles if role.launched and layout.launching in (None, role.name)]
     for option in own_options(experiment.launcher):
         for role in (role for role in started if experiment.roles[role.name].command is None):
             values = {each.name: each.value for each in role.env if isinstance(each.value, str)}
-            said = filled(option.said, values | _scripted_values(layout, role))
+            said = filled(option.said, values | _scripted_values(layout, role) | world)
             if said is not None and expanded(option.value, values) != said:
                 yield option, said
 
@@ -96,6 +119,32 @@ def _scripted_values(layout: Layout, role: RolePlan) -> dict[str, str]:
     if first is None or layout.launching is not None or layout.experiment.launcher.tensorflow is not None:
         return {}
     return {"RANK": str(first) if role.replicas == 1 else f"{first} to {role.rank(role.replicas - 1)}"}
+
+
+def _values_of_torchrun(
+    layout: Layout, role: RolePlan, variables: dict[str, str], world: dict[str, str]
+) -> dict[str, str]:
+    """What the plan says in the place of variables that torchrun reads in the role's pods, as far as it is known."""
+    if not role.launched or layout.experiment.roles[role.name].command is not None:
+        return {}
+    values = {each.name: each.value for each in role.env if isinstance(each.value, str)}
+    said = {name: filled(text, values | world) for name, text in variables.items()}
+    off = {name for name in said if name in _FLAGS and values.get(name) == "0"}
+    return {name: text for name, text in said.items() if text is not None and name not in off}
+
+
+def _of_world(layout: Layout) -> dict[str, str]:
+    """What the plan says of the whole world, by names of `launch.options`."""
+    experiment, world = layout.experiment, layout.world
+    slots = {processes_per_node(experiment.launcher, role) for role in experiment.roles.values() if role.ranked}
+    found = {
+        "hostfile": f"{defaults.LAUNCH_MOUNT}/{defaults.HOSTFILE}",
+        "nodes": str(world.nodes),
+        "slots": " or ".join(str(number) for number in sorted(slots)),
+        **({"mode": "--multi_gpu"} if world.processes > 1 else {}),
+        **({"rendezvous": "rendezvous"} if world.nodes > 1 or experiment.elastic else {}),
+    }
+    return {f"{WORLD}{name}": value for name, value in found.items()}
 
 
 def _policies_without_effect(experiment: Experiment) -> Iterator[str]:
