@@ -16,6 +16,7 @@ from trainform.backends.placeholders import placeholder_problems
 from trainform.backends.queues import CRDS as QUEUE_CRDS
 from trainform.backends.refusals import support_problems
 from trainform.backends.sizes import size_problems
+from trainform.backends.ssh_users import ssh_user_problems
 from trainform.backends.table import BACKENDS
 from trainform.backends.waived import with_waivers
 from trainform.errors import Problem, without_told
@@ -89,6 +90,7 @@ def render_job(
         *(backend.order_problems(valid, manifests) if valid.overrides else ()),
         *sizes,
         *own_mount_problems(experiment, valid, backend, judged.templates),
+        *ssh_user_problems(valid, judged.templates),
         *placeholder_problems(experiment, valid, backend, judged.templates),
     )
     # what the operator makes of a job is known if it is one that the operator takes

@@ -29,6 +29,7 @@ OF_ALL = {
     "queues.py": "a job of every operator may have a queue of its own",
     "refusals.py": "fields as a whole, which the page has as a table",
     "sizes.py": "the API server's limit of an object",
+    "ssh_users.py": "SSH uses no key that others may read, on every operator",
 }
 ALL = (*EXAMPLES, *PATCHES)
 KINDS = (Problem, Finding, Mistake)
