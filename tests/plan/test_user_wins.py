@@ -250,7 +250,7 @@ FILE = "/etc/trainform/hostfile"
         ("torchrun, elastic", ["--rdzv-backend", "c10d"], []),
         ("torchrun, elastic", ["--rdzv-backend", "etcd"], ["--rdzv-backend c10d"]),
         ("accelerate", ["--cpu"], ["--cpu --multi_gpu"]),
-        ("accelerate", ["--config_file=/app/a.yaml"], ["--config_file --multi_gpu"]),
+        ("accelerate", ["--config_file=/app/a.yaml"], []),
         ("accelerate", ["--num_mach=1", "--quiet"], []),
         ("deepspeed", ["--num_nodes", "2"], ["--num_nodes 4"]),
         ("deepspeed", ["--num_nodes=4", "--num_gpus=8"], []),

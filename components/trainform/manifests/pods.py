@@ -48,7 +48,7 @@ def _without_empty_lists(patched: Any) -> Any:
     """The patched template without those that are still empty. A patch may have made anything of it."""
     spec = mapping(mapping(patched).get("spec"))
     containers = spec.get("containers")
-    if not named_items(containers):
+    if not isinstance(containers, list) or not named_items(containers):
         return patched
     kept = [_without_empty(container, _LISTS_OF_CONTAINERS) for container in containers]
     return {**patched, "spec": {**_without_empty(spec, _LISTS_OF_PODS), "containers": kept}}

@@ -23,7 +23,7 @@ _ALSO: Mapping[str, Mapping[str, str]] = {
         "standalone": f"${WORLD}rendezvous",
     },
     # With --cpu, and where a file says so, each machine trains by itself (accelerate at 00785cd, `launch_command`)
-    "accelerate": {"config_file": f"${WORLD}mode", "cpu": f"${WORLD}mode"},
+    "accelerate": {"cpu": f"${WORLD}mode"},
     # deepspeed/launcher/runner.py
     "deepspeed": {
         "-H": f"${WORLD}hostfile",
