@@ -130,8 +130,8 @@ def node_port(port: dict[str, Any], spec: dict[str, Any]) -> str:
     """The port of the node that a container's port takes, with its protocol, and with its address if it is of one alone: `9100/TCP`. Empty if it takes none.
     On the host network every port is one of the node: the API server fills `hostPort` in (pkg/apis/core/v1/defaults.go)."""
     number = port.get("hostPort") or (port.get("containerPort") if spec.get("hostNetwork") else None)
-    address = port.get("hostIP") or ""
-    where = "" if address in ("", "0.0.0.0") else f" of {address}"  # noqa: S104 -- any address of the node
+    address = port.get("hostIP")
+    where = "" if address in (None, "", "0.0.0.0") else f" of {address}"  # noqa: S104 -- any address of the node
     return f"{number}/{port.get('protocol', 'TCP')}{where}" if number else ""
 
 

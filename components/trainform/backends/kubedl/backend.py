@@ -240,7 +240,9 @@ class KubeDL(Backend):
 
     def templates(self, plan: Plan, manifests: Sequence[Manifest]) -> list[Template]:
         drawn = kind_of(plan).port_name if plan.naming.draws_ports else None
-        return [structs.replace(each, drawn=drawn or "") for each in replica_templates(plan, manifests)]
+        return [
+            structs.replace(each, drawn="" if drawn is None else drawn) for each in replica_templates(plan, manifests)
+        ]
 
     def pods(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[list[dict[str, Any]], dict[str, dict[str, str]]]:
         return controller_pods(job_body(manifests)), {}

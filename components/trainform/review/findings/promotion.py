@@ -33,4 +33,5 @@ def find(context: Context) -> Iterator[Finding]:
         if lack.gate:
             yield WITHOUT_GATE.finding(lack.release, f"promoted.gates.{lack.gate}", title=lack.text)
         else:
-            yield ELSEWHERE.finding(lack.release, "promoted.to", after=lack.target or None, title=lack.text)
+            target = lack.target if lack.target else None
+            yield ELSEWHERE.finding(lack.release, "promoted.to", after=target, title=lack.text)
