@@ -30,13 +30,14 @@ pytestmark = pytest.mark.proof("every field of pods, and the definitions of ever
 STORAGE = {"data": {"claim": "datasets", "mount": "/data"}}
 OPEN = environment(limits={"host_network": True, "pod_security": "privileged"})
 # What is left to the server: kinds of volumes that Kubernetes has removed or hardly a cluster has, Windows, what the sandbox's version or gates decide, and names of objects
-# that are not there, which the preflight looks for. What a kubelet alone refuses, the server takes. Priorities as numbers and requests of extended resources: a rule of the limits refuses them.
+# that are not there, which the preflight looks for. A container's own restartPolicy and stopSignal, which the server drops without a word while their
+# gates are off, and which Volcano's webhook refuses. What a kubelet alone refuses, the server takes. Priorities as numbers and requests of extended resources: a rule of the limits refuses them.
 LEFT = (
     "awsElasticBlockStore", "azureDisk", "cephfs", "cinder", "flocker", "gcePersistentDisk", "gitRepo", "glusterfs", "photonPersistentDisk",
     "portworxVolume", "quobyte", "rbd", "scaleIO", "storageos", "vsphereVolume", "fc", "iscsi", "clusterTrustBundle", "podCertificate", "windowsOptions", "volumeDevices",
     "procMount", "resizePolicy", "claims", "restartPolicyRules", "seLinuxChangePolicy", "preemptionPolicy", "priorityClassName", "runtimeClassName",
     "priority", "containers.*.resources.requests", "serviceAccount", "serviceAccountName", "dnsConfig.options", "dataSource", "dataSourceRef", "hostUsers", "fileKeyRef", "os.name",
-    "emptyDir.medium", "workingDir",
+    "emptyDir.medium", "workingDir", "containers.*.restartPolicy", "stopSignal",
 )  # fmt: skip
 
 
