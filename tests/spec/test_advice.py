@@ -315,6 +315,7 @@ FOLLOWED: tuple[tuple[str, Follow], ...] = (
     (r"write `role: (\w+)` in `launcher\.(\w+)`, or .*", lambda data, _, match: put(data, ["launcher", match.group(2), "role"], match.group(1))),
     (r"change `policies`, or write never or on-failure here", value("never")),
     (r"put large values into a ConfigMap", value({})),
+    (r"write it like (training\.svc\.cluster\.local)", lambda data, keys, match: put(data, keys, match.group(1))),
     (r"choose another one for one of the two|choose another one, or leave it out|choose one further away, or leave it out", drop),
     (r"have `ports` of the environment widened", top("20000-30000", "ports")),
     (r"write another `service_account`, or ask .*", top(None, "limits", "service_accounts")),

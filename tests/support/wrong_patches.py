@@ -29,6 +29,8 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     ({"dnsPolicy": "clusterfirst"}, "dnsPolicy", "write ClusterFirst"),
     (in_main(imagePullPolicy="always"), "containers.main.imagePullPolicy", "write Always"),
     ({"tolerations": [{"operator": "Exist"}]}, "tolerations[0].operator", "write Exists"),
+    ({"dnsConfig": {"searches": ["1Gi"]}}, "dnsConfig.searches[0]", "write it like training.svc.cluster.local"),
+    ({"serviceAccount": "1Gi"}, "serviceAccount", "use lower-case letters"),
     # what belongs together
     ({"containers": []}, "containers.main", "patch a container by its name"),
     ({"containers": {"main": None}}, "containers.main", "patch a container by its name"),

@@ -25,6 +25,8 @@ QUANTITY = (
 _BYTE = "(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
 _ADDRESS = rf"^({_BYTE}(\.{_BYTE}){{3}}|[0-9a-fA-F:]*:[0-9a-fA-F:.]+)$"
 _NAME_OR_NONE = f"^$|{SUBDOMAIN}"
+_SEARCHED = r"_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
+_SEARCH = rf"^(\.?|{_SEARCHED}(\.{_SEARCHED})*\.?)$"  # validation.go, validatePodDNSConfig
 _RELATIVE = r"^(?!/)(?!(.*/)?\.\.(/|$))"
 _HEADER = r"^[-A-Za-z0-9]+$"
 _PREFIX = r"^[ -<>-~]*$"
@@ -97,6 +99,7 @@ WORDS: Mapping[str, Mapping[str, Any]] = {
     "header-name": {**_TEXT, "pattern": _HEADER},
     "image": {**_TEXT, "pattern": r"^\S(.*\S)?$"},
     "address": {**_TEXT, "pattern": _ADDRESS},
+    "search-domain": {**_TEXT, "pattern": _SEARCH, "maxLength": SUBDOMAIN_MAX},
     "absolute-path": {**_TEXT, "pattern": "^/"},
     "relative-path": {**_TEXT, "pattern": _RELATIVE},
     "mount-path": {**_TEXT, "pattern": "^[^:]+$"},
@@ -109,6 +112,7 @@ MEANINGS: Mapping[str, tuple[str, str]] = {
     QUANTITY: ("is not a quantity", "write it like 500m, 8 or 64Gi"),
     _ADDRESS: ("is not an IP address", "write it like 10.0.0.10"),
     _NAME_OR_NONE: MEANING[SUBDOMAIN],
+    _SEARCH: ("is not a domain", "write it like training.svc.cluster.local"),
     _RELATIVE: ("is not a relative path", "write it like runs/first: no '/' at the start, no '..'"),
     _PORT_NAME: (
         "is not the name of a port",
