@@ -14,8 +14,9 @@ from trainform.manifests.shapes import mapping, mappings, quantity
 RESOURCE_FIELDS = ("requests", "limits")
 CONTAINER_FIELDS = ("initContainers", "containers", "ephemeralContainers")
 
+APPARMOR_ANNOTATION = "container.apparmor.security.beta.kubernetes.io/"
 PARSED_ANNOTATIONS = (
-    "container.apparmor.security.beta.kubernetes.io/",
+    APPARMOR_ANNOTATION,
     "container.seccomp.security.alpha.kubernetes.io/",
     "controller.kubernetes.io/pod-deletion-cost",
     "kubernetes.io/config.mirror",

@@ -14,13 +14,12 @@ from msgspec import Struct
 
 from trainform.errors import shorten
 from trainform.manifests.handlers import ASKING, HANDLERS
-from trainform.manifests.templates import Template
+from trainform.manifests.templates import APPARMOR_ANNOTATION, Template
 from trainform.rules.limits.judged import Judged
 from trainform.rules.limits.places import Place, distinct, places, volume_sources, volume_type
 from trainform.rules.limits.rule import Finding, Raw
 from trainform.spec.environment import Environment
 
-APPARMOR_ANNOTATION = "container.apparmor.security.beta.kubernetes.io/"
 USUAL_CAPABILITIES = (
     "AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD", "NET_BIND_SERVICE", "SETFCAP",
     "SETGID", "SETPCAP", "SETUID", "SYS_CHROOT",
