@@ -8,15 +8,13 @@ from collections.abc import Iterator
 from msgspec import Struct, structs
 
 from trainform import defaults
+from trainform.backends.backend import Backend
 from trainform.backends.judged import judged_job
 from trainform.backends.notes import job_notes
-from trainform.backends.own_mounts import own_mount_problems
-from trainform.backends.patches import check_patches, pod_problems
 from trainform.backends.placeholders import placeholder_problems
 from trainform.backends.queues import CRDS as QUEUE_CRDS
 from trainform.backends.refusals import support_problems
 from trainform.backends.sizes import size_problems
-from trainform.backends.ssh_users import ssh_user_problems
 from trainform.backends.table import BACKENDS
 from trainform.backends.waived import with_waivers
 from trainform.errors import Problem, without_told
@@ -74,9 +72,7 @@ def render_job(
     experiment = merged(experiment, environment.name)
     draft = draft_plan(experiment, environment, run)
     backend = BACKENDS[draft.backend]
-    rendered = rendered_manifests(draft)
-    patch_problems, decided, valid = check_patches(draft, backend, rendered, rendered_manifests)
-    manifests = patched_manifests(valid, rendered_manifests(valid) if patch_problems else rendered)
+    valid, manifests, patch_problems, owned = _with_valid_patches(draft, backend, environment)
     sizes = (*size_problems(valid, manifests, experiment),)
     # what is too large to be an object is too large to be judged: each rule would read all of it
     judged = Judged({}, (), experiment.user_set()) if sizes else judged_job(experiment, valid, manifests, backend)
@@ -87,19 +83,10 @@ def render_job(
         *support_problems(experiment, backend.FIELDS),
         *backend.problems(draft),
         *patch_problems,
-        *(backend.order_problems(valid, manifests) if valid.overrides else ()),
         *sizes,
-        *own_mount_problems(experiment, valid, backend, judged.templates),
-        *ssh_user_problems(valid, judged.templates),
         *placeholder_problems(experiment, valid, backend, judged.templates),
     )
-    # what the operator makes of a job is known if it is one that the operator takes
-    of_pods = [] if found or decided else pod_problems(valid, backend, job_manifests, environment)
-    problems = (
-        *found,
-        *without_told([*decided, *of_pods], limits.problems),
-        *limits.problems,
-    )
+    problems = (*found, *without_told(owned, limits.problems), *limits.problems)
     of_base = _secrets_of_base(experiment, environment, valid)
     if problems or of_base:
         return RenderedJob(
@@ -122,6 +109,22 @@ def render_job(
         plan, ends_with=ends_with, notes=notes, changes={path: change.name.lower() for path, change in in_place.items()}
     )
     return RenderedJob(experiment, environment, plan, tuple(manifests), (), limits.notes, limits.found)
+
+
+def _with_valid_patches(
+    plan: Plan, backend: Backend, environment: Environment
+) -> tuple[Plan, list[Manifest], tuple[Problem, ...], tuple[Problem, ...]]:
+    """Return the plan without the parts of merge patches that cannot be read, its objects, the problems of these parts,
+    and those of parts that change what the plan owns."""
+    if not plan.overrides:
+        return plan, patched_manifests(plan, rendered_manifests(plan)), (), ()
+    from trainform.backends.patch_rules import check_objects, check_roles
+
+    roles = check_roles(plan, backend, environment)
+    rendered = rendered_manifests(roles.plan)
+    objects = check_objects(roles.plan, backend, rendered, environment)
+    manifests = patched_manifests(objects.plan, rendered)
+    return objects.plan, manifests, (*roles.invalid, *objects.invalid), (*roles.owned, *objects.owned)
 
 
 def _judged_by_limits(

@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from msgspec import Struct
 
 from trainform import defaults
 from trainform.backends.job_fields import Kinds
-from trainform.backends.order import Batch
 from trainform.backends.outcome import ToOutcome
-from trainform.backends.patched_objects import FREE_OF_KINDS, Change, changes
 from trainform.backends.support import Fields
 from trainform.backends.workloads import Finder
 from trainform.errors import Problem
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import Manifest
-from trainform.manifests.served.mistake import Mistake
 from trainform.manifests.templates import Template
-from trainform.plan.model import Ending, Naming, Plan, RolePlan
+from trainform.plan.model import Ending, Naming, Plan
 from trainform.spec.experiment import Experiment
-
-Free = Mapping[str, tuple[str, ...]]
-"""Paths with dots between the names, and `*` for any name, by the key of an object."""
 
 
 class Existing(Struct, frozen=True):
@@ -103,12 +97,9 @@ class Backend(abc.ABC):
     IN_PLACE: ClassVar[tuple[str, ...]] = ()
     """Paths of the job object that can change while the job runs (`immutable_part`). The hash of everything else is the revision."""
 
-    FREE: ClassVar[Free] = {}
-    """Paths of its objects of which the plan says nothing, or which it reads again after a merge patch, by key. A patch changes these and pods alone."""
-
     SUSPENDED: ClassVar[tuple[str, ...]] = ()  # paths of the job object: true there, and the operator makes no pods
 
-    READS: ClassVar[Free] = {}
+    READS: ClassVar[frozenset[str]] = frozenset()
     """Labels and annotations of its objects that the operator reads: a patch must not add them."""
 
     POD_KEYS: ClassVar[frozenset[str]] = frozenset()
@@ -153,10 +144,6 @@ class Backend(abc.ABC):
         """What pod templates depend on in the operator. Default: the label of the index alone; nothing is added to pods."""
         return PodConventions(self.INDEX_LABEL)
 
-    def own_mounts(self, plan: Plan) -> Mapping[str, Collection[str]]:
-        """The folders at which its controller mounts files of its own in the containers of a pod, by role. Default: none."""
-        return {}
-
     def files(self, plan: Plan) -> dict[str, str]:
         """Launch files that its pod templates need besides the plan's own, by name. Default: none."""
         return {}
@@ -182,42 +169,6 @@ class Backend(abc.ABC):
         return ()
 
     # --- merge patches of the user's
-
-    @abc.abstractmethod
-    def schemas(self, plan: Plan) -> dict[str, Any]:
-        """The schemas (`manifests.schema`) of the objects in which the plan decides something, after a merge patch, by key."""
-
-    def order_problems(self, plan: Plan, manifests: Sequence[Manifest]) -> Iterable[Problem]:
-        """Problems with an order of starting that a merge patch gives the pods (`backends.order`). Default: none, since there is no such field."""
-        return ()
-
-    def refused(self, plan: Plan, key: str, body: dict[str, Any]) -> Iterable[Mistake]:
-        """What the operator's webhooks refuse of an object with a merge patch, whose types are right, beside what the plan decides. Default: nothing."""
-        return ()
-
-    def refused_of_pods(self, plan: Plan, role: RolePlan, template: dict[str, Any], main: str) -> Iterable[Mistake]:
-        """What the operator cannot do with pods of the role with a merge patch, beside what the plan decides. main: the name of the container with the
-        command, which is another one in its own objects, whose patches `refused` has. Default: nothing."""
-        return ()
-
-    def added_ports(self, plan: Plan, role: RolePlan) -> Collection[str]:
-        """The names of ports that the operator adds to the role's main container where the template has none of that name. Default: none."""
-        return ()
-
-    def batches(self, plan: Plan, manifests: Sequence[Manifest]) -> Sequence[Batch]:
-        """The pods by the time at which they are made, where a merge patch can give them an order. Default: all at once."""
-        return ()
-
-    def override_conflicts(
-        self, plan: Plan, key: str, rendered: dict[str, Any], patched: dict[str, Any]
-    ) -> Iterable[Change]:
-        """What a merge patch changes of what the plan decides outside of pods. Default: of all but `free`."""
-        free = self.free(plan).get(key, FREE_OF_KINDS.get(rendered["kind"], ()))
-        return changes(rendered, patched, free, self.READS.get(key, ()), self.POD_KEYS)
-
-    def free(self, plan: Plan) -> Free:
-        """`FREE`, for this plan."""
-        return self.FREE
 
     def own_restarts(self, plan: Plan) -> tuple[str, ...]:
         """What the operator takes as a pod's `restartPolicy` beside the values of Kubernetes: a patch of a role may choose it. Default: nothing."""

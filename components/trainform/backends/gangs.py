@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from trainform import defaults
-from trainform.backends.patched_objects import follows, overwritten
+from trainform.backends.own_keys import follows, overwritten
 from trainform.backends.queues import API_VERSION
 from trainform.errors import Problem
 from trainform.manifests.manifest import Manifest, without_empty

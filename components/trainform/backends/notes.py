@@ -11,12 +11,10 @@ from trainform.backends.capabilities import capability_notes
 from trainform.backends.claims import claim_notes
 from trainform.backends.endings import endless_notes
 from trainform.backends.not_judged import not_seen
-from trainform.backends.order import order_notes
 from trainform.backends.placeholders import placeholder_notes
 from trainform.backends.refusals import support_notes
 from trainform.backends.role_notes import role_notes
 from trainform.backends.shell_variables import shell_variable_notes
-from trainform.backends.ssh_users import ssh_user_notes
 from trainform.backends.workloads import value_at
 from trainform.manifests.manifest import Manifest, job_body
 from trainform.plan.model import Ending, Plan
@@ -40,12 +38,10 @@ def job_notes(
     yield from backend.notes(plan, manifests)
     yield from _suspended(plan, backend, manifests)
     yield from _deleted(judged)
-    yield from order_notes(backend.batches(plan, manifests)) if plan.overrides else ()
     yield from endless_notes(plan, ends_with)
     yield from placeholder_notes(experiment, plan, backend, judged.templates)
     yield from shell_variable_notes(experiment, plan, backend, judged.templates)
     yield from capability_notes(judged.templates)
-    yield from ssh_user_notes(plan, judged.templates)
     yield from claim_notes(plan, judged, environment)
     yield from beside_main_notes(judged.templates, backend.conventions(plan).container)
     yield from not_seen(judged.templates, judged.objects.values())

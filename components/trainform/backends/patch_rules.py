@@ -1,326 +1,354 @@
-"""The user's merge patches, checked against what the plan decides."""
+"""Rules on the user's merge patches: names and types, and what the plan owns. The server judges the rest.
+
+Only an experiment with patches imports this.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import difflib
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from msgspec import Struct, structs
 
 from trainform import defaults
-from trainform.backends import patch_places
 from trainform.backends.backend import Backend
-from trainform.backends.patch_parts import part_at, sets, without_parts
-from trainform.backends.patched_containers import unknown_containers
-from trainform.backends.patched_objects import changes
+from trainform.backends.owned import Change, OwnedOfPods, object_changes, pod_changes, pod_templates, value_at
+from trainform.backends.patches import patched as apply_patch
+from trainform.backends.paths import Place
 from trainform.backends.refusals import is_able
-from trainform.backends.served import object_types, object_values, pod_types, pod_values, user_conventions
-from trainform.errors import MASK, Problem
-from trainform.manifests.env import PodConventions
+from trainform.errors import MASK, Problem, list_names, shorten
 from trainform.manifests.manifest import RECORD_KEY, Manifest, override_key
-from trainform.manifests.pods import own_labels, pod_template
-from trainform.manifests.schema import ANY_OBJECT, KINDS, POD_TEMPLATE, violations
-from trainform.manifests.served.mistake import Mistake
+from trainform.manifests.models import POD_TEMPLATE, Part, Violation, has_model, violations
+from trainform.manifests.pods import user_template
 from trainform.manifests.shapes import mapping
+from trainform.manifests.templates import Template
+from trainform.plan.launch.launch import SCRIPT_VARIABLES
 from trainform.plan.model import Group, Plan, RolePlan
-from trainform.rules.metadata import kept
+from trainform.plan.variables import VARIABLES
+from trainform.spec.environment import Environment
 from trainform.spec.merge_patch import merge_patch
 
-# Fields that a merge patch must not set: Pulumi, the revision and the references between objects depend on them.
-FIXED_FIELDS = (
-    ("apiVersion",),
-    ("kind",),
-    ("metadata", "name"),
-    ("metadata", "namespace"),
-    *(
-        ("metadata", "labels", label)
-        for label in (*defaults.MANAGED_BY, defaults.NAME_LABEL, defaults.ROLE_LABEL, defaults.ENVIRONMENT_LABEL)
-    ),
-)
-
-# Fields of metadata that a merge patch must not set for other reasons.
-LIFE = "the field decides when the object may be deleted, and Pulumi does that"
-KEPT_FIELDS = {"ownerReferences": LIFE, "finalizers": LIFE, "generateName": "the plan names every object"}
-
-# The stack sets these fields after the patch. A patch is also an input of the component, which state and previews show as plain text.
-SECRET_CONTENT = ("data", "stringData", "type", "immutable")
-
-
-NO_CONVENTIONS = PodConventions("")
-_DECIDED = "remove it: the plan decides this; write {field}"
-OF_ROLE = "roles.*."
-_OWN_FIELD = "the experiment's own field for it, if there is one"
-# The experiment's fields from which the operators' objects have what stands under these keys.
-_FIELDS = {
-    **dict.fromkeys(("networkTopology", "highestTierAllowed", "highestTierName"), "network.topology"),
-    **dict.fromkeys(("minAvailable", "minMember", "minTaskMember"), f"{OF_ROLE}min_available"),
-    **dict.fromkeys(("replicas", "parallelism", "completions", "numNodes"), f"{OF_ROLE}replicas"),
-    **dict.fromkeys(("backoffLimit", "restartPolicy", "failurePolicy", "podFailurePolicy"), f"{OF_ROLE}restart"),
-    "maxRetry": "max_retry",
-    "policies": "policies",
-    "priorityClassName": "priority_class",
-    "queue": "queue",
-    "ttlSecondsAfterFinished": "ttl",
+_OF_ROLE = "roles.*."
+_FIXES = {
+    "args": "remove it, and write the words in the field of the launcher or of the role",
+    "command": "remove it, and write the words in the field of the launcher or of the role",
+    "env": "remove it, or write it in `env`",
+    "hostNetwork": "remove it, and write `network: {host: true}`",
+    "nodeName": "remove it; choose nodes by `node_selector`",
+    "ports": "remove it, and choose the number by `network.port`",
+    "resources": "remove it, and write `accelerators`, `cpu`, `memory` or `resources` of the role",
+    "restartPolicy": "remove it, and write `restart`",
 }
+_SECRET_FIX = "remove it, or make a Secret of your own and name it: `ssh: {secret: NAME}`"  # noqa: S105 -- no password
 
 
-class _Finding(Struct, frozen=True):
-    """A place in a patched object, and what is wrong there. stays: the part is not left out, since the environment's rules may have more to say of
-    it."""
+class Checked(Struct, frozen=True):
+    """The result of a check of merge patches.
 
-    where: str
-    value: object
-    reason: str
-    fix: str
-    stays: bool = False
-
-
-_Checked = tuple[list[Problem], list[Problem], dict[str, Any]]
-_Rule = Callable[[dict[str, Any], dict[str, Any]], Iterable[_Finding]]
-"""A function from a merge patch and the patched object to what is wrong in the patch."""
-
-
-def checked(
-    plan: Plan, backend: Backend, rendered: list[Manifest], render: Callable[[Plan], list[Manifest]]
-) -> tuple[list[Problem], list[Problem], Plan]:
-    """The problems of merge patches, and the plan without the invalid parts, so that they do not hide other problems.
-
-    The second list has the problems of parts that stay, since the environment's rules may have more to say of them: names and words that the plan
-    decides. What makes other pods than the planned ones stays too (`backends.patched_pods`). rendered: the plan's objects before `manifest_overrides`. render: the function that makes them from a plan.
+    invalid: problems of parts that are left out of `plan`, so that they do not hide others. owned: problems of parts
+    that stay in it, since the environment's limits may have more to say there.
     """
-    problems: list[Problem] = []
-    decided: list[Problem] = []
-    roles = {role.name: role for role in plan.roles}
-    conventions = user_conventions(backend, plan)
+
+    plan: Plan
+    invalid: tuple[Problem, ...] = ()
+    owned: tuple[Problem, ...] = ()
+
+
+def check_roles(plan: Plan, backend: Backend, environment: Environment) -> Checked:
+    """Check `pod_overrides` of each role, before anything is rendered."""
+    found: dict[Problem, bool] = {}
+    roles = []
     for role in plan.roles:
-        for group in _distinct(role):
-            patched = roles[role.name]
-            if patched.overrides:
-                found, _, overrides = _check_pods(plan, patched, group, backend, conventions)
-                problems += (problem for problem in found if problem not in problems)
-                roles[role.name] = structs.replace(patched, overrides=overrides)
-    if problems:
-        plan = structs.replace(plan, roles=tuple(roles.values()))
-        rendered = render(plan)
-    problems += _unknown_keys(plan, rendered)
-    schemas = backend.schemas(plan)
+        patch = role.overrides
+        for group in _distinct_groups(role) if patch else ():
+            problems, patch = _check_role(plan, structs.replace(role, overrides=patch), group, backend, environment)
+            found |= {problem: stays for problem, stays in problems.items() if problem not in found}
+        roles.append(structs.replace(role, overrides=patch))
+    return _checked(structs.replace(plan, roles=tuple(roles)), found)
+
+
+def check_objects(plan: Plan, backend: Backend, rendered: Iterable[Manifest], environment: Environment) -> Checked:
+    """Check `manifest_overrides`. rendered: the plan's objects without them."""
+    manifests = {override_key(manifest): manifest for manifest in rendered}
+    found = dict.fromkeys(_unknown_keys(plan, manifests), False)
     remaining: dict[str, Any] = {}
-    for manifest in rendered:
-        key = override_key(manifest)
-        patch = plan.manifest_overrides.get(key, {})
-        found, stays, patch = _check_object(plan, manifest, patch, schemas.get(key), backend)
-        problems += found
-        decided += stays
-        remaining |= {key: patch} if patch else {}
-    return problems, decided, structs.replace(plan, manifest_overrides=remaining)
+    for key, patch in plan.manifest_overrides.items():
+        if key in manifests and key != RECORD_KEY:
+            problems, kept = _check_object(plan, key, patch, manifests[key], backend, environment)
+            found |= problems
+            remaining |= {key: kept} if kept else {}
+    valid = structs.replace(plan, manifest_overrides=remaining)
+    if "job" in remaining and not any(found.values()):
+        merged = _check_merged(plan, valid, backend, [*manifests.values()], environment)
+        found |= merged
+        valid = structs.replace(valid, manifest_overrides=remaining | ({"job": {}} if merged else {}))
+    return _checked(valid, found)
 
 
-def _distinct(role: RolePlan) -> Iterable[Group]:
-    """The role's groups whose pods differ in more than numbers: the replica of rank 0 may have a port that others have not."""
-    if not role.overrides:
-        return ()
+def _check_merged(
+    plan: Plan, patched: Plan, backend: Backend, rendered: list[Manifest], environment: Environment
+) -> _Problems:
+    """Check pods that an operator merges itself from the job object and another one, as Trainer does."""
+    bare = structs.replace(plan, manifest_overrides={})
+    objects = [apply_patch(patched, manifest) for manifest in rendered]
+    found: _Problems = {}
+    for before, after in zip(backend.templates(bare, rendered), backend.templates(patched, objects), strict=True):
+        role = plan.by_name.get(before.role)
+        if role is None or before.body == after.body:
+            continue
+        wrong = [*violations(after.body, after.body, POD_TEMPLATE, backend.own_restarts(plan))]
+        reasons = [(f"{_written(each.part, after.body)}: {each.reason}", each.fix) for each in wrong]
+        if not wrong:
+            changes = pod_changes(role.name, before.body, after.body, _owned(plan, role, backend, environment))
+            reasons = [(_reason(change), _fix(change, change.place, backend)) for change in changes]
+        found |= {Problem("manifest_overrides.job", None, *reason): False for reason in reasons}
+    return found
+
+
+_Problems = dict[Problem, bool]
+"""Problems, with whether their parts stay in the patch."""
+
+
+def _checked(plan: Plan, found: _Problems) -> Checked:
+    invalid, owned = (tuple(problem for problem, stays in found.items() if stays == kept) for kept in (False, True))
+    return Checked(plan, invalid, owned)
+
+
+def _distinct_groups(role: RolePlan) -> Iterable[Group]:
+    """Return the role's groups whose pods differ in more than numbers: rank 0 may have a port that others do not have."""
     return {tuple(port.name for port in group.ports): group for group in role.groups()}.values()
 
 
-def _check_pods(plan: Plan, role: RolePlan, group: Group, backend: Backend, conventions: PodConventions) -> _Checked:
-    """As `_check`, of a role's patch, in the pods of a group. conventions: for pods as users see them."""
+def _check_role(
+    plan: Plan, role: RolePlan, group: Group, backend: Backend, environment: Environment
+) -> tuple[_Problems, dict[str, Any]]:
+    path = f"roles.{role.name}.pod_overrides"
 
-    def keeps_own_labels(patch: dict[str, Any], template: dict[str, Any]) -> Iterator[_Finding]:
-        labels, own = template["metadata"]["labels"], own_labels(plan, role, group)
-        for label, value in own.items():
-            if labels.get(label) != value:
-                reason = "the key is set by trainform itself"
-                yield _Finding(f"metadata.labels.{label}", labels.get(label), reason, "remove it")
-        yield from (found for found in _keeps_own_keys(patch, template) if found.where not in _places_of(own))
+    def template(patch: dict[str, Any]) -> dict[str, Any]:
+        return user_template(plan, structs.replace(role, overrides=patch), group, backend.conventions(plan))
 
-    def names_containers(patch: dict[str, Any], template: dict[str, Any]) -> Iterator[_Finding]:
-        for where, reason, fix in unknown_containers(patch, rendered({})["spec"]):
-            yield _Finding(where, None, reason, fix)
+    before = template({})
+    found = [
+        *_unknown_containers(role.overrides, before),
+        *violations(role.overrides, template(role.overrides), POD_TEMPLATE, backend.own_restarts(plan)),
+    ]
+    patch = without_parts(role.overrides, [each.part for each in found])
+    changes = [*pod_changes(role.name, before, template(patch), _owned(plan, role, backend, environment))]
+    changes = [each for each in changes if each.after not in backend.own_restarts(plan)]
+    return _problems(path, role.overrides, found, patch, changes, backend)
 
-    def has_types(patch: dict[str, Any], template: dict[str, Any]) -> Iterator[_Finding]:
-        pods = rendered(patch, conventions)
-        yield from _found(patch_places.in_its_place(pod_types(backend, plan, pods, patch)), patch, pods)
 
-    def has_values(patch: dict[str, Any], template: dict[str, Any]) -> Iterator[_Finding]:
-        before, after = rendered({}, conventions), rendered(patch, conventions)
-        mistakes = _made_by_patch(lambda pods: pod_values(backend, plan, role, pods, patch), before, after)
-        yield from _found(mistakes, patch, after)
+def _check_object(
+    plan: Plan, key: str, patch: dict[str, Any], manifest: Manifest, backend: Backend, environment: Environment
+) -> tuple[_Problems, dict[str, Any]]:
+    body = manifest.body
+    patched = merge_patch(body, patch)
+    if not isinstance(patched, dict):
+        raise TypeError(f"a merge patch of {key} is a mapping")
+    found: list[Violation] = []
+    if has_model(body["kind"]):
+        found += violations(patch, patched, body["kind"])
+    templates = [*pod_templates(body)]
+    for place, _ in templates:
+        part, inner = _reach(patch, place)
+        if inner is not None:
+            found += violations(inner, value_at(patched, place), POD_TEMPLATE, backend.own_restarts(plan), part)
+    valid = without_parts(patch, [each.part for each in found])
+    patched = merge_patch(body, valid)
+    changes = [*object_changes(manifest, patched, backend.READS)]
+    for place, template in templates:
+        after = value_at(patched, place)
+        role = plan.by_name.get(Template(1, 1, template).role)
+        if (
+            role is not None
+            and after is not None
+            and not any(place[: len(each.place)] == each.place for each in changes)
+        ):
+            owned = _owned(plan, role, backend, environment)
+            changes += (
+                structs.replace(each, place=(*place, *each.place))
+                for each in pod_changes(role.name, template, after, owned)
+            )
+    return _problems(f"manifest_overrides.{key}", patch, found, valid, changes, backend)
 
-    def keeps_containers(patch: dict[str, Any], template: dict[str, Any]) -> Iterator[_Finding]:
-        for change in changes(rendered({}), template, [], []):
-            if change.where.startswith("spec."):
-                yield _Finding(
-                    change.where, None, change.reason, "patch a container by its name, and add others beside it"
-                )
 
-    def rendered(patch: dict[str, Any], conventions: PodConventions = NO_CONVENTIONS) -> dict[str, Any]:
-        return pod_template(plan, structs.replace(role, overrides=patch), group, conventions)
-
-    return _check(
-        f"roles.{role.name}.pod_overrides",
-        role.overrides,
-        rendered,
-        (names_containers, has_types, _satisfies(POD_TEMPLATE), keeps_own_labels, keeps_containers),
-        has_values,
+def _owned(plan: Plan, role: RolePlan, backend: Backend, environment: Environment) -> OwnedOfPods:
+    conventions = backend.conventions(plan)
+    contract = {variable.name for variable in VARIABLES[plan.launcher]}
+    contract.update(name for names in SCRIPT_VARIABLES[plan.launcher] for name in names.split(", "))
+    return OwnedOfPods(
+        variables=frozenset(contract if role.launched else ()),
+        by_operator=conventions.of(role.name).appended | backend.POD_KEYS,
+        storage=frozenset(mount.volume for mount in role.mounts),
+        devices=frozenset(kind.resource for kind in environment.accelerators.values()),
     )
 
 
-def _check_object(plan: Plan, manifest: Manifest, patch: dict[str, Any], schema: Any, backend: Backend) -> _Checked:
-    """As `_check`, of an object's patch. schema: None for an object that is the same for every operator."""
-    key = override_key(manifest)
-
-    def keeps_the_selector(patch: dict[str, Any], body: dict[str, Any]) -> Iterator[_Finding]:
-        of_patched, of_plan = (mapping(each.get("spec")).get("selector") for each in (body, manifest.body))
-        if body["kind"] == "Service" and of_patched != of_plan:
-            reason = "the plan decides which pods a Service has: with another selector it takes in those of other jobs"
-            yield _Finding("spec.selector", None, reason, "remove it")
-
-    def keeps_the_plan(patch: dict[str, Any], body: dict[str, Any]) -> Iterator[_Finding]:
-        yield from (
-            _Finding(change.where, None, change.reason, _decided(backend, change.where), stays=change.is_word)
-            for change in backend.override_conflicts(plan, key, manifest.body, body)
-        )
-
-    def has_types(patch: dict[str, Any], body: dict[str, Any]) -> Iterator[_Finding]:
-        unknown = {where: (why, fix) for where, why, fix in patch_places.unknown_items(patch, manifest.body)}
-        yield from (_Finding(where, None, *told) for where, told in unknown.items())
-        found = _found(patch_places.in_the_spec(object_types(backend, body, patch), body), patch, body)
-        yield from (each for each in found if not each.where.startswith(tuple(f"{where}." for where in unknown)))
-
-    def has_values(patch: dict[str, Any], body: dict[str, Any]) -> Iterator[_Finding]:
-        mistakes = _made_by_patch(lambda each: object_values(backend, plan, key, each, patch), manifest.body, body)
-        yield from _found(mistakes, patch, body)
-
-    usual = KINDS.get(manifest.body["kind"], ANY_OBJECT)
-    return _check(
-        f"manifest_overrides.{key}",
-        patch,
-        lambda patch: merge_patch(manifest.body, patch),
-        (
-            _keeps_fixed_fields,
-            _keeps_own_keys,
-            _keeps_secret_content,
-            keeps_the_selector,
-            has_types,
-            _satisfies(usual if schema is None else schema),
-            keeps_the_plan,
-        ),
-        has_values,
-    )
-
-
-def _decided(backend: Backend, where: str) -> str:
-    """What to do with a patch of a place that the plan decides."""
-    field = _FIELDS.get(where.rpartition(".")[2])
-    if field is None or not is_able(backend, field):
-        return _DECIDED.format(field=_OWN_FIELD)
-    of_role = " of the role" if field.startswith(OF_ROLE) else ""
-    return _DECIDED.format(field=f"`{field.removeprefix(OF_ROLE)}`{of_role}")
-
-
-def _check(
+def _problems(
     path: str,
     patch: dict[str, Any],
-    apply: Callable[[dict[str, Any]], dict[str, Any]],
-    rules: tuple[_Rule, ...],
-    last: _Rule,
-) -> _Checked:
-    """The problems of the patch, those of parts that stay, and the patch without the others. last: a rule of which the findings can stay in it,
-    since they keep nobody from reading the rest.
+    found: Iterable[Violation],
+    valid: dict[str, Any],
+    changes: Iterable[Change],
+    backend: Backend,
+) -> tuple[_Problems, dict[str, Any]]:
+    """Return the problems of a patch, and the patch without the parts that cannot be read.
 
-    A rule may rely on the rules before it, so it checks a patch that satisfies those. If a rule, or one before it, finds something again after
-    parts were removed, the removal is the cause, and that is no further problem.
+    valid: the patch without the parts of `found`. changes: what it changes of the plan's own.
     """
-    found_first: dict[_Rule, list[_Finding]] = {}
-    while patch:
-        body = apply(patch)
-        rule, found = next(((rule, found) for rule in rules if (found := [*rule(patch, body)])), (None, []))
-        if rule is None:
-            break
-        if found_first.keys().isdisjoint(rules[rules.index(rule) :]):
-            found_first[rule] = found
-        wrong = [part_at(patch, finding.where, body) for finding in found if not finding.stays]
-        if not wrong:
-            break
-        patch = without_parts(patch, wrong)
-    problems: dict[bool, list[Problem]] = {False: [], True: []}
-    of_last = [*last(patch, apply(patch))]
-    for finding in (finding for found in (*found_first.values(), of_last) for finding in found):
-        problems[finding.stays].append(Problem(f"{path}.{finding.where}", finding.value, finding.reason, finding.fix))
-    return problems[False], problems[True], patch
+    problems: _Problems = {}
+    for each in found:
+        value = each.value if isinstance(each.value, str | int | float | bool) else None
+        problems[Problem(f"{path}.{_written(each.part, patch)}", value, each.reason, each.fix)] = False
+    wrong = []
+    told: set[Part] = set()
+    for change in changes:
+        part = part_that_sets(valid, change.place)
+        if part in told:
+            continue
+        told.add(part)
+        where = _written(part, valid) or ".".join(change.place)
+        value = MASK if change.is_secret else None
+        problems[Problem(f"{path}.{where}", value, _reason(change), _fix(change, part, backend))] = change.keeps_shape
+        wrong += [] if change.keeps_shape else [part]
+    return problems, without_parts(valid, wrong)
 
 
-def _made_by_patch(
-    check: Callable[[dict[str, Any]], Iterable[Mistake]], before: dict[str, Any], after: dict[str, Any]
-) -> Iterator[Mistake]:
-    """What is wrong with the patched object and was not wrong before: that is told at the experiment's field."""
-    found = [*check(after)]
-    known = [*check(before)] if found else []
-    return (mistake for mistake in found if mistake not in known)
+def _reason(change: Change) -> str:
+    """Return why the patch must not change the place. A variable's value may be a secret, so it is not shown."""
+    name = change.place[-1]
+    if change.is_secret:
+        return "the stack makes the content of the Secret, and previews and the state show a patch as plain text"
+    if change.place[-2:-1] in (("labels",), ("annotations",)):
+        setter = "the operator" if change.by_operator else "trainform"
+        return f"the key is set by {setter} itself"
+    if "env" in change.place and change.role:
+        if change.by_operator:
+            return f"the operator itself sets the variable {name} in pods of the role {change.role}, so the patch has no effect"
+        verb = "removes" if change.after is None else "changes"
+        return f"the patch {verb} the variable {name} of the role {change.role}, and the plan sets it"
+    if isinstance(change.before, dict | list) or isinstance(change.after, dict | list):
+        verb = "removes" if change.after is None else "adds" if change.before is None else "changes"
+        of_role = f" ({'.'.join(change.place)} of the role {change.role})" if change.role else ""
+        return f"the patch {verb} a part that the plan owns{of_role}"
+    of_role = f" ({'.'.join(change.place)} of the role {change.role})" if change.role else ""
+    return f"the patch makes the value {_shown(change.after, 'empty')}, and the plan has {_shown(change.before, 'none')}{of_role}"
 
 
-def _found(mistakes: Iterable[Mistake], patch: dict[str, Any], body: dict[str, Any]) -> Iterator[_Finding]:
-    """What the server would refuse, each at the place of it that the patch sets."""
-    for mistake in mistakes:
-        where, value, reason, fix, others = mistake
-        set_here = next((place for place in (where, *others) if sets(patch, place, body)), where)
-        taken = None if set_here == where else patch_places.replaced_list(patch, part_at(patch, set_here, body))
-        set_here, value = patch_places.item_as_written(patch, set_here, value, body)
-        yield _Finding(set_here, value, reason, fix if taken is None else taken)
+def _shown(value: Any, nothing: str) -> str:
+    """Return the value as files spell it; of a script or another long text its first line."""
+    first, newline, _ = str(value).partition("\n") if isinstance(value, str) else (value, "", "")
+    return nothing if value is None else f"{shorten(first)}{'…' if newline else ''}"
 
 
-def _satisfies(schema: Any) -> _Rule:
-    def rule(patch: dict[str, Any], body: dict[str, Any]) -> Iterator[_Finding]:
-        for where, reason in violations(body, schema):
-            wanted = reason.removeprefix("must be ")
-            fix = "patch only what differs" if wanted == reason else f"write {wanted} there, or patch only what differs"
-            fix = next(filter(None, [patch_places.short_list(patch, part_at(patch, where, body))]), fix)
-            yield _Finding(where, None, f"the patched field {reason}", fix)
-
-    return rule
-
-
-def _keeps_fixed_fields(patch: dict[str, Any], body: dict[str, Any]) -> Iterator[_Finding]:
-    for path in FIXED_FIELDS:
-        value: object = patch
-        for part in path:
-            if not isinstance(value, dict) or part not in value:
-                break
-            value = value[part]
-        else:
-            reason = "the field identifies the object, and the plan decides it"
-            yield _Finding(".".join(path), value, reason, "remove it")
-    for field, reason in KEPT_FIELDS.items():
-        if field in mapping(patch.get("metadata")):
-            yield _Finding(f"metadata.{field}", None, reason, "remove it")
+def _fix(change: Change, part: Part, backend: Backend) -> str:
+    if change.is_secret:
+        return _SECRET_FIX
+    if len(part) < len(change.place) and part and part[-1] in ("env", "ports", "volumeMounts", "volumes", "containers"):
+        word = str(part[-1])
+        return (
+            f"write a mapping of names, such as `{word}: {{NAME: …}}`: a list in a merge patch replaces the whole list"
+        )
+    if change.place[-2:-1] in (("labels",), ("annotations",)):
+        return "remove it, or choose another key"
+    if change.role:
+        if change.by_operator and "env" in change.place and change.place[2] != defaults.MAIN_CONTAINER:
+            return f"remove it, or set it in the command of the container: `command: [env, {change.place[-1]}=…, …]`"
+        words = reversed(change.place)
+        return next((_FIXES[word] for word in words if word in _FIXES), "remove it")
+    if change.field == "roles":
+        return "remove it, and write a role in `roles`: the plan has a group of pods for each"
+    if not change.field or not is_able(backend, change.field):
+        return "remove it: the plan decides this"
+    field, of_role = change.field.removeprefix(_OF_ROLE), " of the role" if change.field.startswith(_OF_ROLE) else ""
+    return f"remove it, and write `{field.replace('storage.*.', '')}`{of_role}"
 
 
-def _keeps_own_keys(patch: dict[str, Any], body: dict[str, Any]) -> Iterator[_Finding]:
-    for field in ("labels", "annotations"):
-        for key, value in mapping(mapping(patch.get("metadata")).get(field)).items():
-            reason = kept(key)
-            if reason is not None:
-                yield _Finding(f"metadata.{field}.{key}", value, reason, "remove it, or choose another key")
+def _unknown_containers(patch: Mapping[str, Any], rendered: dict[str, Any]) -> Iterator[Violation]:
+    """Yield containers that a patch names, that the pod does not have, and that are no new ones without an image."""
+    for field in ("containers", "initContainers"):
+        known = [container["name"] for container in rendered["spec"].get(field, ())]
+        for name, value in mapping(mapping(patch.get("spec")).get(field)).items():
+            if isinstance(value, dict) and "image" not in value and name not in known:
+                near = [*difflib.get_close_matches(name, known, 1), *(known if len(known) == 1 else ())]
+                meant = f"write `{near[0]}`" if near else f"known: {list_names(known)}" if known else "remove it"
+                reason = "the pod has no container of this name, and a new one needs an image"
+                yield Violation(("spec", field, name), None, reason, f"{meant}, or add `image` for a new one")
 
 
-def _places_of(labels: Iterable[str]) -> set[str]:
-    return {f"metadata.labels.{label}" for label in labels}
-
-
-def _keeps_secret_content(patch: dict[str, Any], body: dict[str, Any]) -> Iterator[_Finding]:
-    for field in SECRET_CONTENT if body.get("kind") == "Secret" else ():
-        if field in patch:
-            reason = "the stack makes the content of the Secret, and previews and the state show a patch as plain text"
-            fix = "remove it, or make a Secret of your own and name it: `ssh: {secret: NAME}`"
-            yield _Finding(field, MASK, reason, fix)
-
-
-def _unknown_keys(plan: Plan, manifests: Iterable[Manifest]) -> Iterator[Problem]:
-    known = dict.fromkeys(override_key(manifest) for manifest in manifests)
+def _unknown_keys(plan: Plan, known: Collection[str]) -> Iterator[Problem]:
     for key in plan.manifest_overrides:
+        path = f"manifest_overrides.{key}"
         if key == RECORD_KEY:
             reason = "the object is the record of what is deployed, and trainform alone writes it"
-            yield Problem(f"manifest_overrides.{key}", None, reason, "remove the patch")
+            yield Problem(path, None, reason, "remove the patch")
         elif key not in known:
-            reason = "the experiment has no object of this name"
-            yield Problem(f"manifest_overrides.{key}", None, reason, patch_places.object_meant(key, known))
+            near = difflib.get_close_matches(key.lower(), [*known], 1)
+            fix = f"did you mean {near[0]}?" if near else f"known: {list_names([*known])}"
+            if key in ("metadata", "spec"):
+                fix = f"write it below the key of an object: `manifest_overrides: {{job: {{{key}: …}}}}`"
+            yield Problem(path, None, "the experiment has no object of this name", fix)
+
+
+def part_that_sets(patch: dict[str, Any], place: Place) -> Part:
+    """Return the part of a patch that sets the place of the patched object: the place itself, or a value above it."""
+    part: list[str] = []
+    value: Any = patch
+    for word in place:
+        if not isinstance(value, dict) or word not in value:
+            break
+        part.append(word)
+        value = value[word]
+    return tuple(part)
+
+
+def without_parts(patch: dict[str, Any], parts: Iterable[Part]) -> dict[str, Any]:
+    """Return the patch without these parts, and without mappings and lists that become empty by that."""
+    remaining = _without(patch, [*parts])
+    return remaining if isinstance(remaining, dict) else {}
+
+
+def _without(value: Any, parts: list[Part]) -> Any:
+    """Return the value without the parts; None if nothing is left of it."""
+    if () in parts:
+        return None
+    if not parts:
+        return value
+    below: dict[str | int, list[Part]] = {}
+    for part in parts:
+        below.setdefault(part[0], []).append(part[1:])
+    items = {
+        key: _without(item, below[key]) if key in below else item
+        for key, item in (value.items() if isinstance(value, dict) else enumerate(value))
+    }
+    kept = {key: item for key, item in items.items() if key not in below or item is not None}
+    return (kept if isinstance(value, dict) else [*kept.values()]) or None
+
+
+def _reach(patch: Any, place: Place) -> tuple[Part, Any]:
+    """Return the part of a patch that leads to the place and its value; None if the patch does not reach it."""
+    part: list[str | int] = []
+    for name in place:
+        if isinstance(patch, list):
+            index = next((index for index, item in enumerate(patch) if mapping(item).get("name") == name), None)
+            patch = None if index is None else patch[index]
+            part.append(name if index is None else index)
+        else:
+            patch = mapping(patch).get(name)
+            part.append(name)
+    return tuple(part), patch
+
+
+def _written(part: Part, patch: Any) -> str:
+    """Return the part as the end of a path: an item of a list by its name, or by its index if it has none."""
+    words = ""
+    for key in part:
+        if isinstance(key, int):
+            patch = patch[key] if isinstance(patch, list) and key < len(patch) else None
+            name = mapping(patch).get("name")
+            words += f".{name}" if isinstance(name, str) else f"[{key}]"
+        else:
+            patch = mapping(patch).get(key)
+            words += f".{key}"
+    return words.removeprefix(".")

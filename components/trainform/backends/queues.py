@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 from trainform import defaults
 from trainform.manifests.manifest import Component, Manifest, without_empty
-from trainform.manifests.served.mistake import Mistake
-from trainform.manifests.shapes import mapping, quantity
 from trainform.plan.model import QueuePlan
-from trainform.rules.queues import WITHIN
 
 API_VERSION = "scheduling.volcano.sh/v1beta1"
 KIND = "Queue"
@@ -50,22 +44,3 @@ def queue_manifest(queue: QueuePlan, labels: dict[str, str]) -> Manifest:
         "spec": without_empty(spec),
     }
     return Manifest(f"queue-{queue.name}", body, patch=shared, component=Component.QUEUE, late_refusals=LATE_PARENT)
-
-
-def refused(body: dict[str, Any]) -> Iterator[Mistake]:
-    """What Volcano's webhook refuses of a Queue beside its definition; nothing of another object."""
-    if (body["apiVersion"], body["kind"]) != (API_VERSION, KIND):
-        return
-    spec = mapping(body.get("spec"))
-    amounts = {field: mapping(spec.get(field)) for field in ("capability", "deserved")}
-    amounts["guarantee"] = mapping(mapping(spec.get("guarantee")).get("resource"))
-    places = {"guarantee": "spec.guarantee.resource"}
-    for smaller, larger, reason in WITHIN:
-        if larger == "capability" and not amounts[larger]:
-            continue  # no capability at all: no limit
-        for resource, given in amounts[smaller].items():
-            value, most = quantity(given), quantity(amounts[larger].get(resource, 0))
-            if value is not None and most is not None and value > most:
-                where = f"{places.get(smaller, f'spec.{smaller}')}.{resource}"
-                fix = f"write `{larger}: {{{resource}: {given}}}` or more"
-                yield Mistake(where, given, reason, fix, (f"spec.{larger}.{resource}", f"spec.{larger}"))

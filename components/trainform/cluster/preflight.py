@@ -13,9 +13,7 @@ from typing import Any
 from trainform import defaults
 from trainform.backends.backend import Existing
 from trainform.backends.table import BACKENDS
-from trainform.cluster.definitions import refused_patches
 from trainform.cluster.operators import project_of
-from trainform.cluster.patched_names import missing_names
 from trainform.cluster.queues import QUEUES, UNOPENED_FIX, missing_queue_fix, open_queue_fix
 from trainform.cluster.read import Cluster, Found
 from trainform.errors import ClusterError
@@ -37,12 +35,11 @@ def check_job(cluster: Cluster, plan: Plan, manifests: Sequence[Manifest], crds:
     made_here = {(manifest.body["kind"], manifest.body["metadata"]["name"]) for manifest in manifests}
     claims = sorted({mount.claim for role in plan.roles for mount in role.mounts})
     checks: list[Check] = [
-        lambda: _crds(cluster, crds, lambda definition: refused_patches(definition, plan, manifests)),
+        lambda: _crds(cluster, crds),
         lambda: _namespace(cluster, plan.namespace, plan.environment),
         lambda: _queue(cluster, plan),
         lambda: _references(cluster, plan),
         lambda: _secrets(cluster, plan),
-        lambda: missing_names(cluster, plan, made_here),
         *(_bind(_existing_object, cluster, plan, wanted) for wanted in BACKENDS[plan.backend].existing(plan)),
         *(
             _bind(_existing_claim, cluster, plan, claim)
@@ -88,20 +85,13 @@ def _run(cluster: Cluster, checks: list[Check]) -> None:
         raise ClusterError(f"{len(several)} problems on {cluster.cluster_name}:", findings=several)
 
 
-def _crds(
-    cluster: Cluster,
-    crds: tuple[str, ...],
-    problems: Callable[[dict[str, Any]], Iterable[tuple[str, str]]] = lambda definition: (),
-) -> Iterable[tuple[str, str]]:
-    """Check that the definitions are there. problems: what is wrong by such a definition."""
+def _crds(cluster: Cluster, crds: tuple[str, ...]) -> Iterable[tuple[str, str]]:
+    """Check that the definitions are there."""
     for name in crds:
-        found = cluster.get("CustomResourceDefinition", name)
-        if found.missing:
+        if cluster.get("CustomResourceDefinition", name).missing:
             project = project_of(name)
             missing = "what serves it" if project is None else project
             yield f"{cluster.cluster_name} has no {name}", f"install {missing} there, or choose another cluster"
-        elif found.body is not None:
-            yield from problems(found.body)
 
 
 def _namespace(cluster: Cluster, namespace: str, environment: str) -> Iterable[tuple[str, str]]:

@@ -9,7 +9,6 @@ from trainform import defaults
 from trainform.manifests.env import PodConventions, container_env, env_prefix, expand_own_refs, override_env
 from trainform.manifests.handlers import with_port_names
 from trainform.manifests.manifest import without_empty
-from trainform.manifests.schema import is_pod_template
 from trainform.manifests.shapes import mapping
 from trainform.manifests.volumes import key_mounts, volume_mounts, volumes
 from trainform.plan.model import Group, Plan, RolePlan
@@ -22,7 +21,12 @@ RESTART_POLICIES = {"never": "Never", "on-failure": "OnFailure"}
 
 
 def pod_template(plan: Plan, role: RolePlan, group: Group, conventions: PodConventions) -> dict[str, Any]:
-    """Metadata and spec of the group's pods, with the user's merge patch applied. A patch names the main container `main` on every operator."""
+    """Return metadata and spec of the group's pods, with the user's merge patch, which `patch_rules` has checked."""
+    return _renamed(conventions.of(role.name), user_template(plan, role, group, conventions))
+
+
+def user_template(plan: Plan, role: RolePlan, group: Group, conventions: PodConventions) -> dict[str, Any]:
+    """Return the same as users know it: the main container is called `main` on every operator."""
     conventions = conventions.of(role.name)
     template = {
         "metadata": without_empty({"labels": pod_labels(plan, role, group), "annotations": role.annotations}),
@@ -30,7 +34,7 @@ def pod_template(plan: Plan, role: RolePlan, group: Group, conventions: PodConve
     }
     if role.overrides:
         template = _without_empty_lists(merge_patch(_with_empty_lists(template), role.overrides))
-    return _renamed(conventions, template) if is_valid(role, template) else template
+    return template
 
 
 def _with_empty_lists(template: dict[str, Any]) -> dict[str, Any]:
@@ -56,11 +60,6 @@ def _without_empty_lists(patched: Any) -> Any:
 
 def _without_empty(holder: dict[str, Any], fields: Sequence[str]) -> dict[str, Any]:
     return {key: value for key, value in holder.items() if key not in fields or value != []}
-
-
-def is_valid(role: RolePlan, template: dict[str, Any]) -> bool:
-    """True if the template is still valid after the user's merge patch. The check reports violations once; other code leaves the template as is."""
-    return not role.overrides or is_pod_template(template)
 
 
 def _renamed(conventions: PodConventions, template: dict[str, Any]) -> dict[str, Any]:

@@ -11,39 +11,31 @@ from typing import Any, ClassVar
 from msgspec import structs
 
 from trainform import defaults
-from trainform.backends.backend import Backend, Free
+from trainform.backends.backend import Backend
 from trainform.backends.gangs import QUEUE_LABEL, admission_crds, gang_problems, pod_group, queue_labels
 from trainform.backends.job_fields import JobFields, Kinds
 from trainform.backends.jobset.controller import controller_pods
 from trainform.backends.jobset.pods import PODS
-from trainform.backends.jobset.refused import refused
+from trainform.backends.jobset.spec import INDEX_LABEL as INDEX
 from trainform.backends.jobset.spec import (
-    FREE,
     INDEX_VARIABLE,
     NAMING,
     OWN_KEYS,
-    SCHEMA,
     SUFFIX,
-    batches,
     labelled_role,
-    refused_orders,
     replicated_jobs_spec,
     spec_notes,
 )
-from trainform.backends.jobset.spec import INDEX_LABEL as INDEX
 from trainform.backends.jobset.spec import JOB_LABEL as JOB
 from trainform.backends.jobset.spec import endings as replicated_endings
 from trainform.backends.jobset.spec import templates as replicated_templates
-from trainform.backends.order import Batch, order_problems
 from trainform.backends.outcome import ByCondition
-from trainform.backends.patched_objects import overwritten
+from trainform.backends.own_keys import overwritten
 from trainform.backends.support import NO_RUNTIME, Fields, done_by, no_policies, noted
 from trainform.errors import Problem
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import Manifest, job_body
 from trainform.manifests.objects import job_manifest
-from trainform.manifests.schema import METADATA
-from trainform.manifests.served.mistake import Mistake
 from trainform.manifests.templates import Template
 from trainform.plan.model import Ending, Naming, Plan
 from trainform.spec.experiment import Experiment
@@ -91,8 +83,7 @@ class JobSet(Backend):
         ),
     }
     JOB_FIELDS: ClassVar[Kinds] = {("jobset.x-k8s.io", "JobSet"): JobFields(ttl="spec.ttlSecondsAfterFinished")}
-    FREE: ClassVar[Free] = {"job": (*SUSPENDED, *(f"spec.{path}" for path in FREE))}
-    READS: ClassVar[Free] = {"job": (f"metadata.labels.{QUEUE_LABEL}",)}
+    READS = frozenset([QUEUE_LABEL])
 
     LACKS = frozenset(["launcher.torchrun.elastic"])  # in place
 
@@ -101,10 +92,6 @@ class JobSet(Backend):
 
     def crds(self, plan: Plan) -> tuple[str, ...]:
         return ("jobsets.jobset.x-k8s.io", *admission_crds(plan))
-
-    def schemas(self, plan: Plan) -> dict[str, Any]:
-        group = {"metadata!": METADATA, "spec!": {"minMember!": int, "queue!": str}}
-        return {"job": {"metadata!": METADATA, "spec!": SCHEMA}, "pod-group": group}
 
     def problems(self, plan: Plan) -> Iterator[Problem]:
         """Problems with admission, with labels that JobSet sets itself, and with names: its webhook counts the random end of pod names too."""
@@ -150,19 +137,6 @@ class JobSet(Backend):
     def pods(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[list[dict[str, Any]], dict[str, dict[str, str]]]:
         body = job_body(manifests)
         return controller_pods(body["metadata"], body["spec"]), {}
-
-    def order_problems(self, plan: Plan, manifests: Sequence[Manifest]) -> Iterator[Problem]:
-        """Problems with `dependsOn` and `startupPolicy`. Kueue admits pods that are not made yet, so there is no gang that waits for them."""
-        gang = plan.min_available if plan.admission == defaults.VOLCANO else 0
-        yield from order_problems(plan, self.batches(plan, manifests), gang)
-        yield from refused_orders(job_body(manifests)["spec"])
-
-    def batches(self, plan: Plan, manifests: Sequence[Manifest]) -> Sequence[Batch]:
-        return batches(job_body(manifests)["spec"])
-
-    def refused(self, plan: Plan, key: str, body: dict[str, Any]) -> Iterator[Mistake]:
-        if key == "job":
-            yield from (found.below("spec") for found in refused(body["metadata"]["name"], body["spec"]))
 
     def endings(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[Ending, ...]:
         return replicated_endings(job_body(manifests)["spec"], labelled_role)

@@ -12,13 +12,10 @@ from typing import Any
 from trainform import defaults
 from trainform.backends.endings import Part, all_of, any_of, late_roles
 from trainform.backends.gangs import in_gang, least_of_groups
-from trainform.backends.order import After, Batch
 from trainform.backends.role_notes import unseen_failures
-from trainform.errors import Problem
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import without_empty
-from trainform.manifests.pods import is_valid, pod_template
-from trainform.manifests.schema import POD_TEMPLATE
+from trainform.manifests.pods import pod_template
 from trainform.manifests.templates import Template
 from trainform.plan.model import Ending, Group, Naming, Plan, RolePlan
 
@@ -32,36 +29,6 @@ SUFFIX = 6  # characters that Kubernetes puts after the name of a Job's pod: `-x
 # no pod is ever made. https://kubernetes.io/docs/reference/labels-annotations-taints/
 OWN_KEYS = frozenset(["job-name", "controller-uid", "batch.kubernetes.io/", "jobset.sigs.k8s.io/"])
 ENDLESS = 2**31 - 1  # the limit of restarts for pods that must never fail the job
-
-JOB_SCHEMA = {
-    "name!": str,
-    "replicas": int,
-    "dependsOn": [{"name!": str, "status": str}],
-    "template!": {
-        "metadata": {"labels": {"*": str}},
-        "spec!": {"parallelism!": int, "completions!": int, "template!": POD_TEMPLATE},
-    },
-}
-# Paths in the spec of which the plan says nothing (`Backend.FREE`).
-FREE = (
-    "coordinator",
-    "failurePolicy.restartStrategy",
-    "replicatedJobs.*.dependsOn",  # `order_problems`
-    "replicatedJobs.*.groupName",
-    "replicatedJobs.*.template.spec.activeDeadlineSeconds",
-    "replicatedJobs.*.template.spec.podReplacementPolicy",
-    "startupPolicy",  # `order_problems`
-    "successPolicy",  # what ends the job is read again
-)
-SUCCESS = {"operator": str, "targetReplicatedJobs": [str]}
-STARTUP = {"startupPolicyOrder": str}
-SCHEMA = {
-    "network!": {"subdomain": str},
-    "successPolicy": SUCCESS,
-    "startupPolicy": STARTUP,
-    "replicatedJobs!": [JOB_SCHEMA],
-}
-IN_ORDER = "InOrder"
 
 
 def replicated_jobs_spec(plan: Plan, conventions: PodConventions) -> dict[str, Any]:
@@ -104,36 +71,6 @@ def endings(spec: dict[str, Any], role_of: Callable[[dict[str, Any]], str]) -> t
     return any_of(parts, chosen) if policy.get("operator", "All") == "Any" else all_of(parts, chosen)
 
 
-def batches(spec: dict[str, Any]) -> list[Batch]:
-    """The pods of each replicated job, and those for which they wait. Source: JobSet 0.12.0, pkg/controllers (`dependencyReachedStatus`,
-    `reconcileReplicatedJobs`)."""
-    found: list[Batch] = []
-    in_order = spec.get("startupPolicy", {}).get("startupPolicyOrder") == IN_ORDER
-    for job in spec["replicatedJobs"]:
-        after = [After(each["name"], each.get("status") == "Complete") for each in job.get("dependsOn", [])]
-        where = f"replicatedJobs.{job['name']}.dependsOn"
-        if in_order and found:
-            after, where = [After(found[-1].name)], "startupPolicy.startupPolicyOrder"
-        pods = job["template"]["spec"]["parallelism"]
-        found.append(Batch(job["name"], labelled_role(job), pods, after=tuple(after), where=where))
-    return found
-
-
-def refused_orders(spec: dict[str, Any]) -> Iterator[Problem]:
-    """Problems with orders of replicated jobs that the API server or JobSet's webhook refuses."""
-    names = [job["name"] for job in spec["replicatedJobs"]]
-    for index, job in enumerate(spec["replicatedJobs"]):
-        path = f"manifest_overrides.job.spec.replicatedJobs.{job['name']}.dependsOn"
-        for name in (each["name"] for each in job.get("dependsOn", [])):
-            if name in names[index + 1 :]:
-                reason = "a replicated job waits only for those before it, which have the order of the roles"
-                yield Problem(path, name, reason, "remove it, or put its role behind the other in `roles`")
-        if "dependsOn" in job and spec.get("startupPolicy", {}).get("startupPolicyOrder") == IN_ORDER:
-            yield Problem(
-                path, None, f"the field stands beside {IN_ORDER}, and JobSet takes one of the two", "remove one"
-            )
-
-
 def labelled_role(job: dict[str, Any]) -> str:
     """The role of a replicated job that trainform has rendered, by its label."""
     return str(job["template"]["spec"]["template"]["metadata"]["labels"][defaults.ROLE_LABEL])
@@ -149,7 +86,7 @@ def _replicated_job(
         "completions": group.replicas,
         "completionMode": "Indexed",
         "backoffLimit": _backoff(plan, role),
-        "template": in_gang(plan, template, group.name, least) if is_valid(role, template) else template,
+        "template": in_gang(plan, template, group.name, least),
     }
     return {"name": group.name, "replicas": 1, "groupName": "default", "template": {"spec": job}}
 

@@ -7,12 +7,12 @@ workers only when the pods of the Master, or of all parameter servers, run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar
 
 from msgspec import structs
 
-from trainform.backends.backend import Backend, Free
+from trainform.backends.backend import Backend
 from trainform.backends.gangs import GROUP_ANNOTATION, PODGROUP_CRDS
 from trainform.backends.job_fields import Kinds
 from trainform.backends.kubedl.controller import (
@@ -26,16 +26,13 @@ from trainform.backends.kubedl.controller import (
 from trainform.backends.kubedl.controller import INDEX_LABEL as INDEX
 from trainform.backends.kubedl.pods import POD_ANNOTATIONS, PODS
 from trainform.backends.outcome import ByCondition, failed_of_types
-from trainform.backends.patched_objects import follows
+from trainform.backends.own_keys import follows
 from trainform.backends.refusals import EVALUATORS, EXTRA_ROLES, JOB_RESTARTS, another_backend
 from trainform.backends.replica_specs.kinds import kind_of
 from trainform.backends.replica_specs.naming import NAMING, replica_groups
 from trainform.backends.replica_specs.pods import job_fields
-from trainform.backends.replica_specs.refused import refused as refused_words
-from trainform.backends.replica_specs.refused import refused_pods
 from trainform.backends.replica_specs.specs import (
     ALL_WORKERS,
-    FREE,
     LEFT_RUNNING,
     ON_FAILURE,
     RUNNING,
@@ -45,7 +42,6 @@ from trainform.backends.replica_specs.specs import (
     replica_problems,
     replica_specs,
     replica_types,
-    schema,
     type_endings,
     unready,
     worker_endings,
@@ -56,10 +52,8 @@ from trainform.errors import Problem
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import Manifest, job_body, without_empty
 from trainform.manifests.objects import job_manifest
-from trainform.manifests.served.mistake import Mistake
-from trainform.manifests.shapes import mappings
 from trainform.manifests.templates import Template
-from trainform.plan.model import Ending, Naming, Plan, RolePlan
+from trainform.plan.model import Ending, Naming, Plan
 from trainform.spec.experiment import Experiment
 
 MAKER = Maker("KubeDL", frozenset([*OWN_LABELS, GROUP_ANNOTATION]))
@@ -142,10 +136,7 @@ class KubeDL(Backend):
         ),
     }  # fmt: skip
     JOB_FIELDS: ClassVar[Kinds] = job_fields("training.kubedl.io", "spec", "priorityClassName")
-    FREE: ClassVar[Free] = {"job": ("spec.activeDeadlineSeconds", "spec.cleanPodPolicy", *FREE)}
-    READS: ClassVar[Free] = {
-        "job": tuple(f"metadata.annotations.{key}" for key in (NETWORK_ANNOTATION, *_READ_ANNOTATIONS))
-    }
+    READS = frozenset([NETWORK_ANNOTATION, *_READ_ANNOTATIONS])
     LACKS = frozenset([EXTRA_ROLES, EVALUATORS, JOB_RESTARTS])
 
     def naming(self, experiment: Experiment) -> Naming:
@@ -158,9 +149,6 @@ class KubeDL(Backend):
     def crds(self, plan: Plan) -> tuple[str, ...]:
         """The job's kind, and the PodGroup that KubeDL makes."""
         return (f"{kind_of(plan).plural}.training.kubedl.io", *PODGROUP_CRDS)
-
-    def schemas(self, plan: Plan) -> dict[str, Any]:
-        return {"job": schema(plan, {"schedulingPolicy!": {"minAvailable!": int, "queue!": str}})}
 
     def own_restarts(self, plan: Plan) -> tuple[str, ...]:
         return kind_of(plan).own_restarts
@@ -213,12 +201,6 @@ class KubeDL(Backend):
             draws_ports=drawn,
         )
 
-    def added_ports(self, plan: Plan, role: RolePlan) -> Collection[str]:
-        """The port of the kind, but not in workers of a PyTorchJob whose ports KubeDL does not draw."""
-        kind = kind_of(plan)
-        is_caller = kind.kind == "PyTorchJob" and kind.types.get(role.group) == "Worker"
-        return () if is_caller and not plan.naming.draws_ports else kind.ports.values()
-
     def job(self, plan: Plan) -> Manifest:
         """The job of the launcher's kind; the fields of the run policy are in the spec itself. KubeDL makes the PodGroups."""
         kind = kind_of(plan)
@@ -246,27 +228,6 @@ class KubeDL(Backend):
 
     def pods(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[list[dict[str, Any]], dict[str, dict[str, str]]]:
         return controller_pods(job_body(manifests)), {}
-
-    def refused(self, plan: Plan, key: str, body: dict[str, Any]) -> Iterator[Mistake]:
-        if key == "job":
-            yield from refused_words(body)
-            yield from refused_pods(plan, body, self)
-
-    def refused_of_pods(self, plan: Plan, role: RolePlan, template: dict[str, Any], main: str) -> Iterator[Mistake]:
-        """A second port of the main container where KubeDL draws the first one, and a Service leads to it. KubeDL 0.5.0 looks for the port to which it leads
-        (pkg/job_controller/hostnetwork.go, `getContainerHostNetworkPort`), and of several finds another one."""
-        if not plan.naming.draws_ports or role.name not in _served(plan):
-            return
-        ports = kind_of(plan).ports
-        for container in mappings(template["spec"].get("containers")):
-            declared = mappings(container.get("ports")) if container.get("name") == main else []
-            own = (index for index, port in enumerate(declared) if port.get("name") in (*ports, *ports.values()))
-            kept = next(own, None)
-            for index in range(len(declared)):
-                if index != kept:
-                    reason = "of several ports KubeDL takes a wrong one for the port that it draws, and its Service leads peers there"
-                    fix = "remove it: on the host network a process is reached at its port without it"
-                    yield Mistake(f"spec.containers.{main}.ports[{index}]", None, reason, fix)
 
     def endings(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[Ending, ...]:
         body = job_body(manifests)

@@ -7,12 +7,12 @@ has changed, so a changed template is a new revision.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar
 
 from msgspec import structs
 
-from trainform.backends.backend import Backend, Free
+from trainform.backends.backend import Backend
 from trainform.backends.endings import first_pod
 from trainform.backends.gangs import GROUP_ANNOTATION, PODGROUP_CRDS, QUEUE_ANNOTATION
 from trainform.backends.job_fields import Kinds
@@ -20,7 +20,6 @@ from trainform.backends.kubeflow.controller import (
     GPU,
     INIT_CONTAINERS,
     KUBEXEC,
-    MPI_FOLDERS,
     OWN_LABELS,
     VOLUMES,
     WAITING,
@@ -30,16 +29,13 @@ from trainform.backends.kubeflow.controller import (
 )
 from trainform.backends.kubeflow.controller import INDEX_LABEL as INDEX
 from trainform.backends.outcome import ByCondition, failed_of_types
-from trainform.backends.patched_objects import follows
+from trainform.backends.own_keys import follows
 from trainform.backends.refusals import EXTRA_ROLES, JOB_RESTARTS, STEPS_OF_ONE_POD, another_backend
 from trainform.backends.replica_specs.kinds import JobKind, kind_of, rendered_specs
 from trainform.backends.replica_specs.naming import NAMING, replica_groups
 from trainform.backends.replica_specs.pods import job_fields, replica_spec_pods
-from trainform.backends.replica_specs.refused import refused as refused_words
-from trainform.backends.replica_specs.refused import refused_pods
 from trainform.backends.replica_specs.specs import (
     ALL_WORKERS,
-    FREE,
     Maker,
     backoff_limit,
     common_number,
@@ -48,7 +44,6 @@ from trainform.backends.replica_specs.specs import (
     replica_problems,
     replica_specs,
     replica_types,
-    schema,
     type_endings,
     unready,
     worker_endings,
@@ -59,8 +54,6 @@ from trainform.errors import Problem
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import Manifest, job_body, without_empty
 from trainform.manifests.objects import job_manifest
-from trainform.manifests.schema import is_pod_template
-from trainform.manifests.served.mistake import Mistake
 from trainform.manifests.templates import Template
 from trainform.plan.model import Ending, Naming, Plan, RolePlan
 from trainform.spec.experiment import Experiment
@@ -156,14 +149,6 @@ class Kubeflow(Backend):
         ),
     }  # fmt: skip
     JOB_FIELDS: ClassVar[Kinds] = job_fields("kubeflow.org", "spec.runPolicy", "priorityClass")
-    FREE: ClassVar[Free] = {
-        "job": (
-            "spec.runPolicy.activeDeadlineSeconds",
-            "spec.runPolicy.cleanPodPolicy",
-            *SUSPENDED,
-            *FREE,
-        )
-    }
     LOOKUP_CONTAINERS = frozenset([WAITING])
     LACKS = frozenset([EXTRA_ROLES, JOB_RESTARTS, STEPS_OF_ONE_POD])
 
@@ -181,10 +166,6 @@ class Kubeflow(Backend):
         """The job's kind, and the PodGroup that the operator makes."""
         return (f"{kind_of(plan).plural}.kubeflow.org", *PODGROUP_CRDS)
 
-    def schemas(self, plan: Plan) -> dict[str, Any]:
-        policy = {"runPolicy!": {"schedulingPolicy!": {"minAvailable!": int, "queue!": str}}}
-        return {"job": schema(plan, policy)}
-
     def own_restarts(self, plan: Plan) -> tuple[str, ...]:
         return kind_of(plan).own_restarts
 
@@ -194,12 +175,6 @@ class Kubeflow(Backend):
         yield from follows(plan, "annotations", QUEUE_ANNOTATION, "`queue`")
         if plan.naming.agent is not None:
             yield from _mpi_problems(plan)
-
-    def own_mounts(self, plan: Plan) -> Mapping[str, Collection[str]]:
-        """Those of an MPIJob: kubectl is in the launcher alone."""
-        if plan.naming.agent is None:
-            return {}
-        return {role.name: MPI_FOLDERS if role.name == plan.launches else MPI_FOLDERS[:1] for role in plan.roles}
 
     def notes(self, plan: Plan, manifests: Sequence[Manifest]) -> Iterator[str]:
         """A note on each step of `prepare` for which the workers of a PyTorchJob wait, on probes that keep pods out of DNS, and on pods that run on after the end."""
@@ -227,10 +202,6 @@ class Kubeflow(Backend):
             ports=kind.ports,
         )
 
-    def added_ports(self, plan: Plan, role: RolePlan) -> Collection[str]:
-        """The port of the kind, in every pod."""
-        return kind_of(plan).ports.values()
-
     def job(self, plan: Plan) -> Manifest:
         """The job of the launcher's kind. The operator makes the PodGroup."""
         kind = kind_of(plan)
@@ -246,18 +217,6 @@ class Kubeflow(Backend):
 
     def pods(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[list[dict[str, Any]], dict[str, dict[str, str]]]:
         return controller_objects(job_body(manifests))
-
-    def refused(self, plan: Plan, key: str, body: dict[str, Any]) -> Iterator[Mistake]:
-        if key == "job":
-            yield from refused_words(body, "runPolicy")
-            yield from refused_pods(plan, body, self)
-
-    def refused_of_pods(self, plan: Plan, role: RolePlan, template: dict[str, Any], main: str) -> Iterator[Mistake]:
-        """A launcher of an MPIJob without the token of its account, with which it starts processes by `kubectl exec`."""
-        launches = plan.naming.agent is not None and role.name == plan.launches
-        if launches and template["spec"].get("automountServiceAccountToken") is False:
-            reason = "the launcher starts the processes by `kubectl exec`, which needs the token of the pod's account"
-            yield Mistake("spec.automountServiceAccountToken", None, reason, "remove it")
 
     def endings(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[Ending, ...]:
         body = job_body(manifests)
@@ -325,8 +284,6 @@ def _listening(plan: Plan, template: dict[str, Any]) -> dict[str, Any]:
     """The template with the port that the operator needs. Without it the operator declares a constant number, which on the host network is
     a host port, the same in every job."""
     kind = kind_of(plan)
-    if plan.overrides and not is_pod_template(template):
-        return template
     spec = template["spec"]
     containers = [_with_ports(each, kind, plan.rendezvous.own_port) for each in spec["containers"]]
     return {**template, "spec": {**spec, "containers": containers}}

@@ -14,15 +14,14 @@ from msgspec import Struct, structs
 from trainform import defaults
 from trainform.backends.endings import Part, all_of
 from trainform.backends.gangs import SCHEDULER
-from trainform.backends.patched_objects import overwritten
+from trainform.backends.own_keys import overwritten
 from trainform.backends.refusals import EXTRA_ROLES, JOB_RESTARTS, another_backend
-from trainform.backends.replica_specs.kinds import KINDS, kind_of, rendered_specs
+from trainform.backends.replica_specs.kinds import kind_of, rendered_specs
 from trainform.backends.replica_specs.pods import made_account, most_workers, run_time
 from trainform.errors import Problem
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import Manifest, job_body
-from trainform.manifests.pods import RESTART_POLICIES, is_valid, pod_template
-from trainform.manifests.schema import METADATA, POD_TEMPLATE
+from trainform.manifests.pods import RESTART_POLICIES, pod_template
 from trainform.manifests.templates import Template
 from trainform.plan.model import Ending, Plan, RolePlan
 
@@ -34,12 +33,6 @@ _UNREADY = (
     "role {role} ({container}): with a readinessProbe the name of a pod is in DNS only when the probe succeeds, since the Services that {operator} "
     "makes publish ready pods alone; a probe that waits for the training keeps the pods from finding each other: remove it, or let it succeed before"
 )
-
-FREE = (
-    "spec.successPolicy",  # what ends the job is read again
-    *(f"spec.{kind.field}.*.restartPolicy" for kind in KINDS.values()),  # the pods say what the operator makes of it
-)
-"""Paths of a job of which the plan says nothing (`Backend.FREE`)."""
 
 
 class Maker(Struct, frozen=True):
@@ -54,16 +47,6 @@ def replica_specs(plan: Plan, conventions: PodConventions) -> dict[str, Any]:
     """The replica specs by type. A role for which the job has no type keeps its name, and is refused."""
     types = kind_of(plan).types
     return {types.get(role.group, role.name): _replica_spec(plan, role, conventions) for role in plan.roles}
-
-
-def schema(plan: Plan, run_policy: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema of the job after a merge patch; `run_policy`: the schema of the spec's other fields."""
-    kind = kind_of(plan)
-    types = [f"{kind.types.get(role.group, role.name)}!" for role in plan.roles]
-    spec = {"replicas!": int, "restartPolicy!": str, "template!": POD_TEMPLATE}
-    success = {"successPolicy": str} if kind.kind == "TFJob" else {}
-    replicas = dict.fromkeys(types, spec) | {"*": {"template!": {"spec!": dict}}}  # types that a patch adds
-    return {"metadata!": METADATA, "spec!": {**success, **run_policy, f"{kind.field}!": replicas}}
 
 
 def templates(plan: Plan, manifests: Sequence[Manifest]) -> list[Template]:
@@ -155,13 +138,9 @@ def _replica_spec(plan: Plan, role: RolePlan, conventions: PodConventions) -> di
     """The replica spec of a role. The restart policy is moved out of the template: beside it the operator's own value `ExitCode` is allowed too,
     and the operator would overwrite the one in the template, with a warning."""
     template = pod_template(plan, role, next(role.groups()), conventions)
-    restart = RESTART_POLICIES[role.restart]
-    if is_valid(role, template):
-        spec = template["spec"]
-        restart = spec.get("restartPolicy", restart)
-        template = {**template, "spec": {"schedulerName": SCHEDULER, **spec}}
-        template["spec"].pop("restartPolicy", None)
-    return {"replicas": role.replicas, "restartPolicy": restart, "template": template}
+    spec = {"schedulerName": SCHEDULER, **template["spec"]}
+    restart = spec.pop("restartPolicy", RESTART_POLICIES[role.restart])
+    return {"replicas": role.replicas, "restartPolicy": restart, "template": {**template, "spec": spec}}
 
 
 def _type_problems(plan: Plan) -> Iterator[Problem]:

@@ -6,26 +6,24 @@ its `suspend` can change in place. Ranks are computed from the completion index,
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 from msgspec import structs
 
 from trainform import defaults
-from trainform.backends.backend import Backend, Existing, Free
+from trainform.backends.backend import Backend, Existing
 from trainform.backends.gangs import QUEUE_ANNOTATION, QUEUE_LABEL, queue_labels, whole_gang_problems
 from trainform.backends.job_fields import JobFields, Kinds
 from trainform.backends.jobset.backend import JobSet
-from trainform.backends.jobset.refused import refused as refused_sets
-from trainform.backends.jobset.spec import FREE, NAMING, SCHEMA, labelled_role, spec_notes
 from trainform.backends.jobset.spec import INDEX_LABEL as INDEX
 from trainform.backends.jobset.spec import JOB_LABEL as JOB
+from trainform.backends.jobset.spec import NAMING, labelled_role, spec_notes
 from trainform.backends.jobset.spec import endings as replicated_endings
 from trainform.backends.jobset.spec import templates as replicated_templates
 from trainform.backends.outcome import ByCondition
-from trainform.backends.patched_objects import Change
 from trainform.backends.support import Fields, done_by, no_policies, noted, refused
-from trainform.backends.trainer.controller import NAMED, controller_objects
+from trainform.backends.trainer.controller import controller_objects
 from trainform.backends.trainer.existing_runtime import counted, named_endings, named_spec, named_templates
 from trainform.backends.trainer.existing_runtime_rules import check_runtime, named_problems
 from trainform.backends.trainer.pods import PODS, changed
@@ -44,22 +42,11 @@ from trainform.backends.trainer.runtime import (
     processes_per_node,
     runtime_spec,
 )
-from trainform.backends.trainer.runtime_patches import image_mistakes, patch_mistakes
-from trainform.backends.trainer.runtime_rules import (
-    ML_POLICY,
-    POD_GROUP_POLICY,
-    RUN_AGAIN,
-    Wanted,
-    ancestor,
-    replicated_jobs,
-    runtime_findings,
-)
+from trainform.backends.trainer.runtime_rules import RUN_AGAIN, ancestor, replicated_jobs
 from trainform.errors import InputError, Problem
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import Manifest, job_body, without_empty
 from trainform.manifests.objects import experiment_labels, job_manifest
-from trainform.manifests.schema import METADATA
-from trainform.manifests.served.mistake import Mistake
 from trainform.manifests.templates import Template
 from trainform.plan.model import Ending, Naming, Plan
 from trainform.plan.world import launching_role
@@ -69,26 +56,6 @@ GROUP = "trainer.kubeflow.org"
 RUNTIME_KIND = "TrainingRuntime"
 _JOBSET = JobSet()  # Trainer makes a JobSet from a TrainJob
 _PATCHED = "spec.runtimePatches.*.trainingRuntimeSpec.template"
-_TRAINER = {
-    "numNodes!": int,
-    "numProcPerNode": int,
-    "image": str,
-    "command": [str],
-    "args": [str],
-    "env": [{"name!": str, "value": str}],
-    "resourcesPerNode": dict,
-}
-_CONTAINERS = [{"name!": str, "volumeMounts": [{"name!": str, "mountPath!": str}], "securityContext": dict}]
-_PATCH = {
-    "metadata": {"labels": {"*": str}, "annotations": {"*": str}},
-    "spec": {**{field: [{"name!": str}] for field in NAMED}, "containers": _CONTAINERS},
-}
-_REPLICATED = {"replicatedJobs": [{"name!": str, "template": {"spec": {"template": _PATCH}}}]}
-JOB_SCHEMA = {
-    "runtimeRef!": {"name!": str, "kind!": str},
-    "trainer!": _TRAINER,
-    "runtimePatches": [{"trainingRuntimeSpec": {"template": {"spec": _REPLICATED}}}],
-}
 
 _LATE_REFUSALS = (("untime", "not found"),)  # Trainer's webhook and Kueue's read the runtime from their own caches
 
@@ -161,14 +128,7 @@ class Trainer(Backend):
             ),
         ),
     }
-    FREE: ClassVar[Free] = {
-        "job": ("spec.activeDeadlineSeconds", *SUSPENDED, "spec.trainer.image", "spec.trainer.resourcesPerNode"),
-        "runtime": tuple(f"spec.template.spec.{path}" for path in FREE),
-    }
-    READS: ClassVar[Free] = {
-        "job": (f"metadata.labels.{QUEUE_LABEL}",),
-        "runtime": (f"spec.template.metadata.annotations.{QUEUE_ANNOTATION}",),
-    }
+    READS = frozenset([QUEUE_LABEL, QUEUE_ANNOTATION])
     # The gang of a TrainJob always has all of its pods, and their number is fixed.
     LACKS = frozenset(["roles.*.min_available", "launcher.torchrun.elastic"])
 
@@ -191,12 +151,6 @@ class Trainer(Backend):
         """The definitions of the TrainJob, its runtime, and the JobSet that Trainer makes from them."""
         kind = RUNTIME_KIND if plan.runtime is None else plan.runtime.kind
         return (f"trainjobs.{GROUP}", f"{kind.lower()}s.{GROUP}", *_JOBSET.crds(plan))
-
-    def schemas(self, plan: Plan) -> dict[str, Any]:
-        template = {"metadata": {"annotations": {"*": str}}, "spec!": SCHEMA}
-        runtime = {"mlPolicy!": ML_POLICY, "podGroupPolicy": POD_GROUP_POLICY, "template!": template}
-        own = {} if plan.runtime is not None else {"runtime": {"metadata!": METADATA, "spec!": runtime}}
-        return {"job": {"metadata!": METADATA, "spec!": JOB_SCHEMA}, **own}
 
     def problems(self, plan: Plan) -> Iterator[Problem]:
         """Problems with names, policies and gangs that Trainer does not support, and with an existing runtime."""
@@ -222,12 +176,6 @@ class Trainer(Backend):
 
         fix = "leave `runtime` out"
         return (Existing(self.API_VERSION, runtime.kind, plural, runtime.name, namespace, fix, problems),)
-
-    def own_mounts(self, plan: Plan) -> Mapping[str, Collection[str]]:
-        """Those of the MPI policy; a runtime that is named has its own rules."""
-        if plan.runtime is not None or policy(plan) != MPI:
-            return {}
-        return {role.name: MPI_VOLUMES.values() for role in plan.roles if role.group in (NODE, LAUNCHER)}
 
     def notes(self, plan: Plan, manifests: Sequence[Manifest]) -> Iterator[str]:
         if plan.runtime is None:
@@ -289,47 +237,6 @@ class Trainer(Backend):
             return named_endings(plan, plan.runtime)
         return replicated_endings(_runtime(manifests)["spec"]["template"]["spec"], labelled_role)
 
-    def refused(self, plan: Plan, key: str, body: dict[str, Any]) -> Iterator[Mistake]:
-        """Of the job what Trainer's webhook refuses, what would change it beside its pods, and an image that the API server refuses in each pod. Of the runtime what
-        JobSet would refuse of the JobSet that Trainer makes of it, which has the name of the runtime."""
-        if key == "job":
-            yield from image_mistakes(body["spec"])
-        if key == "job" and plan.runtime is None:
-            yield from (found.below("spec") for found in patch_mistakes(body["spec"], runtime_spec(plan)))
-        elif key == "runtime":
-            spec = body["spec"]["template"]["spec"]
-            yield from (found.below("spec.template.spec") for found in refused_sets(body["metadata"]["name"], spec))
-
-    def override_conflicts(
-        self, plan: Plan, key: str, rendered: dict[str, Any], patched: dict[str, Any]
-    ) -> Iterator[Change]:
-        """What the plan decides, and in the runtime also what the controller would refuse or silently ignore."""
-        yield from super().override_conflicts(plan, key, rendered, patched)
-        if key != "runtime":
-            return
-        wanted = Wanted(rendered_nodes(rendered["spec"]))
-        before = {*runtime_findings(rendered["spec"], wanted)}
-        found = [finding for finding in runtime_findings(patched["spec"], wanted) if finding not in before]
-        yield from (Change(f"spec.{finding.path}", f"the patched field {finding.text}") for finding in found)
-
-    def free(self, plan: Plan) -> Free:
-        """`FREE`, and those parts of the TrainJob whose effect on the pods is known here. A list replaces what the plan itself sets in an existing
-        runtime."""
-        of_pods = [f"spec.trainer.{field}" for field in ("args", "command", "env")] if _is_known(plan) else []
-        patches = ["spec.runtimePatches"] if plan.runtime is None else []
-        return {**self.FREE, "job": (*self.FREE["job"], *of_pods, *patches)}
-
-
-def _is_known(plan: Plan) -> bool:
-    return plan.runtime is None or plan.runtime.content is not None
-
-
-def rendered_nodes(spec: dict[str, Any]) -> int:
-    """The number of nodes for which the runtime is rendered."""
-    counted = {NODE, LAUNCHER} if spec["mlPolicy"].get(MPI, {}).get("runLauncherAsNode") else {NODE}
-    jobs = spec["template"]["spec"]["replicatedJobs"]
-    return sum(job["template"]["spec"]["parallelism"] for job in jobs if job["name"] in counted)
-
 
 def _runtime(manifests: Sequence[Manifest]) -> dict[str, Any]:
     return next(manifest.body for manifest in manifests if manifest.key == "runtime")
@@ -345,7 +252,7 @@ def _group_problems(plan: Plan) -> Iterator[Problem]:
             if called
             else []
         )
-        if called and (others or not role.launched):
+        if called and (others or not (role.launched or role.ranked)):
             reason = f"Trainer gives this name to {f'the pods of {others[0]}' if others else 'pods with a rank'}"
             yield Problem(f"roles.{role.name}", None, reason, "rename it")
         for index, init in enumerate(role.init):

@@ -5,10 +5,8 @@ Source: Kubeflow Trainer 2.3.0, `pkg/apis/trainer/v1alpha1` (PodSpecPatch, Conta
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
-
-from msgspec import structs
 
 from trainform import defaults
 from trainform.backends.gangs import QUEUE_ANNOTATION, SCHEDULER
@@ -23,13 +21,18 @@ from trainform.backends.trainer.runtime import (
 )
 from trainform.manifests.manifest import without_empty
 from trainform.manifests.pods import pod_template
+from trainform.manifests.shapes import mapping
 from trainform.manifests.templates import Template
 from trainform.plan.model import Ending, Plan, RolePlan, RuntimePlan
 
 MANAGER = "trainform.dev/trainform"
-# The fields of a runtime's pods that a TrainJob may change, as far as a field of the experiment sets them.
-PATCHED = ("serviceAccountName", "volumes", "imagePullSecrets", "securityContext", "nodeSelector", "tolerations")
+# The fields of a runtime's pods, and of the container `node`, that a TrainJob may change where the experiment sets them.
+PATCHED = (
+    *("serviceAccountName", "volumes", "imagePullSecrets", "securityContext", "nodeSelector", "tolerations"),
+    *("affinity", "schedulingGates", "terminationGracePeriodSeconds"),
+)
 PATCHED_IN_CONTAINERS = ("volumeMounts", "securityContext")
+_OF_TRAINER = ("image", "env", "resources")  # fields of the container that `trainer` of the TrainJob has
 
 
 def named_spec(plan: Plan, runtime: RuntimePlan) -> dict[str, Any]:
@@ -91,9 +94,20 @@ def counted(plan: Plan) -> RolePlan:
     return next(role for role in plan.roles if role.group == name)
 
 
+def unsettable(plan: Plan, role: RolePlan) -> Iterator[str]:
+    """Yield the fields in the role's merge patch that a TrainJob cannot change, as paths in the patch."""
+    allowed = (*PATCHED_IN_CONTAINERS, *(_OF_TRAINER if role.name == counted(plan).name else ()))
+    for field, value in mapping(role.overrides.get("spec")).items():
+        containers = mapping(value) if field == "containers" else {}
+        yield from (f"spec.containers.{name}" for name in containers if name != defaults.MAIN_CONTAINER)
+        main = mapping(containers.get(defaults.MAIN_CONTAINER))
+        yield from (f"spec.containers.{defaults.MAIN_CONTAINER}.{name}" for name in main if name not in allowed)
+        if field not in PATCHED and not containers:
+            yield f"spec.{field}"
+
+
 def _template(plan: Plan, role: RolePlan) -> dict[str, Any]:
-    """The role's pod template without the user's merge patch, which a TrainJob cannot apply."""
-    return pod_template(plan, structs.replace(role, overrides={}), next(role.groups()), conventions_of(plan))
+    return pod_template(plan, role, next(role.groups()), conventions_of(plan))
 
 
 def patch(plan: Plan, role: RolePlan) -> dict[str, Any]:

@@ -12,12 +12,9 @@ from trainform import defaults
 from trainform.backends.capabilities import other_user
 from trainform.backends.endings import ends_by
 from trainform.backends.gangs import SCHEDULER
-from trainform.backends.jobset.spec import STARTUP, SUCCESS
-from trainform.backends.trainer.existing_runtime import counted, expected, patch, runtime_endings
+from trainform.backends.trainer.existing_runtime import counted, expected, patch, runtime_endings, unsettable
 from trainform.backends.trainer.runtime import MPI, MPI_VOLUMES, NODE, TORCH, TRAINER, num_nodes
 from trainform.backends.trainer.runtime_rules import (
-    ML_POLICY,
-    POD_GROUP_POLICY,
     Finding,
     Wanted,
     ancestor,
@@ -26,44 +23,15 @@ from trainform.backends.trainer.runtime_rules import (
     replicated_jobs,
     runtime_findings,
 )
+from trainform.backends.workloads import value_at
 from trainform.errors import Problem
-from trainform.manifests.schema import CONTAINER, violations
-from trainform.manifests.shapes import mapping
+from trainform.manifests.models import POD_TEMPLATE, violations
+from trainform.manifests.shapes import mapping, mappings
 from trainform.plan.model import Plan, RolePlan, RuntimePlan
 from trainform.spec.quantities import amount
 
 LAUNCHERS = ("torchrun", "accelerate", "command", MPI)
 PULL_POLICY = "IfNotPresent"
-
-_POD = {
-    "metadata": {"labels": {"*": str}, "annotations": {"*": str}},
-    "spec!": {
-        "containers!": [{**{key: schema for key, schema in CONTAINER.items() if key != "image!"}, "image": str}],
-        "volumes": [{"name!": str}],
-        "hostNetwork": bool,
-    },
-}
-_JOB = {
-    "name!": str,
-    "replicas": int,
-    "template!": {"metadata": {"labels": {"*": str}}, "spec!": {"parallelism": int, "template!": _POD}},
-}
-SCHEMA = {
-    "kind!": str,
-    "metadata!": {"name!": str},
-    "spec!": {
-        "mlPolicy": ML_POLICY,
-        "podGroupPolicy": POD_GROUP_POLICY,
-        "template!": {
-            "spec!": {
-                "network": {"subdomain": str},
-                "successPolicy": SUCCESS,
-                "startupPolicy": STARTUP,
-                "replicatedJobs!": [_JOB],
-            }
-        },
-    },
-}
 
 
 def named_problems(plan: Plan, runtime: RuntimePlan) -> Iterator[Problem]:
@@ -79,9 +47,10 @@ def named_problems(plan: Plan, runtime: RuntimePlan) -> Iterator[Problem]:
             reason = f"an existing runtime has no pods for the role, only for {' and '.join(roles.values())}"
             yield Problem(f"roles.{role.name}", None, reason, f"remove it, or {ours}")
             continue
-        for part, path in (("overrides", "pod_overrides"), ("init", "init")):
-            if getattr(role, part):
-                yield Problem(f"roles.{role.name}.{path}", None, _FIXED, f"remove it, or {ours}")
+        if role.init:
+            yield Problem(f"roles.{role.name}.init", None, _FIXED, f"remove it, or {ours}")
+        for field in unsettable(plan, role):
+            yield Problem(f"roles.{role.name}.pod_overrides.{field}", None, _FIXED, f"remove it, or {ours}")
         usual = "on-failure" if plan.world.bounds is not None else "never"
         if role.restarts_job or (role.ranked and role.restart != usual):
             yield Problem(
@@ -107,9 +76,11 @@ _NOT_SETTABLE: dict[str, Callable[[Plan], bool]] = {
 
 def check_runtime(content: Mapping[str, Any], plan: Plan, runtime: RuntimePlan) -> Iterator[Finding]:
     """Everything in the runtime, from its file or from the cluster, that keeps the job from running as planned."""
-    malformed = [*violations(dict(content), SCHEMA)]
-    yield from (Finding(where, reason, "write it as Trainer's API has it") for where, reason in malformed)
-    if malformed:
+    if not _has_jobs(content):
+        reason = "has no list of replicated jobs, each with a name and a pod template"
+        yield Finding(
+            "spec.template.spec.replicatedJobs", reason, "write it as `kubectl get -o yaml` shows the runtime"
+        )
         return
     for path, found, named in (
         ("kind", content["kind"], runtime.kind),
@@ -121,6 +92,17 @@ def check_runtime(content: Mapping[str, Any], plan: Plan, runtime: RuntimePlan) 
     yield from runtime_findings(spec, Wanted(num_nodes(plan)))
     for rule in _RULES:
         yield from rule(spec, plan)
+
+
+def _has_jobs(content: Mapping[str, Any]) -> bool:
+    """Return whether a file has what the rules read of a runtime."""
+    named = mapping(content.get("metadata")).get("name") and content.get("kind")
+    jobs = value_at(dict(content), "spec.template.spec.replicatedJobs")
+    templates = [value_at(job, "template.spec.template") for job in mappings(jobs)]
+    are_named = all(isinstance(job.get("name"), str) for job in mappings(jobs))
+    return bool(named and templates and are_named) and all(
+        not [*violations(template, template, POD_TEMPLATE)] for template in templates
+    )
 
 
 def _policy(spec: Mapping[str, Any], plan: Plan) -> Iterator[Finding]:

@@ -14,7 +14,6 @@ from trainform.backends.gangs import QUEUE_ANNOTATION, SCHEDULER, topology
 from trainform.backends.jobset.spec import INDEX_LABEL, INDEX_VARIABLE, replicated_jobs_spec
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import without_empty
-from trainform.manifests.schema import is_pod_template
 from trainform.plan.model import Group, Plan
 
 ANCESTOR_LABEL = "trainer.kubeflow.org/trainjob-ancestor-step"
@@ -146,8 +145,6 @@ def rendezvous_words() -> list[str]:
 
 def _with_rendezvous(plan: Plan, spec: dict[str, Any]) -> dict[str, Any]:
     """The Job with the plan's rendezvous in its nodes."""
-    if plan.overrides and not is_pod_template(spec["template"]):
-        return spec
     pod = spec["template"]["spec"]
     containers = [
         {**container, "command": [*rendezvous_words(), *container["command"]]}

@@ -12,7 +12,8 @@ from typing import Any
 from msgspec import Struct
 
 from trainform.backends.gangs import SCHEDULER
-from trainform.backends.jobset.spec import IN_ORDER
+
+IN_ORDER = "InOrder"
 from trainform.backends.trainer.runtime import ANCESTOR_LABEL, LAUNCHER, MPI, NODE, TORCH, TRAINER
 
 # The container that a replicated job with the label must have, by the label's value.
@@ -21,13 +22,6 @@ POLICIES = (TORCH, MPI, "jax", "xgboost", "flux")
 TTL = "ttlSecondsAfterFinished"
 # Source: `Reconcile`, which forgets that a TrainJob has failed before it looks for its JobSet.
 RUN_AGAIN = "Trainer makes a failed job's JobSet again when it is deleted (kubeflow/trainer#3737)"
-# Schemas (`manifests.schema`) of the fields that the rules read.
-ML_POLICY = {
-    "numNodes": int,
-    MPI: {"numProcPerNode": int, "runLauncherAsNode": bool, "sshAuthMountPath": str},
-    TORCH: {},
-}
-POD_GROUP_POLICY: dict[str, Any] = {SCHEDULER: {"networkTopology": {}}}
 
 
 class Wanted(Struct, frozen=True):
@@ -50,7 +44,7 @@ class Finding(Struct, frozen=True):
 
 
 def runtime_findings(spec: Mapping[str, Any], wanted: Wanted) -> Iterator[Finding]:
-    """Everything that is wrong in the spec, which must satisfy the schema: the API server or the check of a file has checked that."""
+    """Yield everything that is wrong in the spec, whose shape the API server or the check of a file has checked."""
     for rule in _RULES:
         yield from rule(spec, wanted)
 

@@ -7,16 +7,15 @@ could never be updated.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
-from trainform.backends.backend import Backend, Free
+from trainform.backends.backend import Backend
 from trainform.backends.gangs import GROUP_ANNOTATION, SCHEDULER, topology
 from trainform.backends.job_fields import JobFields, Kinds
-from trainform.backends.order import Batch
-from trainform.backends.patched_objects import overwritten
+from trainform.backends.own_keys import overwritten
 from trainform.backends.support import NO_RUNTIME, Fields, done_by
-from trainform.backends.volcano.controller import HOSTS_MOUNT, controller_objects, host_variables
+from trainform.backends.volcano.controller import controller_objects, host_variables
 from trainform.backends.volcano.ends import (
     ENDS,
     OUTCOME,
@@ -29,13 +28,11 @@ from trainform.backends.volcano.ends import endings as job_endings
 from trainform.backends.volcano.hosts import host_problems, hosts_of_separate_tasks
 from trainform.backends.volcano.notes import job_notes
 from trainform.backends.volcano.pods import FLOW, JOBS, PATCH, PODS
-from trainform.backends.volcano.refused import refused
-from trainform.backends.volcano.tasks import SCHEMA, batches, task, waiting_problems
+from trainform.backends.volcano.tasks import task
 from trainform.errors import Problem
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import Manifest, job_body, without_empty
 from trainform.manifests.objects import job_manifest
-from trainform.manifests.served.mistake import Mistake
 from trainform.manifests.templates import Template
 from trainform.plan.model import Ending, Naming, Plan
 from trainform.spec.experiment import Experiment
@@ -96,18 +93,6 @@ class Volcano(Backend):
         )
         for kind, spec in JOBS.items()
     } | {FLOW: JobFields(more_queues=(f"{PATCH}.queue",), priority_class=f"{PATCH}.priorityClassName")}
-    FREE: ClassVar[Free] = {
-        "job": (
-            "spec.minSuccess",  # what ends the job is read again
-            "spec.policies+",
-            "spec.runningEstimate",
-            "spec.tasks.*.dependsOn",  # `order_problems`
-            "spec.tasks.*.partitionPolicy",
-            "spec.tasks.*.policies+",
-            "spec.tasks.*.topologyPolicy",
-            "spec.volumes",
-        )
-    }
 
     def naming(self, experiment: Experiment) -> Naming:
         """Pods are addressed by their own names, below trainform's headless Service."""
@@ -120,17 +105,11 @@ class Volcano(Backend):
         yield from ending_problems(plan)
         yield from overwritten(plan, "Volcano", self.POD_KEYS)
 
-    def own_mounts(self, plan: Plan) -> Mapping[str, Collection[str]]:
-        return {role.name: (HOSTS_MOUNT,) for role in plan.roles}
-
     def notes(self, plan: Plan, manifests: Sequence[Manifest]) -> Iterator[str]:
         return job_notes(plan, job_body(manifests))
 
     def crds(self, plan: Plan) -> tuple[str, ...]:
         return ("jobs.batch.volcano.sh",)
-
-    def schemas(self, plan: Plan) -> dict[str, Any]:
-        return {"job": SCHEMA}
 
     def job(self, plan: Plan) -> Manifest:
         """The Job, with a task for each group of pods. Volcano makes the PodGroup."""
@@ -162,15 +141,6 @@ class Volcano(Backend):
 
     def endings(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[Ending, ...]:
         return job_endings(job_body(manifests))
-
-    def order_problems(self, plan: Plan, manifests: Sequence[Manifest]) -> Iterator[Problem]:
-        return waiting_problems(plan, job_body(manifests)["spec"])
-
-    def refused(self, plan: Plan, key: str, body: dict[str, Any]) -> Iterator[Mistake]:
-        return (found.below("spec") for found in (refused(body["spec"]) if key == "job" else ()))
-
-    def batches(self, plan: Plan, manifests: Sequence[Manifest]) -> Sequence[Batch]:
-        return batches(job_body(manifests)["spec"])
 
     def conventions(self, plan: Plan) -> PodConventions:
         """The index by Volcano's label, and VC_TASK_INDEX as its `env` plugin would set it. The svc plugin appends its lists of hosts to the `env`

@@ -1,0 +1,289 @@
+"""What the plan owns in rendered objects. A merge patch changes everything else, within the environment's limits.
+
+The plan owns identity, the labels and selectors that trainform reads, the scheduler and the gang, the size of the world
+and its variables, the names under which pods find each other, and the files, ports and mounts of the launch. With
+another value there the plan is untrue: ranks, addresses, accelerators and cost are computed from it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from trainform.backends.own_keys import is_one_of
+from trainform.backends.paths import Place, named_items
+from trainform.manifests.manifest import Manifest
+from trainform.manifests.shapes import mapping, mappings, quantity
+from trainform.manifests.templates import Template, resource_amounts
+from trainform.plan.references import expanded
+from trainform.rules.metadata import OWN_LABELS, kept
+
+NO_FIELD = ""
+REPLICAS, LEAST, LAUNCHER = "roles.*.replicas", "roles.*.min_available", "launcher"
+
+OBJECT_FIELDS: Mapping[str, str] = {
+    # identity, and when the object is deleted
+    **dict.fromkeys(("apiVersion", "kind", "generateName", "finalizers", "ownerReferences"), NO_FIELD),
+    "runtimeRef": "runtime",
+    # scheduler and gang
+    "schedulerName": NO_FIELD,
+    "queue": "queue",
+    **dict.fromkeys(("minAvailable", "minMember", "minTaskMember"), LEAST),
+    "podGroupPolicy": "network.topology",
+    # size of the world, and what the operator computes from it
+    **dict.fromkeys(("replicas", "parallelism", "completions", "numNodes"), REPLICAS),
+    **dict.fromkeys(("minReplicas", "maxReplicas"), "launcher.torchrun.elastic"),
+    **dict.fromkeys(("numProcPerNode", "nprocPerNode", "slotsPerWorker", "rdzvBackend"), LAUNCHER),
+    **dict.fromkeys(("completionMode", "mlPolicy", "mainContainer"), NO_FIELD),
+    # names in DNS: of a JobSet, of Volcano's plugin, of a Service
+    **dict.fromkeys(("network", "plugins.svc", "selector", "clusterIP", "publishNotReadyAddresses"), NO_FIELD),
+    # claims
+    "spec.resources": "storage.*.size",
+    **dict.fromkeys(("accessModes", "volumeMode"), NO_FIELD),
+    # the container that a TrainJob configures
+    **dict.fromkeys(("trainer.command", "trainer.args"), LAUNCHER),
+    "trainer.env": "env",
+    "trainer.resourcesPerNode": "roles.*.accelerators",
+}
+"""Fields of objects outside of pod templates, at any depth, by name or with the name above: the experiment's field, if
+there is one."""
+
+_KEPT_PARTS = frozenset(["labels", "annotations", "data", "ports"])  # a patch may add to these
+_SECRET_CONTENT = ("data", "stringData", "type", "immutable")
+
+POD_FIELDS: Mapping[str, Any] = {
+    "dnsPolicy": "ClusterFirst",
+    "hostNetwork": False,
+    "hostname": None,
+    "nodeName": None,
+    "restartPolicy": "Always",
+    "schedulerName": "default-scheduler",
+    "setHostnameAsFQDN": False,
+    "subdomain": None,
+}
+"""Fields of a pod's spec, each with the default of Kubernetes."""
+
+CONTAINER_FIELDS: Mapping[str, Any] = {"args": [], "command": []}
+"""Fields of the containers that the plan renders, with their defaults."""
+
+_CONTAINERS = ("initContainers", "containers")
+
+
+class Change(Struct, frozen=True):
+    """A place that the plan owns, and that a merge patch changes. role: empty outside of pods. by_operator: the operator
+    sets the place itself."""
+
+    place: Place
+    before: Any
+    after: Any
+    role: str = ""
+    field: str = NO_FIELD
+    by_operator: bool = False
+    is_secret: bool = False
+
+    @property
+    def keeps_shape(self) -> bool:
+        """True if the patched object can be read where it is changed, so that the environment's limits judge it too."""
+        return isinstance(self.after, str | bool) and isinstance(self.before, str | bool | None)
+
+
+class OwnedOfPods(Struct, frozen=True):
+    """What the plan owns in the pods of a role beyond `POD_FIELDS`.
+
+    variables: of the launch contract. by_operator: variables, labels and annotations that the operator sets in every pod.
+    storage: volumes of the experiment, which a patch may change. devices: resources that the plan counts as accelerators.
+    """
+
+    variables: frozenset[str]
+    by_operator: frozenset[str]
+    storage: frozenset[str]
+    devices: frozenset[str]
+
+
+def object_changes(manifest: Manifest, patched: dict[str, Any], reads: Collection[str]) -> Iterator[Change]:
+    """Yield what a merge patch changes of an object outside of its pods. reads: labels and annotations that the operator reads."""
+    rendered = manifest.body
+    if rendered["kind"] == "Secret":
+        for field in _SECRET_CONTENT:
+            if rendered.get(field) != patched.get(field):
+                yield Change((field,), None, None, is_secret=True)
+    elif rendered["kind"] != "Queue":  # limits judge the experiment's own queue
+        yield from _changes({**rendered, "metadata": {}}, {**patched, "metadata": {}}, (), "")
+    for name in ("name", "namespace", "generateName", "finalizers", "ownerReferences"):
+        before, after = (mapping(body.get("metadata")).get(name) for body in (rendered, patched))
+        if before != after:
+            yield Change(("metadata", name), before, after)
+    yield from _metadata_changes((), rendered, patched, reads)
+    for place, template in pod_templates(rendered):
+        yield from _metadata_changes(place, template, mapping(value_at(patched, place)), ())
+
+
+def pod_templates(body: Any, place: Place = ()) -> Iterator[tuple[Place, dict[str, Any]]]:
+    """Yield each pod template in an object with its place."""
+    if is_template(body):
+        yield place, body
+        return
+    for name, item in (_items(body) or {}).items():
+        yield from pod_templates(item, (*place, name))
+
+
+def is_template(value: Any) -> bool:
+    """Return whether the value is metadata and spec of pods."""
+    return isinstance(value, dict) and isinstance(mapping(value.get("spec")).get("containers"), list)
+
+
+def value_at(body: Any, place: Place) -> Any:
+    """Return what stands at the place; None if nothing does."""
+    for name in place:
+        body = (_items(body) or {}).get(name)
+    return body
+
+
+def pod_changes(role: str, before: dict[str, Any], after: dict[str, Any], owned: OwnedOfPods) -> Iterator[Change]:
+    """Yield what a merge patch changes of the plan in the pod template of a role. Both have the shape of a pod template."""
+    for place, old, new in _pod_values(before, after, owned):
+        if old != new:
+            name = place[-1]
+            by_operator = "env" in place and name in owned.by_operator and name not in _env_names(before)
+            yield Change(place, old, new, role, by_operator=by_operator)
+    yield from _metadata_changes((), before, after, owned.by_operator, role)
+
+
+def _changes(before: Any, after: Any, place: Place, owned: str) -> Iterator[Change]:
+    """owned: the entry of `OBJECT_FIELDS` at this place or above it; empty if there is none."""
+    if before == after or (is_template(before) and is_template(after)):
+        return
+    olds, news = _items(before), _items(after)
+    if (olds is None and before is not None) or news is None:
+        if owned or place[-1] in _KEPT_PARTS or _holds_owned(before):
+            yield Change(place, before, after, field=OBJECT_FIELDS.get(owned, NO_FIELD))
+        return
+    olds = {} if olds is None else olds
+    has_groups = any(_has_pods(item) for item in olds.values())
+    for name in {**olds, **news}:
+        where, old, new = (*place, name), olds.get(name), news.get(name)
+        if has_groups and _has_pods(old) != _has_pods(new):
+            yield Change(where, old, new, field="roles")
+        elif place[-1:] and place[-1] in _KEPT_PARTS:
+            if old is not None and old != new:
+                yield Change(where, old, new)
+        else:
+            yield from _changes(old, new, where, owned or _entry(where, isinstance(after, dict)))
+
+
+def _entry(place: Place, is_field: bool) -> str:
+    """Return the entry of `OBJECT_FIELDS` for a place; empty if there is none. is_field: it is no item of a list."""
+    names = (place[-1], ".".join(place[-2:])) if is_field else ()
+    return next((name for name in names if name in OBJECT_FIELDS), "")
+
+
+def _has_pods(value: Any) -> bool:
+    return any(True for _ in pod_templates(value))
+
+
+def _holds_owned(value: Any) -> bool:
+    """Return whether the plan owns something in the value, which a patch removes or replaces as a whole."""
+    items = _items(value) or {}
+    is_owned = any(name in OBJECT_FIELDS or name in _KEPT_PARTS for name in items)
+    return is_owned or is_template(value) or any(_holds_owned(item) for item in items.values())
+
+
+def _metadata_changes(
+    place: Place, before: dict[str, Any], after: dict[str, Any], reads: Collection[str], role: str = ""
+) -> Iterator[Change]:
+    """Yield the labels and annotations that a patch changes, and those that trainform or the operator sets itself."""
+    for field in ("labels", "annotations"):
+        olds, news = (mapping(mapping(each.get("metadata")).get(field)) for each in (before, after))
+        for key in {**olds, **news}:
+            is_own = key in OWN_LABELS or kept(key) is not None or is_one_of(key, reads)
+            if olds.get(key) != news.get(key) and (key in olds or is_own):
+                by_operator = is_one_of(key, reads) and key not in olds
+                yield Change(
+                    (*place, "metadata", field, key), olds.get(key), news.get(key), role, by_operator=by_operator
+                )
+
+
+_Values = Iterator[tuple[Place, Any, Any]]
+
+
+def _pod_values(before: dict[str, Any], after: dict[str, Any], owned: OwnedOfPods) -> _Values:
+    specs = before["spec"], after["spec"]
+    for field, default in POD_FIELDS.items():
+        yield ("spec", field), specs[0].get(field, default), specs[1].get(field, default)
+    yield from _amounts(before, after, owned.devices)
+    volumes = [_by_name(spec.get("volumes", ())) for spec in specs]
+    for name, volume in volumes[0].items():
+        if name not in owned.storage:
+            yield ("spec", "volumes", name), volume, volumes[1].get(name)
+    for kind in _CONTAINERS:
+        olds, news = (_by_name(spec.get(kind, ())) for spec in specs)
+        for name, container in olds.items():
+            place = ("spec", kind, name)
+            if name in news:
+                yield from _container_values(place, container, news[name], owned)
+            else:
+                yield place, container, None
+
+
+def _container_values(place: Place, before: dict[str, Any], after: dict[str, Any], owned: OwnedOfPods) -> _Values:
+    for field, default in CONTAINER_FIELDS.items():
+        yield (*place, field), before.get(field, default), after.get(field, default)
+    ports = [
+        {str(port.get("name", port["containerPort"])): port for port in each.get("ports", ())}
+        for each in (before, after)
+    ]
+    for name, port in ports[0].items():
+        yield (*place, "ports", name), port, ports[1].get(name)
+    mounts = [{mount["mountPath"]: mount for mount in each.get("volumeMounts", ())} for each in (before, after)]
+    for path, mount in mounts[0].items():
+        if mount["name"] not in owned.storage:
+            yield (*place, "volumeMounts", mount["name"]), mount, mounts[1].get(path)
+    if before.get("env") != after.get("env"):
+        olds, news = (_effective(each.get("env", ())) for each in (before, after))
+        for name in dict.fromkeys([*olds, *sorted(owned.variables | owned.by_operator)]):
+            yield (*place, "env", name), olds.get(name), news.get(name)
+
+
+def _amounts(before: dict[str, Any], after: dict[str, Any], devices: Collection[str]) -> _Values:
+    """Yield the limits of the plan's containers, and accelerators anywhere in the pod. An init container may use those
+    that the pod has anyway."""
+    olds, news = (
+        {place: resource_amounts(container, "limits") for place, container in Template(1, 1, pod).named_containers()}
+        for pod in (before, after)
+    )
+    more = [
+        each for each in devices if Template(1, 1, before).pod_request(each) != Template(1, 1, after).pod_request(each)
+    ]
+    for place, limits in news.items():
+        for resource in dict.fromkeys([*olds.get(place, ()), *(each for each in more if each in limits)]):
+            old, new = olds.get(place, {}).get(resource), limits.get(resource)
+            if quantity(old) != quantity(new):
+                yield (*place.split(".", 2), "resources", "limits", resource), old, new
+
+
+def _env_names(template: dict[str, Any]) -> set[str]:
+    containers = (container for kind in _CONTAINERS for container in template["spec"].get(kind, ()))
+    return {entry["name"] for container in containers for entry in container.get("env", ())}
+
+
+def _effective(env: Collection[dict[str, Any]]) -> dict[str, str]:
+    """Return the variables as the container sees them: the last of a name wins, and `$(NAME)` is the value of one before."""
+    values: dict[str, str] = {}
+    for entry in env:
+        source = entry.get("valueFrom")
+        values[entry["name"]] = (
+            expanded(entry.get("value", ""), values) if source is None else json.dumps(source, sort_keys=True)
+        )
+    return values
+
+
+def _by_name(items: Any) -> dict[str, Any]:
+    return {str(item["name"]): item for item in mappings(items)}
+
+
+def _items(value: Any) -> dict[str, Any] | None:
+    """Return a mapping, or a list by the names of its items; None for anything else. An empty list has no names."""
+    return None if value == [] else named_items(value)

@@ -1,0 +1,174 @@
+"""Names and types of Kubernetes' own kinds, from lightkube's models: a first look at a merge patch.
+
+The models are newer than many clusters. So this finds spelling mistakes without a cluster, and the API server decides.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from trainform.errors import list_names
+
+Part = tuple[str | int, ...]
+"""The keys and list indices that lead from the top of a merge patch to a part of it. () is the whole patch."""
+
+POD_TEMPLATE = "PodTemplateSpec"
+_KINDS = (POD_TEMPLATE, "Service", "PersistentVolumeClaim", "ConfigMap", "Secret")
+_TEXT_MAPS = frozenset(["labels", "annotations", "nodeSelector", "matchLabels", "data", "stringData"])
+_WORDS: Mapping[str, tuple[str, ...]] = {
+    "dnsPolicy": ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"),
+    "imagePullPolicy": ("Always", "IfNotPresent", "Never"),
+    "restartPolicy": ("Always", "Never", "OnFailure"),
+}
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "array": (list,),
+    "object": (dict,),
+}
+_NAMES = {
+    "string": "text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "array": "a list",
+    "object": "a mapping",
+}
+
+
+class Violation(Struct, frozen=True):
+    """A part of a merge patch that the model does not allow."""
+
+    part: Part
+    value: object
+    reason: str
+    fix: str
+
+
+def has_model(kind: str) -> bool:
+    """Return whether objects of the kind can be looked at."""
+    return kind in _KINDS
+
+
+def violations(
+    patch: object, patched: object, kind: str, restarts: Collection[str] = (), part: Part = ()
+) -> Iterator[Violation]:
+    """Yield each unknown name, missing name and wrong type that a merge patch brings into an object.
+
+    patched: the object with the patch. kind: `POD_TEMPLATE` or a kind with a model. restarts: an operator's own restart
+    policies. part: where the patch stands in a larger one.
+    """
+    if kind == POD_TEMPLATE and not _has_containers(patched):
+        where = (*part, "spec") if isinstance(patch, dict) and "spec" in patch else part
+        yield Violation(where, None, "the pods have no `spec` with `containers`", "patch a container by its name")
+    else:
+        yield from _violations(patch, patched, {"$ref": kind}, part, restarts)
+
+
+def _has_containers(template: object) -> bool:
+    spec = template.get("spec") if isinstance(template, dict) else None
+    return isinstance(spec, dict) and bool(spec.get("containers"))
+
+
+@functools.cache
+def _definitions() -> dict[str, Any]:
+    """Return the JSON schemas of all kinds and of their parts by name. Only a patch loads them: this takes 0.15 s."""
+    import msgspec
+    from lightkube.models import core_v1
+
+    kinds = [getattr(core_v1, kind) for kind in _KINDS]
+    return msgspec.json.schema_components(kinds, ref_template="{name}")[1]
+
+
+def _violations(
+    patch: object, patched: object, schema: dict[str, Any], part: Part, restarts: Collection[str]
+) -> Iterator[Violation]:
+    choices = [_resolve(each) for each in schema.get("anyOf", [schema]) if each.get("type") != "null"]
+    types = [str(each.get("type")) for each in choices]
+    if patch is None or not choices[0]:
+        return  # null removes the field; a schema without a type allows anything
+    if isinstance(patch, dict) and types == ["array"]:
+        yield from _items(patch, patched, choices[0]["items"], part, restarts)
+    elif not any(_is(patch, name) for name in types):
+        yield _wrong_type(part, patch, types)
+    elif isinstance(patch, list):
+        for index, item in enumerate(patch):
+            yield from _violations(item, item, choices[0]["items"], (*part, index), restarts)
+    elif isinstance(patch, dict):
+        yield from _fields(patch, patched, choices[0], part, restarts)
+    elif part[-1] in _WORDS and patch not in (words := (*_WORDS[str(part[-1])], *restarts)):
+        near = next((word for word in words if word.lower() == str(patch).lower()), None)
+        fix = f"write {near}" if near else f"write one of {', '.join(words)}"
+        yield Violation(part, patch, "it is not an allowed value", fix)
+
+
+def _fields(
+    patch: dict[str, Any], patched: object, schema: dict[str, Any], part: Part, restarts: Collection[str]
+) -> Iterator[Violation]:
+    fields = schema.get("properties")
+    if fields is None:  # a mapping of any names
+        for name, value in patch.items():
+            expected = "string" if part and part[-1] in _TEXT_MAPS else "string or number"
+            is_right = isinstance(value, str) or (expected != "string" and _is(value, "number"))
+            if value is not None and not is_right:
+                yield _wrong_type((*part, name), value, ["string"])
+        return
+    inside = patched if isinstance(patched, dict) else {}
+    for name, value in patch.items():
+        if name in fields:
+            yield from _violations(value, inside.get(name), fields[name], (*part, name), restarts)
+        else:
+            yield Violation((*part, name), None, "there is no field of this name", _meant(name, fields, part))
+    for name in schema.get("required", ()):
+        if inside.get(name) is None:
+            yield Violation((*part, name) if name in patch else part, None, f"`{name}` is missing", f"add `{name}`")
+
+
+def _items(
+    patch: dict[str, Any], patched: object, schema: dict[str, Any], part: Part, restarts: Collection[str]
+) -> Iterator[Violation]:
+    """Yield what is wrong in a mapping that patches items of a list by their names."""
+    if not isinstance(patched, list):
+        reason = "a mapping patches the items of a list by name, and there is no list with named items here"
+        yield Violation(part, None, reason, "write a list")
+        return
+    items = {item.get("name"): item for item in patched if isinstance(item, dict)}
+    for name, value in patch.items():
+        if value is not None and not isinstance(value, dict):
+            yield _wrong_type((*part, name), value, ["object"])
+        else:
+            yield from _violations(value, items.get(name), schema, (*part, name), restarts)
+
+
+def _wrong_type(part: Part, value: object, types: Sequence[str]) -> Violation:
+    expected = " or ".join(_NAMES[name] for name in types)
+    quoted = types[0] == "string" and isinstance(value, int | float)
+    fix = "write it in quotes" if quoted else f"write {expected}"
+    return Violation(part, value, f"it must be {expected}", fix)
+
+
+def _meant(name: str, fields: Mapping[str, Any], part: Part) -> str:
+    near = difflib.get_close_matches(name, fields, 1)
+    if near:
+        return f"write {near[0]}, or remove it"
+    if not part and name in _definitions()["PodSpec"]["properties"]:
+        return f"write it below `spec`: `spec: {{{name}: …}}`"
+    if "containers" not in part and name in _definitions()["Container"]["properties"]:
+        return f"write it in a container: `spec: {{containers: {{main: {{{name}: …}}}}}}`"
+    return f"remove it; known: {list_names(sorted(fields))}"
+
+
+def _resolve(schema: dict[str, Any]) -> dict[str, Any]:
+    return _definitions()[schema["$ref"]] if "$ref" in schema else schema
+
+
+def _is(value: object, name: str) -> bool:
+    """Return whether the value has the JSON type. In Python True is a number too, but not here."""
+    return isinstance(value, _TYPES[name]) and (name == "boolean" or not isinstance(value, bool))
