@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.planned_objects import BEHIND, CLUSTER, NODE, POOL, RICH, SSH, TENSORFLOW
+from tests.support.planned_jobs import BEHIND, CLUSTER, NODE, POOL, RICH, SSH, TENSORFLOW
 from tests.support.rendering import job_problems
 from tests.support.samples import environment, experiment
 

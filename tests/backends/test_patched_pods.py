@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 from lightkube.models import core_v1
+from trainform.backends.pod_differences import CONTAINER_FIELDS, POD_FIELDS
 
-from tests.support.planned_objects import CLUSTER, NODE, POOL, SSH, TENSORFLOW
+from tests.support.planned_jobs import CLUSTER, NODE, POOL, SSH, TENSORFLOW
 from tests.support.rendering import job_problems
 from tests.support.samples import environment, experiment
 from trainform.backends import patched_pods
 from trainform.backends.paths import named_items
-from trainform.backends.pod_differences import CONTAINER_FIELDS, POD_FIELDS
 from trainform.backends.table import BACKENDS
 
 ROLE = "roles.worker.pod_overrides"

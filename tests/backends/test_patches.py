@@ -7,10 +7,10 @@ import functools
 from typing import Any
 
 import pytest
+from trainform.backends.patch_parts import leaves, only, part_at, part_that_sets, without_parts
 
 from tests.support.rendering import job_problems
 from tests.support.samples import environment, experiment, plan, reasons
-from trainform.backends.patch_parts import leaves, only, part_at, part_that_sets, without_parts
 from trainform.backends.paths import named_items
 from trainform.manifests.manifest import override_key
 from trainform.objects import job_manifests

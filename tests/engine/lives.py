@@ -31,7 +31,6 @@ from trainform.plan.model import RolePlan
 PATIENCE = 75.0  # seconds in which nothing at all happens to the pods of a job
 SETTLED = 6.0  # seconds in which a controller has counted what it was told, and acted
 LOOK = 0.5
-IN_TURN = ('"Complete"', '"Succeeded"')  # words of dependencies on pods that have ended
 ON_SUCCESS = ("TaskCompleted", "*")
 
 Pod = dict[str, Any]
@@ -64,14 +63,9 @@ class Life:
         return {pod.name: self.plan.by_name[pod.role] for pod in self.plan.pods()}
 
     @functools.cached_property
-    def in_turn(self) -> bool:
-        """True if pods are made only when others have ended."""
-        return any(word in json.dumps(manifest.body) for manifest in self.manifests for word in IN_TURN)
-
-    @functools.cached_property
     def phases(self) -> Phases:
         """What the job and its pods have been through."""
-        returns = self.fails is not None or self.in_turn or has_policies(self.data)
+        returns = self.fails is not None or has_policies(self.data)
         return Phases(self.plan, returns)
 
     @property
@@ -112,11 +106,9 @@ class Life:
         while not self.planned.keys() <= self.seen:
             if self.ended:
                 raise Wrong(f"has ended ({self.word}) before all pods have run: {self._missing()}")
-            if self.in_turn and self._still(SETTLED) and not self._waiting():
-                self._succeed(self.running())
             self._patient(f"never starts: {self._missing()}")
             yield
-        self.phases.hold_the_start(self.planned, self.manifests)
+        self.phases.hold_the_start(self.planned)
 
     def _fails(self, role: RolePlan) -> Generator[None, None, bool]:
         """One pod of the role fails; returns whether the job goes on, as the plan says."""

@@ -13,11 +13,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from tests.engine.pods import hostname
-from trainform.backends.order import Batch
-from trainform.backends.table import BACKENDS
 from trainform.cluster.facts import ENDED
 from trainform.cluster.phases import phase_of
-from trainform.manifests.manifest import Manifest
 from trainform.plan import Plan
 from trainform.plan.model import RolePlan
 
@@ -95,18 +92,15 @@ class Phases:
             raise Wrong(f"the job was at {' -> '.join(self.words)}, and then at {word}")
         self.words.append(word)
 
-    def hold_the_start(self, roles: Mapping[str, RolePlan], manifests: Sequence[Manifest]) -> None:
+    def hold_the_start(self, roles: Mapping[str, RolePlan]) -> None:
         """Fail if a pod has a node before its gang is whole, or is made before those that it waits for run. roles: by the names of pods as the plan has
         them. To be asked when all pods have run, and none has ended."""
         by_role: dict[str, list[History]] = {role.name: [] for role in self.plan.roles}
         for history in self.pods.values():
             if history.name in roles:
                 by_role[roles[history.name].name].append(history)
-        batches = BACKENDS[self.plan.backend].batches(self.plan, manifests)
-        late = {batch.role for batch in batches if batch.after}
-        for gang in _gangs(self.plan, late):
+        for gang in _gangs(self.plan):
             _whole({name: by_role[name] for name in gang}, gang)
-        _in_turn(batches, by_role)
         for role in self.plan.roles:
             awaited = _WAIT_FOR.get(self.plan.backend, {}).get(role.group, ())
             before = [each for other in self.plan.roles if other.group in awaited for each in by_role[other.name]]
@@ -114,9 +108,9 @@ class Phases:
                 _after(by_role[role.name], before, max)
 
 
-def _gangs(plan: Plan, late: set[str]) -> list[dict[str, int]]:
+def _gangs(plan: Plan) -> list[dict[str, int]]:
     """How many pods of each role start together: for each gang of the job."""
-    least = {role.name: role.min_available for role in plan.roles if role.name not in late and role.replicas}
+    least = {role.name: role.min_available for role in plan.roles if role.replicas}
     if plan.backend in ONE_BY_ONE:
         return [{name: number} for name, number in least.items()]
     return [least]
@@ -143,16 +137,6 @@ def _whole(pods: Mapping[str, list[History]], least: Mapping[str, int]) -> None:
 
 def _written(times: Iterable[datetime.datetime]) -> str:
     return ", ".join(map(str, times))
-
-
-def _in_turn(batches: Sequence[Batch], by_role: Mapping[str, list[History]]) -> None:
-    roles = {batch.name: batch.role for batch in batches}
-    for batch in batches:
-        others = [by_role[roles[after.name]] for after in batch.after if roles[after.name] != batch.role]
-        if batch.any_of:
-            others = [[each for pods in others for each in pods]]
-        for pods in others:
-            _after(by_role[batch.role], pods, min)
 
 
 _Which = Callable[[Iterable[datetime.datetime]], datetime.datetime]

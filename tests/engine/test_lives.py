@@ -19,8 +19,7 @@ from tests.engine.conftest import own_namespace
 from tests.engine.live import Live
 from tests.engine.lives import Life, has_policies, live_together
 from tests.support.chance import chance
-from tests.support.generated_jobs import small_jobs, with_patch
-from tests.support.generated_orders import orders_of
+from tests.support.generated_jobs import small_jobs
 from tests.support.obeying import obeyed, planned
 from tests.support.repository import read
 from trainform import defaults
@@ -31,7 +30,6 @@ pytestmark = pytest.mark.proof("generated jobs to their end on every operator, w
 
 TOGETHER = 60  # jobs, which the nodes of the sandbox hold at once
 ONE_IN = 4  # examples: a life costs as much as four dry runs
-DRAWN_FOR_ONE = 3  # patches that are refused
 
 
 def in_namespace(name: str) -> Environment:
@@ -48,11 +46,6 @@ def chosen(draw: st.DrawFn, backend: str, environment: Environment) -> tuple[dic
     plan = obeyed(data, environment)
     if plan is None:
         return None
-    for _ in range(draw(st.sampled_from([0, DRAWN_FOR_ONE]))):
-        patched = with_patch(data, *draw(orders_of(plan)), draw(st.sampled_from(sorted(data["roles"]))))
-        made, _ = planned(patched, environment)
-        if made is not None:
-            return patched, made, None
     roles = [role.name for role in plan.roles if role.replicas]
     return data, plan, None if has_policies(data) else draw(st.sampled_from([None, *roles]))
 

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from trainform import defaults
-from trainform.backends.backend import Backend, Free
+from trainform.backends.backend import Backend
 from trainform.backends.gangs import (
     QUEUE_LABEL,
     admission_crds,
@@ -25,15 +25,14 @@ from trainform.backends.gangs import (
     queue_labels,
 )
 from trainform.backends.outcome import ByCondition
-from trainform.backends.patched_objects import overwritten
+from trainform.backends.own_keys import overwritten
 from trainform.backends.refusals import JOB_RESTARTS, another_backend
 from trainform.backends.support import NO_RUNTIME, Fields, no_policies
 from trainform.errors import Problem
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import Manifest, job_body, without_empty
 from trainform.manifests.objects import job_manifest
-from trainform.manifests.pods import is_valid, pod_from_template, pod_template
-from trainform.manifests.schema import METADATA, POD_TEMPLATE
+from trainform.manifests.pods import pod_from_template, pod_template
 from trainform.manifests.templates import Template
 from trainform.plan.model import Group, Naming, Plan, RolePlan
 from trainform.spec.experiment import Experiment
@@ -78,8 +77,7 @@ class AppWrapper(Backend):
     IN_PLACE = ("spec.suspend",)
     FIELDS: ClassVar[Fields] = {**NO_RUNTIME, **no_policies("AppWrapper")}
     LACKS = frozenset([JOB_RESTARTS, "launcher.torchrun.elastic"])  # components never change
-    FREE: ClassVar[Free] = {"job": ("spec.suspend",)}
-    READS: ClassVar[Free] = {"job": (f"metadata.labels.{QUEUE_LABEL}",)}
+    READS = frozenset([QUEUE_LABEL])
 
     def naming(self, experiment: Experiment) -> Naming:
         """The hostnames of an Indexed Job's pods, behind a headless Service of ours."""
@@ -133,12 +131,6 @@ class AppWrapper(Backend):
         ]
         return made, {}
 
-    def schemas(self, plan: Plan) -> dict[str, Any]:
-        counted = {"parallelism!": int, "completions!": int, "template!": POD_TEMPLATE}
-        job = {"metadata!": {"name!": str}, "spec!": counted}
-        group = {"metadata!": METADATA, "spec!": {"minMember!": int, "queue!": str}}
-        return {"job": {"metadata!": METADATA, "spec!": {"components!": [{"template!": job}]}}, "pod-group": group}
-
     def _component(self, plan: Plan, role: RolePlan, group: Group) -> dict[str, Any]:
         template = pod_template(plan, role, group, self.conventions(plan))
         spec = {
@@ -147,9 +139,7 @@ class AppWrapper(Backend):
             "completionMode": "Indexed",
             "backoffLimit": role.max_retry if role.restart == "on-failure" else 0,
             "ttlSecondsAfterFinished": plan.ttl_seconds,
-            "template": in_gang(plan, template, group.name, least_of_groups(plan))
-            if is_valid(role, template)
-            else template,
+            "template": in_gang(plan, template, group.name, least_of_groups(plan)),
         }
         metadata = {"name": f"{plan.job}-{group.name}", "namespace": plan.namespace}
         job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": without_empty(spec)}

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from tests.support.generated_fields import ACTIONS, EVENTS, some
 
-PODS = "pods"
 COMMAND = ["python", "/app/train.py"]
 IMAGE = "registry.example.com/ai/training:latest"
 Roles = dict[str, dict[str, Any]]
@@ -118,10 +117,3 @@ def small_jobs(draw: Draw) -> dict[str, Any]:
     if draw(st.integers(0, 4)) == 0:
         data["policies"] = draw(policies)
     return data
-
-
-def with_patch(data: dict[str, Any], key: str, patch: dict[str, Any], role: str) -> dict[str, Any]:
-    """The experiment with a patch of the object of this key, or of the role's pods."""
-    if key != PODS:
-        return {**data, "manifest_overrides": {key: patch}}
-    return {**data, "roles": {**data["roles"], role: {**data["roles"][role], "pod_overrides": patch}}}

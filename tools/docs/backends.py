@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pydantic import BaseModel
-
-from tools.docs.markdown import item, page, paragraph, table
 from tools.docs.patch_refusals import PATCHES
 from tools.docs.refusals import EXAMPLES
+
+from tools.docs.markdown import item, page, paragraph, table
 from trainform.backends.refusals import support_fix
 from trainform.backends.support import Support
 from trainform.backends.table import BACKENDS

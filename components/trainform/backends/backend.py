@@ -144,6 +144,10 @@ class Backend(abc.ABC):
         """What pod templates depend on in the operator. Default: the label of the index alone; nothing is added to pods."""
         return PodConventions(self.INDEX_LABEL)
 
+    def own_folders(self, plan: Plan) -> Iterable[str]:
+        """The folders at which its controller mounts files of its own in containers. Default: none."""
+        return ()
+
     def files(self, plan: Plan) -> dict[str, str]:
         """Launch files that its pod templates need besides the plan's own, by name. Default: none."""
         return {}

@@ -23,6 +23,7 @@ from trainform.rules.metadata import OWN_LABELS, kept
 
 NO_FIELD = ""
 REPLICAS, LEAST, LAUNCHER = "roles.*.replicas", "roles.*.min_available", "launcher"
+ROLES = "roles"  # of a group of pods as a whole
 
 OBJECT_FIELDS: Mapping[str, str] = {
     # identity, and when the object is deleted
@@ -35,22 +36,26 @@ OBJECT_FIELDS: Mapping[str, str] = {
     "podGroupPolicy": "network.topology",
     # size of the world, and what the operator computes from it
     **dict.fromkeys(("replicas", "parallelism", "completions", "numNodes"), REPLICAS),
-    **dict.fromkeys(("minReplicas", "maxReplicas"), "launcher.torchrun.elastic"),
-    **dict.fromkeys(("numProcPerNode", "nprocPerNode", "slotsPerWorker", "rdzvBackend"), LAUNCHER),
+    "elasticPolicy": "launcher.torchrun.elastic",
+    **dict.fromkeys(("numProcPerNode", "nprocPerNode", "slotsPerWorker"), LAUNCHER),
+    **dict.fromkeys(("plugins.pytorch", "plugins.tensorflow", "plugins.mpi"), NO_FIELD),
     **dict.fromkeys(("completionMode", "mlPolicy", "mainContainer"), NO_FIELD),
     # names in DNS: of a JobSet, of Volcano's plugin, of a Service
     **dict.fromkeys(("network", "plugins.svc", "selector", "clusterIP", "publishNotReadyAddresses"), NO_FIELD),
+    "spec.type": NO_FIELD,
     # claims
     "spec.resources": "storage.*.size",
     **dict.fromkeys(("accessModes", "volumeMode"), NO_FIELD),
     # the container that a TrainJob configures
     **dict.fromkeys(("trainer.command", "trainer.args"), LAUNCHER),
     "trainer.env": "env",
+    "restartPolicy": "roles.*.restart",
     "trainer.resourcesPerNode": "roles.*.accelerators",
 }
 """Fields of objects outside of pod templates, at any depth, by name or with the name above: the experiment's field, if
 there is one."""
 
+_FREE = frozenset(["metrics"])  # of an elastic policy
 _KEPT_PARTS = frozenset(["labels", "annotations", "data", "ports"])  # a patch may add to these
 _SECRET_CONTENT = ("data", "stringData", "type", "immutable")
 
@@ -87,6 +92,9 @@ class Change(Struct, frozen=True):
     @property
     def keeps_shape(self) -> bool:
         """True if the patched object can be read where it is changed, so that the environment's limits judge it too."""
+        is_identity = self.place[-1] in ("apiVersion", "kind") or "labels" in self.place or "annotations" in self.place
+        if is_identity or self.field == ROLES:
+            return False
         return isinstance(self.after, str | bool) and isinstance(self.before, str | bool | None)
 
 
@@ -110,8 +118,9 @@ def object_changes(manifest: Manifest, patched: dict[str, Any], reads: Collectio
         for field in _SECRET_CONTENT:
             if rendered.get(field) != patched.get(field):
                 yield Change((field,), None, None, is_secret=True)
-    elif rendered["kind"] != "Queue":  # limits judge the experiment's own queue
-        yield from _changes({**rendered, "metadata": {}}, {**patched, "metadata": {}}, (), "")
+    is_queue = rendered["kind"] == "Queue"  # of the experiment: limits judge what it asks for
+    hidden: dict[str, Any] = {"metadata": {}, **({"spec": {}} if is_queue else {})}
+    yield from _changes(rendered | hidden, patched | hidden, (), "")
     for name in ("name", "namespace", "generateName", "finalizers", "ownerReferences"):
         before, after = (mapping(body.get("metadata")).get(name) for body in (rendered, patched))
         if before != after:
@@ -165,13 +174,15 @@ def _changes(before: Any, after: Any, place: Place, owned: str) -> Iterator[Chan
     has_groups = any(_has_pods(item) for item in olds.values())
     for name in {**olds, **news}:
         where, old, new = (*place, name), olds.get(name), news.get(name)
-        if has_groups and _has_pods(old) != _has_pods(new):
-            yield Change(where, old, new, field="roles")
+        if has_groups and (old is None or _has_pods(old) != _has_pods(new)):
+            yield Change(where, old, new, field=ROLES)
         elif place[-1:] and place[-1] in _KEPT_PARTS:
             if old is not None and old != new:
                 yield Change(where, old, new)
         else:
-            yield from _changes(old, new, where, owned or _entry(where, isinstance(after, dict)))
+            yield from _changes(
+                old, new, where, "" if name in _FREE else owned or _entry(where, isinstance(after, dict))
+            )
 
 
 def _entry(place: Place, is_field: bool) -> str:
@@ -285,5 +296,8 @@ def _by_name(items: Any) -> dict[str, Any]:
 
 
 def _items(value: Any) -> dict[str, Any] | None:
-    """Return a mapping, or a list by the names of its items; None for anything else. An empty list has no names."""
-    return None if value == [] else named_items(value)
+    """Return a mapping, or a list of mappings by their names or else their indices; None for anything else."""
+    items = None if value == [] else named_items(value)
+    if items is None and isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
+        return {str(index): item for index, item in enumerate(value)}
+    return items

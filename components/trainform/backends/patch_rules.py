@@ -13,13 +13,13 @@ from msgspec import Struct, structs
 
 from trainform import defaults
 from trainform.backends.backend import Backend
-from trainform.backends.owned import Change, OwnedOfPods, object_changes, pod_changes, pod_templates, value_at
+from trainform.backends.owned import ROLES, Change, OwnedOfPods, object_changes, pod_changes, pod_templates, value_at
 from trainform.backends.patches import patched as apply_patch
 from trainform.backends.paths import Place
 from trainform.backends.refusals import is_able
 from trainform.errors import MASK, Problem, list_names, shorten
 from trainform.manifests.manifest import RECORD_KEY, Manifest, override_key
-from trainform.manifests.models import POD_TEMPLATE, Part, Violation, has_model, violations
+from trainform.manifests.models import METADATA, POD_TEMPLATE, Part, Violation, has_model, violations
 from trainform.manifests.pods import user_template
 from trainform.manifests.shapes import mapping
 from trainform.manifests.templates import Template
@@ -149,6 +149,8 @@ def _check_object(
     found: list[Violation] = []
     if has_model(body["kind"]):
         found += violations(patch, patched, body["kind"])
+    elif "metadata" in patch:
+        found += violations(patch["metadata"], patched.get("metadata"), METADATA, part=("metadata",))
     templates = [*pod_templates(body)]
     for place, _ in templates:
         part, inner = _reach(patch, place)
@@ -170,6 +172,7 @@ def _check_object(
                 structs.replace(each, place=(*place, *each.place))
                 for each in pod_changes(role.name, template, after, owned)
             )
+    changes = [each for each in changes if each.after not in backend.own_restarts(plan)]
     return _problems(f"manifest_overrides.{key}", patch, found, valid, changes, backend)
 
 
@@ -257,7 +260,7 @@ def _fix(change: Change, part: Part, backend: Backend) -> str:
             return f"remove it, or set it in the command of the container: `command: [env, {change.place[-1]}=…, …]`"
         words = reversed(change.place)
         return next((_FIXES[word] for word in words if word in _FIXES), "remove it")
-    if change.field == "roles":
+    if change.field == ROLES:
         return "remove it, and write a role in `roles`: the plan has a group of pods for each"
     if not change.field or not is_able(backend, change.field):
         return "remove it: the plan decides this"

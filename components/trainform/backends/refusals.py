@@ -8,6 +8,7 @@ from trainform.backends.backend import Backend
 from trainform.backends.support import Fields, Support, non_default
 from trainform.backends.table import BACKENDS
 from trainform.errors import Problem
+from trainform.plan.model import Plan
 from trainform.spec.experiment import Experiment
 
 # What an operator may lack beyond single fields (`Backend.LACKS`).
@@ -24,6 +25,18 @@ def support_problems(experiment: Experiment, fields: Fields) -> Iterator[Problem
             for path, value in non_default(experiment, field):
                 shown = value if isinstance(value, str | int) else None
                 yield Problem(path, shown, support.how, support_fix(field, support))
+
+
+def folder_problems(experiment: Experiment, plan: Plan, backend: Backend) -> Iterator[Problem]:
+    """Yield a problem for each volume and checkout at a folder where the operator mounts files of its own."""
+    folders = {*backend.own_folders(plan)}
+    paths = {f"storage.{name}.mount": str(volume.mount) for name, volume in experiment.storage.items()}
+    for index, step in enumerate(experiment.prepare):
+        if step.git is not None:
+            paths[f"prepare[{index}].git.path"] = str(step.git.path)
+    for where, path in paths.items():
+        if path.rstrip("/") in folders:
+            yield Problem(where, path, "the operator mounts its own files at this path", "choose another path")
 
 
 def support_notes(experiment: Experiment, fields: Fields) -> Iterator[str]:

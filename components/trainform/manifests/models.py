@@ -17,7 +17,7 @@ from trainform.errors import list_names
 Part = tuple[str | int, ...]
 """The keys and list indices that lead from the top of a merge patch to a part of it. () is the whole patch."""
 
-POD_TEMPLATE = "PodTemplateSpec"
+POD_TEMPLATE, METADATA = "PodTemplateSpec", "ObjectMeta"
 _KINDS = (POD_TEMPLATE, "Service", "PersistentVolumeClaim", "ConfigMap", "Secret")
 _TEXT_MAPS = frozenset(["labels", "annotations", "nodeSelector", "matchLabels", "data", "stringData"])
 _WORDS: Mapping[str, tuple[str, ...]] = {
@@ -139,10 +139,14 @@ def _items(
         reason = "a mapping patches the items of a list by name, and there is no list with named items here"
         yield Violation(part, None, reason, "write a list")
         return
-    items = {item.get("name"): item for item in patched if isinstance(item, dict)}
+    items = {str(item.get("name")): item for item in patched if isinstance(item, dict)}
     for name, value in patch.items():
         if value is not None and not isinstance(value, dict):
             yield _wrong_type((*part, name), value, ["object"])
+        elif value is not None and value.get("name", name) != name:
+            yield Violation((*part, name, "name"), None, "the key of the mapping is the item's name", "remove it")
+            inner = {key: each for key, each in value.items() if key != "name"}
+            yield from _violations(inner, {**inner, "name": name}, schema, (*part, name), restarts)
         else:
             yield from _violations(value, items.get(name), schema, (*part, name), restarts)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
+from tools.docs.refusals import EXAMPLES
 
 from tests.conftest import ROOT
 from tools.docs.backends import comparison_page
-from tools.docs.refusals import EXAMPLES
 from trainform.backends.table import BACKENDS
 
 PAGE = comparison_page()

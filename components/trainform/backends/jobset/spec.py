@@ -16,6 +16,7 @@ from trainform.backends.role_notes import unseen_failures
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import without_empty
 from trainform.manifests.pods import pod_template
+from trainform.manifests.shapes import mapping
 from trainform.manifests.templates import Template
 from trainform.plan.model import Ending, Group, Naming, Plan, RolePlan
 
@@ -64,9 +65,10 @@ def templates(spec: dict[str, Any]) -> list[Template]:
 
 def endings(spec: dict[str, Any], role_of: Callable[[dict[str, Any]], str]) -> tuple[Ending, ...]:
     """What ends a JobSet with this spec while some of its pods still run. `role_of` returns the role of a replicated job."""
-    policy = spec.get("successPolicy", {})
+    policy = mapping(spec.get("successPolicy"))
     parts = [Part(job["name"], role_of(job)) for job in spec["replicatedJobs"]]
-    targets = {*policy.get("targetReplicatedJobs", [])}
+    named = policy.get("targetReplicatedJobs")
+    targets = {str(name) for name in named} if isinstance(named, list) else set()
     chosen = [part for part in parts if not targets or part.name in targets]
     return any_of(parts, chosen) if policy.get("operator", "All") == "Any" else all_of(parts, chosen)
 

@@ -20,6 +20,7 @@ from trainform.backends.kubeflow.controller import (
     GPU,
     INIT_CONTAINERS,
     KUBEXEC,
+    MPI_FOLDERS,
     OWN_LABELS,
     VOLUMES,
     WAITING,
@@ -175,6 +176,10 @@ class Kubeflow(Backend):
         yield from follows(plan, "annotations", QUEUE_ANNOTATION, "`queue`")
         if plan.naming.agent is not None:
             yield from _mpi_problems(plan)
+
+    def own_folders(self, plan: Plan) -> tuple[str, ...]:
+        """Those of an MPIJob."""
+        return () if plan.naming.agent is None else MPI_FOLDERS
 
     def notes(self, plan: Plan, manifests: Sequence[Manifest]) -> Iterator[str]:
         """A note on each step of `prepare` for which the workers of a PyTorchJob wait, on probes that keep pods out of DNS, and on pods that run on after the end."""

@@ -177,6 +177,10 @@ class Trainer(Backend):
         fix = "leave `runtime` out"
         return (Existing(self.API_VERSION, runtime.kind, plural, runtime.name, namespace, fix, problems),)
 
+    def own_folders(self, plan: Plan) -> tuple[str, ...]:
+        """Those of the MPI policy; a runtime that is named has its own rules."""
+        return (*MPI_VOLUMES.values(),) if plan.runtime is None and policy(plan) == MPI else ()
+
     def notes(self, plan: Plan, manifests: Sequence[Manifest]) -> Iterator[str]:
         if plan.runtime is None:
             yield from spec_notes(plan, _runtime(manifests)["spec"]["template"]["spec"])

@@ -26,9 +26,8 @@ from trainform.backends.trainer.runtime_rules import (
 from trainform.backends.workloads import value_at
 from trainform.errors import Problem
 from trainform.manifests.models import POD_TEMPLATE, violations
-from trainform.manifests.shapes import mapping, mappings
+from trainform.manifests.shapes import mapping, mappings, quantity
 from trainform.plan.model import Plan, RolePlan, RuntimePlan
-from trainform.spec.quantities import amount
 
 LAUNCHERS = ("torchrun", "accelerate", "command", MPI)
 PULL_POLICY = "IfNotPresent"
@@ -76,6 +75,10 @@ _NOT_SETTABLE: dict[str, Callable[[Plan], bool]] = {
 
 def check_runtime(content: Mapping[str, Any], plan: Plan, runtime: RuntimePlan) -> Iterator[Finding]:
     """Everything in the runtime, from its file or from the cluster, that keeps the job from running as planned."""
+    wrong = next((path for path in _MAPPINGS if not isinstance(value_at(dict(content), path), dict | None)), None)
+    if wrong is not None:
+        yield Finding(wrong, "is not a mapping", "write it as `kubectl get -o yaml` shows the runtime")
+        return
     if not _has_jobs(content):
         reason = "has no list of replicated jobs, each with a name and a pod template"
         yield Finding(
@@ -94,12 +97,19 @@ def check_runtime(content: Mapping[str, Any], plan: Plan, runtime: RuntimePlan) 
         yield from rule(spec, plan)
 
 
+_JOBSET = "spec.template.spec"
+_MAPPINGS = (
+    *("spec.mlPolicy", f"spec.mlPolicy.{MPI}", "spec.podGroupPolicy", f"spec.podGroupPolicy.{SCHEDULER}"),
+    *(f"spec.podGroupPolicy.{SCHEDULER}.networkTopology", f"{_JOBSET}.network", f"{_JOBSET}.startupPolicy"),
+)
+
+
 def _has_jobs(content: Mapping[str, Any]) -> bool:
     """Return whether a file has what the rules read of a runtime."""
     named = mapping(content.get("metadata")).get("name") and content.get("kind")
-    jobs = value_at(dict(content), "spec.template.spec.replicatedJobs")
+    jobs = value_at(dict(content), f"{_JOBSET}.replicatedJobs")
     templates = [value_at(job, "template.spec.template") for job in mappings(jobs)]
-    are_named = all(isinstance(job.get("name"), str) for job in mappings(jobs))
+    are_named = isinstance(jobs, list) and all(isinstance(mapping(job).get("name"), str) for job in jobs)
     return bool(named and templates and are_named) and all(
         not [*violations(template, template, POD_TEMPLATE)] for template in templates
     )
@@ -216,12 +226,12 @@ def _container(
 ) -> Iterator[Finding]:
     """Findings about the resources of the container, its variables and its image. The TrainJob replaces resources of the same name."""
     resources = main.get("resources", {})
-    gets = {name: quantity for field in ("requests", "limits") for name, quantity in resources.get(field, {}).items()}
+    gets = {name: value for field in ("requests", "limits") for name, value in mapping(resources.get(field)).items()}
     if role.launched or launcher_is_node(spec):
         gets |= counted(plan).resources
     for name in sorted(gets.keys() | role.resources.keys()):
         got, says = gets.get(name, "0"), role.resources.get(name, "0")
-        if amount(str(got)) != amount(says):
+        if quantity(got) != quantity(says):
             reason = (
                 f"gives each pod {name}: {got}, which a TrainJob cannot change, and the role {role.name} has {says}"
             )

@@ -12,10 +12,10 @@ from typing import Any
 from msgspec import Struct
 
 from trainform.backends.gangs import SCHEDULER
+from trainform.backends.trainer.runtime import ANCESTOR_LABEL, LAUNCHER, MPI, NODE, TORCH, TRAINER
+from trainform.manifests.shapes import mapping
 
 IN_ORDER = "InOrder"
-from trainform.backends.trainer.runtime import ANCESTOR_LABEL, LAUNCHER, MPI, NODE, TORCH, TRAINER
-
 # The container that a replicated job with the label must have, by the label's value.
 CONTAINERS = {TRAINER: NODE, "dataset-initializer": "dataset-initializer", "model-initializer": "model-initializer"}
 POLICIES = (TORCH, MPI, "jax", "xgboost", "flux")
@@ -57,8 +57,8 @@ def replicated_jobs(spec: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def ancestor(job: Mapping[str, Any]) -> str | None:
     """The part of a TrainJob that configures the replicated job, by its label; None if there is no label."""
-    found: str | None = job["template"].get("metadata", {}).get("labels", {}).get(ANCESTOR_LABEL)
-    return found
+    found = mapping(mapping(job["template"].get("metadata")).get("labels")).get(ANCESTOR_LABEL)
+    return None if found is None else str(found)
 
 
 def containers(job: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ from trainform.backends.gangs import GROUP_ANNOTATION, SCHEDULER, topology
 from trainform.backends.job_fields import JobFields, Kinds
 from trainform.backends.own_keys import overwritten
 from trainform.backends.support import NO_RUNTIME, Fields, done_by
-from trainform.backends.volcano.controller import controller_objects, host_variables
+from trainform.backends.volcano.controller import HOSTS_MOUNT, controller_objects, host_variables
 from trainform.backends.volcano.ends import (
     ENDS,
     OUTCOME,
@@ -104,6 +104,9 @@ class Volcano(Backend):
         yield from host_problems(plan)
         yield from ending_problems(plan)
         yield from overwritten(plan, "Volcano", self.POD_KEYS)
+
+    def own_folders(self, plan: Plan) -> tuple[str, ...]:
+        return (HOSTS_MOUNT,)
 
     def notes(self, plan: Plan, manifests: Sequence[Manifest]) -> Iterator[str]:
         return job_notes(plan, job_body(manifests))

@@ -18,6 +18,7 @@ from trainform.backends.endings import Part, all_of, any_of
 from trainform.backends.outcome import ByPhase, failed_of_pods
 from trainform.errors import Problem
 from trainform.manifests.manifest import without_empty
+from trainform.manifests.shapes import mappings
 from trainform.plan.launch.launch import STAY_SCRIPT
 from trainform.plan.model import Ending, Plan, RolePlan
 from trainform.plan.restart import ANY_EVENT, COMPLETED, POD_FAILED, TASK_FAILED
@@ -143,8 +144,8 @@ def heeded(job: dict[str, Any]) -> frozenset[str]:
     return frozenset(
         task_role(task)
         for task in spec["tasks"]
-        for policy in (*task.get("policies", []), *spec.get("policies", []))
-        if policy["action"] != _NO_ACTION and ("exitCode" in policy or not _FAILURES.isdisjoint(events_of(policy)))
+        for policy in policies_of(task, spec)
+        if policy.get("action") != _NO_ACTION and ("exitCode" in policy or not _FAILURES.isdisjoint(events_of(policy)))
     )
 
 
@@ -179,20 +180,26 @@ def task_role(task: dict[str, Any]) -> str:
 
 def action_upon(event: str | None, task: dict[str, Any], spec: dict[str, Any]) -> str | None:
     """The action upon an event of the task in the spec of a Job; None if there is none."""
-    for policy in (*task.get("policies", []), *spec.get("policies", [])):
+    for policy in policies_of(task, spec):
         if {event, ANY_EVENT} & events_of(policy):
-            return str(policy["action"])
+            return str(policy.get("action"))
     return None
+
+
+def policies_of(task: dict[str, Any], spec: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the policies of a task in the order in which Volcano takes them."""
+    return [*mappings(task.get("policies")), *mappings(spec.get("policies"))]
 
 
 def events_of(policy: dict[str, Any]) -> set[str]:
     """The events upon which the rendered policy acts."""
-    return {event for event in (policy.get("event"), *policy.get("events", [])) if event}
+    events = policy.get("events")
+    return {str(event) for event in (policy.get("event"), *(events if isinstance(events, list) else ())) if event}
 
 
 def _min_success_endings(spec: dict[str, Any], tasks: dict[Part, dict[str, Any]]) -> tuple[Ending, ...]:
     number = spec.get("minSuccess")
-    if number is None or number >= sum(task["replicas"] for task in tasks.values()):
+    if not isinstance(number, int) or number >= sum(task["replicas"] for task in tasks.values()):
         return ()
     counted = [part for part, task in tasks.items() if task["replicas"] > 0 and not stays_up(task)]
     pods: dict[str, int] = {}

@@ -19,10 +19,12 @@ from trainform.backends.volcano.ends import (
     endless_restarts,
     events_of,
     heeded,
+    policies_of,
     task_policies,
     task_role,
     unheeded,
 )
+from trainform.manifests.shapes import mappings
 from trainform.plan.model import Plan
 from trainform.plan.restart import ANY_EVENT, COMPLETED, ON_FAILURE, POD_FAILED
 
@@ -66,7 +68,7 @@ def _of_task(role: str, task: dict[str, Any], spec: dict[str, Any]) -> Iterator[
             "another event, to let it end"
         )
     first = min(container["name"] for container in task["template"]["spec"]["containers"])
-    codes = any("exitCode" in policy for policy in (*task.get("policies", []), *spec.get("policies", [])))
+    codes = any("exitCode" in policy for policy in policies_of(task, spec))
     if codes and first != defaults.MAIN_CONTAINER:
         yield (
             f"{role}: policies for exit codes look at the container {first}, the first by its name, and not at {defaults.MAIN_CONTAINER}; write a name "
@@ -76,7 +78,7 @@ def _of_task(role: str, task: dict[str, Any], spec: dict[str, Any]) -> Iterator[
 
 def _delayed(owner: str, holder: dict[str, Any]) -> Iterator[str]:
     """Notes on actions that end pods beside the controller's own sync. Those upon pods that wait were never seen to fail."""
-    for policy in holder.get("policies", []):
+    for policy in mappings(holder.get("policies")):
         if "timeout" in policy and policy["action"] in (*END_ACTIONS, _RESTARTS[0]) and policy.get("event") != _PENDING:
             yield (
                 f"{owner}: Volcano carries out {policy['action']} with a timeout beside its own sync, which may make the pods again, so that the job "
@@ -89,14 +91,14 @@ def _never_first(plan: Plan, spec: dict[str, Any]) -> Iterator[str]:
     rendered stands first in each list, and what a patch adds behind it."""
     firsts = []
     for task in (task for task in spec["tasks"] if task["replicas"]):
-        policies, role = task.get("policies", []), plan.by_name[task_role(task)]
+        policies, role = mappings(task.get("policies")), plan.by_name[task_role(task)]
         own, place, number = _First(policies), f"roles.{role.name}.policies", len(task_policies(role))
         patch = f"manifest_overrides.job.spec.tasks.{task['name']}.policies"
         firsts.append(own)
         for index, policy in enumerate(policies):
             where, fix = (place, "write it before that one") if index < number else (patch, f"write it in `{place}`")
             yield from _hidden(where, policy, [[own.of(each, index) for each in _triggers(policy)]], fix)
-    of_job = spec.get("policies", [])
+    of_job = mappings(spec.get("policies"))
     own = _First(of_job)
     for index, policy in enumerate(of_job):
         triggers = _triggers(policy)
