@@ -9,7 +9,6 @@ import pytest
 from tests.engine.phases import Phases, Wrong
 from tests.support.samples import plan
 from trainform.backends.table import BACKENDS
-from trainform.objects import job_manifests
 from trainform.plan import Plan
 
 ROLES = {"master": {}, "worker": {"replicas": 2}}
@@ -40,7 +39,7 @@ def at(second: int) -> str:
 def hold_the_start(made: Plan, pods: list[dict[str, Any]]) -> None:
     phases = Phases(made, returns=False)
     phases.look({}, pods)
-    phases.hold_the_start({each.name: made.by_name[each.role] for each in made.pods()}, job_manifests(made))
+    phases.hold_the_start({each.name: made.by_name[each.role] for each in made.pods()})
 
 
 def test_a_pod_never_goes_back() -> None:

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.conftest import ROOT, Golden
-from tests.spec.advice_cases import BAD, CASES, Case
+from tests.spec.advice_cases import CASES, Case
 from tests.support.advice import (
     DIGITS,
     IMAGE,
@@ -32,14 +31,11 @@ from tests.support.advice import (
     without,
     written,
 )  # fmt: skip
-from tests.support.fixes import templates
 from trainform.check import check_experiment
 from trainform.errors import Problem
 from trainform.spec.load import Text
 
 HOST_KEY = "git.example.com ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGdJUDi9e2QxqcCe8gu3BYGqa2ip8hCTf8rH27zH5OHD"
-HEADING = "# Fixes that no case of test_advice.py has: what is wrong is the text of a file, another file or a stack, or tests of the rule itself try them."
-OTHERS = ROOT / "tests" / "spec" / "fixes_of_others.txt"
 WORD = "(?:choose|write|use) another"
 
 
@@ -381,14 +377,3 @@ def test_the_same_problem_never_follows_from_its_fix(name: str) -> None:
         assert repr(followed) != repr(case), f"nothing was changed at {problem.path} by: {problem.fix}"
         left = {(other.path, other.reason) for other in problems(followed)}
         assert (problem.path, problem.reason) not in left, str(problem)
-
-
-def test_every_fix_of_the_code_is_tried(golden: Golden) -> None:
-    """What no case above has is listed: it is tried in a test of its own, or asks for somebody else, or for a change of other files."""
-    shown = [line for path in BAD.glob("*.txt") for line in path.read_text().splitlines()]
-    tried = {line.removeprefix("  fix: ") for line in shown if line.startswith("  fix: ")}
-    tried |= {problem.fix for name in CASES for problem in problems(CASES[name]())}
-    rooms = (ROOT / "components" / "trainform" / room for room in ("spec", "rules", "manifests", "backends"))
-    patterns = [pattern for room in rooms for pattern in templates(room)]
-    left = sorted({pattern for pattern in patterns if not any(re.fullmatch(pattern, fix) for fix in tried)})
-    golden(OTHERS, "\n".join([HEADING, *(pattern.replace("\\", "") for pattern in left), ""]))

@@ -33,7 +33,9 @@ OBJECT_FIELDS: Mapping[str, str] = {
     "schedulerName": NO_FIELD,
     "queue": "queue",
     **dict.fromkeys(("minAvailable", "minMember", "minTaskMember"), LEAST),
-    "podGroupPolicy": "network.topology",
+    **dict.fromkeys(("networkTopology", "podGroupPolicy"), "network.topology"),
+    **dict.fromkeys(("priorityClassName", "priorityClass"), "priority_class"),
+    "ttlSecondsAfterFinished": "ttl",
     # size of the world, and what the operator computes from it
     **dict.fromkeys(("replicas", "parallelism", "completions", "numNodes"), REPLICAS),
     "elasticPolicy": "launcher.torchrun.elastic",
@@ -57,15 +59,15 @@ there is one."""
 
 _FREE = frozenset(["metrics"])  # of an elastic policy
 _KEPT_PARTS = frozenset(["labels", "annotations", "data", "ports"])  # a patch may add to these
-_SECRET_CONTENT = ("data", "stringData", "type", "immutable")
+SECRET_CONTENT = ("data", "stringData", "type", "immutable")
 
-POD_FIELDS: Mapping[str, Any] = {
+POD_FIELDS: dict[str, Any] = {
     "dnsPolicy": "ClusterFirst",
     "hostNetwork": False,
     "hostname": None,
     "nodeName": None,
     "restartPolicy": "Always",
-    "schedulerName": "default-scheduler",
+    "schedulerName": None,
     "setHostnameAsFQDN": False,
     "subdomain": None,
 }
@@ -95,6 +97,8 @@ class Change(Struct, frozen=True):
         is_identity = self.place[-1] in ("apiVersion", "kind") or "labels" in self.place or "annotations" in self.place
         if is_identity or self.field == ROLES:
             return False
+        if "resources" in self.place and isinstance(self.after, int):
+            return True
         return isinstance(self.after, str | bool) and isinstance(self.before, str | bool | None)
 
 
@@ -102,22 +106,19 @@ class OwnedOfPods(Struct, frozen=True):
     """What the plan owns in the pods of a role beyond `POD_FIELDS`.
 
     variables: of the launch contract. by_operator: variables, labels and annotations that the operator sets in every pod.
-    storage: volumes of the experiment, which a patch may change. devices: resources that the plan counts as accelerators.
+    storage: volumes of the experiment, which a patch may change. devices: resources that the plan counts as accelerators. scheduler: of pods that name none.
     """
 
     variables: frozenset[str]
     by_operator: frozenset[str]
     storage: frozenset[str]
     devices: frozenset[str]
+    scheduler: str
 
 
 def object_changes(manifest: Manifest, patched: dict[str, Any], reads: Collection[str]) -> Iterator[Change]:
     """Yield what a merge patch changes of an object outside of its pods. reads: labels and annotations that the operator reads."""
     rendered = manifest.body
-    if rendered["kind"] == "Secret":
-        for field in _SECRET_CONTENT:
-            if rendered.get(field) != patched.get(field):
-                yield Change((field,), None, None, is_secret=True)
     is_queue = rendered["kind"] == "Queue"  # of the experiment: limits judge what it asks for
     hidden: dict[str, Any] = {"metadata": {}, **({"spec": {}} if is_queue else {})}
     yield from _changes(rendered | hidden, patched | hidden, (), "")
@@ -167,11 +168,13 @@ def _changes(before: Any, after: Any, place: Place, owned: str) -> Iterator[Chan
         return
     olds, news = _items(before), _items(after)
     if (olds is None and before is not None) or news is None:
-        if owned or place[-1] in _KEPT_PARTS or _holds_owned(before):
+        if owned or place[-1] in _KEPT_PARTS or _holds_owned(before, place):
             yield Change(place, before, after, field=OBJECT_FIELDS.get(owned, NO_FIELD))
         return
+    if before is None and owned and not news:
+        yield Change(place, None, after, field=OBJECT_FIELDS[owned])
     olds = {} if olds is None else olds
-    has_groups = any(_has_pods(item) for item in olds.values())
+    has_groups = bool(place) and _has_pods(before) and (isinstance(before, list) or place[-1].endswith("ReplicaSpecs"))
     for name in {**olds, **news}:
         where, old, new = (*place, name), olds.get(name), news.get(name)
         if has_groups and (old is None or _has_pods(old) != _has_pods(new)):
@@ -195,11 +198,11 @@ def _has_pods(value: Any) -> bool:
     return any(True for _ in pod_templates(value))
 
 
-def _holds_owned(value: Any) -> bool:
+def _holds_owned(value: Any, place: Place) -> bool:
     """Return whether the plan owns something in the value, which a patch removes or replaces as a whole."""
-    items = _items(value) or {}
-    is_owned = any(name in OBJECT_FIELDS or name in _KEPT_PARTS for name in items)
-    return is_owned or is_template(value) or any(_holds_owned(item) for item in items.values())
+    items = {(*place, name): item for name, item in (_items(value) or {}).items()}
+    is_owned = any(_entry(where, True) or where[-1] in _KEPT_PARTS for where in items)
+    return is_owned or is_template(value) or any(_holds_owned(item, where) for where, item in items.items())
 
 
 def _metadata_changes(
@@ -222,7 +225,7 @@ _Values = Iterator[tuple[Place, Any, Any]]
 
 def _pod_values(before: dict[str, Any], after: dict[str, Any], owned: OwnedOfPods) -> _Values:
     specs = before["spec"], after["spec"]
-    for field, default in POD_FIELDS.items():
+    for field, default in (POD_FIELDS | {"schedulerName": owned.scheduler}).items():
         yield ("spec", field), specs[0].get(field, default), specs[1].get(field, default)
     yield from _amounts(before, after, owned.devices)
     volumes = [_by_name(spec.get("volumes", ())) for spec in specs]

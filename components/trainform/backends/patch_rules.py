@@ -13,7 +13,17 @@ from msgspec import Struct, structs
 
 from trainform import defaults
 from trainform.backends.backend import Backend
-from trainform.backends.owned import ROLES, Change, OwnedOfPods, object_changes, pod_changes, pod_templates, value_at
+from trainform.backends.gangs import SCHEDULER
+from trainform.backends.owned import (
+    ROLES,
+    SECRET_CONTENT,
+    Change,
+    OwnedOfPods,
+    object_changes,
+    pod_changes,
+    pod_templates,
+    value_at,
+)
 from trainform.backends.patches import patched as apply_patch
 from trainform.backends.paths import Place
 from trainform.backends.refusals import is_able
@@ -159,6 +169,8 @@ def _check_object(
     valid = without_parts(patch, [each.part for each in found])
     patched = merge_patch(body, valid)
     changes = [*object_changes(manifest, patched, backend.READS)]
+    if body["kind"] == "Secret":
+        changes = [Change((field,), None, None, is_secret=True) for field in SECRET_CONTENT if field in patch] + changes
     for place, template in templates:
         after = value_at(patched, place)
         role = plan.by_name.get(Template(1, 1, template).role)
@@ -185,6 +197,7 @@ def _owned(plan: Plan, role: RolePlan, backend: Backend, environment: Environmen
         by_operator=conventions.of(role.name).appended | backend.POD_KEYS,
         storage=frozenset(mount.volume for mount in role.mounts),
         devices=frozenset(kind.resource for kind in environment.accelerators.values()),
+        scheduler=SCHEDULER if plan.admission == defaults.VOLCANO else "default-scheduler",
     )
 
 
@@ -256,8 +269,6 @@ def _fix(change: Change, part: Part, backend: Backend) -> str:
     if change.place[-2:-1] in (("labels",), ("annotations",)):
         return "remove it, or choose another key"
     if change.role:
-        if change.by_operator and "env" in change.place and change.place[2] != defaults.MAIN_CONTAINER:
-            return f"remove it, or set it in the command of the container: `command: [env, {change.place[-1]}=…, …]`"
         words = reversed(change.place)
         return next((_FIXES[word] for word in words if word in _FIXES), "remove it")
     if change.field == ROLES:

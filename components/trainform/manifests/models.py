@@ -18,8 +18,8 @@ Part = tuple[str | int, ...]
 """The keys and list indices that lead from the top of a merge patch to a part of it. () is the whole patch."""
 
 POD_TEMPLATE, METADATA = "PodTemplateSpec", "ObjectMeta"
-_KINDS = (POD_TEMPLATE, "Service", "PersistentVolumeClaim", "ConfigMap", "Secret")
-_TEXT_MAPS = frozenset(["labels", "annotations", "nodeSelector", "matchLabels", "data", "stringData"])
+_KINDS = (POD_TEMPLATE, "Service", "PersistentVolumeClaim", "ConfigMap")
+_TEXT_MAPS = frozenset(["labels", "annotations", "nodeSelector", "matchLabels", "data"])
 _WORDS: Mapping[str, tuple[str, ...]] = {
     "dnsPolicy": ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"),
     "imagePullPolicy": ("Always", "IfNotPresent", "Never"),
@@ -66,7 +66,9 @@ def violations(
     policies. part: where the patch stands in a larger one.
     """
     if kind == POD_TEMPLATE and not _has_containers(patched):
-        where = (*part, "spec") if isinstance(patch, dict) and "spec" in patch else part
+        spec = patch.get("spec") if isinstance(patch, dict) else None
+        is_inside = isinstance(spec, dict) and "containers" in spec
+        where = (*part, "spec", "containers") if is_inside else (*part, "spec")
         yield Violation(where, None, "the pods have no `spec` with `containers`", "patch a container by its name")
     else:
         yield from _violations(patch, patched, {"$ref": kind}, part, restarts)
@@ -155,7 +157,7 @@ def _wrong_type(part: Part, value: object, types: Sequence[str]) -> Violation:
     expected = " or ".join(_NAMES[name] for name in types)
     quoted = types[0] == "string" and isinstance(value, int | float)
     fix = "write it in quotes" if quoted else f"write {expected}"
-    return Violation(part, value, f"it must be {expected}", fix)
+    return Violation(part, None, f"it must be {expected}", fix)  # the value may be a secret
 
 
 def _meant(name: str, fields: Mapping[str, Any], part: Part) -> str:
