@@ -91,17 +91,3 @@ def test_workers_of_kubedl_are_made_when_the_master_runs() -> None:
     early = [pod(master, "Running", started=5), *(pod(name, "Running", created=4, placed=6) for name in workers)]
     with pytest.raises(Wrong, match="waits for pods that run from"):
         hold_the_start(made, early)
-
-
-def test_pods_of_a_patch_that_orders_them_are_no_part_of_the_gang() -> None:
-    roles: dict[str, Any] = {
-        "worker": {"replicas": 2},
-        "watch": {"ranked": False, "command": ["sh"], "min_available": 0},
-    }
-    after = {"job": {"spec": {"tasks": {"watch": {"dependsOn": {"name": ["worker"]}}}}}}
-    made = plan(roles=roles, manifest_overrides=after)
-    *workers, watch = (each.name for each in made.pods())
-    first = [pod(name, "Running") for name in workers]
-    hold_the_start(made, [*first, pod(watch, "Running", created=3, placed=4, started=5)])
-    with pytest.raises(Wrong, match=f"{watch} was made at"):
-        hold_the_start(made, [*first, pod(watch, "Running", created=1, placed=4, started=5)])
