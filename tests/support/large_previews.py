@@ -1,17 +1,13 @@
-"""Previews that grow in different ways, far beyond what an engine makes: for the test that a review takes no more than its share of work.
-
-By hand, from the clone: `python -m tests.support.large_previews WAY SIZE [digest] | trainform review --preview-json - --no-cluster`.
-"""
+"""Previews that grow in different ways, for the test that a review takes no more than its share of work."""
 
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from tests.support import previews
-from tests.support.previews import CLAIM, CONFIG_MAP, SECRET, TRAINING_JOB, VOLCANO_JOB, secret, state, step_event, urn
+from tests.support.previews import CLAIM, CONFIG_MAP, SECRET, TRAINING_JOB, VOLCANO_JOB, state, step_event, urn
 
 Data = dict[str, Any]
 PROVIDER = f"{urn('pulumi:providers:kubernetes', 'bert-cluster')}::7d6c3b1e-0000-4000-8000-000000000000"
@@ -51,12 +47,6 @@ def _job_object(name: str, revision: str, tag: str) -> Data:
     container = {"name": "worker", "image": f"{IMAGE}:{tag}", "command": ["python", "/app/train.py"]}
     task = {"name": "worker", "replicas": 2, "template": {"spec": {"containers": [container]}}}
     return {"metadata": {"name": f"{name}-{revision}"}, "spec": {"queue": "default", "tasks": [task]}}
-
-
-def _replaced_job(number: int) -> Data:
-    name = f"bert-{number:05}"
-    sides = _job_object(name, "1f3a9c", "2.8"), _job_object(name, "7d6c3b", "2.9")
-    return _object(VOLCANO_JOB, f"{name}-job", *sides, operation="replace", keys=["metadata.name"], detail={})
 
 
 def _recorded_job(name: str, before: Data, after: Data) -> list[Data]:
@@ -111,34 +101,17 @@ def _claims(size: int) -> list[Data]:
     return [_object(CLAIM, f"bert-data-{number:05}", _claim_body(number), None) for number in range(size)]
 
 
-def _volumes(change: Callable[[int], Data | None]) -> Callable[[int], list[Data]]:
-    """A job whose volumes all change. change: a volume afterwards; None: it is gone."""
-
-    def events(size: int) -> list[Data]:
-        def volume(number: int) -> Data:
-            return {"size": f"{number + 2}Gi", "class": "fast", "mount": f"/mnt/data-{number}"}
-
-        before = _named("data-", size, volume)
-        after = {
-            name: {**value, **changed}
-            for number, (name, value) in enumerate(before.items())
-            if (changed := change(number)) is not None
-        }
-        claims = [
-            _object(
-                CLAIM,
-                f"bert-{name}",
-                _claim_body(number),
-                _claim_body(number + 1) if name in after else None,
-                TRAINING_JOB,
-                parent=urn(TRAINING_JOB, "bert"),
-                detail={"spec.resources.requests.storage": "update"},
-            )
-            for number, name in enumerate(before)
-        ]
-        return [*_recorded_job("bert", {"storage": before}, {"storage": after}), *claims]
-
-    return events
+def _volumes_that_go(size: int) -> list[Data]:
+    """A job that loses its volumes."""
+    before = _named(
+        "data-", size, lambda number: {"size": f"{number + 2}Gi", "class": "fast", "mount": f"/mnt/{number}"}
+    )
+    parent = urn(TRAINING_JOB, "bert")
+    claims = [
+        _object(CLAIM, f"bert-{name}", _claim_body(number), None, TRAINING_JOB, parent=parent)
+        for number, name in enumerate(before)
+    ]
+    return [*_recorded_job("bert", {"storage": before}, {}), *claims]
 
 
 def _variables(size: int) -> list[Data]:
@@ -146,84 +119,26 @@ def _variables(size: int) -> list[Data]:
     return _recorded_job("bert", {"env": before}, {"env": after})
 
 
-def _objects_of_a_job(size: int) -> list[Data]:
-    """Other ones than before, as where their names have a revision."""
-    parent = {"parent": urn(TRAINING_JOB, "bert")}
-    sides = [("1f3a9c", {"data": {"a": "1"}}, None), ("7d6c3b", None, {"data": {"a": "1"}})]
-    return [
-        *_recorded_job("bert", {}, {}),
-        *(
-            _object(CONFIG_MAP, f"bert-{number:05}-{revision}", old, new, TRAINING_JOB, **parent)
-            for revision, old, new in sides
-            for number in range(size)
-        ),
-    ]
-
-
 def _fields(size: int) -> list[Data]:
     return [_config_map(_named("key-", size, str), _named("key-", size, lambda number: str(number + 1)))]
 
 
-def _told(text: Callable[[int], str]) -> Callable[[int], list[Data]]:
-    """A text in a field, in a message and in a name."""
-
-    def events(size: int) -> list[Data]:
-        made = text(size)
-        return [
-            _config_map({"a": "1"}, {"a": made, "b": f"first\n{made}"}),
-            previews.diagnostic("warning", made),
-            previews.diagnostic("error", f"first\n{made}", urn(CONFIG_MAP, made[:10_000])),
-        ]
-
-    return events
+def _secrets(size: int) -> list[Data]:
+    texts = _named("login-", size, lambda number: {"stringData": {"a": f"otter-of-the-north-{number}"}})
+    return [_object(SECRET, name, None, body) for name, body in texts.items()]
 
 
-def _known(own: Callable[[int], str], other: Callable[[int], str]) -> Callable[[int], list[Data]]:
-    """A secret, and another text that is like it."""
-
-    def events(size: int) -> list[Data]:
-        held = _object(SECRET, "bert-login", None, {"stringData": {"a": own(size)}})
-        return [held, _config_map({"a": "1"}, {"a": other(size)})]
-
-    return events
-
-
-def _unseen_secrets(size: int) -> list[Data]:
-    """Secrets that the engine does not tell, and of each that it changes."""
-    held = {"stringData": _named("key-", size, lambda number: secret())}
-    detail = {f"stringData.{name}": "update" for name in held["stringData"]}
-    return [_object(SECRET, "bert-login", held, held, detail=detail)]
-
-
-def _items(item: Callable[[int], Any]) -> Callable[[int], list[Data]]:
-    def events(size: int) -> list[Data]:
-        body = {"spec": {"items": [item(number) for number in range(size)]}}
-        return [_object("kubernetes:example.com/v1:List", "bert-list", body, body)]
-
-    return events
-
-
-def _named_and_not(number: int) -> Data:
-    marked = secret(f"winter-otter-{number}")
-    return {"name": f"a{number}", "value": marked} if number % 2 else {f"key-{number}": marked}
-
-
-def _queues(parent: Callable[[int], str]) -> Callable[[int], list[Data]]:
-    """Queues with a job in each."""
-
-    def events(size: int) -> list[Data]:
-        found = []
-        for number in range(size):
-            spec = {"parent": parent(number), "guarantee": {"resource": {"cpu": "1"}}, "capability": {"cpu": "64"}}
-            queue = {"spec": {"weight": 1, **spec}}
-            type_ = "kubernetes:scheduling.volcano.sh/v1beta1:Queue"
-            found.append(_object(type_, f"queue-{number:05}", None, queue))
-            job = _job_object(f"bert-{number:05}", "1f3a9c", "2.8")
-            job["spec"]["queue"] = f"queue-{number:05}"
-            found.append(_object(VOLCANO_JOB, f"bert-{number:05}-job", None, job))
-        return found
-
-    return events
+def _queues(size: int) -> list[Data]:
+    """Queues in a line, with a job in each."""
+    found = []
+    for number in range(size):
+        parent = f"queue-{number - 1:05}" if number else "root"
+        queue = {"spec": {"weight": 1, "parent": parent, "capability": {"cpu": "64"}}}
+        found.append(_object("kubernetes:scheduling.volcano.sh/v1beta1:Queue", f"queue-{number:05}", None, queue))
+        job = _job_object(f"bert-{number:05}", "1f3a9c", "2.8")
+        job["spec"]["queue"] = f"queue-{number:05}"
+        found.append(_object(VOLCANO_JOB, f"bert-{number:05}-job", None, job))
+    return found
 
 
 def _resources(size: int) -> list[Data]:
@@ -239,43 +154,17 @@ def _resources(size: int) -> list[Data]:
 
 WAYS: Mapping[str, Callable[[int], list[Data]]] = {
     "resources": _resources,
-    "job objects": lambda size: [_replaced_job(number) for number in range(size)],
     "jobs": _jobs,
     "claims": _claims,
-    "volumes that grow": _volumes(lambda number: {"size": f"{number + 3}Gi"}),
-    "volumes that go": _volumes(lambda number: None),
+    "volumes that go": _volumes_that_go,
     "variables": _variables,
-    "objects of a job": _objects_of_a_job,
     "fields": _fields,
-    "text": _told(lambda size: "x" * size),
-    "lines": _told(lambda size: "a: b\n" * (size // 5)),
-    "addresses": _told(lambda size: "://a:" * (size // 5)),
-    "logins": _told(lambda size: " ".join(f"https://a{number}:b{number}@c" for number in range(size // 20))),
-    "pairs": _told(lambda size: "a=" * (size // 2)),
-    "quotes": _told(lambda size: "token: '" * (size // 8)),
-    "settings": _told(lambda size: "[a]\n" + "token=$A\n" * (size // 9)),
-    "words of commands": _told(lambda size: "mysql -p " * (size // 9)),
-    "letters outside of ASCII": _told(lambda size: "é token= " * (size // 9)),
-    "secrets": lambda size: [
-        _object(SECRET, f"login-{number:05}", None, {"stringData": {"a": f"otter-of-the-north-{number}"}})
-        for number in range(size)
-    ],
-    "lines of a secret": _known(
-        lambda size: "\n".join(f"otter-of-the-north-{number}" for number in range(size // 24)), lambda size: "x" * size
-    ),
-    "a secret that repeats itself": _known(lambda size: "otter" * (size // 5), lambda size: "otter" * (size // 5 - 1)),
-    "unseen secrets": _unseen_secrets,
-    "secret items": _items(_named_and_not),
-    "queues": _queues(lambda number: "root"),
-    "queues in a line": _queues(lambda number: f"queue-{number - 1:05}" if number else "root"),
-}  # fmt: skip
-"""The steps of each way. size: resources, entries, or characters of a text."""
+    "secrets": _secrets,
+    "queues": _queues,
+}
+"""The steps of each way, by the number of resources or entries."""
 
 
-def large_preview(way: str, size: int, form: str = "stream") -> str:
+def large_preview(way: str, size: int) -> str:
     """The text of the preview."""
-    return (previews.digest if form == "digest" else previews.stream)(*WAYS[way](size))
-
-
-if __name__ == "__main__":
-    sys.stdout.write(large_preview(sys.argv[1], int(sys.argv[2]), *sys.argv[3:4]))
+    return previews.stream(*WAYS[way](size))
