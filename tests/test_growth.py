@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.growing import ACCEPTED, REFUSED, WAYS, grown_files
+from bench.growing import ACCEPTED, REFUSED, WAYS, grown_files
 from trainform.backends.table import BACKENDS
 from trainform.check import check_experiment
 from trainform.cli.main import main

@@ -16,6 +16,7 @@ from bench.by_hand import token_program, typed_program
 from bench.calls import count_calls
 from bench.commands import REPOSITORY, Command, measure, run
 from bench.display import BEGIN, END, between_markers, to_markdown
+from bench.growing import ACCEPTED, grown_files
 from bench.registered import left_out, objects
 from bench.reports import RESOURCES, write_preview
 from bench.rounds import in_turn
@@ -24,7 +25,6 @@ from bench.sections import Section
 from bench.shapes import write_shape, write_yaml
 from bench.spelling import spell_megabytes, spell_ratio, spell_seconds
 from bench.workplace import Workplace
-from tests.support.growing import ACCEPTED, grown_files
 from trainform.check import check_experiment
 from trainform.errors import TrainformError
 from trainform.progress import SILENT

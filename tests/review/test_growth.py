@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.support.large_previews import WAYS, large_preview
+from tests.review.large_previews import WAYS, large_preview
 from trainform.review.context import Context
 from trainform.review.forms import as_json, document, markdown, terminal
 from trainform.review.jobs import jobs_of
