@@ -53,6 +53,7 @@ docker: venv ## Start a Docker daemon if none answers: Debian's docker.io, in a 
 lint: venv
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check --quiet .
+	@$(BIN)/lint-imports --no-cache --no-logo
 	@git ls-files -z '*.sh' | xargs -0 $(BIN)/shellcheck --shell sh
 	@$(BIN)/shellcheck .ci/run
 	@$(SITE)

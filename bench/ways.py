@@ -11,13 +11,13 @@ from msgspec import Struct, structs
 
 from bench.aims import Judged, judge_at_most
 from bench.commands import REPOSITORY, Command, run, trainform
+from bench.growing import grown_files
 from bench.rounds import in_turn
 from bench.samples import Ratio, Sample, Series, ratio_of
 from bench.sections import Section, Table
 from bench.shapes import write_yaml
 from bench.spelling import spell_seconds
 from bench.workplace import Workplace
-from tests.support.growing import grown_files
 
 BACKEND = "volcano"
 FACTORS = (1, 2, 4, 8)

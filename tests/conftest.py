@@ -12,7 +12,6 @@ from hypothesis import HealthCheck, settings
 
 from tests.support.addons import addons, addons_exports, pytest_runtest_teardown
 from tests.support.chance import draw_the_same_in_every_process
-from tests.support.progress import register as register_progress
 from tests.support.repository import ROOT
 from tests.support.scheduling import order, pytest_xdist_make_scheduler
 from tests.support.selection import MARKERS, select
@@ -55,7 +54,6 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.setdefault("GOGC", COLLECT_AT)  # control planes need a fifth less processor time
     for name in NOT_A_USERS:
         os.environ.pop(name, None)
-    register_progress(config)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -21,7 +21,6 @@ from tests.support.documents import (
     PAGES,
     PROMPT,
     README,
-    Block,
     block_of_a_new_shell,
     blocks_of,
     read_blocks,
@@ -45,70 +44,65 @@ LOOKS = re.compile(
 MOST_CHARACTERS = 119
 WIDE = (ROOT / "CHANGELOG.md", *DOCUMENTS)
 
-blocks = pytest.mark.parametrize(
-    "block", [block for document in DOCUMENTS for block in read_blocks(document)], ids=lambda block: block.place
-)
-pasted_blocks = pytest.mark.parametrize("block", blocks_of("sh"), ids=lambda block: block.place)
+BLOCKS = [block for document in DOCUMENTS for block in read_blocks(document)]
+PASTED = blocks_of("sh")
 
 
-@blocks
-def test_a_block_says_what_it_is(block: Block) -> None:
-    assert block.language in LANGUAGES
+def test_a_block_says_what_it_is() -> None:
+    assert [block.place for block in BLOCKS if block.language not in LANGUAGES] == []
 
 
-@blocks
-def test_only_sessions_have_prompts_and_they_have_answers(block: Block) -> None:
-    has_prompts = any(line.startswith(PROMPT) for line in block.text.splitlines())
-    assert has_prompts == (block.language == "console")
-    assert bool(block.output) == has_prompts, "commands alone are a block of sh"
+def test_only_sessions_have_prompts_and_they_have_answers() -> None:
+    for block in BLOCKS:
+        has_prompts = any(line.startswith(PROMPT) for line in block.text.splitlines())
+        assert has_prompts == (block.language == "console"), block.place
+        assert bool(block.output) == has_prompts, f"{block.place}: commands alone are a block of sh"
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_every_fence_is_read(document: Path) -> None:
-    assert document.read_text().count("```") == 2 * len(read_blocks(document))
+def test_every_fence_is_read() -> None:
+    for document in DOCUMENTS:
+        assert document.read_text().count("```") == 2 * len(read_blocks(document)), document
 
 
-@pasted_blocks
-def test_a_pasted_block_has_a_whole_command_on_each_line(block: Block) -> None:
-    assert block.commands
-    for command in block.commands:
-        assert command == command.strip()
-        assert command.isprintable(), "a tab would complete a name"
-        assert not command.endswith("\\")
-        assert "!" not in command, "which an interactive shell takes for one of its history"
-        assert shlex.split(command)
+def test_a_pasted_block_has_a_whole_command_on_each_line() -> None:
+    for block in PASTED:
+        assert block.commands, block.place
+        for command in block.commands:
+            assert command == command.strip(), block.place
+            assert command.isprintable(), f"{block.place}: a tab would complete a name"
+            assert not command.endswith("\\"), block.place
+            assert "!" not in command, f"{block.place}: an interactive shell takes it for one of its history"
+            assert shlex.split(command), block.place
 
 
-@pasted_blocks
-def test_nothing_stands_behind_a_command_that_reads_the_terminal(block: Block) -> None:
-    assert not [command for command in block.commands[:-1] if READS_THE_TERMINAL.search(command)]
+def test_nothing_stands_behind_a_command_that_reads_the_terminal() -> None:
+    found = [block.place for block in PASTED for command in block.commands[:-1] if READS_THE_TERMINAL.search(command)]
+    assert found == []
 
 
-@pytest.mark.parametrize("page", [page for page, kind in PAGES.items() if kind == "sh"])
-def test_a_page_with_a_pipeline_is_pasted_into_bash(page: str) -> None:
+def test_a_page_with_a_pipeline_is_pasted_into_bash() -> None:
     """Which sees a failure of its first command."""
-    assert not [block.place for block in blocks_of("sh", ROOT / page) if re.search(r"[^|]\|[^|]", block.text)]
+    pages = [ROOT / page for page, kind in PAGES.items() if kind == "sh"]
+    assert not [block.place for block in blocks_of("sh", *pages) if re.search(r"[^|]\|[^|]", block.text)]
 
 
-@pasted_blocks
-def test_a_pasted_command_asks_nothing(block: Block) -> None:
-    for command in filter(ASKS.search, block.commands):
-        assert "--yes" in command
+def test_a_pasted_command_asks_nothing() -> None:
+    asking = [(block.place, command) for block in PASTED for command in filter(ASKS.search, block.commands)]
+    assert [found for found in asking if "--yes" not in found[1]] == []
 
 
-@pasted_blocks
-def test_what_takes_down_is_pasted_alone(block: Block) -> None:
-    assert len(block.commands) == 1 or not any(map(TAKES_DOWN.match, block.commands))
+def test_what_takes_down_is_pasted_alone() -> None:
+    several = [block for block in PASTED if len(block.commands) > 1]
+    assert [block.place for block in several if any(map(TAKES_DOWN.match, block.commands))] == []
 
 
-@pasted_blocks
-def test_commands_of_trainform_and_make_are_there(block: Block) -> None:
+def test_commands_of_trainform_and_make_are_there() -> None:
     targets = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    for line in block.commands:
+    for line in [command for block in PASTED for command in block.commands]:
         for found in re.finditer(r"\b(trainform|make) ([^|;)]*)", line):
             words = shlex.split(found[2])
             if found[1] == "make":
-                assert set(words) <= set(targets)
+                assert set(words) <= set(targets), line
             elif found.start() == 0 or line[found.start() - 1] in " (":
                 parsed(words)
 
@@ -122,39 +116,32 @@ def parsed(words: list[str]) -> None:
         context = command.make_context(name, words, parent=context)
 
 
-@blocks
-def test_a_session_only_looks(block: Block) -> None:
-    if block.language == "console":
-        assert [command for command in block.commands if not LOOKS.match(command)] == []
+def test_a_session_only_looks() -> None:
+    sessions = [block for block in BLOCKS if block.language == "console"]
+    assert [command for block in sessions for command in block.commands if not LOOKS.match(command)] == []
 
 
 BEGINNINGS = (README, FIRST_JOB, EMPTY_FOLDER)  # they make the shell that the other pages begin in
 
 
-@pytest.mark.parametrize(
-    "document",
-    [document for document in DOCUMENTS if document not in BEGINNINGS],
-    ids=lambda path: str(path.relative_to(ROOT)),
-)
-def test_a_page_says_in_which_shell_its_commands_are_typed(document: Path) -> None:
-    text = document.read_text()
-    commands = [command for block in blocks_of("sh", document) for command in block.commands]
-    before, _, _ = text.partition("```sh\n")
-    if any(not command.startswith("make ") for command in commands):
-        assert IN_A_NEW_SHELL in before
-    elif commands:
-        assert "in the clone" in before
+def test_a_page_says_in_which_shell_its_commands_are_typed() -> None:
+    for document in set(DOCUMENTS) - set(BEGINNINGS):
+        commands = [command for block in blocks_of("sh", document) for command in block.commands]
+        before, _, _ = document.read_text().partition("```sh\n")
+        if any(not command.startswith("make ") for command in commands):
+            assert IN_A_NEW_SHELL in before, document
+        elif commands:
+            assert "in the clone" in before, document
 
 
 def test_the_first_job_has_the_block_that_the_pages_name() -> None:
     assert any("sandbox env" in command for command in block_of_a_new_shell().commands)
 
 
-@pytest.mark.parametrize("document", WIDE, ids=lambda path: str(path.relative_to(ROOT)))
-def test_lines_are_short(document: Path) -> None:
-    """Which a diff, a terminal and a review show whole."""
-    lines = enumerate(document.read_text().splitlines(), 1)
-    assert [f"{document.name}:{number}" for number, line in lines if len(line) > MOST_CHARACTERS] == []
+def test_lines_are_short() -> None:
+    """A diff, a terminal and a review show them whole."""
+    lines = [(path.name, *line) for path in WIDE for line in enumerate(path.read_text().splitlines(), 1)]
+    assert [f"{name}:{number}" for name, number, line in lines if len(line) > MOST_CHARACTERS] == []
 
 
 def test_every_page_is_in_the_navigation() -> None:

@@ -21,7 +21,7 @@ def models(annotation: Any) -> set[type[BaseModel]]:
 
 
 MODELS = sorted(models(Experiment) | models(Environment), key=lambda model: model.__name__)
-FIELDS = [pytest.param(model, name, id=f"{model.__name__}.{name}") for model in MODELS for name in model.model_fields]
+FIELDS = [(model, name, field) for model in MODELS for name, field in model.model_fields.items()]
 
 
 def one_of_several(model: type[BaseModel]) -> bool:
@@ -29,48 +29,45 @@ def one_of_several(model: type[BaseModel]) -> bool:
     return "oneOf" in model.model_config.get("json_schema_extra", {})  # type: ignore[operator]
 
 
-@pytest.mark.parametrize(("model", "name"), FIELDS)
-def test_every_field_has_a_text(model: type[BaseModel], name: str) -> None:
-    meaning = model.model_fields[name].description
-    assert meaning
-    assert meaning[0].isupper() or meaning[0] in "`0123456789" or meaning.startswith("hard:")
-    assert meaning.endswith("."), "whole sentences"
+def test_every_field_has_a_text() -> None:
+    for model, name, field in FIELDS:
+        meaning = field.description
+        assert meaning, (model, name)
+        assert meaning[0].isupper() or meaning[0] in "`0123456789" or meaning.startswith("hard:"), meaning
+        assert meaning.endswith("."), f"whole sentences: {meaning}"
 
 
-@pytest.mark.parametrize(("model", "name"), FIELDS)
-def test_every_field_says_what_a_change_does(model: type[BaseModel], name: str) -> None:
+def test_every_field_says_what_a_change_does() -> None:
     """A section leaves it to its fields. That it is true, `tests/test_on_change.py` proves."""
-    field = model.model_fields[name]
-    if not models(field.annotation):
-        assert on_change(field) is not OnChange.BY_PART
-    assert field_text(field).endswith(on_change(field).value)
+    for model, name, field in FIELDS:
+        if not models(field.annotation):
+            assert on_change(field) is not OnChange.BY_PART, (model, name)
+        assert field_text(field).endswith(on_change(field).value), (model, name)
 
 
-@pytest.mark.parametrize(("model", "name"), FIELDS)
-def test_optional_fields_say_their_default(model: type[BaseModel], name: str) -> None:
+def test_optional_fields_say_their_default() -> None:
     """The value of a default is generated, and stands nowhere else; what an empty field means is a part of the meaning."""
-    field = model.model_fields[name]
-    text = field_text(field)
-    assert len(re.findall("Default: |Empty: ", text)) <= 1, text
-    if field.is_required():
-        assert "Default: " not in text
-    elif field.get_default() is None:
-        assert "Empty: " in text or one_of_several(model), text
-    else:
-        assert re.search("Default: .|Empty: .", text), text
+    for model, _, field in FIELDS:
+        text = field_text(field)
+        assert len(re.findall("Default: |Empty: ", text)) <= 1, text
+        if field.is_required():
+            assert "Default: " not in text
+        elif field.get_default() is None:
+            assert "Empty: " in text or one_of_several(model), text
+        else:
+            assert re.search("Default: .|Empty: .", text), text
 
 
-@pytest.mark.parametrize(("model", "name"), FIELDS)
-def test_the_schema_has_the_same_text(model: type[BaseModel], name: str) -> None:
-    field = model.model_fields[name]
-    schema = model.model_json_schema()
-    properties = schema.get("properties", schema.get("$defs", {}).get(model.__name__, {}).get("properties"))
-    assert properties[name if field.alias is None else field.alias]["description"] == field_text(field)
+def test_the_schema_has_the_same_text() -> None:
+    for model in MODELS:
+        schema = model.model_json_schema()
+        properties = schema.get("properties", schema.get("$defs", {}).get(model.__name__, {}).get("properties"))
+        for name, field in model.model_fields.items():
+            assert properties[name if field.alias is None else field.alias]["description"] == field_text(field)
 
 
-@pytest.mark.parametrize("model", MODELS)
-def test_every_model_has_a_text(model: type[BaseModel]) -> None:
-    assert model.__doc__
+def test_every_model_has_a_text() -> None:
+    assert [model for model in MODELS if not model.__doc__] == []
 
 
 def test_a_field_without_the_answer_is_refused() -> None:

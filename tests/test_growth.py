@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import cProfile
 import gc
+import itertools
 import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.support.growing import ACCEPTED, REFUSED, WAYS, grown_files
+from bench.growing import ACCEPTED, REFUSED, WAYS, grown_files
 from trainform.backends.table import BACKENDS
 from trainform.check import check_experiment
 from trainform.cli.main import main
@@ -22,30 +23,11 @@ from trainform.errors import InputError
 
 SIZE = 20
 MOST, MOST_NEAR = 1.02, 1.25  # how long two names are compared, to find a near one, depends on their letters
-# Every init container mounts every checkout, so the object is the square of what is written; etcd's limit ends it below 100 checkouts.
-SQUARE = frozenset(["checkouts", "checkouts at one path"])
+OTHERS = [name for name in BACKENDS if name != "volcano"]
+ON_EVERY_BACKEND = ("roles", "variables", "volumes that are made", "replicas with ports of their own")
 SHOWING = (("plan",), ("plan", "--json"), ("render",))
 # What becomes more rows or more text; the rest is work of the check alone.
-SHOWN = (
-    "replicas",
-    "replicas of TensorFlow with ports of their own",
-    "DeepSpeed nodes with ports of their own",
-    "Services",
-    "roles",
-    "extras",
-    "variables",
-    "variables of a role",
-    "init containers",
-    "steps",
-    "volumes that are made",
-    "a volume and a step for each role",
-    "policies",
-    "tolerations",
-    "annotations",
-    "words",
-    "patched roles",
-    "patched claims",
-)
+SHOWN = ("replicas", "Services", "roles", "variables", "volumes that are made", "patched roles")
 Files = tuple[str, str]
 
 
@@ -87,8 +69,9 @@ def hold_to_a_line(work: Callable[[Files], object], folder: Path, way: str, back
     assert third - second <= most * (second - first)
 
 
-@pytest.mark.parametrize("backend", list(BACKENDS))
-@pytest.mark.parametrize("way", [way for way in WAYS if way not in SQUARE])
+@pytest.mark.parametrize(
+    ("way", "backend"), [(way, "volcano") for way in WAYS] + list(itertools.product(ON_EVERY_BACKEND, OTHERS))
+)
 def test_a_check_grows_with_the_file(way: str, backend: str, tmp_path: Path) -> None:
     """It makes every object."""
     hold_to_a_line(check, tmp_path, way, backend)

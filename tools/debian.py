@@ -22,7 +22,7 @@ TARGETS = ["apt-get", "indextargets", "--format", "$(REPO_URI) $(RELEASE) $(COMP
 
 
 class NotHereError(TrainformError):
-    """This machine cannot run the rehearsals, which is not a failure: tests are skipped, commands exit with code 3."""
+    """The machine cannot run the rehearsals, which is not a failure: tests are skipped, commands exit with code 3."""
 
     exit_code: ClassVar[int] = 3
 

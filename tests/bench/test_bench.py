@@ -13,8 +13,10 @@ from bench import __main__ as bench_main
 from bench import ways
 from bench.aims import judge_at_least, judge_at_most, judge_seconds
 from bench.by_hand import token_program, typed_program
+from bench.calls import count_calls
 from bench.commands import REPOSITORY, Command, measure, run
 from bench.display import BEGIN, END, between_markers, to_markdown
+from bench.growing import ACCEPTED, grown_files
 from bench.registered import left_out, objects
 from bench.reports import RESOURCES, write_preview
 from bench.rounds import in_turn
@@ -23,7 +25,6 @@ from bench.sections import Section
 from bench.shapes import write_shape, write_yaml
 from bench.spelling import spell_megabytes, spell_ratio, spell_seconds
 from bench.workplace import Workplace
-from tests.support.growing import ACCEPTED, grown_files
 from trainform.check import check_experiment
 from trainform.errors import TrainformError
 from trainform.progress import SILENT
@@ -250,3 +251,10 @@ def test_each_measurement_has_a_folder_of_its_own(monkeypatch: pytest.MonkeyPatc
         monkeypatch.setenv(name, "")  # set back at the end
     bench_main.main()
     assert [place.parent.name for place in places] == ["preview", "drift"]
+
+
+def test_calls_of_a_command_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    counted = count_calls(["render", "stacks/experiments/hello.yaml", "-e", "dev"])
+    assert counted.total() > 1_000
+    assert {code.co_name for code in counted} >= {"build_app", "render_job"}
+    assert capsys.readouterr().out == ""

@@ -180,7 +180,7 @@ def test_the_stack_of_an_environment_needs_more(researcher: Project, live: Live)
 
 
 def test_an_operator_that_is_not_there(project: Project) -> None:
-    """This cluster has Volcano alone, and its controllers run outside of it."""
+    """The cluster has Volcano alone, and its controllers run outside of it."""
     found = doctor(project)
     assert found["checks"]["operators"]["details"]["found"].keys() == {"volcano"}
     assert found["checks"]["operators"]["found"].endswith("; not found: jobset, trainer, kubeflow, kubedl, kueue")

@@ -11,23 +11,15 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.support.large_previews import WAYS, large_preview
+from tests.review.large_previews import WAYS, large_preview
 from trainform.review.context import Context
 from trainform.review.forms import as_json, document, markdown, terminal
 from trainform.review.jobs import jobs_of
-from trainform.review.known_texts import KnownTexts
 from trainform.review.read import read_preview
 from trainform.review.report import build_report
-from trainform.review.stand_ins import MASKED
 from trainform.review.whole import review_of
-from trainform.secret_text.search import MOST_SECRETS, masked
 
-SIZES = {"secret items": 200}
-SIZE, CHARACTERS = 30, 3_000
-"""Of a way that is not above; of one that is a text."""
-MOST = 1.1
-TEXTS = ("text", "lines", "addresses", "logins", "pairs", "quotes", "settings", "words of commands",
-         "letters outside of ASCII", "lines of a secret", "a secret that repeats itself")  # fmt: skip
+SIZE, MOST = 30, 1.1
 
 
 def review(text: str) -> list[str]:
@@ -50,8 +42,7 @@ def calls(work: Callable[[str], object], text: str) -> int:
 @pytest.mark.parametrize("way", list(WAYS))
 def test_a_review_grows_with_the_preview(way: str) -> None:
     """The third part must not cost more than the second."""
-    size = CHARACTERS if way in TEXTS else SIZES.get(way, SIZE)
-    texts = [large_preview(way, parts * size) for parts in (1, 2, 3)]
+    texts = [large_preview(way, parts * SIZE) for parts in (1, 2, 3)]
     review(texts[0])  # fills what is made once in a process
     first, second, third = (calls(review, text) for text in texts)
     assert third - second <= MOST * (second - first)
@@ -71,18 +62,3 @@ def test_the_headline_names_few_of_many_claims() -> None:
     shown = review(large_preview("volumes that go", 9))[0]
     assert "the claims bert-data-00000, bert-data-00001" in " ".join(shown.split())
     assert "bert-data-00004 and 4 more are deleted" in " ".join(shown.split())
-
-
-def test_a_text_with_very_many_secrets_is_not_shown() -> None:
-    logins = [f"https://a{number}:b{number}@c" for number in range(MOST_SECRETS + 1)]
-    assert masked(" ".join(logins), MASKED) == MASKED
-    assert masked(" ".join(logins[:-1]), MASKED).count(MASKED) == MOST_SECRETS
-    assert masked(f"{' '.join(logins[:1] * 200)} {logins[1]}", MASKED).count(MASKED) == 201
-
-
-def test_texts_that_are_compared_too_long_are_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trainform.review.known_texts.MOST_COMPARED", 10_000)
-    known = KnownTexts()
-    known.add(["otter" * 100])
-    assert known.without("otter" * 99) == MASKED
-    assert known.without("a seal") == "a seal"

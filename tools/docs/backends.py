@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from pydantic import BaseModel
-from tools.docs.patch_refusals import PATCHES
-from tools.docs.refusals import EXAMPLES
 
 from tools.docs.markdown import item, page, paragraph, table
 from trainform.backends.refusals import support_fix
 from trainform.backends.support import Support
 from trainform.backends.table import BACKENDS
-from trainform.errors import Problem
 from trainform.spec.experiment import Experiment
 from trainform.spec.model import models_of
 
@@ -42,10 +39,6 @@ Every field that is not in this table does on all operators what [its text](fiel
 LEGEND = """\
 `yes`: as its text says. `differs`: done in the operator's own way. `noted`: done, or left out, in a way that may surprise; `check` and \
 `plan` say so. `refused`: `check` refuses it. A field is refused in its parts, too."""
-
-LONGEST_PATH = 110  # characters, with which a line of a list is full
-REFUSED = """\
-`trainform check` refuses these, too, on this operator. Each is the message of the check for an example."""
 
 
 def comparison_page() -> str:
@@ -107,7 +100,7 @@ def _word(support: Support | None) -> str:
 
 
 def _differences(backend: str) -> Iterator[str]:
-    """The section of one operator: its own way with fields, then what it refuses beyond them."""
+    """The section of one operator: its own way with fields."""
     yield f"### {backend}"
     fields: dict[str, list[str]] = {}
     for field in field_paths(Experiment):
@@ -115,21 +108,6 @@ def _differences(backend: str) -> Iterator[str]:
         if support is not None:
             fields.setdefault(_text(field, support), []).append(f"`{field}`")
     yield "\n".join(item(f"{', '.join(names)}: {text}") for text, names in fields.items())
-    yield paragraph(REFUSED)
-    yield "\n".join(_refusals(backend))
-
-
-def _refusals(backend: str) -> Iterator[str]:
-    """Each reason for which the operator refuses a kind of field, once, with the first example that shows it."""
-    told: set[tuple[str, str]] = set()
-    for example in (*EXAMPLES, *PATCHES):
-        found: dict[str, list[Problem]] = {}
-        for problem in example.problems(backend):
-            if (problem.reason, _field(problem)) not in told:
-                found.setdefault(problem.reason, []).append(problem)
-        told |= {(problem.reason, _field(problem)) for problems in found.values() for problem in problems}
-        if found:
-            yield item(f"**{example.what[0].upper()}{example.what[1:]}**: {' '.join(map(_answer, found.values()))}")
 
 
 def _text(field: str, support: Support) -> str:
@@ -140,21 +118,3 @@ def _text(field: str, support: Support) -> str:
         if support.noted
         else f"{support.how}."
     )
-
-
-def _field(problem: Problem) -> str:
-    return problem.path.rpartition(".")[2]
-
-
-def _shown(path: str) -> str:
-    """The path; of a long one its beginning and its end."""
-    if len(path) <= LONGEST_PATH:
-        return path
-    half = LONGEST_PATH // 2
-    return f"{path[:half].rpartition('.')[0]}.….{path[-half:].partition('.')[2]}"
-
-
-def _answer(problems: Sequence[Problem]) -> str:
-    """Problems for the same reason, as one."""
-    paths = ", ".join(dict.fromkeys(f"`{_shown(problem.path)}`" for problem in problems))
-    return f'{paths}: "{problems[0].reason}". Fix: {problems[0].fix}.'

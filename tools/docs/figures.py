@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec import structs
 
-from tests.test_layers import BESIDE, ORDER
+from tools.contracts import layers as packages
 from tools.docs.svg import Box, around, arrow, column, figure, height_of, row, text, title_of, width_of
 
 EDGE, GAP = 24, 20  # around a figure, between the layers
@@ -21,13 +21,29 @@ FIRST_ROOMS = {
     "the edge: the live cluster, and Pulumi": "cluster",
 }
 COMMANDS = "cli"
+# Packages that are no step of the way from two files to a change.
+BESIDE = (
+    "atomic",
+    "doctor",
+    "github",
+    "locking",
+    "policy_pack",
+    "progress",
+    "rehearsal",
+    "sandbox",
+    "scaffold",
+    "signals",
+    "terminal",
+    "toolchain",
+)
 KINDS = {"resources": "main", "policy_pack": "main"}  # the only ones that import Pulumi
 
 
 def layers() -> dict[str, list[str]]:
     """The rooms of each layer, lowest first."""
-    starts = [ORDER.index(room) for room in FIRST_ROOMS.values()]
-    return {name: ORDER[start:end] for name, start, end in zip(FIRST_ROOMS, starts, [*starts[1:], None], strict=True)}
+    order = [room for room in packages() if room not in {COMMANDS, *BESIDE}]
+    starts = [order.index(room) for room in FIRST_ROOMS.values()]
+    return {name: order[start:end] for name, start, end in zip(FIRST_ROOMS, starts, [*starts[1:], None], strict=True)}
 
 
 def layers_figure() -> str:
@@ -40,7 +56,7 @@ def layers_figure() -> str:
         boxes += row(left, y, rooms, width)
         labels.append((name, y))
     middle = (boxes[0].y + boxes[-1].y + boxes[-1].height) / 2
-    others = column(left + width + 3 * GAP, middle, [[name] for name in sorted(BESIDE)], gap=3)
+    others = column(left + width + 3 * GAP, middle, [[name] for name in BESIDE if name in packages()], gap=3)
     frame = around(others)
     parts = [
         *(text(EDGE, top + height_of([""]) / 2 + 4.5, name, "quiet", "start") for name, top in labels),

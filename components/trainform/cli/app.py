@@ -121,7 +121,6 @@ class App(typer.Typer):
 
 def prints_data(function: Command) -> Command:
     """Add the option `--output` to a command."""
-
     return _with_option(function, "output", OutputOption, None, lambda file: output_to(file, _was_read))
 
 

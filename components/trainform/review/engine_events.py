@@ -62,6 +62,7 @@ class Raw(Struct):
 
 
 def of_stream(events: Iterable[Mapping[str, Any]]) -> Raw:
+    """Return the events of `pulumi preview --json` as a stream."""
     raw = Raw(STREAM)
     for event in events:
         for key, body in event.items():
@@ -75,6 +76,7 @@ def of_stream(events: Iterable[Mapping[str, Any]]) -> Raw:
 
 
 def of_digest(digest: Mapping[str, Any]) -> Raw:
+    """Return the steps of the one object that `pulumi preview --json` prints."""
     raw = Raw(DIGEST, ended="steps" in digest or "changeSummary" in digest, counts=_counts(digest.get("changeSummary")))
     for data in _items(digest.get("steps")):
         names = {
@@ -236,6 +238,7 @@ def _type(urn: str) -> str:
 
 
 def mapping(value: Any) -> Mapping[str, Any]:
+    """Return the value if it is a mapping, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
@@ -244,10 +247,12 @@ def _items(value: Any) -> list[Any]:
 
 
 def is_number(value: Any) -> bool:
+    """Return True for a whole number; a bool is none."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def text_of(value: Any) -> str:
+    """Return the value if it is a text, else an empty one."""
     return value if isinstance(value, str) else ""
 
 

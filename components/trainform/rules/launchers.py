@@ -14,6 +14,7 @@ from trainform.spec.experiment import Experiment
 
 
 def accelerate_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
+    """Problems of accelerate."""
     launcher = experiment.launcher.accelerate
     if launcher is None:
         return
@@ -85,6 +86,7 @@ def _launching_role(experiment: Experiment, plan: Plan, name: str) -> str:
 
 
 def tensorflow_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
+    """Problems of TensorFlow's task types."""
     tensorflow = experiment.launcher.tensorflow
     if tensorflow is None:
         return
@@ -135,6 +137,7 @@ def tensorflow_problems(experiment: Experiment, environment: Environment, plan: 
 
 
 def restart_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
+    """Restart policies that the launcher cannot follow."""
     if experiment.restart == ALL_WHEN_EVICTED and experiment.elastic:
         yield Problem(
             "restart", experiment.restart, "the job is elastic and goes on without the evicted pod", "remove it"

@@ -26,6 +26,7 @@ def kept(key: str) -> str | None:
 
 
 def metadata_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
+    """Labels and annotations that are not valid, or that trainform sets."""
     written = [("", experiment.labels, experiment.annotations)]
     written += [(f"roles.{name}.", role.labels, role.annotations) for name, role in experiment.roles.items()]
     for path, labels, noted in written:

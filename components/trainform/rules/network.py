@@ -16,6 +16,7 @@ PRIVILEGED_PORTS = 1024
 
 
 def port_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
+    """Ports that collide or lie outside the environment's range."""
     used = [port for role in plan.roles for ports in role.ports for port in ports]
     if experiment.network.host and not plan.naming.draws_ports:
         yield from _outside(experiment, environment, used)
@@ -84,6 +85,7 @@ def _taken_twice(experiment: Experiment, plan: Plan, used: list[Port]) -> Iterat
 
 
 def address_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
+    """Addresses and ports that do not fit the network."""
     network = experiment.network
     per_replica, by_service = network.ports == "per-replica", network.addresses == "service"
     if per_replica and not network.host:
@@ -105,6 +107,7 @@ def address_problems(experiment: Experiment, environment: Environment, plan: Pla
 
 
 def ssh_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
+    """Roles of `ssh` that do not fit."""
     listed = () if experiment.ssh is None or experiment.ssh.roles is None else experiment.ssh.roles
     for index, name in enumerate(listed):
         if name not in experiment.roles:
@@ -134,6 +137,7 @@ def ssh_problems(experiment: Experiment, environment: Environment, plan: Plan) -
 
 
 def prepare_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
+    """Names and roles of `prepare` that do not fit."""
     seen = {defaults.MAIN_CONTAINER}
     for index, step in enumerate(experiment.prepare):
         if step.name in seen:

@@ -46,6 +46,7 @@ def _beside(name: str, ordered: list[str]) -> list[str]:
 
 
 def reference_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
+    """Accelerators and storage classes that the environment does not have."""
     kinds, classes = Known(environment.accelerators), Known(environment.storage_classes)
     fields = {"cpu": "cpu", "memory": "memory"}
     fields |= {offered.resource: f"accelerators.{kind}" for kind, offered in environment.accelerators.items()}

@@ -132,6 +132,7 @@ def _content(given: Given, path: Path, name: str, root: Path | None) -> Content:
 
 
 def is_path(name_or_path: str) -> bool:
+    """Return True for a path to a file, False for a name."""
     return "/" in name_or_path or name_or_path.endswith((".yaml", ".yml"))
 
 

@@ -26,6 +26,7 @@ def merge_patch(target: Any, patch: Any) -> Any:
 
 
 def named_items(target: Any) -> bool:
+    """Return True for a list whose items all have a name."""
     items = target if isinstance(target, list) else []
     return bool(items) and all(isinstance(item, dict) and isinstance(item.get("name"), str) for item in items)
 

@@ -27,7 +27,7 @@ LONGEST_MEMBER = 512  # bytes of a process' own words in the gathering
 
 
 def read_member(environ: Mapping[str, str], expected: world.Expected) -> world.Member:
-    """This process, as Open MPI's variables describe it."""
+    """Return this process as Open MPI's variables describe it."""
     if RANK not in environ:
         raise world.ProbeError(
             f"{RANK} is not set on {expected.name}: this process was not started by Open MPI's mpirun"

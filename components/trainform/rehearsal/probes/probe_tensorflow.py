@@ -30,7 +30,7 @@ LINGER = 2.0  # seconds that a worker stays after its last word: the coordinator
 
 
 class Task:
-    """This pod's part of the cluster, read from TF_CONFIG."""
+    """The pod's part of the cluster, read from TF_CONFIG."""
 
     def __init__(self, kind: str, index: int, cluster: dict[str, list[str]]) -> None:
         self.kind, self.index, self.cluster = kind, index, cluster
@@ -51,7 +51,7 @@ class Task:
 
 
 def read_task(environ: Mapping[str, str]) -> Task | None:
-    """This pod's task; None where the plan has a single replica, and so no TF_CONFIG. ProbeError where TF_CONFIG is not
+    """Return the pod's task; None where the plan has a single replica, and so no TF_CONFIG. ProbeError where TF_CONFIG is not
     as the plan expects."""
     planned: dict[str, int] = json.loads(environ.get("TRAINFORM_EXPECT_CLUSTER", "{}"))
     said = ", ".join(f"{count} {kind}" for kind, count in planned.items())

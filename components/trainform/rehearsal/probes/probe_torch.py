@@ -32,7 +32,7 @@ LOCAL_SIZES = ("LOCAL_WORLD_SIZE", "LOCAL_SIZE")  # torchrun and accelerate, dee
 
 
 def read_member(environ: Mapping[str, str], expected: world.Expected) -> world.Member:
-    """This process, as the launcher's variables describe it."""
+    """Return this process as the launcher's variables describe it."""
     rank, size = world.number(environ, "RANK"), world.number(environ, "WORLD_SIZE")
     if not 0 <= rank < size:
         raise world.ProbeError(f"RANK is {rank} on {expected.name}, outside of WORLD_SIZE {size}")
