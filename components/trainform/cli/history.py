@@ -59,12 +59,14 @@ def command(experiment: ExperimentArgument, every: AllOption = False, form: Form
     files = dict.fromkeys(
         [
             f"stacks/{EXPERIMENTS}/{experiment}.yaml",
-            *(path for each in now for path in (f"stacks/{ENVIRONMENTS}/{each.environment}.yaml", stack_path(each.stack))),
+            *(
+                path
+                for each in now
+                for path in (f"stacks/{ENVIRONMENTS}/{each.environment}.yaml", stack_path(each.stack))
+            ),
         ]
     )
-    history = History(
-        experiment, releases, now, found, len(found) if every else SHOWN, unread, ignored(files, root)
-    )
+    history = History(experiment, releases, now, found, len(found) if every else SHOWN, unread, ignored(files, root))
     show(form, sections(history), as_data(history))
     if history.not_read:
         raise typer.Exit(1)
