@@ -163,7 +163,7 @@ def test_a_file_that_was_applied_already_is_no_reason_to_review_again() -> None:
 def test_what_moved_in_a_terminal() -> None:
     assert shown(moved()) == [
         "Apply of resnet.prod",
-        "  4 things have moved since the review of 2026-11-23T09:20:00Z, so nothing was",
+        "  Something has moved since the review of 2026-11-23T09:20:00Z, so nothing was",
         "  changed.",
         "",
         "Moved",
@@ -201,7 +201,7 @@ def test_an_object_is_named_once() -> None:
 
 def test_what_moved_in_markdown() -> None:
     text = "\n".join(shown(moved(), Form.MARKDOWN))
-    assert text.startswith("## Apply of resnet.prod\n\n4 things have moved")
+    assert text.startswith("## Apply of resnet.prod\n\nSomething has moved")
     assert "### Moved" in text
 
 

@@ -72,7 +72,18 @@ def destroy(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Destroy]:
     system = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kube-system", "uid": HERE}}
     marked = {"name": "hello-deployed", "namespace": "ai", "annotations": {"trainform.dev/stack": "trainform/theirs"}}
     record = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": marked, "data": {"run": "not read"}}
-    with website(ApiObjects([system, record])) as url:
+    owner = [{"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "name": "bert-1f3a9c"}]
+    living = [
+        {"apiVersion": "v1", "kind": kind, "metadata": {"name": name, "namespace": "ai-dev", **more}}
+        for kind, name, more in (
+            ("ConfigMap", "kube-root-ca.crt", {}),
+            *(("ConfigMap", f"notes-{number:02}", {}) for number in range(12)),
+            ("PersistentVolumeClaim", "bert-checkpoints", {}),
+            ("PersistentVolumeClaim", "scratch", {}),
+            ("Pod", "bert-1f3a9c-worker-0", {"ownerReferences": owner}),
+        )
+    ]
+    with website(ApiObjects([system, record, *living], forbidden=frozenset({"secrets"}))) as url:
         use(folder / "kubeconfig", monkeypatch, url, {"token": "t0ken"})
         monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
         words = [sys.executable, "-m", "trainform", "destroy", STACK, "--", "--yes"]
@@ -166,3 +177,37 @@ def test_what_no_other_stack_has_marked_is_deleted(folder: Path, destroy: Destro
     project = folder / "Pulumi.yaml"
     project.write_text(project.read_text().replace("name: trainform", "name: vision", 1))
     assert "trainform/theirs" in refused(destroy()), "a stack of another project"
+
+
+def created(folder: Path, kind: str, name: str, namespace: str | None, **options: bool) -> None:
+    """Add to the state an object of the environment's own stack."""
+    labels = {"app.kubernetes.io/managed-by": "trainform", "app.kubernetes.io/name": "dev"}
+    metadata = {"name": name, "labels": labels} | ({} if namespace is None else {"namespace": namespace})
+    state = json.loads((folder / "state.json").read_text())
+    resources = state["deployment"]["resources"]
+    provider = f"{resources[0]['urn']}::1"
+    resources.append({"type": f"kubernetes:core/v1:{kind}", "provider": provider, "inputs": {"metadata": metadata}, **options})  # fmt: skip
+    (folder / "state.json").write_text(json.dumps(state))
+
+
+def test_a_state_by_which_the_namespace_would_be_deleted_is_refused(folder: Path, destroy: Destroy) -> None:
+    bind(folder, HERE, None)
+    created(folder, "Namespace", "ai-dev", None)
+    told = refused(destroy())
+    assert "STACK = hello.dev why: `pulumi destroy` would delete the namespace ai-dev with everything in it" in told
+    assert "fix: run `pulumi up -s hello.dev` first" in told
+
+
+def test_what_stays_in_the_namespace_is_listed_with_the_command_that_deletes_it(folder: Path, destroy: Destroy) -> None:
+    bind(folder, HERE, None)
+    created(folder, "Namespace", "ai-dev", None, retainOnDelete=True)
+    created(folder, "PersistentVolumeClaim", "scratch", "ai-dev")
+    ended = destroy()
+    assert (ended.returncode, ended.stdout) == (0, f"deleted: destroy -s {STACK} --yes\n")
+    assert ended.stderr.splitlines() == [
+        "note: the namespace ai-dev stays in the cluster, with:",
+        f"  ConfigMap: {', '.join(f'notes-{number:02}' for number in range(10))} and 2 more",
+        "  PersistentVolumeClaim: bert-checkpoints",
+        "  (not listed, no permission: Secret)",
+        "  to delete it with everything in it: kubectl delete namespace ai-dev --context dev-cluster",
+    ]

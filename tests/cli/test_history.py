@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,17 @@ def test_json_has_the_evidence_without_the_experiment(name: str) -> None:
     assert evidence["origin"]["commit"] == "1999ff7a0d3cbb9d2f6a0a8c4bd0ee1f4b7f5a11"
     assert "experiment" not in evidence
     assert [event["what"] for event in found["events"]] == ["promotion"]
+
+
+def test_files_that_git_ignores_are_named_since_no_commit_has_them(name: str, tmp_path: Path) -> None:
+    """Pulumi takes a commit for clean where such a file was edited."""
+    assert "Notes" not in run("history", "sdxl-lora")[1]
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    assert "Notes" not in run("history", "sdxl-lora")[1]
+    (tmp_path / ".gitignore").write_text("stacks/experiments/\n")
+    note = "git ignores stacks/experiments/sdxl-lora.yaml: a commit does not show how it was at an `up`."
+    assert f"Notes {note} " in " ".join(run("history", "sdxl-lora")[1].split())
+    assert json.loads(run("history", "sdxl-lora", "--format", "json")[1])["notes"] == [note]
 
 
 def test_markdown_for_a_page(name: str) -> None:

@@ -58,3 +58,9 @@ def test_what_is_typed_next_makes_a_stack_that_is_not_there() -> None:
     assert next_steps("sdxl-lora.prod", ["a b"])[2:] == ["  git add 'a b'", *ends]
     first = next_steps("sdxl-lora.prod", ["a b"], is_deployed=False)
     assert first[2:] == ["  pulumi stack select --create sdxl-lora.prod", "  git add 'a b'", *ends]
+    refreshed = next_steps("sdxl-lora.prod", ["a b"], must_refresh=True)
+    assert refreshed[2:] == [
+        "  pulumi refresh --yes --clear-pending-creates -s sdxl-lora.prod",
+        "  git add 'a b'",
+        *ends,
+    ]

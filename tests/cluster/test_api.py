@@ -155,7 +155,7 @@ def test_a_list_that_is_too_long_is_refused(tmp_path: Path, monkeypatch: pytest.
 @pytest.mark.parametrize(
     "body",
     [
-        {"items": None, "metadata": {}},
+        {"metadata": {}},
         {"items": {"a": 1}, "metadata": {}},
         {"items": []},
         {"items": [], "metadata": None},

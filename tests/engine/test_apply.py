@@ -39,7 +39,10 @@ def test_a_first_deployment_is_applied_once(project: Project, live: Live) -> Non
     assert (found.code, found.verdict["result"]) == (0, "applied"), found.output
     assert live.only_job(project.namespace)["metadata"]["name"] == project.plan("hello").job
     before = state(project, stack)
-    refused(apply(project, file), ("state", "written"), ("state", "Job/hello-job"))
+    moved = apply(project, file)
+    refused(moved, ("state", "written"), ("state", "Job/hello-job"))
+    listed = [path for what, path in moved.moved if what == "state" and path != "written"]
+    assert len(listed) == len(project.rendered("hello").manifests), "all that was created, the record too"
     assert state(project, stack) == before
 
     # destroyed, the stack is as empty as it was when the review was made

@@ -54,6 +54,7 @@ def clone(tmp_path_factory: pytest.TempPathFactory, sandbox_exports: dict[str, s
     project.up("dev")
     yield project
     project.destroy("dev")
+    live.delete("namespaces", "ai-namespace")
     until(lambda: live.find("namespaces", "ai-namespace") is None, "the namespace to go")
 
 

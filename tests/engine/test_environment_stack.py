@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from typing import Any
 
 import pytest
@@ -42,6 +44,56 @@ def test_up_makes_everything_and_a_changed_queue_alone_changes(project: Project,
     assert (step.op, step.kind) == ("update", "Queue")
     assert set(step.paths) == {"spec.weight", 'spec.capability["baidu.com/a800_80g_cgpu"]'}
     assert live.get("queues", "team-vision")["spec"]["weight"] == 5
+
+
+@pytest.mark.shows("destroying an environment deletes no job and no data of others")
+def test_destroy_keeps_the_namespace_with_everything_in_it_and_the_next_up_adopts_it(
+    project: Project, live: Live
+) -> None:
+    namespace = f"{project.namespace}-kept"
+    project.environment(**OWN, namespace={"name": namespace, "create": True})
+    stack = project.stack()
+    project.up(stack)
+    project.copied("resnet", lambda data: data.update(queue="team-vision"))
+    experiment = project.stack("resnet")
+    project.up(experiment)
+    live.create("configmaps", {"metadata": {"name": "notes"}, "data": {"of": "a colleague"}}, namespace)
+    job = live.only_job(namespace)["metadata"]["name"]
+    living = (
+        ("namespaces", namespace, None),
+        ("jobs", job, namespace),
+        ("persistentvolumeclaims", "resnet-checkpoints", namespace),
+        ("persistentvolumeclaims", "datasets", namespace),
+        ("configmaps", "notes", namespace),
+    )
+    before = [live.get(*each)["metadata"]["uid"] for each in living]
+
+    state = json.loads(project.pulumi("stack", "export", "-s", stack).succeeded())
+    (made,) = (each for each in state["deployment"]["resources"] if each["type"].endswith(":Namespace"))
+    assert made.pop("retainOnDelete")  # as earlier versions of trainform have written it
+    (project.folder / "state.json").write_text(json.dumps(state))
+    project.pulumi("stack", "import", "--file", "state.json", "-s", stack).succeeded()
+    destroy = (sys.executable, "-m", "trainform", "destroy", stack, "--", "--yes", "--skip-preview")
+    refused = project.run(*destroy)
+    assert refused.code == 2
+    assert f"run `pulumi up -s {stack}` first" in " ".join(refused.output.split())
+
+    assert project.applied(stack) == [], "only the state learns that the namespace is kept"
+    told = project.run(*destroy).succeeded()
+    assert f"the namespace {namespace} stays in the cluster" in told
+    for line in (f"  Job: {job}\n", "  PersistentVolumeClaim: datasets, resnet-checkpoints\n"):
+        assert line in told, told
+    assert "notes" in told
+    assert f"kubectl delete namespace {namespace} --context" in told
+    assert [live.get(*each)["metadata"]["uid"] for each in living] == before
+    assert live.find("queues", "team-vision") is None
+    assert live.find("persistentvolumeclaims", "scratch", namespace) is None
+
+    project.up(stack)
+    assert [live.get(*each)["metadata"]["uid"] for each in living] == before
+    project.destroy(stack)
+    assert live.find("namespaces", namespace) is not None
+    live.delete("namespaces", namespace)
 
 
 def test_a_namespace_of_somebody_else_is_refused_and_destroy_leaves_the_shared_queue_and_kept_claims(

@@ -134,6 +134,7 @@ def story(
     yield story
     for name in OWN:
         story.destroy(name)
+        story.live[name].delete("namespaces", SPACES[name])
         until(lambda name=name: story.live[name].find("namespaces", SPACES[name]) is None, "the namespace to go")  # type: ignore[misc]
 
 

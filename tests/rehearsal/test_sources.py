@@ -6,9 +6,10 @@ import base64
 from typing import Any
 
 from tests.rehearsal.workloads import pod
-from tests.support.samples import plan
+from tests.support.samples import environment, experiment, plan
 from trainform.backends.kubeflow.controller import KUBEXEC
 from trainform.rehearsal.checks import source_problems
+from trainform.rehearsal.fewer_processes import smaller_plan
 from trainform.rehearsal.kubelet.references import Reference, references
 from trainform.rehearsal.sources import STAND_IN, from_plan, secret_data
 from trainform.rehearsal.workload import pod_name, selects, short_name
@@ -72,6 +73,12 @@ def test_the_launcher_ends_the_job_and_has_keys_of_its_own() -> None:
     keys = [workload.secrets[made.ssh.secret][USER_KEY] for workload in (first, second)]
     assert keys[0].startswith(b"-----BEGIN OPENSSH PRIVATE KEY-----")
     assert keys[0] != keys[1]
+
+
+def test_with_fewer_processes_the_same_pods_end_the_job() -> None:
+    made = plan(**MPI)
+    smaller = from_plan(smaller_plan(made, experiment(**MPI), environment(), 2))
+    assert smaller.ends_with == from_plan(made).ends_with == {"sdxl-lora-" + made.revision + "-launcher-0"}
 
 
 def test_missing_secrets_and_config_maps_get_stand_ins() -> None:

@@ -142,10 +142,14 @@ def test_a_key_that_is_gone() -> None:
 def test_an_up_in_between_is_told_in_the_words_of_the_experiment() -> None:
     now = facts(state=state_of(exported(16, "2026-11-23T10:00:00Z"), SOURCE))
     found = moved_facts(facts(), now)
-    assert told(found)[:2] == [("deployed", "roles.node.replicas", 4, 16), ("state", "Job/resnet-job", None, None)]
+    assert told(found)[:-1] == [
+        ("deployed", "roles.node.replicas", 4, 16),
+        ("state", "Job/resnet-job", None, None),
+        ("state", "ConfigMap/resnet-deployed", None, None),
+    ]
     assert [each.sentence for each in found] == [
         "Something else is deployed of resnet.",
-        "The state has other values of these objects.",
+        *["The state has other values of these objects."] * 2,
         "The state was written since the review: by an `up`, a `refresh`, an `import` or a `destroy`.",
     ]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -18,9 +19,10 @@ from trainform.project import project_root, require_project
 from trainform.terminal.lines import flush_or_discard, note
 
 if TYPE_CHECKING:
-    from trainform.deployed.state import StateCluster, StateJob
+    from trainform.deployed.state import StateCluster, StateJob, StateNamespace
 
 SECONDS = 2.0 * defaults.CONNECT_SECONDS
+MOST_NAMED = 10
 # Another stack, or another project's: alone, with a value, or in a group of short options, such as `-ys STACK`. The letters that are left out take a value.
 ELSEWHERE = re.compile("--(stack|cwd)(=|$)|-[^-=cmptvx]*[sC]")
 
@@ -47,6 +49,7 @@ def command(stack: StackArgument, options: OptionsArgument = None) -> None:
 
     `pulumi destroy` runs no program and deletes on whichever cluster the kubeconfig leads to. This command compares that cluster with the
     one in the stack's state, or else in its environment, first, and then runs `pulumi destroy` in its place: its questions, its output and its exit code are Pulumi's.
+    The namespace of an environment stays in the cluster: the command lists the objects in it, and how to delete them.
     """
     from trainform.deployed.engine import exported, pulumi
     from trainform.spec.stack import STACK_ARGUMENT, require_stack
@@ -57,7 +60,9 @@ def command(stack: StackArgument, options: OptionsArgument = None) -> None:
     require_project(root)
     require_stack(stack, root, STACK_ARGUMENT)
     program = pulumi()
-    _compare(stack, exported(stack, root), root)
+    state = exported(stack, root)
+    _compare(stack, state, root)
+    _show_what_stays(state)
     os.chdir(root)
     flush_or_discard()
     os.execv(program, [program, "destroy", "-s", stack, *given])  # noqa: S606 - the user's pulumi
@@ -75,9 +80,9 @@ def _refuse_elsewhere(options: Sequence[str]) -> None:
 def _compare(stack: str, exported: Mapping[str, Any], root: Path) -> None:
     """InputError with every provider of the state whose cluster is not the one that answers. One that the state binds to none is bound by the
     environment: whoever has written its UID there means every stack in it, and the next `pulumi up` would write it into the state."""
-    from trainform.deployed.state import clusters_of, jobs_of
+    from trainform.deployed.state import clusters_of, jobs_of, namespaces_of
 
-    problems = list[Problem]()
+    problems = [_would_be_deleted(stack, each) for each in namespaces_of(exported) if not each.kept]
     for cluster in clusters_of(exported):
         bound = None if cluster.own_kubeconfig else _bound(stack, cluster, root)
         if bound is None:
@@ -89,6 +94,50 @@ def _compare(stack: str, exported: Mapping[str, Any], root: Path) -> None:
             problems += _of_others(stack, cluster.context, jobs, root)
     if problems:
         raise InputError(problems)
+
+
+def _would_be_deleted(stack: str, namespace: StateNamespace) -> Problem:
+    """Return the problem of a namespace in a state that an earlier trainform has written."""
+    from trainform.spec.stack import STACK_ARGUMENT
+
+    reason = (
+        f"`pulumi destroy` would delete the namespace {namespace.name} with everything in it, jobs and kept claims of other stacks too: the state "
+        "is from an earlier trainform, which did not keep namespaces"
+    )
+    fix = f"run `pulumi up -s {stack}` first, which writes into the state that the namespace is kept"
+    return Problem(STACK_ARGUMENT, stack, reason, fix)
+
+
+def _show_what_stays(exported: Mapping[str, Any]) -> None:
+    """List what lives in the namespaces of the stack and stays there."""
+    from trainform.cluster.api import ClusterApi
+    from trainform.cluster.contents import contents
+    from trainform.deployed.state import clusters_of, deleted_from, namespaces_of
+
+    clusters = {cluster.name: cluster for cluster in clusters_of(exported)}
+    for namespace in namespaces_of(exported):
+        cluster = clusters.get(namespace.cluster)
+        note(f"note: the namespace {namespace.name} stays in the cluster, with:", err=True)
+        context = None if cluster is None else cluster.context
+        if cluster is None or cluster.own_kubeconfig:
+            note("  (not listed: the provider has a kubeconfig of its own in the state)", err=True)
+        else:
+            with contextlib.closing(ClusterApi(context, SECONDS)) as api:
+                found = contents(api, namespace.name)
+            names = dict[str, list[str]]()
+            for kind, name in sorted({*found.objects} - deleted_from(exported, namespace.name)):
+                names.setdefault(kind, []).append(name)
+            lines = [f"  {kind}: {', '.join(each[:MOST_NAMED])}{_more(each)}" for kind, each in names.items()]
+            note(*(lines if lines else ["  no objects"]), err=True)
+            if found.not_listed:
+                kinds = ", ".join(found.not_listed[:MOST_NAMED])
+                note(f"  (not listed, no permission: {kinds}{_more(found.not_listed)})", err=True)
+        on = "" if context is None else f" --context {shlex.quote(context)}"
+        note(f"  to delete it with everything in it: kubectl delete namespace {namespace.name}{on}", err=True)
+
+
+def _more(names: Sequence[str]) -> str:
+    return f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
 
 
 def _of_others(stack: str, context: str | None, jobs: Sequence[StateJob], root: Path) -> Iterator[Problem]:

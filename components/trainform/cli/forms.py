@@ -26,6 +26,9 @@ class Form(StrEnum):
     MARKDOWN = "markdown"
 
 
+REFRESH = "pulumi refresh --yes --clear-pending-creates"
+
+
 FormOption = Annotated[Form, typer.Option("--format", metavar="terminal|json|markdown", help="Form of the report.")]
 
 
@@ -55,11 +58,12 @@ def show_text(form: Form, *documents: Sequence[Section]) -> None:
         echo(*(line.text for line in terminal.lines_of(shown, terminal_width())))
 
 
-def next_steps(stack: str, files: Sequence[str], *, is_deployed: bool = True) -> list[str]:
+def next_steps(stack: str, files: Sequence[str], *, is_deployed: bool = True, must_refresh: bool = False) -> list[str]:
     """The files that were written, and what is typed next so that the stack has what they say. A stack of which nothing is deployed may not be there, and is
-    made before its file is added: Pulumi writes its salt into it."""
+    made before its file is added: Pulumi writes its salt into it. must_refresh: an `up` was killed, and the state lacks what it was doing."""
     named, quoted = shlex.quote(stack), " ".join(map(shlex.quote, files))
     made = [] if is_deployed else [f"pulumi stack select --create {named}"]
+    made += [f"{REFRESH} -s {named}"] if must_refresh else []
     saved = shlex.quote(f"{stack}.json")
     reviewed = [f"trainform review {named} --save {saved}", f"trainform apply {saved}"]
     commands = [*made, f"git add {quoted}", *reviewed]

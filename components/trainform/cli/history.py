@@ -11,7 +11,15 @@ from trainform.cli import candidates
 from trainform.cli.app import prints_data
 from trainform.cli.forms import Form, FormOption, show
 from trainform.errors import InputError, Problem
-from trainform.project import EXPERIMENTS, known_names, known_stacks, project_root, require_project
+from trainform.project import (
+    ENVIRONMENTS,
+    EXPERIMENTS,
+    known_names,
+    known_stacks,
+    project_root,
+    require_project,
+    stack_path,
+)
 
 SECONDS = 5.0
 SHOWN = 20
@@ -35,6 +43,7 @@ def command(experiment: ExperimentArgument, every: AllOption = False, form: Form
     """
     from trainform.cli.history_text import History, as_data, sections
     from trainform.promotion.stacks import require_name
+    from trainform.releases.author import ignored
     from trainform.releases.files import releases_of
     from trainform.releases.history import events, read_stacks
 
@@ -47,7 +56,17 @@ def command(experiment: ExperimentArgument, every: AllOption = False, form: Form
         raise InputError([_unknown(experiment, root)])
     now = read_stacks(stacks, experiment, root, SECONDS)
     found = events(releases, now)
-    history = History(experiment, releases, now, found, len(found) if every else SHOWN, unread)
+    files = dict.fromkeys(
+        [
+            f"stacks/{EXPERIMENTS}/{experiment}.yaml",
+            *(
+                path
+                for each in now
+                for path in (f"stacks/{ENVIRONMENTS}/{each.environment}.yaml", stack_path(each.stack))
+            ),
+        ]
+    )
+    history = History(experiment, releases, now, found, len(found) if every else SHOWN, unread, ignored(files, root))
     show(form, sections(history), as_data(history))
     if history.not_read:
         raise typer.Exit(1)

@@ -17,7 +17,8 @@ THE_FILE = "the file"
 
 
 class History(Struct, frozen=True):
-    """What is known of an experiment. most: events that are shown to people, the newest first. unread: why files of its stacks cannot be read."""
+    """What is known of an experiment. most: events that are shown to people, the newest first. unread: why files of its stacks cannot be read. ignored: its
+    files that git ignores."""
 
     experiment: str
     releases: Mapping[str, Release]
@@ -25,6 +26,7 @@ class History(Struct, frozen=True):
     events: Sequence[Event]
     most: int
     unread: Sequence[str] = ()
+    ignored: Sequence[str] = ()
 
     def called(self, release: str | None) -> str:
         """A release as it is told, or the file."""
@@ -32,6 +34,11 @@ class History(Struct, frozen=True):
             return THE_FILE
         known = self.releases.get(release)
         return f"release {release}" if known is None else known.called
+
+    @property
+    def notes(self) -> list[str]:
+        """What the commits do not show."""
+        return [f"git ignores {path}: a commit does not show how it was at an `up`." for path in self.ignored]
 
     @property
     def not_read(self) -> list[str]:
@@ -48,6 +55,7 @@ def sections(history: History) -> list[Section]:
         Section(f"History of {history.experiment}", (Item(_headline(history)),)),
         Section("Its stacks", (Table((COLUMNS, *(_row(now, history) for now in history.stacks))),) if history.stacks else ()),
         Section("What happened, the newest first", (*(_event(event, history) for event in shown), *older)),
+        Section("Notes", tuple(map(Item, history.notes))),
         Section("Not read", tuple(Item(f"{reason}.") for reason in history.not_read)),
     ])  # fmt: skip
 
@@ -88,6 +96,7 @@ def as_data(history: History) -> dict[str, Any]:
         "stacks": [_stack_data(now) for now in history.stacks],
         "events": msgspec.to_builtins(history.events),
         "releases": {name: _release_data(release) for name, release in history.releases.items()},
+        "notes": history.notes,
         "not_read": history.not_read,
     }
 

@@ -80,7 +80,7 @@ def command(
         "next:": (*preparation, *CHECK_AND_PLAN),
         "on the sandbox, on this machine (downloaded or built the first time):": ON_THE_SANDBOX,
         "what a change of a file would do, before `pulumi up`:": REVIEW,
-        "to remove it again:": REMOVE,
+        "to remove it again (the namespace stays until `trainform sandbox down --purge`):": REMOVE,
     }
     remarks = [line.format(trainform=trainform) for line in OF_NO_INDEX] if is_of_no_index(origin) else []
     show_created_files(written, following, as_json, remarks)

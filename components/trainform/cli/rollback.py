@@ -73,4 +73,5 @@ def command(
     if form is Form.JSON:
         show_data(as_data(found, written=not dry_run))
     elif not dry_run:
-        note(*next_steps(name, [release_path(found.back.experiment, release), stack_path(name)]))
+        files = [release_path(found.back.experiment, release), stack_path(name)]
+        note(*next_steps(name, files, must_refresh=found.killed))

@@ -31,9 +31,10 @@ PAGE = "250"  # objects in one response: a node with its list of images has up t
 LARGEST_ANSWER = 32 << 20
 LARGEST_LIST = 256 << 20
 _APPLY = "application/apply-patch+yaml"  # of which JSON is a part
-# Name and labels of an object without its content: enough to know that a Secret exists.
-_METADATA_ONLY = ", ".join(
-    f"application/json;as={kind};g=meta.k8s.io;v=v1" for kind in ("PartialObjectMetadata", "PartialObjectMetadataList")
+# Name and labels of an object without its content: enough to know that a Secret exists. For a list the server takes the second one alone.
+_METADATA_ONLY, _METADATA_OF_LIST = (
+    {"Accept": f"application/json;as={kind};g=meta.k8s.io;v=v1"}
+    for kind in ("PartialObjectMetadata", "PartialObjectMetadataList")
 )
 
 
@@ -100,8 +101,7 @@ class ClusterApi:
 
     def get(self, path: str, parameters: Mapping[str, str] | None = None, metadata_only: bool = False) -> Answer:
         """Return the response for a path. `metadata_only`: without the object's content."""
-        headers = {"Accept": _METADATA_ONLY} if metadata_only else {}
-        return self._send("GET", path, headers=headers, params=parameters)
+        return self._send("GET", path, headers=_METADATA_ONLY if metadata_only else {}, params=parameters)
 
     def list_all(self, path: str, keep: Callable[[Any], Any] = lambda item: item) -> list[Any] | None:
         """Return all objects of a collection, None if this account may not list them.
@@ -123,7 +123,7 @@ class ClusterApi:
         page: dict[str, str] = {"limit": PAGE, **({} if parameters is None else parameters)}
         met, size = set[str](), 0
         while True:
-            answer = self.get(path, page, metadata_only)
+            answer = self._send("GET", path, headers=_METADATA_OF_LIST if metadata_only else {}, params=page)
             if not answer.found:
                 return answer
             size += answer.size
@@ -140,7 +140,8 @@ class ClusterApi:
 
     def _page(self, path: str, answer: Answer) -> tuple[list[Any], str]:
         """Return the objects of a page and the token for the next page, which is empty after the last page."""
-        items, metadata = answer.body.get("items"), answer.body.get("metadata")
+        items, metadata = answer.body.get("items", ""), answer.body.get("metadata")
+        items = [] if items is None else items  # so an empty list of metadata alone
         token = metadata.get("continue", "") if isinstance(metadata, dict) else None
         if not isinstance(items, list) or not isinstance(token, str):
             raise self.not_kubernetes(f"its answer to {path} is not a list")

@@ -15,6 +15,7 @@ from trainform.plan.record import Record, read_record, record_name
 
 PROVIDER = "pulumi:providers:kubernetes"
 CONFIG_MAP = "kubernetes:core/v1:ConfigMap"
+NAMESPACE = "kubernetes:core/v1:Namespace"
 CREATING = "creating"
 SECOND = len("2026-01-01T00:00:00")
 
@@ -37,6 +38,14 @@ class StateJob(Struct, frozen=True, order=True):
     namespace: str
 
 
+class StateNamespace(Struct, frozen=True):
+    """A namespace that the stack has created. cluster: the name of its provider. kept: `pulumi destroy` leaves it in the cluster."""
+
+    cluster: str
+    name: str
+    kept: bool
+
+
 def clusters_of(exported: Mapping[str, Any]) -> list[StateCluster]:
     """The cluster of each provider in what `pulumi stack export` has printed. A stack without resources has none."""
     return sorted(_clusters(exported), key=lambda cluster: cluster.name)
@@ -48,13 +57,42 @@ def jobs_of(exported: Mapping[str, Any]) -> list[StateJob]:
 
 
 def _jobs(exported: Mapping[str, Any]) -> Iterator[StateJob]:
+    for resource, metadata in _made(exported):
+        namespace = _text(metadata.get("namespace"))
+        experiment = _text(mapping(metadata.get("labels")).get(defaults.NAME_LABEL))
+        if experiment is not None and namespace is not None:
+            yield StateJob(_provider(resource), experiment, namespace)
+
+
+def _made(exported: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+    """Yield each resource with trainform's labels, and its metadata."""
     for resource in _resources(exported):
         metadata = mapping(mapping(resource.get("inputs")).get("metadata"))
-        labels, namespace = mapping(metadata.get("labels")), _text(metadata.get("namespace"))
-        experiment = _text(labels.get(defaults.NAME_LABEL))
-        if defaults.MANAGED_BY.items() <= labels.items() and experiment is not None and namespace is not None:
-            urn, _, _ = str(resource.get("provider", "")).rpartition("::")
-            yield StateJob(urn.rpartition("::")[2], experiment, namespace)
+        if defaults.MANAGED_BY.items() <= mapping(metadata.get("labels")).items():
+            yield resource, metadata
+
+
+def _provider(resource: Mapping[str, Any]) -> str:
+    """Return the name of the resource's provider."""
+    return str(resource.get("provider", "")).rpartition("::")[0].rpartition("::")[2]
+
+
+def namespaces_of(exported: Mapping[str, Any]) -> list[StateNamespace]:
+    """Return the namespaces that trainform has created with the stack."""
+    return [
+        StateNamespace(_provider(resource), str(metadata.get("name", "")), resource.get("retainOnDelete") is True)
+        for resource, metadata in _made(exported)
+        if resource.get("type") == NAMESPACE
+    ]
+
+
+def deleted_from(exported: Mapping[str, Any], namespace: str) -> set[tuple[str, str]]:
+    """Return kind and name of the objects in the namespace that `pulumi destroy` of the stack deletes."""
+    return {
+        (str(resource.get("type", "")).rpartition(":")[2], str(metadata.get("name", "")))
+        for resource, metadata in _made(exported)
+        if metadata.get("namespace") == namespace and resource.get("retainOnDelete") is not True
+    }
 
 
 def record_in(exported: Mapping[str, Any], experiment: str) -> Record | None:

@@ -139,10 +139,9 @@ def pod_selector(experiment: str) -> dict[str, str]:
 
 
 def namespace(name: str, labels: dict[str, str]) -> Manifest:
-    """A Namespace."""
-    return Manifest(
-        "namespace", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
-    )
+    """Return a Namespace. It is kept, since its deletion deletes every job and claim in it, also those of other stacks."""
+    body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
+    return Manifest("namespace", body, keep=True)
 
 
 def priority_class(name: str, request: PriorityClass, labels: dict[str, str]) -> Manifest:

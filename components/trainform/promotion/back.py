@@ -40,6 +40,10 @@ from trainform.spec.stack import STACK_ARGUMENT, Stack, load_stack, project_name
 TO = "--to"
 NOW, AFTER = "now", "rolled back"
 NO_HISTORY = "Pulumi's history could not be read, so nobody knows whether the release was ever deployed: {reason}"
+KILLED = (
+    "The last `pulumi up` was killed, so Pulumi's state lacks what it was doing at that moment. Without `pulumi refresh` the next `up` may leave "
+    "the job without its launch script, and the record of the killed revision."
+)
 NOT_DEPLOYED = "Pulumi's history does not say that this release was ever deployed."
 BY_TAG = "{paths} had no digest: what the tag means now may not be what ran then."
 
@@ -62,7 +66,7 @@ class Back(Struct, frozen=True):
 
 class PreparedRollback(Struct, frozen=True):
     """release: what would be written, or, if `is_begun`, what a rollback that was ended half way has written. comparison: what the stack's files say now
-    beside what they will say; None if they are wrong now."""
+    beside what they will say; None if they are wrong now. killed: the state must be refreshed before the next `pulumi up`, since the last one was killed."""
 
     back: Back
     restored: Restored
@@ -70,6 +74,7 @@ class PreparedRollback(Struct, frozen=True):
     is_begun: bool
     comparison: Comparison | None
     notes: tuple[str, ...]
+    killed: bool = False
 
 
 def prepare_rollback(stack: str, to: str | None, reason: str, root: Path) -> PreparedRollback:
@@ -77,7 +82,10 @@ def prepare_rollback(stack: str, to: str | None, reason: str, root: Path) -> Pre
     every problem that it has there now, or if there is nothing earlier."""
     back = _back(stack, root)
     notes = list[str]()
-    restored = _restored(back, to, notes)
+    done = _updates(back, notes)
+    killed = False if not done else unfinished(exported(back.name, root), back.experiment, done)
+    notes += [KILLED] if killed else []
+    restored = _restored(back, to, done, notes, killed=killed)
     release = rollback(restored, back.stack.release, back.name, reason, author(root), now())
     found = begun(release, unfollowed(back.experiment, root))
     if found is not None:
@@ -92,7 +100,8 @@ def prepare_rollback(stack: str, to: str | None, reason: str, root: Path) -> Pre
         if job.plan.record is None
         else of_record(AFTER, job.plan.record)
     )
-    return PreparedRollback(back, restored, release, found is not None, _comparison(back, will, notes), tuple(notes))
+    comparison = _comparison(back, will, notes)
+    return PreparedRollback(back, restored, release, found is not None, comparison, tuple(notes), killed)
 
 
 def _back(stack: str, root: Path) -> Back:
@@ -115,14 +124,18 @@ def _comparison(back: Back, will: Version, notes: list[str]) -> Comparison | Non
     return compare([is_now, will])
 
 
-def _restored(back: Back, to: str | None, notes: list[str]) -> Restored:
+def _updates(back: Back, notes: list[str]) -> list[Update] | None:
+    """Return the stack's history; None if it cannot be read."""
     try:
-        done = updates(back.name, back.root, ALL)
+        return updates(back.name, back.root, ALL)
     except TrainformError as error:
-        done = None
         notes.append(NO_HISTORY.format(reason=error.message))
+        return None
+
+
+def _restored(back: Back, to: str | None, done: list[Update] | None, notes: list[str], *, killed: bool) -> Restored:
     if to is None:
-        return _before(back, done, notes)
+        return _before(back, done, killed=killed)
     if to in back.releases:
         return _named(back, to, done, notes)
     for each in earlier_deployments(back.experiment, back.name, back.root):
@@ -148,14 +161,14 @@ def _named(back: Back, to: str, done: list[Update] | None, notes: list[str]) -> 
     return of_release(name, back.releases)
 
 
-def _before(back: Back, done: list[Update] | None, notes: list[str]) -> Restored:
+def _before(back: Back, done: list[Update] | None, *, killed: bool) -> Restored:
     """What the stack had before: an earlier release that was deployed, or what was deployed before there were releases."""
     current = back.stack.release
     names = [] if current is None else earlier_releases(current, back.releases)
     found = next(iter(names), None) if done is None else first_deployed(names, back.releases, _deployed(done))
     if found is not None:
         return of_release(found, back.releases)
-    for each in _deployments(back, done):
+    for each in _deployments(back, done, killed=killed):
         return _of(back, each)
     passed = f"; {list_names(names)} were never deployed" if names else ""
     reason = f"nothing else was deployed in the stack {back.name} before, as far as it is known{passed}"
@@ -172,14 +185,12 @@ def _other_way(back: Back, names: list[str]) -> str:
     return "change the experiment's file, or take it from git, and run `pulumi up`"
 
 
-def _deployments(back: Back, done: list[Update] | None) -> Iterator[EarlierDeployment]:
+def _deployments(back: Back, done: list[Update] | None, *, killed: bool) -> Iterator[EarlierDeployment]:
     name = back.stack.release
     current = None if name is None else back.releases[name]
     known = [] if done is None else done
     ups = [update for update in known if update.kind == "update"]
-    failed = bool(ups) and ups[0].result == "failed"
-    if ups and not failed:
-        failed = unfinished(exported(back.name, back.root), back.experiment, known)
+    failed = killed or (bool(ups) and ups[0].result == "failed")
     found = earlier_deployments(back.experiment, back.name, back.root)
     return earlier_deployments_of(found, current, {*chain(name, back.releases)}, failed=failed)
 

@@ -7,6 +7,8 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from msgspec import structs
+
 from trainform.objects import draft_plan
 from trainform.plan import Plan
 from trainform.rehearsal.workload import Workload, containers, planned_name, pod_name
@@ -19,8 +21,9 @@ PROCESSES = 2
 
 def smaller_plan(plan: Plan, experiment: Experiment, environment: Environment, processes: int) -> Plan:
     """The plan with at most this many processes on each node. World size, slots and variables follow from that; the
-    names stay the same."""
-    return draft_plan(_reduced(experiment, processes), environment, plan.run, plan.revision)
+    names stay the same, and so do the pods whose end is that of the job."""
+    smaller = draft_plan(_reduced(experiment, processes), environment, plan.run, plan.revision)
+    return structs.replace(smaller, ends_with=plan.ends_with)
 
 
 def with_processes(live: Workload, planned: Workload, smaller: Workload) -> Workload:

@@ -1,10 +1,11 @@
-"""Who does something to a release, and when. Never a token: only what git writes into a commit too, or the name of the account."""
+"""Who does something to a release, and when; and files that git ignores. Never a token: only what git writes into a commit too, or the name of the account."""
 
 from __future__ import annotations
 
 import datetime
 import getpass
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 
 from trainform.errors import MASK, TrainformError
@@ -14,16 +15,21 @@ from trainform.secret_text.search import masked
 
 def author(root: Path) -> str:
     """`NAME <EMAIL>` as git has it here, or the name of the account."""
-    name, email = (_of_git(f"user.{part}", root) for part in ("name", "email"))
+    name, email = (_on_one_line(_of_git(root, "config", "--get", f"user.{part}")) for part in ("name", "email"))
     found = f"{name} <{email}>" if name and email else name if name else email
     return masked(found if found else _account(), MASK)
 
 
-def _of_git(key: str, root: Path) -> str:
-    """The setting on one line, as people see it; "" if there is none, or no git."""
+def ignored(files: Iterable[str], root: Path) -> list[str]:
+    """Return the files, as paths from the root, that git ignores: none of its commits has them."""
+    return _of_git(root, "check-ignore", "--", *files).splitlines()
+
+
+def _of_git(root: Path, *words: str) -> str:
+    """Return the output of git; "" if it says nothing, or if there is no git."""
     try:
         ran = subprocess.run(
-            ["git", "config", "--get", key],
+            ["git", *words],
             cwd=root,
             capture_output=True,
             text=True,
@@ -33,7 +39,11 @@ def _of_git(key: str, root: Path) -> str:
         )
     except OSError:
         return ""
-    return " ".join(without_invisible(" ".join(ran.stdout.split())).split())
+    return ran.stdout
+
+
+def _on_one_line(text: str) -> str:
+    return " ".join(without_invisible(" ".join(text.split())).split())
 
 
 def _account() -> str:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from trainform.manifests.shapes import mapping
-from trainform.plan.record import record_name
 from trainform.review.difference import Difference, differences, shown
 from trainform.review.engine_events import name_of
 from trainform.review.stand_ins import CHANGED_MASK, MASKED
@@ -137,10 +136,8 @@ def _keys(saved: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
 
 def _state(saved: State, now: State) -> Iterator[Moved]:
     """What has become of the state: what is deployed in the words of the experiment, then the resources, then that nothing but the time differs."""
-    deployed = [*_deployed(saved, now)]
-    yield from deployed
-    told = {record_name(name) for name in (*saved.deployed, *now.deployed)} if deployed else set()
-    yield from _resources(saved, now, told)
+    yield from _deployed(saved, now)
+    yield from _resources(saved, now)
     if saved.pending != now.pending:
         yield Moved(what="state", path="pending operations", sentence="A `pulumi up` was interrupted.")
     if saved != now:
@@ -154,12 +151,11 @@ def _deployed(saved: State, now: State) -> Iterator[Moved]:
         yield from _document("deployed", "", saved.deployed.get(name), now.deployed.get(name), sentence)
 
 
-def _resources(saved: State, now: State, told: Collection[str]) -> Iterator[Moved]:
-    """The objects, in one sentence for all that have become the same. Those whose names are told already say nothing more, nor do parts of a job that
-    only Pulumi has."""
+def _resources(saved: State, now: State) -> Iterator[Moved]:
+    """The objects, in one sentence for all that have become the same. Parts of a job that only Pulumi has are left out."""
     for urn in _keys(saved.resources, now.resources):
         was, will = saved.resources.get(urn), now.resources.get(urn)
-        if was != will and not _is_part(urn) and _name(urn) not in told:
+        if was != will and not _is_part(urn):
             sentence = f"The state has {_word(was, will, 'more objects', 'these objects no longer', 'other values of these objects')}."
             yield Moved(what="state", path=f"{_kind(urn)}/{_name(urn)}", sentence=sentence)
 

@@ -10,7 +10,7 @@ from trainform.saved.model import Moved, Verdict
 OF_OBJECTS = ("object", "step", "provider")
 OUTCOMES = {
     "unmoved": "Nothing has moved since the review of {at}: `trainform apply` without --check applies it.",
-    "moved": "{count} since the review of {at}, so nothing was changed.",
+    "moved": "Something has moved since the review of {at}, so nothing was changed.",
     "applied": "What was reviewed at {at} is applied.",
     "failed": "`pulumi up` of what was reviewed at {at} has failed: its output says why.",
 }
@@ -18,9 +18,7 @@ OUTCOMES = {
 
 def sections(verdict: Verdict) -> list[Section]:
     """What came of it, what has moved, what was not compared, and what to do."""
-    number = len(verdict.moved)
-    count = f"{number} thing{' has' if number == 1 else 's have'} moved"
-    outcome = OUTCOMES[verdict.result].format(at=verdict.reviewed, count=count)
+    outcome = OUTCOMES[verdict.result].format(at=verdict.reviewed)
     return bounded([
         Section(f"Apply of {verdict.stack}", (Item(outcome),)),
         Section("Moved", tuple(_items(verdict.moved))),

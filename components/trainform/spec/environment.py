@@ -64,7 +64,7 @@ class Namespace(Model):
     create: bool = Field(
         default=False,
         json_schema_extra=OnChange.MADE_OR_REMOVED,
-        description="Whether the environment's own stack makes it. false: it exists already.",
+        description="Whether the environment's own stack makes it. `pulumi destroy` leaves it in the cluster. false: it exists already.",
     )
 
 

@@ -56,7 +56,7 @@ NAMESPACE_GONE = Kind(
     "high",
     "A namespace is deleted or replaced.",
     "Everything in it is deleted with it: every claim with its data, and every job, also those of other stacks.",
-    "Keep the namespace, and remove from the stack what is no longer needed one by one.",
+    "Keep the namespace. One that trainform has created is kept after a `pulumi up` without this change; set `retain_on_delete` on any other.",
 )
 RENAMED = Kind(
     "TR-DATA-6",
