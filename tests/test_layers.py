@@ -278,6 +278,7 @@ BY_THE_ENGINE = {
     "pulumi.log.error(escaped(reason + fix))",
     "pulumi.log.warn(escaped(text), component)",
     "pulumi.log.info(escaped(text))",
+    "pulumi.log.info(escaped(f'{defaults.NOT_CHECKED}{what}: {reason}'), component)",
 }
 PRINTING = re.compile(
     r"print|input|(sys\.)?(__)?(stdout|stderr)(__)?(\..*)?|typer\.(echo|secho|style|confirm|prompt|progressbar|launch)|warnings\..*|logging\..*"

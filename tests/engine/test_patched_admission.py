@@ -20,7 +20,7 @@ from tests.support.obeying import obeyed, planned
 from trainform import defaults
 from trainform.backends.patched_objects import FREE_OF_KINDS
 from trainform.backends.table import BACKENDS
-from trainform.cluster.patched_names import patched_names
+from trainform.cluster.references import references
 from trainform.manifests.manifest import override_key
 from trainform.manifests.pods import pod_template
 from trainform.objects import job_manifests
@@ -31,6 +31,13 @@ pytestmark = pytest.mark.proof("generated patches against every admission, on ev
 
 OF_THE_CLUSTER = ("IPv6", "RequireDualStack")
 SHAPES = 8  # experiments of each operator, which patches change
+
+
+def named(plan: Plan) -> bool:
+    """True if the pods need objects of others."""
+    manifests = job_manifests(plan)
+    own = {(made.body["kind"], made.body["metadata"]["name"]) for made in manifests}
+    return bool(references(plan, BACKENDS[plan.backend].templates(plan, manifests), own))
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +109,7 @@ def test_patches_that_check_accepts_the_server_accepts(
             patch = any_patch(draws, bodies[key], schema, definitions.resolve)
         made, _ = planned(with_patch(written, key, patch, plan.roles[-1].name), environment)
         # what a cluster must have beside the operators is a matter of the preflight and of the preview
-        needs = made is not None and (patched_names(made) or any(word in repr(patch) for word in OF_THE_CLUSTER))
+        needs = made is not None and (named(made) or any(word in repr(patch) for word in OF_THE_CLUSTER))
         seen[plan.backend, made is not None and not needs] += 1
         if made is not None and not needs:
             try:
