@@ -26,7 +26,7 @@ from trainform.secret_text.search import masked
 MANAGER = "trainform"
 LONGEST = 500  # characters of one refusal
 _DRY = {"dryRun": "All", "fieldManager": MANAGER, "fieldValidation": "Strict"}
-_REFUSALS = (HTTPStatus.BAD_REQUEST, HTTPStatus.FORBIDDEN, HTTPStatus.CONFLICT, HTTPStatus.UNPROCESSABLE_ENTITY)
+_REFUSALS = (HTTPStatus.BAD_REQUEST, HTTPStatus.FORBIDDEN, HTTPStatus.UNPROCESSABLE_ENTITY)
 _NO_RIGHT = re.compile(r'is forbidden: User ".*?" cannot (\w+) resource')
 _DENIED = "denied the request"  # by a webhook, with whatever status it chooses
 _DOWN = "failed calling webhook"
@@ -89,16 +89,16 @@ def judge(run: DryRun, answer: Answer | ClusterError, plan: Plan) -> Outcome:
         told = (_shown(text) for text in answer.warnings if _POD_SECURITY in text)
         return Outcome(warnings=[f"{run.what}: {text}" for text in told])
     message = answer.message
+    denied = _DENIED in message
     right = _NO_RIGHT.search(message)
-    if right is not None:
+    if right is not None and not denied:
         plural = run.request.path.split("/namespaces/")[1].split("/")[1]
         reason = f"this account has no permission for a dry run (verb {right[1]} of {plural})"
         return Outcome(not_checked=[(run.what, reason)])
     if any(all(word in message for word in words) for words in run.late):
         reason = "the server accepts it only when an object exists to which it refers"
         return Outcome(not_checked=[(run.what, reason)])
-    refused = _DENIED in message or _TYPES in message or answer.status in _REFUSALS
-    if _DOWN in message or not refused:
+    if _DOWN in message or not (denied or _TYPES in message or answer.status in _REFUSALS):
         return Outcome(not_checked=[(run.what, _shown(message))])
     return Outcome([_problem(run, plan, fields, reason) for fields, reason in _refusals(answer)])
 
@@ -130,9 +130,7 @@ def _problem(run: DryRun, plan: Plan, fields: Sequence[str], reason: str) -> Pro
     shown = shown if not fields or fields[0] in shown else f"{shown} ({fields[0]})"
     path = f"roles.{roles[0]}" if roles[0] else ", ".join(run.patches)
     if run.patches:
-        return Problem(
-            path, None, shown, f"correct what the patches set: {', '.join(set_by_patches(plan, run.patches))}"
-        )
+        return Problem(path, None, shown, f"correct what the patches set: {set_by_patches(plan, run.patches)}")
     fix = "change what the message names; if the experiment does not set it, ask the platform team, whose cluster refuses it"
     return Problem(path, None, shown, fix)
 
@@ -143,14 +141,15 @@ def _shown(text: str) -> str:
     return told if len(told) <= LONGEST else f"{told[: LONGEST - 1]}…"
 
 
-def without_repeats(problems: Iterable[Problem]) -> list[Problem]:
-    """Return the first problem of each path: the job object contains the pod templates, and so their mistakes. What the server cannot decode it
-    may locate there."""
-    first: dict[str, Problem] = {}
-    for problem in problems:
-        first.setdefault(problem.path, problem)
+def without_repeats(problems_of_runs: Iterable[Iterable[Problem]]) -> list[Problem]:
+    """Return the problems of each run whose paths no earlier run has: the job object contains the pod templates, and so their mistakes. Where
+    the server cannot decode a template, it may locate the mistake in the job object."""
+    found: list[Problem] = []
+    for problems in problems_of_runs:
+        known = {problem.path for problem in found}
+        found += [problem for problem in problems if problem.path not in known]
     return [
         problem
-        for problem in first.values()
-        if _DECODING not in problem.reason or not any(path.startswith(f"{problem.path}.") for path in first)
+        for problem in found
+        if _DECODING not in problem.reason or not any(other.path.startswith(f"{problem.path}.") for other in found)
     ]

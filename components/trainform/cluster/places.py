@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from trainform import defaults
+from trainform.errors import list_names
 from trainform.manifests.shapes import mapping
 from trainform.plan.model import Plan
 
@@ -91,10 +92,9 @@ def _reached(patch: Any, names: Sequence[str]) -> list[str]:
     return reached
 
 
-def set_by_patches(plan: Plan, patches: Iterable[str]) -> list[str]:
+def set_by_patches(plan: Plan, patches: Iterable[str]) -> str:
     """Return the places that these merge patches set, the first of them."""
-    found = [place for path in patches for place in _leaves(_patch(plan, path), path)]
-    return found if len(found) <= MOST_SHOWN else [*found[:MOST_SHOWN], f"and {len(found) - MOST_SHOWN} more"]
+    return list_names([place for path in patches for place in _leaves(_patch(plan, path), path)], MOST_SHOWN)
 
 
 def _patch(plan: Plan, path: str) -> Any:

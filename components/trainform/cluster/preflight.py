@@ -84,10 +84,9 @@ def _ask_server(
     runs = dry_run.dry_runs(plan, manifests, templates)
     reads = [Request("GET", each.url(plan.namespace)) for each in named]
     answers = cluster.api.send_all([*(run.request for run in runs), *reads])
-    judged = Outcome()
-    for run, answer in zip(runs, answers, strict=False):
-        judged += dry_run.judge(run, answer, plan)
-    judged = structs.replace(judged, problems=dry_run.without_repeats(judged.problems))
+    outcomes = [dry_run.judge(run, answer, plan) for run, answer in zip(runs, answers, strict=False)]
+    problems = dry_run.without_repeats(outcome.problems for outcome in outcomes)
+    judged = structs.replace(sum(outcomes, Outcome()), problems=problems)
     for each, answer in zip(named, answers[len(runs) :], strict=True):
         if isinstance(answer, ClusterError):
             raise answer
