@@ -115,6 +115,7 @@ def test_the_job_object() -> None:
     [
         (status(RBAC, 403), "this account has no permission for a dry run (verb create of podtemplates)"),
         (status(DOWN, 500), DOWN),
+        (status("exceeded quota: jobs, requested: count/jobs=1", 403), "exceeded quota: jobs, requested: count/jobs=1"),
         (status('namespaces "ai" not found', 404), 'namespaces "ai" not found'),
         (ClusterError("no answer"), "no answer"),
     ],

@@ -29,7 +29,8 @@ _DRY = {"dryRun": "All", "fieldManager": MANAGER, "fieldValidation": "Strict"}
 _REFUSALS = (HTTPStatus.BAD_REQUEST, HTTPStatus.FORBIDDEN, HTTPStatus.UNPROCESSABLE_ENTITY)
 _NO_RIGHT = re.compile(r'is forbidden: User ".*?" cannot (\w+) resource')
 _DENIED = "denied the request"  # by a webhook, with whatever status it chooses
-_DOWN = "failed calling webhook"
+# A quota of jobs has room again when `up` has deleted the job before.
+_UNDECIDED = ("failed calling webhook", "exceeded quota")
 _TYPES = "failed to create typed patch object"  # with status 500
 _DECODING = "cannot be handled as a"  # the server stops at the first mistake of this kind
 _MISTAKE = re.compile(r"\.((?:spec|metadata)[.\[]\S+): (.+)")
@@ -98,7 +99,7 @@ def judge(run: DryRun, answer: Answer | ClusterError, plan: Plan) -> Outcome:
     if any(all(word in message for word in words) for words in run.late):
         reason = "the server accepts it only when an object exists to which it refers"
         return Outcome(not_checked=[(run.what, reason)])
-    if _DOWN in message or not (denied or _TYPES in message or answer.status in _REFUSALS):
+    if any(words in message for words in _UNDECIDED) or not (denied or _TYPES in message or answer.status in _REFUSALS):
         return Outcome(not_checked=[(run.what, _shown(message))])
     return Outcome([_problem(run, plan, fields, reason) for fields, reason in _refusals(answer)])
 

@@ -17,7 +17,7 @@ from trainform import defaults
 from trainform.backends.backend import Existing
 from trainform.backends.table import BACKENDS
 from trainform.cluster import dry_run, references
-from trainform.cluster.api import Request
+from trainform.cluster.api import Answer, Request
 from trainform.cluster.operators import project_of
 from trainform.cluster.outcome import Outcome
 from trainform.cluster.queues import QUEUES, UNOPENED_FIX, missing_queue_fix, open_queue_fix
@@ -84,7 +84,7 @@ def _ask_server(
     runs = dry_run.dry_runs(plan, manifests, templates)
     reads = [Request("GET", each.url(plan.namespace)) for each in named]
     answers = cluster.api.send_all([*(run.request for run in runs), *reads])
-    outcomes = [dry_run.judge(run, answer, plan) for run, answer in zip(runs, answers, strict=False)]
+    outcomes = [_judge(cluster, run, answer, plan) for run, answer in zip(runs, answers, strict=False)]
     problems = dry_run.without_repeats(outcome.problems for outcome in outcomes)
     judged = structs.replace(sum(outcomes, Outcome()), problems=problems)
     for each, answer in zip(named, answers[len(runs) :], strict=True):
@@ -92,6 +92,14 @@ def _ask_server(
             raise answer
         judged += references.judge(each, answer, plan.namespace)
     return judged
+
+
+def _judge(cluster: Cluster, run: dry_run.DryRun, answer: Answer | ClusterError, plan: Plan) -> Outcome:
+    """Return what a dry run says. Of a running job Kueue may have changed fields that cannot change back; the engine applies only what differs."""
+    outcome = dry_run.judge(run, answer, plan)
+    if outcome.problems and run.role == "" and cluster.api.get(run.request.path).found:
+        return Outcome(not_checked=[(run.what, f"it runs already, and {outcome.problems[0].reason}")])
+    return outcome
 
 
 def _as_finding(problem: Problem) -> tuple[str, str]:
