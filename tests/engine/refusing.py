@@ -1,4 +1,4 @@
-"""A cluster that refuses what trainform's own checks accept: an admission policy of the platform team."""
+"""A cluster that refuses at `pulumi up` what it accepts in dry runs: an admission policy that came, or a quota that was used up, meanwhile."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ REASON = "the platform team does not allow this training"
 
 
 @contextmanager
-def refusing(live: Live, namespace: str) -> Iterator[None]:
-    """While it is open the API server refuses to make objects with the label in the namespace."""
+def refusing(live: Live, namespace: str, *, dry_runs: bool = False) -> Iterator[None]:
+    """While it is open the API server refuses to make objects with the label in the namespace, in dry runs only where `dry_runs` says so."""
+    allowed = "false" if dry_runs else "has(request.dryRun) && request.dryRun"
     group = "admissionregistration.k8s.io/v1"
     anything = {"apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*"], "operations": ["CREATE"]}
     where = {"matchLabels": {"kubernetes.io/metadata.name": namespace}}
@@ -24,7 +25,7 @@ def refusing(live: Live, namespace: str) -> Iterator[None]:
         "metadata": {"name": namespace},
         "spec": {
             "matchConstraints": {"resourceRules": [anything], "objectSelector": {"matchLabels": LABEL}},
-            "validations": [{"expression": "false", "message": REASON}],
+            "validations": [{"expression": allowed, "message": REASON}],
         },
     }
     binding = {
@@ -51,6 +52,7 @@ def refusing(live: Live, namespace: str) -> Iterator[None]:
 def _refuses(live: Live, namespace: str) -> bool:
     """The server learns of policies a moment after they were made."""
     metadata: dict[str, Any] = {"name": "probe", "labels": LABEL}
-    path = f"{live.path('configmaps', namespace)}?dryRun=All"
-    response = live.request("POST", path, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata})
-    return response.status_code != 201
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
+    made = live.request("POST", live.path("configmaps", namespace), body).status_code == 201
+    live.delete("configmaps", "probe", namespace)
+    return not made

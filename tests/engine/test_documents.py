@@ -127,7 +127,7 @@ def test_every_session_is_run() -> None:
 
 @pytest.mark.proof("a program in the place of the project's")
 def test_the_program_of_the_documents_runs(clone: Project) -> None:
-    [program] = blocks_of("python", DOCS / "how-to" / "write-a-program.md")
+    program, _ = blocks_of("python", DOCS / "how-to" / "write-a-program.md")
     (clone.folder / "stacks" / "__main__.py").write_text(program.text)
     try:
         assert ("trainform:index:TrainingJob", "resnet") in {

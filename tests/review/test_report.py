@@ -279,6 +279,13 @@ def test_a_preview_that_failed_leaves_nothing_to_be_taken_for_an_answer() -> Non
     assert not {finding.category for finding in some.findings} & {"cost", "capacity"}
 
 
+def test_what_the_preflight_could_not_check_is_no_message() -> None:
+    told = Message("info", "not checked: Secret hf: this account has no permission to read it: rbac")
+    report = build_report(with_preview(reviewed(), messages=(told, Message("warning", "the namespace warns"))))
+    assert NotChecked(what="Secret hf", reason="This account has no permission to read it: rbac.") in report.not_checked
+    assert [message.text for message in report.messages] == ["the namespace warns"]
+
+
 def test_what_was_not_checked_is_listed_once() -> None:
     context = with_preview(reviewed(), not_checked=("A digest has no policies.", "A digest has no policies."))
     live = structs.replace(running(name_of(LORA)), not_read={"queues": "no answer within 2 s"})

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from http.client import FORBIDDEN, MULTIPLE_CHOICES, NOT_FOUND, UNAUTHORIZED
 from typing import Any
 
@@ -26,10 +28,12 @@ from trainform.cluster.impersonation import impersonate
 from trainform.errors import ClusterError
 
 MAX_CONNECTIONS = 10
+AT_ONCE = 4  # requests of one `send_all`
 PAGE = "250"  # objects in one response: a node with its list of images has up to 50 kB
 # Bytes after decompression: of one response, and of a whole list, which is enough for 5,000 such nodes.
 LARGEST_ANSWER = 32 << 20
 LARGEST_LIST = 256 << 20
+_WARNING = re.compile(r'299 \S+ "(.*)"')  # RFC 7234
 _APPLY = "application/apply-patch+yaml"  # of which JSON is a part
 # Name and labels of an object without its content: enough to know that a Secret exists. For a list the server takes the second one alone.
 _METADATA_ONLY, _METADATA_OF_LIST = (
@@ -38,12 +42,22 @@ _METADATA_ONLY, _METADATA_OF_LIST = (
 )
 
 
+class Request(Struct, frozen=True):
+    """A request by path, with its query and, for a POST or an apply, an object."""
+
+    method: str
+    path: str
+    parameters: Mapping[str, str] = {}
+    body: dict[str, Any] | None = None
+
+
 class Answer(Struct, frozen=True):
-    """A response: the HTTP status, the object in its body, and the size of the body in bytes."""
+    """A response: the HTTP status, the object in its body, the size of the body in bytes, and the texts of its `Warning` headers."""
 
     status: int
     body: dict[str, Any]
     size: int
+    warnings: tuple[str, ...] = ()
 
     @property
     def found(self) -> bool:
@@ -72,11 +86,20 @@ class ClusterApi:
     It can be used by several threads: unlike `read.Cluster` it decodes plain JSON, since lightkube's decoder is not thread-safe.
     """
 
-    def __init__(self, context: str | None, seconds: float | None) -> None:
-        """seconds: how long a request waits for each part of its answer; None: until the connection is closed."""
-        self.config: SingleConfig = choose_config(context)
+    def __init__(
+        self,
+        context: str | None,
+        seconds: float | None,
+        existing: tuple[SingleConfig, httpx2.Client] | None = None,
+    ) -> None:
+        """seconds: how long a request waits for each part of its answer; None: until the connection is closed. existing: the configuration and a
+        client that are used instead of new ones."""
+        self.config: SingleConfig = choose_config(context) if existing is None else existing[0]
         self.server = shown_server(self.config.cluster.server)
         self._context = context
+        if existing is not None:
+            self._client = existing[1]
+            return
         try:
             self._client = httpx2.Client(
                 **ConnectionParams(timeout=httpx2.Timeout(seconds)).httpx_params(self.config),
@@ -151,6 +174,23 @@ class ClusterApi:
         """Return the response to a review, such as that of a permission."""
         return self._send("POST", path, json=body)
 
+    def send_all(self, requests: Sequence[Request]) -> list[Answer | ClusterError]:
+        """Return the answer to each request, or why there is none; a few requests are under way at the same time."""
+
+        def send(request: Request) -> Answer | ClusterError:
+            headers = {"Content-Type": _APPLY if request.method == "PATCH" else "application/json"}
+            try:
+                return self._send(
+                    request.method, request.path, params=request.parameters, headers=headers, json=request.body
+                )
+            except ClusterError as error:
+                return error
+
+        if len(requests) < 2:
+            return [send(request) for request in requests]
+        with ThreadPoolExecutor(AT_ONCE) as threads:
+            return list(threads.map(send, requests))
+
     def dry_run_apply(self, path: str, body: Mapping[str, Any], manager: str) -> Answer:
         """Return the object as it would be if `manager` applied this body to it. Nothing is changed: the request is a dry run, webhooks included."""
         asked = {"dryRun": "All", "fieldManager": manager, "force": "true"}
@@ -172,7 +212,9 @@ class ClusterApi:
         body = _body(response.status_code, content)
         if not isinstance(body, dict):
             raise self.not_kubernetes(f"HTTP status {response.status_code}")
-        return Answer(response.status_code, body, len(content))
+        warnings = (_WARNING.fullmatch(text) for text in response.headers.get_list("warning"))
+        told = tuple(found[1].replace('\\"', '"') for found in warnings if found is not None)
+        return Answer(response.status_code, body, len(content), told)
 
     @contextlib.contextmanager
     def reading(self, path: str) -> Iterator[None]:

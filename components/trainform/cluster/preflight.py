@@ -7,22 +7,27 @@ that was overwritten.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+
+from msgspec import structs
 
 from trainform import defaults
 from trainform.backends.backend import Existing
 from trainform.backends.table import BACKENDS
+from trainform.cluster import dry_run, references
+from trainform.cluster.api import Answer, Request
 from trainform.cluster.operators import project_of
+from trainform.cluster.outcome import Outcome
 from trainform.cluster.queues import QUEUES, UNOPENED_FIX, missing_queue_fix, open_queue_fix
 from trainform.cluster.read import Cluster, Found
-from trainform.errors import ClusterError
+from trainform.errors import ClusterError, Problem
 from trainform.manifests.manifest import Manifest
 from trainform.plan.model import Plan
 from trainform.plan.record import unmark
 from trainform.project import deploy
 from trainform.spec.quantities import amount
-from trainform.ssh.files import REQUIRED_FILES
 
 Check = Callable[[], Iterable[tuple[str, str]]]
 """A check returns problems, each with its fix."""
@@ -30,16 +35,24 @@ Check = Callable[[], Iterable[tuple[str, str]]]
 OWNERSHIP = (*defaults.MANAGED_BY, defaults.NAME_LABEL, defaults.ENVIRONMENT_LABEL)
 
 
-def check_job(cluster: Cluster, plan: Plan, manifests: Sequence[Manifest], crds: tuple[str, ...]) -> None:
-    """Raise `ClusterError` with all problems that would stop this plan on the live cluster."""
+def check_job(
+    cluster: Cluster,
+    plan: Plan,
+    manifests: Sequence[Manifest],
+    crds: tuple[str, ...],
+    expected: Collection[str] = (),
+) -> Outcome:
+    """Raise `ClusterError` with all problems that would stop this plan on the live cluster; return what could not be checked, and warnings.
+
+    expected: names of Secrets and ConfigMaps that the program makes itself."""
     made_here = {(manifest.body["kind"], manifest.body["metadata"]["name"]) for manifest in manifests}
     claims = sorted({mount.claim for role in plan.roles for mount in role.mounts})
+    no_namespace = [*_namespace(cluster, plan.namespace, plan.environment)]
     checks: list[Check] = [
         lambda: _crds(cluster, crds),
-        lambda: _namespace(cluster, plan.namespace, plan.environment),
+        lambda: no_namespace,
         lambda: _queue(cluster, plan),
         lambda: _references(cluster, plan),
-        lambda: _secrets(cluster, plan),
         *(_bind(_existing_object, cluster, plan, wanted) for wanted in BACKENDS[plan.backend].existing(plan)),
         *(
             _bind(_existing_claim, cluster, plan, claim)
@@ -48,7 +61,49 @@ def check_job(cluster: Cluster, plan: Plan, manifests: Sequence[Manifest], crds:
         ),
         *(_bind(_ownership, cluster, manifest) for manifest in manifests if manifest.revision is None),
     ]
-    _run(cluster, checks)
+    if no_namespace:
+        _run(cluster, checks)
+    with ThreadPoolExecutor(1) as thread:  # the server judges while the checks read
+        asked = thread.submit(_ask_server, cluster, plan, manifests, made_here, expected)
+        findings = [finding for check in checks for finding in check()]
+        outcome = asked.result()
+    _raise(cluster, [*findings, *map(_as_finding, outcome.problems)])
+    return outcome
+
+
+def _ask_server(
+    cluster: Cluster,
+    plan: Plan,
+    manifests: Sequence[Manifest],
+    made_here: Collection[tuple[str, str]],
+    expected: Collection[str],
+) -> Outcome:
+    """Look up what the pods refer to, and have the server judge the job and its pods."""
+    templates = BACKENDS[plan.backend].templates(plan, manifests)
+    named = references.references(plan, templates, made_here, expected)
+    runs = dry_run.dry_runs(plan, manifests, templates)
+    reads = [Request("GET", each.url(plan.namespace)) for each in named]
+    answers = cluster.api.send_all([*(run.request for run in runs), *reads])
+    outcomes = [_judge(cluster, run, answer, plan) for run, answer in zip(runs, answers, strict=False)]
+    problems = dry_run.without_repeats(outcome.problems for outcome in outcomes)
+    judged = structs.replace(sum(outcomes, Outcome()), problems=problems)
+    for each, answer in zip(named, answers[len(runs) :], strict=True):
+        if isinstance(answer, ClusterError):
+            raise answer
+        judged += references.judge(each, answer, plan.namespace)
+    return judged
+
+
+def _judge(cluster: Cluster, run: dry_run.DryRun, answer: Answer | ClusterError, plan: Plan) -> Outcome:
+    """Return what a dry run says. Of a running job Kueue may have changed fields that cannot change back; the engine applies only what differs."""
+    outcome = dry_run.judge(run, answer, plan)
+    if outcome.problems and run.role == "" and cluster.api.get(run.request.path).found:
+        return Outcome(not_checked=[(run.what, f"it runs already, and {outcome.problems[0].reason}")])
+    return outcome
+
+
+def _as_finding(problem: Problem) -> tuple[str, str]:
+    return f"{problem.shown_path}: {problem.reason}" if problem.path else problem.reason, problem.fix
 
 
 def check_objects(cluster: Cluster, manifests: Sequence[Manifest], crds: tuple[str, ...] = ()) -> None:
@@ -77,7 +132,10 @@ def _run(cluster: Cluster, checks: list[Check]) -> None:
     Not in threads: lightkube decodes with msgspec, which may crash when two threads decode a type for the first time (seen with
     msgspec 0.22.0, once in some hundred previews).
     """
-    findings = [finding for check in checks for finding in check()]
+    _raise(cluster, [finding for check in checks for finding in check()])
+
+
+def _raise(cluster: Cluster, findings: Sequence[tuple[str, str]]) -> None:
     if len(findings) == 1:
         raise ClusterError(*findings[0])
     if findings:
@@ -86,7 +144,6 @@ def _run(cluster: Cluster, checks: list[Check]) -> None:
 
 
 def _crds(cluster: Cluster, crds: tuple[str, ...]) -> Iterable[tuple[str, str]]:
-    """Check that the definitions are there."""
     for name in crds:
         if cluster.get("CustomResourceDefinition", name).missing:
             project = project_of(name)
@@ -163,30 +220,6 @@ def _existing_object(cluster: Cluster, plan: Plan, wanted: Existing) -> Iterable
     elif found.body is not None:
         for reason, fix in wanted.problems(found.body):
             yield f"the {wanted.kind} {wanted.name}: {reason}", fix
-
-
-def _secrets(cluster: Cluster, plan: Plan) -> Iterable[tuple[str, str]]:
-    """Check Secrets that others manage and the pods mount: without a Secret or its entries the pods would wait forever."""
-    needed = {
-        (checkout.git.key.name, checkout.git.key.key)
-        for role in plan.roles
-        for checkout in role.checkouts
-        if checkout.git.key is not None
-    }
-    if plan.ssh is not None and not plan.ssh.made:
-        needed |= {(plan.ssh.secret, name) for name in REQUIRED_FILES}
-    for name in sorted({name for name, _ in needed}):
-        found = cluster.get("Secret", name, plan.namespace)
-        missing = sorted(key for secret, key in needed if secret == name and key not in _entries(found))
-        if found.missing:
-            yield f"the Secret {name} does not exist in {plan.namespace}", "create it, or correct its name"
-        elif found.body is not None and missing:
-            yield f"the Secret {name} has no {', '.join(missing)}", "add what is missing, or name another Secret"
-
-
-def _entries(secret: Found) -> dict[str, str]:
-    entries: dict[str, str] = {} if secret.body is None else secret.body.get("data", {})
-    return entries
 
 
 def _existing_claim(cluster: Cluster, plan: Plan, claim: str) -> Iterable[tuple[str, str]]:

@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from trainform import defaults
 from trainform.backends.queues import API_VERSION as QUEUE_API
+from trainform.cluster.api import ClusterApi
 from trainform.cluster.connection import (
     choose_config,
     cluster_name,
@@ -81,6 +82,8 @@ class Cluster:
         except Exception as error:  # many kinds, for certificates, URLs and types
             raise unusable_kubeconfig(context, error) from None
         self.server = shown_server(self.config.cluster.server)
+        self.api = ClusterApi(context, None, (self.config, self._client._client._client))
+        """Plain requests over the same connections, which may be sent in threads."""
 
     def close(self) -> None:
         """Close the connection."""

@@ -15,6 +15,8 @@ import pulumi
 from pulumi.resource import DependencyResource
 from pulumi.runtime import stack
 
+from trainform import defaults
+from trainform.cluster.outcome import Outcome
 from trainform.errors import TrainformError
 from trainform.escaping import escaped
 from trainform.manifests.manifest import Manifest, resource_name
@@ -67,6 +69,14 @@ def show_warnings(warnings: Iterable[str], component: pulumi.Resource) -> None:
     """Show what the environment's rules find without being a problem among the diagnostics of a preview and an `up`."""
     for text in warnings:
         pulumi.log.warn(escaped(text), component)
+
+
+def show_outcome(outcome: Outcome | None, component: pulumi.Resource) -> None:
+    """Show the warnings, and what could not be checked, among the diagnostics of a preview and an `up`."""
+    if outcome is not None:
+        show_warnings(outcome.warnings, component)
+        for what, reason in outcome.not_checked:
+            pulumi.log.info(escaped(f"{defaults.NOT_CHECKED}{what}: {reason}"), component)
 
 
 def token(api_version: str, kind: str, patch: bool = False) -> str:

@@ -9,12 +9,20 @@ import pulumi
 
 from trainform.check import check_experiment
 from trainform.cluster.preflight import check_job
+from trainform.errors import InputError, Problem
 from trainform.manifests.manifest import Component, Manifest
 from trainform.manifests.ssh import ssh_names
 from trainform.plan.inputs import JobInputs, job_inputs
 from trainform.plan.model import Plan, RolePlan
 from trainform.render import RenderedJob
-from trainform.resources.apply import after_attempt, as_run_error, cluster_provider, register, show_warnings
+from trainform.resources.apply import (
+    after_attempt,
+    as_run_error,
+    cluster_provider,
+    register,
+    show_outcome,
+    show_warnings,
+)
 from trainform.resources.components import Rendezvous, RoleGroup, SharedStorage, TrainingQueue
 from trainform.resources.part import Part
 from trainform.resources.preflight import preflight
@@ -61,16 +69,21 @@ class TrainingJob(pulumi.ComponentResource):
         environment: Environment | str,
         run: int = 1,
         opts: pulumi.ResourceOptions | None = None,
+        *,
+        expected_secrets: Sequence[str] = (),
     ) -> None:
         """name: name of the component; the names of its resources begin with it.
         experiment: the experiment, as a model, by its name in `stacks/experiments` or by the path of its file.
         environment: the environment, as a model, by its name in `stacks/environments` or by the path of its file.
         run: number of the run of an unchanged experiment, from 1. Another number makes a new revision.
         opts: options of the resource. The objects are made on the cluster of the environment, unless they bring a Kubernetes provider.
+        expected_secrets: names of the Secrets and ConfigMaps that the program itself makes for the pods, as plain text. The preflight does not
+        look for them; name their resources in `depends_on` of the options.
         """
         with as_run_error():
             job = check_experiment(experiment, environment, run).checked()
-        self._register(name, job, opts)
+            _refuse_unknown_names(expected_secrets)
+        self._register(name, job, opts, expected_secrets)
 
     @classmethod
     def of_rendered(cls, job: RenderedJob, opts: pulumi.ResourceOptions | None = None) -> Self:
@@ -79,16 +92,25 @@ class TrainingJob(pulumi.ComponentResource):
         component._register(job.experiment.name, job, opts)
         return component
 
-    def _register(self, name: str, rendered: RenderedJob, opts: pulumi.ResourceOptions | None) -> None:
+    def _register(
+        self,
+        name: str,
+        rendered: RenderedJob,
+        opts: pulumi.ResourceOptions | None,
+        expected_secrets: Sequence[str] = (),
+    ) -> None:
         """Check the job against the live cluster, then register the component and its children."""
         plan, environment = rendered.plan, rendered.environment
         objects = with_own_record(rendered.manifests)
         with as_run_error():
             secrets = _ssh_secrets(plan)
-            preflight(lambda cluster: check_job(cluster, plan, objects, rendered.crds), environment)
+            outcome = preflight(
+                lambda cluster: check_job(cluster, plan, objects, rendered.crds, expected_secrets), environment
+            )
         inputs = job_inputs(rendered.experiment, environment, plan)
         super().__init__("trainform:index:TrainingJob", name, inputs.job, opts)
         show_warnings(rendered.warnings, self)
+        show_outcome(outcome, self)
 
         provider = cluster_provider(self, environment)
         manifests = {component: [m for m in objects if m.component is component] for component in Component}
@@ -149,6 +171,15 @@ class TrainingJob(pulumi.ComponentResource):
                 for role in plan.roles
             ),
         ]
+
+
+def _refuse_unknown_names(names: Sequence[str]) -> None:
+    """Raise `InputError` for an output or a resource: its name may be known only after the preflight."""
+    if isinstance(names, str) or not all(isinstance(name, str) for name in names):
+        reason = "the preflight compares names before anything is registered, so they must be known"
+        raise InputError(
+            [Problem("expected_secrets", None, reason, 'write a list of texts: expected_secrets=["hf-token"]')]
+        )
 
 
 def _rendezvous_outputs(plan: Plan) -> dict[str, Any]:

@@ -87,7 +87,7 @@ def build_report(context: Context, checked: Checked = None, left_out: Iterable[N
         waivers=[] if job is None else list(waiver_uses(job, context.today)),
         limits=_judges(context, checked),
         not_checked=not_checked,
-        messages=[_message(message) for message in context.preview.messages],
+        messages=[_message(message) for message in context.preview.messages if not _says_not_checked(message)],
         masked=context.preview.masked,
         **says(context, found, happens, not_checked),
     )
@@ -242,6 +242,9 @@ def _not_checked(context: Context, checked: Checked) -> Iterator[NotChecked]:
     if context.preview.failed:
         yield NotChecked(what="preview", reason=NOT_REACHED)
     yield from (NotChecked(what="preview", reason=text) for text in context.preview.not_checked)
+    for message in filter(_says_not_checked, context.preview.messages):  # of the preflight
+        what, _, reason = message.text.removeprefix(defaults.NOT_CHECKED).partition(": ")
+        yield NotChecked(what=what, reason=sentence(reason))
     yield from (NotChecked(what=job.name, reason=text) for job in context.jobs for text in job.not_checked)
     if context.live is not None:
         yield from (NotChecked(what=what, reason=sentence(why)) for what, why in sorted(context.live.not_read.items()))
@@ -254,6 +257,10 @@ def _not_checked(context: Context, checked: Checked) -> Iterator[NotChecked]:
         reason = f"The files have other problems, which `trainform check -s {context.stack}` lists."
         yield NotChecked(what="limits", reason=reason)
     yield from (_not_known(step, paths) for step in context.preview.steps if (paths := [*_unknown(_after(step))]))
+
+
+def _says_not_checked(message: Message) -> bool:
+    return message.text.startswith(defaults.NOT_CHECKED)
 
 
 def _not_judged(preview: Preview) -> str:

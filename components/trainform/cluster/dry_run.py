@@ -1,0 +1,156 @@
+"""Dry runs before anything is registered: the API server and its webhooks judge the job object and the pod template of each role.
+
+A core/v1 PodTemplate stands for the pods: nothing runs from it, and quotas do not count it. Pulumi's own preview ignores every 403, and
+skips objects with values that are known only later.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from http import HTTPStatus
+from typing import Any
+
+from msgspec import Struct
+
+from trainform.backends.patches import override_paths
+from trainform.cluster.api import Answer, Request
+from trainform.cluster.outcome import Outcome
+from trainform.cluster.places import experiment_field, place_in, set_by_patches
+from trainform.errors import MASK, ClusterError, Problem, without_credentials
+from trainform.manifests.manifest import Manifest
+from trainform.manifests.templates import Template
+from trainform.plan.model import Plan
+from trainform.secret_text.search import masked
+
+MANAGER = "trainform"
+LONGEST = 500  # characters of one refusal
+_DRY = {"dryRun": "All", "fieldManager": MANAGER, "fieldValidation": "Strict"}
+_REFUSALS = (HTTPStatus.BAD_REQUEST, HTTPStatus.FORBIDDEN, HTTPStatus.UNPROCESSABLE_ENTITY)
+_NO_RIGHT = re.compile(r'is forbidden: User ".*?" cannot (\w+) resource')
+_DENIED = "denied the request"  # by a webhook, with whatever status it chooses
+# A quota of jobs has room again when `up` has deleted the job before.
+_UNDECIDED = ("failed calling webhook", "exceeded quota")
+_TYPES = "failed to create typed patch object"  # with status 500
+_DECODING = "cannot be handled as a"  # the server stops at the first mistake of this kind
+_MISTAKE = re.compile(r"\.((?:spec|metadata)[.\[]\S+): (.+)")
+_FIELD = re.compile(r"(?:(?<![\w.])\.?|Go struct field \w+\.)((?:spec|metadata|template)(?:\.[\w-]+|\[[^]\s]*\])+)")
+_UNKNOWN = re.compile(r'unknown field "([^"]+)"')
+# Values are left out: the field says where they are, and they may be secrets.
+_VALUES = re.compile(
+    r'\b((?:Invalid|Unsupported|Duplicate) value): (?:"(?:[^"\\]|\\.)*"|[{\[].*[}\]]|[^\s:]+)|, got .*'
+)
+_POD_SECURITY = "would violate PodSecurity"
+
+
+class DryRun(Struct, frozen=True):
+    """One dry run. body: what `Place`s are looked for in. role: of a pod template; "" for the job object. patches: paths of the merge patches
+    in it. late: see `Manifest.late_refusals`."""
+
+    what: str
+    request: Request
+    body: dict[str, Any]
+    role: str = ""
+    patches: tuple[str, ...] = ()
+    late: tuple[tuple[str, ...], ...] = ()
+
+
+def dry_runs(plan: Plan, manifests: Sequence[Manifest], templates: Iterable[Template]) -> list[DryRun]:
+    """Return the dry runs of a job, pod templates first: the server names the field of a mistake in them more precisely."""
+    collection = f"/api/v1/namespaces/{plan.namespace}/podtemplates"
+    distinct: dict[str, Template] = {repr(template.body): template for template in templates}
+    runs = []
+    for template in distinct.values():
+        body = {
+            "apiVersion": "v1",
+            "kind": "PodTemplate",
+            "metadata": {"generateName": f"{MANAGER}-"},
+            "template": template.body,
+        }
+        patches = tuple(path for path in plan.overrides if path in (template.path, "manifest_overrides.job"))
+        request = Request("POST", collection, _DRY, body)
+        runs.append(DryRun(f"the pods of {template.role}", request, body, template.role, patches))
+    return [*runs, *(_of_object(plan, manifest) for manifest in manifests if manifest.is_job)]
+
+
+def _of_object(plan: Plan, manifest: Manifest) -> DryRun:
+    body = manifest.body
+    kind, name = body["kind"], body["metadata"]["name"]
+    # the plural of every operator's job is regular
+    path = f"/apis/{body['apiVersion']}/namespaces/{plan.namespace}/{kind.lower()}s/{name}"
+    request = Request("PATCH", path, {**_DRY, "force": "true"}, body)
+    return DryRun(f"{kind} {name}", request, body, "", tuple(override_paths(plan, manifest)), manifest.late_refusals)
+
+
+def judge(run: DryRun, answer: Answer | ClusterError, plan: Plan) -> Outcome:
+    """Return what the answer to a dry run says: problems if it is a refusal, or why the server did not judge."""
+    if isinstance(answer, ClusterError):
+        return Outcome(not_checked=[(run.what, answer.message)])
+    if answer.found:
+        told = (_shown(text) for text in answer.warnings if _POD_SECURITY in text)
+        return Outcome(warnings=[f"{run.what}: {text}" for text in told])
+    message = answer.message
+    denied = _DENIED in message
+    right = _NO_RIGHT.search(message)
+    if right is not None and not denied:
+        plural = run.request.path.split("/namespaces/")[1].split("/")[1]
+        reason = f"this account has no permission for a dry run (verb {right[1]} of {plural})"
+        return Outcome(not_checked=[(run.what, reason)])
+    if any(all(word in message for word in words) for words in run.late):
+        reason = "the server accepts it only when an object exists to which it refers"
+        return Outcome(not_checked=[(run.what, reason)])
+    if any(words in message for words in _UNDECIDED) or not (denied or _TYPES in message or answer.status in _REFUSALS):
+        return Outcome(not_checked=[(run.what, _shown(message))])
+    return Outcome([_problem(run, plan, fields, reason) for fields, reason in _refusals(answer)])
+
+
+def _refusals(answer: Answer) -> Iterator[tuple[list[str], str]]:
+    """Yield the reason of each refusal in a Status, and the fields that the server names for it: of a text, all that occur in it."""
+    details = answer.body.get("details")
+    causes = details.get("causes") if isinstance(details, dict) else None
+    fields = [cause for cause in causes or () if cause.get("field") and cause["field"] != "<nil>"]
+    unknown = _UNKNOWN.findall(answer.message)
+    if fields:
+        yield from (([cause["field"]], str(cause.get("message", ""))) for cause in fields)
+    elif _TYPES in answer.message:
+        yield from (([field], told) for field, told in _MISTAKE.findall(answer.message))
+    elif unknown:
+        yield from (([field], "the server does not know this field") for field in unknown)
+    else:
+        yield _FIELD.findall(answer.message), answer.message
+
+
+def _problem(run: DryRun, plan: Plan, fields: Sequence[str], reason: str) -> Problem:
+    shown = f"the API server refuses {run.what}: {_shown(reason)}"
+    places = [place_in(run.body, field) for field in fields]
+    roles = [place.role or run.role for place in places] or [run.role]
+    paths = (experiment_field(plan, place, role) for place, role in zip(places, roles, strict=False))
+    path = next(filter(None, paths), "")
+    if path:
+        return Problem(path, None, shown, "correct it as the message says")
+    shown = shown if not fields or fields[0] in shown else f"{shown} ({fields[0]})"
+    path = f"roles.{roles[0]}" if roles[0] else ", ".join(run.patches)
+    if run.patches:
+        return Problem(path, None, shown, f"correct what the patches set: {set_by_patches(plan, run.patches)}")
+    fix = "change what the message names; if the experiment does not set it, ask the platform team, whose cluster refuses it"
+    return Problem(path, None, shown, fix)
+
+
+def _shown(text: str) -> str:
+    """Return a text of the server on one line, without values and secrets."""
+    told = " ".join(masked(without_credentials(_VALUES.sub(r"\1", text)), MASK).split())
+    return told if len(told) <= LONGEST else f"{told[: LONGEST - 1]}…"
+
+
+def without_repeats(problems_of_runs: Iterable[Iterable[Problem]]) -> list[Problem]:
+    """Return the problems of each run whose paths no earlier run has: the job object contains the pod templates, and so their mistakes. Where
+    the server cannot decode a template, it may locate the mistake in the job object."""
+    found: list[Problem] = []
+    for problems in problems_of_runs:
+        known = {problem.path for problem in found}
+        found += [problem for problem in problems if problem.path not in known]
+    return [
+        problem
+        for problem in found
+        if _DECODING not in problem.reason or not any(other.path.startswith(f"{problem.path}.") for other in found)
+    ]

@@ -1,0 +1,170 @@
+"""Objects that the rendered pods name and others make: without them, or without their keys, the pods would wait for ever.
+
+Of Secrets only the names of the keys are looked at; no value leaves `judge`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from trainform.cluster.api import Answer
+from trainform.cluster.outcome import Outcome
+from trainform.cluster.places import Place, experiment_field
+from trainform.errors import Problem
+from trainform.manifests.shapes import mapping, mappings
+from trainform.manifests.templates import CONTAINER_FIELDS, Template
+from trainform.plan.model import Plan
+from trainform.ssh.files import REQUIRED_FILES
+
+_IN_NAMESPACE = {
+    "Secret": "secrets",
+    "ConfigMap": "configmaps",
+    "PersistentVolumeClaim": "persistentvolumeclaims",
+    "ServiceAccount": "serviceaccounts",
+}
+_IN_CLUSTER = {
+    "PriorityClass": "/apis/scheduling.k8s.io/v1/priorityclasses",
+    "RuntimeClass": "/apis/node.k8s.io/v1/runtimeclasses",
+}
+_OF_PODS = {
+    "serviceAccountName": "ServiceAccount",
+    "priorityClassName": "PriorityClass",
+    "runtimeClassName": "RuntimeClass",
+}
+_CREATE = {"Secret": "secret generic", "ConfigMap": "configmap"}
+_VOLUMES = (
+    ("configMap", "name", "ConfigMap"),
+    ("secret", "secretName", "Secret"),
+    ("secret", "name", "Secret"),  # of a projected volume
+    ("persistentVolumeClaim", "claimName", "PersistentVolumeClaim"),
+)
+_VARIABLES = {
+    "configMapKeyRef": "ConfigMap",
+    "secretKeyRef": "Secret",
+    "configMapRef": "ConfigMap",
+    "secretRef": "Secret",
+}
+PULL_SECRET = "pull secret"  # noqa: S105 -- a kind of reference
+
+
+class Reference(NamedTuple):
+    """An object that pods need, of a kind or a `PULL_SECRET`. keys: the entries that they need. path: the experiment's field that names it first.
+    as_files: they mount it."""
+
+    kind: str
+    name: str
+    keys: tuple[str, ...]
+    path: str
+    as_files: bool = False
+
+    def url(self, namespace: str) -> str:
+        """Return the path of the object in the API."""
+        in_namespace = f"/api/v1/namespaces/{namespace}/{_IN_NAMESPACE.get(self.kind, 'secrets')}"
+        return f"{_IN_CLUSTER.get(self.kind, in_namespace)}/{quote(self.name, safe='')}"
+
+
+def references(
+    plan: Plan, templates: Iterable[Template], made: Collection[tuple[str, str]], expected: Collection[str] = ()
+) -> list[Reference]:
+    """Return each object once. made: kind and name of the job's own objects. expected: names of Secrets and ConfigMaps that the program makes."""
+    found: dict[tuple[str, str], Reference] = {}
+    for each in (*_of_fields(plan), *(each for template in templates for each in _of_pods(plan, template))):
+        if (each.kind, each.name) in made or (each.name in expected and each.kind in (*_CREATE, PULL_SECRET)):
+            continue
+        first = found.setdefault((each.kind, each.name), each)
+        keys = dict.fromkeys([*first.keys, *each.keys])
+        found[each.kind, each.name] = first._replace(keys=tuple(keys), as_files=first.as_files and each.as_files)
+    return list(found.values())
+
+
+def _of_fields(plan: Plan) -> Iterator[Reference]:
+    """Yield the Secrets whose keys pods read from a mounted folder."""
+    for role in plan.roles:
+        for checkout in role.checkouts:
+            if checkout.git.key is not None:
+                step = next(index for index, init in enumerate(role.init) if init.name == checkout.step)
+                path = f"{role.init_path(step)}.git.key"
+                yield Reference("Secret", checkout.git.key.name, (checkout.git.key.key,), path, as_files=True)
+    if plan.ssh is not None and not plan.ssh.made:
+        yield Reference("Secret", plan.ssh.secret, REQUIRED_FILES, "ssh.secret", as_files=True)
+
+
+def _of_pods(plan: Plan, template: Template) -> Iterator[Reference]:
+    def path(*names: str) -> str:
+        return experiment_field(plan, Place("", names, names), template.role) or f"roles.{template.role}"
+
+    spec = template.spec
+    for field, kind in _OF_PODS.items():
+        if spec.get(field) and spec[field] not in (plan.service_account, plan.priority_class):
+            yield Reference(kind, spec[field], (), path("spec", field))
+    for each in mappings(spec.get("imagePullSecrets")):
+        own = each.get("name") in plan.image_pull_secrets
+        yield Reference(
+            PULL_SECRET, str(each.get("name")), (), "image_pull_secrets" if own else path("spec", "imagePullSecrets")
+        )
+    claims = {mount.claim for role in plan.roles for mount in role.mounts}
+    for volume in mappings(spec.get("volumes")):
+        where = path("spec", "volumes", str(volume.get("name")))
+        for source in (volume, *mappings(mapping(volume.get("projected")).get("sources"))):
+            for field, word, kind in _VOLUMES:
+                named = mapping(source.get(field))
+                if named.get(word) and not named.get("optional") and named[word] not in claims:
+                    keys = tuple(item["key"] for item in mappings(named.get("items")) if item.get("key"))
+                    yield Reference(kind, named[word], keys, where, as_files=True)
+    for field in CONTAINER_FIELDS:
+        for container in mappings(spec.get(field)):
+            above = ("spec", field, str(container.get("name")))
+            for variable in mappings(container.get("env")):
+                yield from _of_source(
+                    mapping(variable.get("valueFrom")), path(*above, "env", str(variable.get("name")))
+                )
+            for source in mappings(container.get("envFrom")):
+                yield from _of_source(source, path(*above, "envFrom"))
+
+
+def _of_source(source: dict[str, Any], path: str) -> Iterator[Reference]:
+    for field, kind in _VARIABLES.items():
+        named = mapping(source.get(field))
+        if named.get("name") and not named.get("optional"):
+            yield Reference(kind, named["name"], (named["key"],) if named.get("key") else (), path)
+
+
+def judge(reference: Reference, answer: Answer, namespace: str) -> Outcome:
+    """Return what is missing, or that this account may not read the object."""
+    kind, name, keys, path, _ = reference
+    if answer.missing and kind == PULL_SECRET:
+        fix = f"kubectl create secret docker-registry {name} -n {namespace} --docker-server=… --docker-username=… --docker-password=…"
+        told = f"{path}: the Secret {name} does not exist in {namespace}, so images that need it cannot be pulled; create it: {fix}"
+        return Outcome(warnings=[told])
+    if answer.missing:
+        place = "" if kind in _IN_CLUSTER else f" in {namespace}"
+        return Outcome(
+            [Problem(path, name, f"the {kind} {name} does not exist{place}", _creation(reference, namespace))]
+        )
+    if not answer.found:
+        reason = (
+            "this account has no permission to read it" if answer.forbidden else f"the server answers {answer.status}"
+        )
+        return Outcome(not_checked=[(f"{kind} {name}", reason)])
+    there = {key for field in ("data", "binaryData") for key in mapping(answer.body.get(field))}
+    missing = [key for key in keys if key not in there]
+    if not missing:
+        return Outcome()
+    field = "stringData" if kind == "Secret" else "data"
+    entries = ", ".join(f'"{key}": "…"' for key in missing)
+    add = f"add it: kubectl patch {kind.lower()} {name} -n {namespace} --type merge -p '{{\"{field}\": {{{entries}}}}}'"
+    return Outcome([Problem(path, None, f"the {kind} {name} in {namespace} has no key {', '.join(missing)}", add)])
+
+
+def _creation(reference: Reference, namespace: str) -> str:
+    kind, name, keys, _, as_files = reference
+    if kind == "ServiceAccount":
+        return f"create it: kubectl create serviceaccount {name} -n {namespace}; or correct the name"
+    if kind not in _CREATE:
+        return "create it, or correct the name"
+    given = "--from-file={}=FILE" if as_files else "--from-literal={}=…"
+    words = " ".join(given.format(key) for key in (keys or ("KEY",)))
+    expected = "; if the program makes it, name it in expected_secrets"
+    return f"create it: kubectl create {_CREATE[kind]} {name} -n {namespace} {words}{expected}"

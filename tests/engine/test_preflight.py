@@ -1,0 +1,197 @@
+"""What the real API server and Volcano's webhooks say before anything is registered: dry runs, and the Secrets and ConfigMaps that pods need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from typing import Any
+
+import pytest
+
+from tests.engine.live import Live, until
+from tests.engine.project import Project
+from tests.engine.refusing import LABEL, REASON, refusing
+from tests.engine.test_rights import person
+from tests.support.documents import blocks_of
+from tests.support.repository import ROOT
+from trainform.cluster.outcome import Outcome
+from trainform.cluster.preflight import check_job
+from trainform.cluster.read import Cluster
+from trainform.errors import ClusterError
+from trainform.objects import draft_plan, job_manifests
+from trainform.spec import Environment, Experiment
+
+IMAGE = "registry.example.com/ai/pytorch-training:latest"
+TOKEN = {"HF_TOKEN": {"secret": {"name": "hf", "key": "token"}}}
+Ask = Callable[..., Outcome]
+
+
+@pytest.fixture
+def ask(project: Project, monkeypatch: pytest.MonkeyPatch) -> Ask:
+    """The preflight of a job without the rules that would find its mistakes before."""
+
+    def asking(account: str | None = None, **parts: Any) -> Outcome:
+        monkeypatch.setenv("KUBECONFIG", project.environ["KUBECONFIG"] if account is None else account)
+        data = {"name": "bert", "image": IMAGE, "launcher": {"command": ["true"]}, "roles": {"worker": {}}, **parts}
+        namespace = {"name": project.namespace}
+        environment = Environment.model_validate({"name": "dev", "namespace": namespace})
+        plan = draft_plan(Experiment.model_validate(data), environment)
+        with closing(Cluster("dev-cluster")) as cluster:
+            return check_job(cluster, plan, job_manifests(plan), ("jobs.batch.volcano.sh",))
+
+    return asking
+
+
+def findings(ask: Ask, **parts: Any) -> Sequence[tuple[str, str]]:
+    """What the preflight refuses."""
+    with pytest.raises(ClusterError) as refused:
+        ask(**parts)
+    return refused.value.findings or [(refused.value.message, refused.value.fix)]
+
+
+def make(live: Live, kind: str, namespace: str, name: str, **data: str) -> None:
+    live.create(kind, {"metadata": {"name": name}, "stringData" if kind == "secrets" else "data": data}, namespace)
+
+
+def patched(**spec: Any) -> dict[str, Any]:
+    return {"replicas": 1, "pod_overrides": {"spec": spec}}
+
+
+@pytest.mark.shows("all refusals of server and webhooks in one message, each at its patch")
+def test_refusals_of_two_roles_and_of_the_job(ask: Ask) -> None:
+    roles = {
+        "master": patched(containers={"main": {"resources": {"limits": {"gpu": 1}}}}),
+        "worker": patched(hostAliases=[{"ip": "999.1.1.1", "hostnames": ["a"]}]),
+    }
+    assert ask(roles={"worker": {}}) == Outcome()
+    found = [reason.partition(": ")[0] for reason, _ in findings(ask, roles=roles)]
+    assert found == [
+        "roles.master.pod_overrides.spec.containers.main.resources.limits.gpu",
+        "roles.worker.pod_overrides.spec.hostAliases[0].ip",
+    ]
+    twice = {"policies": [{"event": "PodEvicted", "action": "RestartJob"}] * 2}
+    ((reason, fix),) = findings(ask, manifest_overrides={"job": {"spec": {"tasks": {"worker": twice}}}})
+    assert reason.startswith("manifest_overrides.job: the API server refuses Job bert-")
+    assert 'admission webhook "validatejob.volcano.sh" denied the request: ' in reason
+    assert fix == "correct what the patches set: manifest_overrides.job.spec.tasks.worker.policies"
+
+
+@pytest.mark.shows("Secrets and ConfigMaps that env names are looked up, and no value of them is shown")
+def test_what_env_names_must_exist(project: Project, live: Live) -> None:
+    config = {"STEPS": {"config_map": {"name": "tuning", "key": "steps"}}}
+    project.experiment(
+        "mine", {"image": IMAGE, "launcher": {"command": ["true"]}, "env": {**TOKEN, **config}, "roles": {"worker": {}}}
+    )
+    make(live, "secrets", project.namespace, "hf", user="hunter2-of-the-suite")
+    stack = project.stack("mine")
+    output = " ".join(project.pulumi("preview", "-s", stack).failed().split())
+    assert f"env.HF_TOKEN: the Secret hf in {project.namespace} has no key token" in output
+    assert f"env.STEPS: the ConfigMap tuning does not exist in {project.namespace}" in output
+    assert f"kubectl create configmap tuning -n {project.namespace} --from-literal=steps=…" in output
+    assert "hunter2" not in output
+
+
+@pytest.mark.proof("the lines that the preflight prints end its refusals, and optional references pass")
+def test_what_env_names_exists(ask: Ask, project: Project, live: Live) -> None:
+    perhaps = {"valueFrom": {"secretKeyRef": {"name": "perhaps", "key": "key", "optional": True}}}
+    parts: dict[str, Any] = {"env": TOKEN, "roles": {"worker": patched(containers={"main": {"env": {"A": perhaps}}})}}
+    ((reason, _),) = findings(ask, **parts)
+    assert reason == f"env.HF_TOKEN: the Secret hf does not exist in {project.namespace}"
+    make(live, "secrets", project.namespace, "hf", token="hunter2-of-the-suite")  # noqa: S106
+    assert ask(**parts) == Outcome()
+    (warning,) = ask(image_pull_secrets=["harbor"]).warnings
+    assert "the Secret harbor does not exist" in warning
+
+
+@pytest.mark.proof("a job that runs unchanged, or changes in place, is not refused")
+def test_a_job_that_is_there(project: Project, live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+    worker = {
+        "image": IMAGE,
+        "launcher": {"torchrun": {"script": "/train.py", "elastic": {"min_nodes": 1, "max_nodes": 4}}},
+    }
+    project.experiment("mine", {**worker, "roles": {"worker": {"replicas": 1}}})
+    stack = project.stack("mine")
+    project.up(stack)
+    monkeypatch.setenv("KUBECONFIG", project.environ["KUBECONFIG"])
+    for replicas in (1, 2):
+        project.experiment("mine", {**worker, "roles": {"worker": {"replicas": replicas}}})
+        job = project.rendered("mine")
+        with closing(Cluster("dev-cluster")) as cluster:
+            assert live.get("jobs", job.plan.job, project.namespace)
+            assert check_job(cluster, job.plan, job.manifests, job.crds) == Outcome()
+
+
+@pytest.mark.proof("a missing right is not checked, in a preview and in a review")
+def test_a_reviewer_without_rights(ask: Ask, project: Project, live: Live) -> None:
+    reviewer = person(project, live, "reviewer", ["reviewer", "reader"])
+    assert [*ask(reviewer, env=TOKEN).not_checked] == [
+        ("Job bert-000000", "this account has no permission for a dry run (verb patch of jobs)"),
+        ("Secret hf", "this account has no permission to read it"),
+    ]
+    assert findings(ask, account=reviewer, roles={"worker": patched(hostAliases=[{"ip": "9.9"}])})
+    project.experiment(
+        "mine", {"image": IMAGE, "launcher": {"command": ["true"]}, "env": TOKEN, "roles": {"worker": {}}}
+    )
+    project.stack("mine")
+    project.environ["KUBECONFIG"] = reviewer
+    report = project.review("mine.dev").report
+    not_checked = {part["what"]: part["reason"] for part in report["not_checked"]}
+    assert not_checked["Secret hf"] == "This account has no permission to read it."
+    assert not any("not checked" in message["text"] for message in report["messages"])
+
+
+@contextmanager
+def a_webhook_that_is_down(live: Live, namespace: str) -> Iterator[None]:
+    """One of the platform team's, which judges every PodTemplate of the namespace."""
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["podtemplates"], "operations": ["CREATE"]}
+    hook = {
+        "name": "pods.example.com",
+        "clientConfig": {"url": "https://127.0.0.1:1/validate"},
+        "rules": [rule],
+        "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
+        "admissionReviewVersions": ["v1"],
+        "sideEffects": "None",
+        "timeoutSeconds": 1,
+    }
+    body = {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingWebhookConfiguration",
+        "metadata": {"name": namespace},
+        "webhooks": [hook],
+    }
+    live.make(body)
+    try:
+        yield
+    finally:
+        live.remove(body)
+
+
+@pytest.mark.proof("a webhook that is down, a policy that refuses, and a namespace that warns")
+def test_what_a_platform_team_adds(ask: Ask, project: Project, live: Live) -> None:
+    with a_webhook_that_is_down(live, project.namespace):
+        down = until(lambda: ask().not_checked or None, "the webhook to be asked")
+    assert [what for what, _ in down] == ["the pods of worker"]
+    assert 'failed calling webhook "pods.example.com"' in down[0][1]
+    labels = {"pod-security.kubernetes.io/warn": "restricted"}
+    kind = "application/merge-patch+json"
+    live.request("PATCH", live.path("namespaces", None, project.namespace), {"metadata": {"labels": labels}}, kind)
+    (warning,) = until(lambda: ask().warnings or None, "the label to hold")
+    assert warning.startswith('the pods of worker: would violate PodSecurity "restricted:latest"')
+    with refusing(live, project.namespace, dry_runs=True):
+        found = findings(ask, labels=LABEL)
+        assert found[0][0].startswith("the API server refuses Job bert-")
+        assert REASON in found[0][0]
+
+
+@pytest.mark.proof("a Secret that the program itself makes")
+def test_expected_secrets(project: Project) -> None:
+    """The program of the documents, whose Secret is not there in the first preview."""
+    project.experiment(
+        "resnet", {"image": IMAGE, "launcher": {"command": ["true"]}, "env": TOKEN, "roles": {"worker": {}}}
+    )
+    _, program = blocks_of("python", ROOT / "docs" / "how-to" / "write-a-program.md")
+    here = program.text.replace("ai-namespace", project.namespace)
+    main = project.folder / "stacks" / "__main__.py"
+    stack = project.program_stack("mine", {"trainform:hfToken": "hunter2-of-the-suite"})
+    main.write_text(here)
+    assert "hunter2" not in project.pulumi("preview", "-s", stack).succeeded()
