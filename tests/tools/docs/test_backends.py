@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 import pytest
-from tools.docs.refusals import EXAMPLES
 
 from tools.docs.backends import comparison_page
 from trainform.backends.table import BACKENDS
