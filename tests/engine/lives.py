@@ -257,8 +257,10 @@ def _phases(pods: dict[str, Pod]) -> dict[str, str]:
 
 
 def _fails_for_good(plan: Plan, role: RolePlan) -> bool:
-    """A failure ends the job: of pods with a launch script that nothing starts again, or that would be started again one time too often."""
+    """A failure ends the job: of pods with a launch script that nothing starts again, or that would be started again one time too often. On JobSet and
+    Trainer an extra's does too, if the user limits its restarts."""
     decides = role.ranked or role.name in (plan.launches, plan.ending_role)
+    decides = decides or (role.limited and plan.backend in ("jobset", "trainer"))
     allowed = (plan.max_retry if role.restarts_job else role.max_retry) - 1
     return decides and (allowed == 0 or role.restart == "never")
 

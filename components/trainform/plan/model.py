@@ -187,7 +187,7 @@ class RolePlan(Struct, frozen=True):
     them. `ports`: one set for all replicas, or one for each (`per_replica`). `launched`: a launch script starts the pods. `stays`: a pod that
     succeeds keeps running until the job ends. `counted`: the job ends when as many pods have succeeded as the role has. `prepared`: the steps of
     `prepare` with which `init` begins. `in_first_pod`: those of them that a script leaves out in other pods of the role. `restart`: the pods' own
-    policy. `restarts_job`: a failed or evicted pod restarts the whole job.
+    policy. `restarts_job`: a failed or evicted pod restarts the whole job. `limited`: the role's own `restart` limits how often its containers start.
     """
 
     name: str
@@ -219,6 +219,7 @@ class RolePlan(Struct, frozen=True):
     counted: bool
     restart: str
     restarts_job: bool
+    limited: bool
     max_retry: int
     policies: tuple[Policy, ...]
     node_selector: dict[str, str]

@@ -17,7 +17,7 @@ from trainform.backends.gangs import QUEUE_ANNOTATION, QUEUE_LABEL, queue_labels
 from trainform.backends.job_fields import JobFields, Kinds
 from trainform.backends.jobset.backend import JobSet
 from trainform.backends.jobset.refused import refused as refused_sets
-from trainform.backends.jobset.spec import FREE, NAMING, SCHEMA, labelled_role, spec_notes
+from trainform.backends.jobset.spec import FREE, NAMING, SCHEMA, labelled_role
 from trainform.backends.jobset.spec import INDEX_LABEL as INDEX
 from trainform.backends.jobset.spec import JOB_LABEL as JOB
 from trainform.backends.jobset.spec import endings as replicated_endings
@@ -228,10 +228,6 @@ class Trainer(Backend):
         if plan.runtime is not None or policy(plan) != MPI:
             return {}
         return {role.name: MPI_VOLUMES.values() for role in plan.roles if role.group in (NODE, LAUNCHER)}
-
-    def notes(self, plan: Plan, manifests: Sequence[Manifest]) -> Iterator[str]:
-        if plan.runtime is None:
-            yield from spec_notes(plan, _runtime(manifests)["spec"]["template"]["spec"])
 
     def conventions(self, plan: Plan) -> PodConventions:
         return conventions_of(plan)
