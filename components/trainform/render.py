@@ -91,7 +91,7 @@ def render_job(
         *sizes,
         *own_mount_problems(experiment, valid, backend, judged.templates),
         *ssh_user_problems(valid, judged.templates),
-        *placeholder_problems(experiment, valid, backend, judged.templates),
+        *placeholder_problems(experiment, valid, backend),
     )
     # what the operator makes of a job is known if it is one that the operator takes
     of_pods = [] if found or decided else pod_problems(valid, backend, job_manifests, environment)
@@ -113,7 +113,6 @@ def render_job(
     ends_with = backend.endings(plan, manifests)
     in_place = changes(experiment, plan, manifests, backend.IN_PLACE)
     notes = (
-        *plan.notes,
         *job_notes(experiment, environment, plan, backend, manifests, judged, ends_with),
         *record_notes(plan.record, plan.experiment),
         *limits.notes,

@@ -22,11 +22,12 @@ from tests.engine.pods import hostname
 from trainform import defaults
 from trainform.backends.endings import ends_by
 from trainform.backends.table import BACKENDS
-from trainform.backends.volcano.ends import unheeded
+from trainform.backends.volcano.ends import roles_without_action
 from trainform.manifests.manifest import Manifest, job_body
 from trainform.objects import job_manifests
 from trainform.plan import Plan
 from trainform.plan.model import RolePlan
+from trainform.plan.restart import POD_FAILED
 
 PATIENCE = 75.0  # seconds in which nothing at all happens to the pods of a job
 SETTLED = 6.0  # seconds in which a controller has counted what it was told, and acted
@@ -135,9 +136,7 @@ class Life:
             yield from self._stays_ended()
             return False
         yield from self._goes_on(f"after {name} has failed")
-        return not (
-            self._unheeded(role) and ends_by(role.name, self.plan.ends_with)
-        )  # nothing ends it, which a note says
+        return not (self._unheeded(role) and ends_by(role.name, self.plan.ends_with))  # nothing ends it
 
     def _ends(self) -> Story:
         plan, endable = self.plan, [name for name in self.planned if self._may_end(name)]
@@ -230,7 +229,10 @@ class Life:
         }
 
     def _unheeded(self, role: RolePlan) -> bool:
-        return self.plan.backend == defaults.VOLCANO and role.name in unheeded(job_body(self.manifests))
+        """True if a failed pod of the role stays so while the job goes on."""
+        if self.plan.backend != defaults.VOLCANO:
+            return False
+        return role.name in roles_without_action(job_body(self.manifests), "Never", POD_FAILED.event)
 
     def _lacks(self, role: RolePlan) -> bool:
         """True if fewer pods of the role are left than the job needs, after one has failed."""

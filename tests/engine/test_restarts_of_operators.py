@@ -72,7 +72,11 @@ def test_a_job_fails_at_the_restart_after_those_that_are_allowed(addons_project:
 def test_an_unranked_role_gives_up_at_its_own_limit(addons_project: Project, addons_live: Live) -> None:
     """A role without its own `restart` does not end the training, however often it fails."""
     fetch = {"ranked": False, "command": ["python", "/app/fetch.py"]}
-    ways: dict[str, dict[str, Any]] = {"limited": {"restart": f"{ALLOWED} times"}, "never": {"restart": "never"}, "usual": {}}
+    ways: dict[str, dict[str, Any]] = {
+        "limited": {"restart": f"{ALLOWED} times"},
+        "never": {"restart": "never"},
+        "usual": {},
+    }
     names = {f"{way}-{backend}": (way, backend) for way in ways for backend in ("jobset", "trainer")}
     for name, (way, backend) in names.items():
         roles = {"fetch": {**fetch, **ways[way]}, "worker": {"replicas": 2}}

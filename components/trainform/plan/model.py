@@ -19,11 +19,13 @@ from trainform.spec.storage import ClaimRequest
 
 
 class EnvVar(Struct, frozen=True):
-    """One variable of a role's containers. `origin`: where the value comes from, a field path of the user's file or the launcher."""
+    """One variable of a role's containers. `origin`: where the value comes from, a field path of the user's file or the launcher. `instead`: the other
+    value of the plan that the user's replaces; empty if there is none."""
 
     name: str
     value: str | EnvSource
     origin: str
+    instead: str = ""
 
 
 class Port(Struct, frozen=True):

@@ -129,9 +129,7 @@ def test_an_extra_with_its_own_limit_of_restarts(
     [("Complete", {}, 0), ("Complete", {"restart": "on-failure"}, 3), ("Ready", {}, ENDLESS)],
 )
 @pytest.mark.parametrize("backend", ["jobset", "trainer"])
-def test_an_extra_for_whose_success_others_wait(
-    backend: str, status: str, restart: dict[str, Any], limit: int
-) -> None:
+def test_an_extra_for_whose_success_others_wait(backend: str, status: str, restart: dict[str, Any], limit: int) -> None:
     """Otherwise it would fail again and again, and hold the quota of the training, which never starts."""
     after = {"dependsOn": [{"name": "fetch", "status": status}]}
     patches: dict[str, dict[str, Any]] = {

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from trainform.backends.backend import Backend, Free
 from trainform.backends.gangs import GROUP_ANNOTATION, SCHEDULER, topology
 from trainform.backends.job_fields import JobFields, Kinds
+from trainform.backends.notes import NOTES
 from trainform.backends.order import Batch
 from trainform.backends.patched_objects import overwritten
 from trainform.backends.support import NO_RUNTIME, Fields, done_by
@@ -21,13 +22,13 @@ from trainform.backends.volcano.ends import (
     ENDS,
     OUTCOME,
     ending_problems,
+    endless_restarts,
     min_success,
     policy_problems,
     rendered_policies,
 )
 from trainform.backends.volcano.ends import endings as job_endings
 from trainform.backends.volcano.hosts import host_problems, hosts_of_separate_tasks
-from trainform.backends.volcano.notes import job_notes
 from trainform.backends.volcano.pods import FLOW, JOBS, PATCH, PODS
 from trainform.backends.volcano.refused import refused
 from trainform.backends.volcano.tasks import SCHEMA, batches, task, waiting_problems
@@ -124,7 +125,11 @@ class Volcano(Backend):
         return {role.name: (HOSTS_MOUNT,) for role in plan.roles}
 
     def notes(self, plan: Plan, manifests: Sequence[Manifest]) -> Iterator[str]:
-        return job_notes(plan, job_body(manifests))
+        """Notes on roles of the training whose containers are started again without limit."""
+        endless = endless_restarts(job_body(manifests))
+        for role in plan.roles:
+            if role.launched and role.name in endless:
+                yield NOTES["restarts"].format(role=role.name, number=role.max_retry)
 
     def crds(self, plan: Plan) -> tuple[str, ...]:
         return ("jobs.batch.volcano.sh",)
