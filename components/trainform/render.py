@@ -85,7 +85,7 @@ def render_job(
         *backend.problems(draft),
         *patch_problems,
         *sizes,
-        *placeholder_problems(experiment, valid, backend, judged.templates),
+        *placeholder_problems(experiment, valid, backend),
     )
     problems = (*found, *without_told(owned, limits.problems), *limits.problems)
     of_base = _secrets_of_base(experiment, environment, valid)
@@ -101,7 +101,6 @@ def render_job(
     ends_with = backend.endings(plan, manifests)
     in_place = changes(experiment, plan, manifests, backend.IN_PLACE)
     notes = (
-        *plan.notes,
         *job_notes(experiment, environment, plan, backend, manifests, judged, ends_with),
         *record_notes(plan.record, plan.experiment),
         *limits.notes,

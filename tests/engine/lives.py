@@ -22,11 +22,12 @@ from tests.engine.pods import hostname
 from trainform import defaults
 from trainform.backends.endings import ends_by
 from trainform.backends.table import BACKENDS
-from trainform.backends.volcano.ends import unheeded
+from trainform.backends.volcano.ends import roles_without_action
 from trainform.manifests.manifest import Manifest, job_body
 from trainform.objects import job_manifests
 from trainform.plan import Plan
 from trainform.plan.model import RolePlan
+from trainform.plan.restart import POD_FAILED
 
 PATIENCE = 75.0  # seconds in which nothing at all happens to the pods of a job
 SETTLED = 6.0  # seconds in which a controller has counted what it was told, and acted
@@ -127,9 +128,7 @@ class Life:
             yield from self._stays_ended()
             return False
         yield from self._goes_on(f"after {name} has failed")
-        return not (
-            self._unheeded(role) and ends_by(role.name, self.plan.ends_with)
-        )  # nothing ends it, which a note says
+        return not (self._unheeded(role) and ends_by(role.name, self.plan.ends_with))  # nothing ends it
 
     def _ends(self) -> Story:
         plan, endable = self.plan, [name for name in self.planned if self._may_end(name)]
@@ -222,7 +221,10 @@ class Life:
         }
 
     def _unheeded(self, role: RolePlan) -> bool:
-        return self.plan.backend == defaults.VOLCANO and role.name in unheeded(job_body(self.manifests))
+        """True if a failed pod of the role stays so while the job goes on."""
+        if self.plan.backend != defaults.VOLCANO:
+            return False
+        return role.name in roles_without_action(job_body(self.manifests), "Never", POD_FAILED.event)
 
     def _lacks(self, role: RolePlan) -> bool:
         """True if fewer pods of the role are left than the job needs, after one has failed."""
@@ -249,8 +251,10 @@ def _phases(pods: dict[str, Pod]) -> dict[str, str]:
 
 
 def _fails_for_good(plan: Plan, role: RolePlan) -> bool:
-    """A failure ends the job: of pods with a launch script that nothing starts again, or that would be started again one time too often."""
+    """A failure ends the job: of pods with a launch script that nothing starts again, or that would be started again one time too often. On JobSet and
+    Trainer an extra's does too, if the user limits its restarts."""
     decides = role.ranked or role.name in (plan.launches, plan.ending_role)
+    decides = decides or (role.limited and plan.backend in ("jobset", "trainer"))
     allowed = (plan.max_retry if role.restarts_job else role.max_retry) - 1
     return decides and (allowed == 0 or role.restart == "never")
 

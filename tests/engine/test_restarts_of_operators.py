@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.engine.kubelet import fails
 from tests.engine.live import Live, until
 from tests.engine.pods import pods_of
 from tests.engine.programs import stack_of
@@ -66,3 +67,33 @@ def test_a_job_fails_at_the_restart_after_those_that_are_allowed(addons_project:
         until(lambda job=jobs[name]: outcome(live, job).word == "failed", f"{name} to fail", seconds=60)  # type: ignore[misc]
     assert endless == {"llama-kubedl"}
     assert outcome(live, jobs["llama-kubedl"]) == Outcome()
+
+
+def test_an_unranked_role_gives_up_at_its_own_limit(addons_project: Project, addons_live: Live) -> None:
+    """A role without its own `restart` does not end the training, however often it fails."""
+    fetch = {"ranked": False, "command": ["python", "/app/fetch.py"]}
+    ways: dict[str, dict[str, Any]] = {
+        "limited": {"restart": f"{ALLOWED} times"},
+        "never": {"restart": "never"},
+        "usual": {},
+    }
+    names = {f"{way}-{backend}": (way, backend) for way in ways for backend in ("jobset", "trainer")}
+    for name, (way, backend) in names.items():
+        roles = {"fetch": {**fetch, **ways[way]}, "worker": {"replicas": 2}}
+        addons_project.experiment(name, {**LLAMA, "backend": backend, "roles": roles})
+    addons_project.up(stack_of(addons_project, "gives-up", [*names]))
+    jobs = {name: addons_project.rendered(name) for name in names}
+    fetching = {
+        name: next(pod for pod in pods_of(addons_live, job.plan).values() if pod["metadata"]["labels"][defaults.ROLE_LABEL] == "fetch")
+        for name, job in jobs.items()
+    }  # fmt: skip
+    for name, pod in fetching.items():
+        if names[name][0] == "never":
+            fails(addons_live, pod)
+        else:
+            restarted(addons_live, pod, ALLOWED + 1)
+    for name, (way, _) in names.items():
+        if way != "usual":
+            until(lambda job=jobs[name]: outcome(addons_live, job).word == "failed", f"{name} to fail", seconds=60)  # type: ignore[misc]
+    usual = [name for name, (way, _) in names.items() if way == "usual"]
+    stays(lambda: [name for name in usual if outcome(addons_live, jobs[name]) != Outcome()], 10)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.rendering import job_problems
-from tests.support.samples import WITH_EXTRAS, environment, experiment, plan, reasons
+from tests.support.samples import WITH_EXTRAS, environment, experiment, reasons
 
 
 def of(resources: dict[str, Any], **role: Any) -> dict[str, str]:
@@ -123,13 +123,3 @@ def test_mounts_that_meet() -> None:
 def test_mounts_over_the_system(path: str, right: bool) -> None:
     found = reasons(storage={"data": {"claim": "data", "mount": path}})
     assert found.keys() == (set() if right else {"storage.data.mount"})
-
-
-@pytest.mark.parametrize(
-    ("size", "memory", "noted"),
-    [("64Gi", "32Gi", True), ("32Gi", "32Gi", False), ("64Gi", None, False), ("64Gi", "0", False), ("0", "1Gi", False)],
-)
-def test_shared_memory_above_memory(size: str, memory: str | None, noted: bool) -> None:
-    made = plan(shared_memory=size, roles={"worker": {"memory": memory}, "master": {"memory": "64Gi"}})
-    told = "role worker: a pod that fills its shared_memory of 64Gi is killed, since its memory is 32Gi; write `roles.worker.shared_memory: 32Gi` or less"
-    assert [note for note in made.notes if note.startswith("role ")] == ([told] if noted else [])

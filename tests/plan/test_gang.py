@@ -86,13 +86,3 @@ def test_who_is_outside_of_the_world_may_be_outside_of_the_gang() -> None:
         "watcher": {**WATCHER, "min_available": 0},
     }
     assert reasons(launcher={"tensorflow": {"command": ["python", "/app/mnist.py"]}}, roles=evaluator) == {}
-
-
-def test_a_command_that_starts_short_of_its_world_is_noted() -> None:
-    """What it does without its peers, only the user knows."""
-    told = (
-        "role worker: the job starts with 2 of its 3 pods, and WORLD_SIZE counts all: a command that waits for the others holds its accelerators meanwhile; "
-        "leave `roles.worker.min_available` out to start all together"
-    )
-    found = {least: plan(roles={"worker": {"replicas": 3, "min_available": least}}).notes for least in (2, 3)}
-    assert (told in found[2], told in found[3]) == (True, False)

@@ -209,6 +209,11 @@ def test_the_number_of_times(words: str, number: int | None) -> None:
         ({"restart": "3 times", "roles": {"worker": {"max_retry": 3}}},
          {"roles.worker.max_retry": "the role has `restart: 3 times` too, which sets the same number"}),
         ({"restart": "on-failure", "roles": {"worker": {"max_retry": 3}}}, {}),
+        ({"restart": "all-when-evicted", "roles": {"master": {"restart": "never"}, "worker": {"restart": "2 times"}}},
+         {"restart": "the value has no effect, since every role that trains has its own `restart`"}),
+        ({"restart": "all-when-evicted", "roles": {"worker": {"restart": "never"}, "watcher": WATCHER}},
+         {"restart": "the value has no effect, since every role that trains has its own `restart`"}),
+        ({"restart": "all-when-evicted", "roles": {"master": {"restart": "never"}, "worker": {}}}, {}),
     ],
 )  # fmt: skip
 def test_rules(parts: dict[str, Any], found: dict[str, str]) -> None:

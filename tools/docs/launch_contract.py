@@ -34,14 +34,12 @@ IN_WORDS = f"""\
 `$(NAME)` in a value or in a word of a command is put in by Kubernetes, before the container starts. It can be any variable of the container: \
 trainform puts each behind those that its value refers to, wherever they stand in files, so `OUT: $(ROOT)/$({REPLICA_INDEX})` works.
 
-Kubernetes leaves everything else as it stands, and says nothing. `trainform check` refuses a name that is set only later: by the launch \
-script (`$(RANK)`), by the operator behind the experiment's own variables, or by the same variable (`PATH: /opt/bin:$(PATH)`; what the image sets, \
-Kubernetes does not know). A name that nothing sets, such as a typing error or `$(HOSTNAME)`, gets a note. `$$(NAME)` is the text `$(NAME)`, and the \
-program of a shell (`[sh, -c, …]`) may hold the shell's own `$(command)`.
+Kubernetes leaves everything else as it stands, and says nothing. `trainform check` refuses a name that only the launch script sets \
+(`$(RANK)`): read it in the program, or in a shell (`[sh, -c, 'run $RANK']`). It does not look at other names, such as a typing error, \
+`$(HOSTNAME)`, or `PATH: /opt/bin:$(PATH)`, of which only the image knows the value. `$$(NAME)` is the text `$(NAME)`.
 
-A shell's `$NAME` or `${{NAME}}` is nothing to Kubernetes. Where no shell reads it (`command: [python, train.py, $OUT]`) it gets a note with what to \
-write, and `$$OUT` is the text `$OUT`. `$(NAME)` gets one, too, in the command of a lifecycle hook, into which Kubernetes puts nothing, and in the command of a \
-probe where the variable does not stand in `env` with its value: read it in a shell there (`[sh, -c, 'test -e "$OUT"']`)."""
+A shell's `$NAME` or `${{NAME}}` is nothing to Kubernetes: write `$(NAME)` where no shell reads it (`command: [python, train.py, $(OUT)]`). Into the \
+command of a lifecycle hook Kubernetes puts nothing, and into that of a probe only what stands in `env` with its value."""
 
 
 def contract_page() -> str:

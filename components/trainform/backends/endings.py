@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from msgspec import Struct
 
-from trainform.plan.model import Ending, Plan
+from trainform.plan.model import Ending
 
 
 class Part(Struct, frozen=True):
@@ -40,29 +40,6 @@ def first_pod(part: Part) -> tuple[Ending, ...]:
 def ends_by(role: str | None, ends_with: Collection[Ending]) -> bool:
     """True if the success of the role is enough to end the job."""
     return any(role in ending.roles for ending in ends_with)
-
-
-def endless_notes(plan: Plan, ends_with: Collection[Ending]) -> Iterator[str]:
-    """A note if the success of the role that should end the job does not end it, so that the other pods continue to run."""
-    others = [role for role in plan.roles if role.name != plan.ending_role and role.replicas > 0]
-    if plan.ending_role is None or not others or ends_by(plan.ending_role, ends_with):
-        return
-    held: dict[str, int] = {}
-    for role in others:
-        kind, count = ("", 0) if role.accelerators is None else role.accelerators
-        held[kind] = held.get(kind, 0) + role.replicas * count
-    accelerators = "".join(f", with {count} {kind}," for kind, count in held.items() if count)
-    names = _listed([role.name for role in others], "and")
-    yield (
-        f"nothing ends this job when the role {plan.ending_role} completes: the pods of {names}{accelerators} run until they end by themselves, or "
-        "until the job is deleted; remove the policy or the patch that takes the place of the plan's own"
-    )
-
-
-def late_roles(plan: Plan) -> Iterator[str]:
-    """The roles of an elastic job of which some pods may find room only when others have completed."""
-    if plan.world.bounds is not None:
-        yield from (role.name for role in plan.ranked if role.min_available < role.replicas)
 
 
 def _by_role(parts: Sequence[Part], chosen: Collection[Part]) -> Iterator[tuple[str, list[Part], list[Part]]]:

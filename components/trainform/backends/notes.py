@@ -1,26 +1,53 @@
-"""The notes of a plan that come from its operator and from the rendered objects, with the user's patches."""
+"""The notes of a plan: settings that are allowed and that silently cost a night, accelerators or data.
+
+`NOTES` is the whole list. What an operator does in its own way with a field is in the table `FIELDS` of its backend.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
 
-from trainform import defaults
 from trainform.backends.backend import Backend
-from trainform.backends.beside_main import beside_main_notes
-from trainform.backends.capabilities import capability_notes
-from trainform.backends.claims import claim_notes
-from trainform.backends.endings import endless_notes
-from trainform.backends.not_judged import not_seen
-from trainform.backends.placeholders import placeholder_notes
+from trainform.backends.endings import ends_by
 from trainform.backends.refusals import support_notes
-from trainform.backends.role_notes import role_notes
-from trainform.backends.shell_variables import shell_variable_notes
-from trainform.backends.workloads import value_at
-from trainform.manifests.manifest import Manifest, job_body
-from trainform.plan.model import Ending, Plan
+from trainform.manifests.manifest import Manifest
+from trainform.manifests.shapes import mappings
+from trainform.manifests.templates import Template
+from trainform.plan.model import Ending, Mount, Plan, RolePlan
+from trainform.plan.world import first_ranked
 from trainform.rules.limits.judged import Judged
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
+from trainform.spec.prepare import EACH_POD, FIRST_POD
+from trainform.spec.storage import ONE_NODE
+
+NOTES = {
+    "shared-memory": "role {role}: /dev/shm has the container runtime's 64 MB, and PyTorch's data loaders with workers fail when it is full; "
+    "write `shared_memory` with a size",
+    "ttl": "ttl: the job is deleted {seconds} s after its end, and the next `pulumi up` after a `pulumi refresh` makes it again and trains "
+    "again; leave it out to keep the job",
+    "no-end": "nothing ends this job when the role {role} completes: the pods of {others} run until they end by themselves, or until the job "
+    "is deleted; remove the policy or the patch that takes the place of the plan's own",
+    "sidecar": "role {role}: a pod has ended only when its container {container} has ended too, and the job waits for it; write it in "
+    "`initContainers`, with `restartPolicy: Always`, to let it go with the others",
+    "restarts": "role {role}: a container that fails is started again, however often, and nothing ends the job for it; write the policy "
+    "`TaskFailed: TerminateJob` to end it at restart {number}",
+    "node-port": "role {role}: on the host network each of its {pods} pods declares the same port for the rendezvous, so each needs a node of "
+    "its own; write `network.ports: per-replica` to let several run on one node",
+    "one-node-claim": "storage.{volume}.access_modes: the pods of one node mount a claim with {mode}, and {why}: those of other nodes may wait "
+    "for it for ever; write `[ReadWriteMany]`, or limit the volume by `roles`",
+    "written-at-once": "step {step} ({place}) runs in {pods} pods at once, and several of them can write to {claims}; if it does, {fix}",
+    "other-world": "{field}: it takes the place of the plan's {planned}, so the launcher and its processes see your value; remove it for the "
+    "plan's",
+    "patched": "patched; not part of the plan: {paths}",
+}
+"""The sentence of each note: what happens, to which pods, and what to write if that is not wanted."""
+
+_SHM = "/dev/shm"  # noqa: S108 -- a mount of pods
+_MOST_PATHS = 4
+_Found = Iterator[tuple[str, dict[str, Any]]]
+"""Codes of notes, each with the values of its sentence."""
 
 
 def job_notes(
@@ -32,34 +59,196 @@ def job_notes(
     judged: Judged,
     ends_with: Collection[Ending],
 ) -> Iterator[str]:
-    """A sentence for each thing that may surprise: what happens, to which pods, and what to write if that is not wanted."""
-    yield from role_notes(experiment, plan, backend)
+    """Yield the notes of the rendered job, and those of its operator."""
+    found = (
+        *_without_shared_memory(plan, judged.templates),
+        *_node_ports(experiment, plan, backend),
+        *_other_world(plan),
+        *_written_at_once(experiment, plan),
+        *_one_node_claims(plan, environment),
+        *_no_end(plan, ends_with),
+        *_sidecars(judged.templates, backend.conventions(plan).container),
+        *_ttl(plan),
+        *_patched(plan),
+    )
+    yield from (NOTES[code].format(**values) for code, values in found)
     yield from support_notes(experiment, backend.FIELDS)
     yield from backend.notes(plan, manifests)
-    yield from _suspended(plan, backend, manifests)
-    yield from _deleted(judged)
-    yield from endless_notes(plan, ends_with)
-    yield from placeholder_notes(experiment, plan, backend, judged.templates)
-    yield from shell_variable_notes(experiment, plan, backend, judged.templates)
-    yield from capability_notes(judged.templates)
-    yield from claim_notes(plan, judged, environment)
-    yield from beside_main_notes(judged.templates, backend.conventions(plan).container)
-    yield from not_seen(judged.templates, judged.objects.values())
 
 
-def _deleted(judged: Judged) -> Iterator[str]:
-    """A note if the job object is deleted some time after its end."""
-    for name in judged.names:
-        if name.what == "ttl" and name.key == "job" and name.value is not None:
-            yield (
-                f"ttl: the job is deleted {name.value} s after its end, and the next `pulumi up` after a `pulumi refresh` makes it again and trains again; "
-                "leave it out to keep the job"
-            )
+def _ttl(plan: Plan) -> _Found:
+    if plan.ttl_seconds is not None:
+        yield "ttl", {"seconds": plan.ttl_seconds}
 
 
-def _suspended(plan: Plan, backend: Backend, manifests: Sequence[Manifest]) -> Iterator[str]:
-    """A note if a merge patch suspends the job; Kueue lets such jobs go on."""
-    for path in backend.SUSPENDED:
-        if value_at(job_body(manifests), path) is True and plan.admission != defaults.KUEUE:
-            where = f"manifest_overrides.job.{path}"
-            yield f"{where}: the job is suspended, and no pod starts as long as this is true; remove it to let the job start"
+def _without_shared_memory(plan: Plan, templates: Sequence[Template]) -> _Found:
+    """A patch may mount a volume there, too."""
+    without = dict.fromkeys(each.role for each in templates if each.replicas and not _mounts(each, _SHM))
+    for role in without:
+        if role in plan.by_name and plan.by_name[role].shared_memory is None:
+            yield "shared-memory", {"role": role}
+
+
+def _mounts(template: Template, folder: str) -> bool:
+    mounts = (mount for _, each in template.containers() for mount in mappings(each.get("volumeMounts")))
+    return any(str(mount.get("mountPath")).rstrip("/") == folder for mount in mounts)
+
+
+def _sidecars(templates: Sequence[Template], main: str) -> _Found:
+    """A container of the start with `restartPolicy: Always` ends with the others, so it has no note."""
+    found = {
+        (template.role, str(container.get("name")))
+        for template in templates
+        for container in mappings(template.spec.get("containers"))
+        if template.replicas and container.get("name") != main
+    }
+    for role, container in sorted(found):
+        yield "sidecar", {"role": role, "container": container}
+
+
+def _no_end(plan: Plan, ends_with: Collection[Ending]) -> _Found:
+    """The success of the role that should end the job does not end it, so that the other pods continue to run."""
+    others = [role for role in plan.roles if role.name != plan.ending_role and role.replicas > 0]
+    if plan.ending_role is None or not others or ends_by(plan.ending_role, ends_with):
+        return
+    held: dict[str, int] = {}
+    for role in others:
+        kind, count = ("", 0) if role.accelerators is None else role.accelerators
+        held[kind] = held.get(kind, 0) + role.replicas * count
+    accelerators = "".join(f", with {count} {kind}," for kind, count in held.items() if count)
+    yield "no-end", {"role": plan.ending_role, "others": _listed([role.name for role in others]) + accelerators}
+
+
+def _node_ports(experiment: Experiment, plan: Plan, backend: Backend) -> _Found:
+    """Where the operator cannot give the pods other ports, its own note on `network.host` says so."""
+    first, ports = plan.ranked[0], backend.FIELDS.get("network.ports")
+    able = ports is None or not ports.is_refusal
+    if able and experiment.network.ports == "shared" and first.replicas > 1 and any(map(_on_node, plan.roles)):
+        yield "node-port", {"role": first.name, "pods": first.replicas}
+
+
+def _on_node(role: RolePlan) -> bool:
+    return any(port.host for ports in role.ports for port in ports)
+
+
+def _one_node_claims(plan: Plan, environment: Environment) -> _Found:
+    """It is a note and no problem, since drivers of file systems over the network often do not hold their volumes to one node."""
+    for claim in plan.claims:
+        roles = [role for role in plan.roles if any(mount.claim == claim.name for mount in role.mounts)]
+        why = _several_nodes(roles, environment) if claim.request.access_modes == [ONE_NODE] else None
+        if why is not None:
+            yield "one-node-claim", {"volume": claim.key, "mode": ONE_NODE, "why": why}
+
+
+def _several_nodes(roles: Sequence[RolePlan], environment: Environment) -> str | None:
+    """Return why one node has no room for all pods of these roles; None if it may have."""
+    totals: dict[str, int] = {}
+    for role in roles:
+        if role.replicas > 1 and not role.per_replica and _on_node(role):
+            return f"each of the {role.replicas} pods of the role {role.name} needs a node of its own for its port"
+        kind, count = ("", 0) if role.accelerators is None else role.accelerators
+        totals[kind] = totals.get(kind, 0) + role.replicas * count
+    for kind, total in totals.items():
+        known = environment.accelerators.get(kind)
+        if known is not None and total > known.per_node:
+            return f"its pods need {total} {kind}, of which a node has {known.per_node}"
+    return None
+
+
+def _other_world(plan: Plan) -> _Found:
+    """The user's value of a variable wins, so the pods may wait for a world that the plan does not have."""
+    found: dict[str, dict[str, None]] = {}
+    for role in plan.roles:
+        for variable in role.env:
+            planned = variable.instead or _by_script(plan, role).get(variable.name)
+            if planned:
+                found.setdefault(variable.origin, {})[planned] = None
+    for field, planned_values in found.items():
+        yield "other-world", {"field": field, "planned": " or ".join(planned_values)}
+
+
+def _by_script(plan: Plan, role: RolePlan) -> Mapping[str, str]:
+    """Return what the launch script sets in the role's pods, where the user sets nothing."""
+    if plan.launcher == "tensorflow" and role.launched and plan.world.nodes > 1:
+        return {"TF_CONFIG": "cluster and own task"}
+    first = role.rank(0)
+    if first is None or plan.launches is not None or plan.launcher == "tensorflow":
+        return {}
+    return {"RANK": str(first) if role.replicas == 1 else f"{first} to {role.rank(role.replicas - 1)}"}
+
+
+def _written_at_once(experiment: Experiment, plan: Plan) -> _Found:
+    """It is a note and no problem, because only the user knows whether the command writes to the claim."""
+    for place, (step, running) in _commands_before_the_start(experiment, plan).items():
+        shared = _shared(running)
+        if shared:
+            claims = ", ".join(f"{claim} ({path})" for claim, path in shared.items())
+            values = {"step": step, "place": place, "pods": sum(role.replicas for role in running)}
+            values["claims"] = f"the {'claim' if len(shared) == 1 else 'claims'} {claims}"
+            yield "written-at-once", {**values, "fix": _in_one_pod(experiment, plan, shared, place)}
+
+
+def _commands_before_the_start(experiment: Experiment, plan: Plan) -> dict[str, tuple[str, list[RolePlan]]]:
+    """Return name and roles of each command by its field. Left out are steps of which the user says in which pods they run, and checkouts, which write
+    to the pod's own volume."""
+    said = {step.name for step in experiment.prepare if step.on is not None or step.git is not None}
+    found: dict[str, tuple[str, list[RolePlan]]] = {}
+    for role in plan.roles:
+        for index, container in enumerate(role.init):
+            if index >= len(role.prepared) or container.name not in said:
+                found.setdefault(role.init_path(index), (container.name, []))[1].append(role)
+    return found
+
+
+def _shared(roles: Sequence[RolePlan]) -> dict[str, str]:
+    """Return the claims to which several of these pods can write in the same folder, each with the path of its first mount."""
+    mounts = [(role.replicas, mount) for role in roles for mount in role.mounts if not mount.read_only]
+    claims: dict[str, str] = {}
+    for _, mount in mounts:
+        if sum(replicas for replicas, other in mounts if _overlap(mount, other)) > 1:
+            claims.setdefault(mount.claim, mount.path)
+    return claims
+
+
+def _overlap(one: Mount, other: Mount) -> bool:
+    """Return True if both mount the same folder of a claim, or if one folder is inside the other."""
+    folders = zip(_folders(one), _folders(other), strict=False)
+    return one.claim == other.claim and all(name == other_name for name, other_name in folders)
+
+
+def _folders(mount: Mount) -> list[str]:
+    return [] if mount.sub_path is None else [name for name in mount.sub_path.split("/") if name not in ("", ".")]
+
+
+def _in_one_pod(experiment: Experiment, plan: Plan, claims: Mapping[str, str], place: str) -> str:
+    """Return what to write instead. The one pod is one for which the others wait, and it has the claims."""
+    usual = first_ranked(experiment) if plan.launches is None else plan.launches
+    waited = (role for role in plan.roles if role.name == plan.launches or role.ranked)
+    able = [role.name for role in waited if claims.keys() <= {each.claim for each in role.mounts if not each.read_only}]
+    one = f"`on: {FIRST_POD}`" if usual in able or not able else f"`on: {FIRST_POD}` and `roles: [{able[0]}]`"
+    if place.startswith("prepare"):
+        return f"write {one}, otherwise `on: {EACH_POD}`"
+    return f"make it a step of `prepare` with {one}"
+
+
+def _patched(plan: Plan) -> _Found:
+    patches = {"manifest_overrides": plan.manifest_overrides}
+    patches |= {f"roles.{role.name}.pod_overrides": role.overrides for role in plan.roles}
+    paths = [leaf for path, patch in patches.items() for leaf in _leaves(path, patch)]
+    shown, more = paths[:_MOST_PATHS], len(paths) - _MOST_PATHS
+    if paths:
+        yield "patched", {"paths": ", ".join(shown) + (f" and {more} more" if more > 0 else "")}
+
+
+def _leaves(path: str, patch: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the paths that a merge patch sets; a list is replaced as a whole."""
+    for key, value in patch.items():
+        if isinstance(value, dict):
+            yield from _leaves(f"{path}.{key}", value)
+        else:
+            yield f"{path}.{key}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last

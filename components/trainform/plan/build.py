@@ -9,7 +9,6 @@ from trainform.plan.connections import plan_services, plan_ssh
 from trainform.plan.launch.launch import launch_files, needs_hosts
 from trainform.plan.layout import Layout, lay_out
 from trainform.plan.model import ClaimPlan, Naming, Plan, QueuePlan, Rendezvous, RuntimePlan
-from trainform.plan.notes import plan_notes
 from trainform.plan.ports import main_port
 from trainform.plan.roles import claim_name, plan_roles
 from trainform.plan.totals import total
@@ -83,7 +82,7 @@ def build_plan(
         annotations=experiment.annotations,
         manifest_overrides=experiment.manifest_overrides,
         totals=total(roles, environment),
-        notes=plan_notes(layout, roles),
+        notes=(),  # follow from the rendered objects (`render`)
         changes={},  # follows from the rendered objects (`revision`)
     )
 

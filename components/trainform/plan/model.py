@@ -19,11 +19,13 @@ from trainform.spec.storage import ClaimRequest
 
 
 class EnvVar(Struct, frozen=True):
-    """One variable of a role's containers. `origin`: where the value comes from, a field path of the user's file or the launcher."""
+    """One variable of a role's containers. `origin`: where the value comes from, a field path of the user's file or the launcher. `instead`: the other
+    value of the plan that the user's replaces; empty if there is none."""
 
     name: str
     value: str | EnvSource
     origin: str
+    instead: str = ""
 
 
 class Port(Struct, frozen=True):
@@ -187,7 +189,7 @@ class RolePlan(Struct, frozen=True):
     them. `ports`: one set for all replicas, or one for each (`per_replica`). `launched`: a launch script starts the pods. `stays`: a pod that
     succeeds keeps running until the job ends. `counted`: the job ends when as many pods have succeeded as the role has. `prepared`: the steps of
     `prepare` with which `init` begins. `in_first_pod`: those of them that a script leaves out in other pods of the role. `restart`: the pods' own
-    policy. `restarts_job`: a failed or evicted pod restarts the whole job.
+    policy. `restarts_job`: a failed or evicted pod restarts the whole job. `limited`: the role's own `restart` limits how often its containers start.
     """
 
     name: str
@@ -219,6 +221,7 @@ class RolePlan(Struct, frozen=True):
     counted: bool
     restart: str
     restarts_job: bool
+    limited: bool
     max_retry: int
     policies: tuple[Policy, ...]
     node_selector: dict[str, str]

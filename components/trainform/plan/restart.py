@@ -38,6 +38,11 @@ def restarts_job(experiment: Experiment, name: str) -> bool:
     return restart_words(experiment, name) == ALL_WHEN_EVICTED
 
 
+def is_limited(words: str | None) -> bool:
+    """Return True if a value of `restart` limits the restarts of containers: `never`, `3 times`."""
+    return words is not None and (words == NEVER or times(words) is not None)
+
+
 def times(words: str) -> int | None:
     """The number in `3 times`; None for the other values of `restart`."""
     number, _, unit = words.partition(" ")

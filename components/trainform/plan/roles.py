@@ -14,7 +14,7 @@ from trainform.plan.launch.launch import container_args, container_command
 from trainform.plan.launch.prepare import containers, in_first_pod, step_roles
 from trainform.plan.layout import Layout
 from trainform.plan.model import Mount, RolePlan
-from trainform.plan.restart import max_retry, pod_restart, restarts_job
+from trainform.plan.restart import is_limited, max_retry, pod_restart, restarts_job
 from trainform.plan.variables import role_env
 from trainform.plan.world import in_world
 from trainform.spec.environment import Accelerator, Environment
@@ -103,6 +103,7 @@ def _plan_role(layout: Layout, name: str, share: _Share) -> RolePlan:
         counted=layout.ends_by_number and name == layout.ending,
         restart=pod_restart(experiment, name),
         restarts_job=restarts_job(experiment, name) and name in layout.launched,
+        limited=is_limited(role.restart),
         max_retry=max_retry(experiment, name),
         policies=share.policies,
         node_selector=environment.node_selector

@@ -220,10 +220,13 @@ def role_env(layout: Layout, role_name: str) -> tuple[EnvVar, ...]:
     experiment = layout.experiment
     role = experiment.roles[role_name]
     origin = f"launcher.{experiment.launcher.kind}"
-    merged = {name: EnvVar(name, value, origin) for name, value in launcher_values(layout, role_name).items()}
+    planned = launcher_values(layout, role_name)
+    merged = {name: EnvVar(name, value, origin) for name, value in planned.items()}
     user_set = experiment.env.keys() | role.env.keys()
     if {"MASTER_ADDR", "MASTER_PORT"} & user_set:
         merged.pop(OWN_ADDRESS, None)  # rank 0 meets its peers at the user's address too
-    merged |= {name: EnvVar(name, value, f"env.{name}") for name, value in experiment.env.items()}
-    merged |= {name: EnvVar(name, value, f"roles.{role_name}.env.{name}") for name, value in role.env.items()}
+    for path, given in (("env", experiment.env), (f"roles.{role_name}.env", role.env)):
+        for name, value in given.items():
+            other = planned.get(name, "")
+            merged[name] = EnvVar(name, value, f"{path}.{name}", "" if other == value else other)
     return tuple(merged.values())

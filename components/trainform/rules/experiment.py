@@ -169,7 +169,7 @@ def _ranks(experiment: Experiment, environment: Environment, plan: Plan) -> Iter
 
 def _starts_short(experiment: Experiment, plan: Plan) -> Iterator[Problem]:
     """Problems with roles of a static world of which a part may start: all pods would wait for the rest, and hold what they have. A `command` of
-    the user's may do without its peers, and has a note (`plan.notes`)."""
+    the user's may do without its peers."""
     for role in plan.roles:
         in_world = role.rank_offset is not None or role.name == plan.launches
         if plan.launcher == "command" or not in_world or role.min_available >= role.replicas:

@@ -234,7 +234,10 @@ class Role(Model):
         default=[], json_schema_extra=OnChange.NEW_REVISION, description="Containers that run first, in order."
     )
     restart: Restart | None = Field(
-        default=None, json_schema_extra=OnChange.NEW_REVISION, description="Empty: the experiment's `restart`."
+        default=None,
+        json_schema_extra=OnChange.NEW_REVISION,
+        description="Empty: the experiment's `restart`. On JobSet and Trainer an unranked role with its own never or "
+        "`3 times` ends the job when it gives up.",
     )
     max_retry: int | None = Field(
         default=None,

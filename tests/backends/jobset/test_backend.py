@@ -14,6 +14,7 @@ from trainform.plan import Plan
 
 JOBSET: dict[str, Any] = {"backend": "jobset"}
 KUEUE = environment(admission="kueue", queues={})
+WATCHER: dict[str, Any] = {"ranked": False, "command": ["python", "watch.py"]}
 TENSORFLOW: dict[str, Any] = {
     **JOBSET,
     "launcher": {"tensorflow": {"command": ["python", "/app/mnist.py"]}},
@@ -103,6 +104,48 @@ def test_an_extra_never_ends_the_training() -> None:
     made = plan(**JOBSET, roles=WITH_EXTRAS)
     assert replicated(made)["evaluation-watcher"]["backoffLimit"] == ENDLESS
     assert job(made)["spec"]["successPolicy"]["targetReplicatedJobs"] == ["master"]
+
+
+@pytest.mark.parametrize(
+    ("extra", "job_wide", "limit"),
+    [
+        ({}, {}, ENDLESS),
+        ({"restart": "on-failure"}, {}, ENDLESS),
+        ({"restart": "never"}, {}, 0),
+        ({"restart": "3 times"}, {}, 4),
+        ({}, {"restart": "3 times"}, ENDLESS),
+    ],
+)
+@pytest.mark.parametrize("backend", ["jobset", "trainer"])
+def test_an_extra_with_its_own_limit_of_restarts(
+    backend: str, extra: dict[str, Any], job_wide: dict[str, Any], limit: int
+) -> None:
+    made = plan(backend=backend, roles={"worker": {}, "fetch": {**WATCHER, **extra}}, **job_wide)
+    assert backoff_limits(made)["fetch"] == limit
+
+
+@pytest.mark.parametrize(
+    ("status", "restart", "limit"),
+    [("Complete", {}, 0), ("Complete", {"restart": "on-failure"}, 3), ("Ready", {}, ENDLESS)],
+)
+@pytest.mark.parametrize("backend", ["jobset", "trainer"])
+def test_an_extra_for_whose_success_others_wait(backend: str, status: str, restart: dict[str, Any], limit: int) -> None:
+    """Otherwise it would fail again and again, and hold the quota of the training, which never starts."""
+    after = {"dependsOn": [{"name": "fetch", "status": status}]}
+    patches: dict[str, dict[str, Any]] = {
+        "jobset": {"job": {"spec": {"replicatedJobs": {"worker": after}}}},
+        "trainer": {"runtime": {"spec": {"template": {"spec": {"replicatedJobs": {"node": after}}}}}},
+    }
+    roles = {"fetch": {**WATCHER, **restart}, "worker": {}}
+    made = plan(cluster=KUEUE, backend=backend, queue="research", roles=roles, manifest_overrides=patches[backend])
+    assert backoff_limits(made)["fetch"] == limit
+
+
+def backoff_limits(made: Plan) -> dict[str, int]:
+    """The limit of each replicated job, of the JobSet or of Trainer's runtime."""
+    spec = next(each.body["spec"] for each in job_manifests(made) if each.key in ("runtime", "job"))
+    jobs = spec.get("template", {}).get("spec", spec)["replicatedJobs"]
+    return {each["name"]: each["template"]["spec"]["backoffLimit"] for each in jobs}
 
 
 def test_all_workers_end_the_job_where_each_has_a_template_of_its_own() -> None:

@@ -288,7 +288,7 @@ def test_probes_that_keep_pods_out_of_dns() -> None:
     probe = {"pod_overrides": {"spec": {"containers": {"main": {"readinessProbe": {"exec": {"command": ["ready"]}}}}}}}
 
     def told(**parts: Any) -> list[str]:
-        return [note.partition(" (")[0] for note in on_it(**parts).notes if "readinessProbe" in note]
+        return [note.partition(" (")[0] for note in on_it(**parts).notes if "with a readinessProbe" in note]
 
     assert told(roles={**POOL, "master": probe}) == ["role master"]
     assert told(roles={**POOL, "worker": {"replicas": 3, **probe}}) == []

@@ -24,7 +24,6 @@ from trainform.backends.jobset.spec import (
     SUFFIX,
     labelled_role,
     replicated_jobs_spec,
-    spec_notes,
 )
 from trainform.backends.jobset.spec import JOB_LABEL as JOB
 from trainform.backends.jobset.spec import endings as replicated_endings
@@ -68,7 +67,8 @@ class JobSet(Backend):
         **NO_RUNTIME,
         "queue": done_by("Volcano: `queue` of a PodGroup; Kueue: the label `kueue.x-k8s.io/queue-name`, a LocalQueue"),
         "restart": done_by(
-            "never: `backoffLimit: 0`; on-failure, N times: `restartPolicy: OnFailure` with a `backoffLimit`; all-when-evicted: `failurePolicy.maxRestarts`"
+            "never: `backoffLimit: 0`; on-failure, N times: `restartPolicy: OnFailure` with a `backoffLimit`; all-when-evicted: `failurePolicy.maxRestarts`. "
+            "An unranked role with its own never or N times, or for whose success others wait (`dependsOn`), fails the job when it gives up; any other is restarted without limit"
         ),
         "max_retry": done_by("`failurePolicy.maxRestarts`, one less: it is the number of restarts that are allowed"),
         "ttl": done_by("`ttlSecondsAfterFinished`; updates in place"),
@@ -108,9 +108,6 @@ class JobSet(Backend):
                     f"the name of its pod {longest} has {len(longest)} characters, and JobSet allows {LABEL_MAX - SUFFIX}",
                     f"shorten the experiment's or the role's name by {over}",
                 )
-
-    def notes(self, plan: Plan, manifests: Sequence[Manifest]) -> Iterator[str]:
-        return spec_notes(plan, job_body(manifests)["spec"])
 
     def conventions(self, plan: Plan) -> PodConventions:
         """The index by the label of Indexed Jobs, whose controller also sets a variable with it."""

@@ -10,13 +10,12 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from trainform import defaults
-from trainform.backends.endings import Part, all_of, any_of, late_roles
+from trainform.backends.endings import Part, all_of, any_of
 from trainform.backends.gangs import in_gang, least_of_groups
-from trainform.backends.role_notes import unseen_failures
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import without_empty
 from trainform.manifests.pods import pod_template
-from trainform.manifests.shapes import mapping
+from trainform.manifests.shapes import mapping, mappings
 from trainform.manifests.templates import Template
 from trainform.plan.model import Ending, Group, Naming, Plan, RolePlan
 
@@ -29,12 +28,12 @@ SUFFIX = 6  # characters that Kubernetes puts after the name of a Job's pod: `-x
 # Labels and annotations of pods that JobSet overwrites, or for which the API server refuses a Job unless the values are its own, so that
 # no pod is ever made. https://kubernetes.io/docs/reference/labels-annotations-taints/
 OWN_KEYS = frozenset(["job-name", "controller-uid", "batch.kubernetes.io/", "jobset.sigs.k8s.io/"])
-ENDLESS = 2**31 - 1  # the limit of restarts for pods that must never fail the job
+ENDLESS = 2**31 - 1  # the limit of restarts for pods that must not fail the job
 
 
 def replicated_jobs_spec(plan: Plan, conventions: PodConventions) -> dict[str, Any]:
     """The spec of a JobSet."""
-    least = least_of_groups(plan)
+    least, awaited = least_of_groups(plan), {*_awaited(plan.manifest_overrides)}
     return without_empty(
         {
             "network": {
@@ -47,7 +46,9 @@ def replicated_jobs_spec(plan: Plan, conventions: PodConventions) -> dict[str, A
             "startupPolicy": {"startupPolicyOrder": "AnyOrder"},
             "ttlSecondsAfterFinished": plan.ttl_seconds,
             "replicatedJobs": [
-                _replicated_job(plan, role, group, conventions, least) for role in plan.roles for group in role.groups()
+                _replicated_job(plan, role, group, conventions, least, _backoff(role, awaited=group.name in awaited))
+                for role in plan.roles
+                for group in role.groups()
             ],
         }
     )
@@ -79,7 +80,7 @@ def labelled_role(job: dict[str, Any]) -> str:
 
 
 def _replicated_job(
-    plan: Plan, role: RolePlan, group: Group, conventions: PodConventions, least: Mapping[str, int]
+    plan: Plan, role: RolePlan, group: Group, conventions: PodConventions, least: Mapping[str, int], backoff: int
 ) -> dict[str, Any]:
     """The Indexed Job of a group. Pod i has completion index i, so a lost pod is replaced by one with the same hostname."""
     template = pod_template(plan, role, group, conventions)
@@ -87,53 +88,33 @@ def _replicated_job(
         "parallelism": group.replicas,
         "completions": group.replicas,
         "completionMode": "Indexed",
-        "backoffLimit": _backoff(plan, role),
+        "backoffLimit": backoff,
         "template": in_gang(plan, template, group.name, least),
     }
     return {"name": group.name, "replicas": 1, "groupName": "default", "template": {"spec": job}}
 
 
-def _backoff(plan: Plan, role: RolePlan) -> int:
-    """The number of container restarts at which the Job fails, and with it the JobSet: Kubernetes counts as Volcano does where containers are
-    restarted (`pastBackoffLimitOnFailure`). Pods without a launch script never fail the JobSet."""
-    if not role.launched:
+def _backoff(role: RolePlan, *, awaited: bool) -> int:
+    """Return the number of container restarts at which the Job fails, and with it the JobSet.
+
+    Kubernetes counts as Volcano does where containers are restarted (`pastBackoffLimitOnFailure`). Pods without a
+    launch script do not fail the JobSet, unless the user limits their restarts, or others wait for their success.
+    """
+    if not (role.launched or role.limited or awaited):
         return ENDLESS
     return role.max_retry if role.restart == "on-failure" else 0
 
 
-def spec_notes(plan: Plan, spec: dict[str, Any]) -> Iterator[str]:
-    """Notes on what becomes of the job, and of a TrainJob whose JobSet has this spec."""
-    yield from unseen_failures(plan)
-    yield from _endless_extras(plan)
-    yield from _ended_by_extras(plan, spec)
-    yield from _late_pods(plan)
-
-
-def _endless_extras(plan: Plan) -> Iterator[str]:
-    """Notes on extras that do not stay as they ended: a Job whose pod fails for good would end the JobSet."""
-    for role in plan.roles:
-        if not role.launched and role.replicas > 0 and role.restart == "never":
-            yield f"role {role.name}: a pod that failed is made anew, ever more slowly, also with `restart: never`, since JobSet would end the job for it; let its command end with exit code 0 if it is not to run again"
-
-
-def _ended_by_extras(plan: Plan, spec: dict[str, Any]) -> Iterator[str]:
-    """Notes on extras with a deadline: a Job that is over it has failed for good, and the JobSet with it, whatever its pods did."""
-    for job in spec["replicatedJobs"]:
-        seconds, role = job["template"]["spec"].get("activeDeadlineSeconds"), labelled_role(job)
-        if seconds is not None and not plan.by_name[role].launched:
-            yield (
-                f"role {role}: it fails after {seconds} s, and the training with it, since JobSet ends the job when one of its Jobs is over its "
-                "activeDeadlineSeconds; remove it to let the training go on"
-            )
-
-
-def _late_pods(plan: Plan) -> Iterator[str]:
-    """Notes on elastic jobs that may start with a part of their pods: a Job ends with the last of them, and fails with it."""
-    for role in late_roles(plan):
-        yield (
-            f"role {role}: a pod that finds room only when the others have completed waits for them in vain, and then fails the job; write "
-            f"`launcher.torchrun.elastic.min_nodes: {plan.world.nodes}` to start all together"
-        )
+def _awaited(patch: object) -> Iterator[str]:
+    """Yield the replicated jobs for whose success others wait by a merge patch."""
+    if isinstance(patch, list):
+        for item in patch:
+            yield from _awaited(item)
+    elif isinstance(patch, dict):
+        waits = patch.get("dependsOn")
+        yield from (each["name"] for each in mappings(waits) if each.get("status") == "Complete" and "name" in each)
+        for item in patch.values():
+            yield from _awaited(item)
 
 
 def _ending_groups(plan: Plan) -> list[str]:

@@ -18,7 +18,7 @@ from trainform.backends.job_fields import JobFields, Kinds
 from trainform.backends.jobset.backend import JobSet
 from trainform.backends.jobset.spec import INDEX_LABEL as INDEX
 from trainform.backends.jobset.spec import JOB_LABEL as JOB
-from trainform.backends.jobset.spec import NAMING, labelled_role, spec_notes
+from trainform.backends.jobset.spec import NAMING, labelled_role
 from trainform.backends.jobset.spec import endings as replicated_endings
 from trainform.backends.jobset.spec import templates as replicated_templates
 from trainform.backends.outcome import ByCondition
@@ -180,10 +180,6 @@ class Trainer(Backend):
     def own_folders(self, plan: Plan) -> tuple[str, ...]:
         """Those of the MPI policy; a runtime that is named has its own rules."""
         return (*MPI_VOLUMES.values(),) if plan.runtime is None and policy(plan) == MPI else ()
-
-    def notes(self, plan: Plan, manifests: Sequence[Manifest]) -> Iterator[str]:
-        if plan.runtime is None:
-            yield from spec_notes(plan, _runtime(manifests)["spec"]["template"]["spec"])
 
     def conventions(self, plan: Plan) -> PodConventions:
         return conventions_of(plan)

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from trainform import defaults
-from trainform.backends.capabilities import other_user
 from trainform.backends.endings import ends_by
 from trainform.backends.gangs import SCHEDULER
 from trainform.backends.trainer.existing_runtime import counted, expected, patch, runtime_endings, unsettable
@@ -213,12 +212,21 @@ def _key(
         {**mapping(before.get("securityContext")), **mapping(after.get("securityContext"))}
         for before, after in ((pod, changed), (main, in_container))
     )
-    if other_user({"securityContext": context}, {"securityContext": own}) is None:
+    if _may_be_root(own, context):
         reason = "may run as root, whose ssh refuses Trainer's key, since a group may read it (mode 0640)"
         fix = (
             "write `run_as` with the user of the image, or name a runtime whose launcher has a `runAsUser` other than 0"
         )
         yield Finding(path, reason, fix)
+
+
+def _may_be_root(*contexts: Mapping[str, Any]) -> bool:
+    """Return True unless the security contexts, that of the container first, say another user."""
+    user, non_root = (
+        next((context[field] for context in contexts if context.get(field) is not None), None)
+        for field in ("runAsUser", "runAsNonRoot")
+    )
+    return user == 0 or (user is None and non_root is not True)
 
 
 def _container(

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from trainform.backends.backend import Backend
 from trainform.backends.gangs import GROUP_ANNOTATION, SCHEDULER, topology
 from trainform.backends.job_fields import JobFields, Kinds
+from trainform.backends.notes import NOTES
 from trainform.backends.own_keys import overwritten
 from trainform.backends.support import NO_RUNTIME, Fields, done_by
 from trainform.backends.volcano.controller import HOSTS_MOUNT, controller_objects, host_variables
@@ -20,13 +21,13 @@ from trainform.backends.volcano.ends import (
     ENDS,
     OUTCOME,
     ending_problems,
+    endless_restarts,
     min_success,
     policy_problems,
     rendered_policies,
 )
 from trainform.backends.volcano.ends import endings as job_endings
 from trainform.backends.volcano.hosts import host_problems, hosts_of_separate_tasks
-from trainform.backends.volcano.notes import job_notes
 from trainform.backends.volcano.pods import FLOW, JOBS, PATCH, PODS
 from trainform.backends.volcano.tasks import task
 from trainform.errors import Problem
@@ -109,7 +110,11 @@ class Volcano(Backend):
         return (HOSTS_MOUNT,)
 
     def notes(self, plan: Plan, manifests: Sequence[Manifest]) -> Iterator[str]:
-        return job_notes(plan, job_body(manifests))
+        """Notes on roles of the training whose containers are started again without limit."""
+        endless = endless_restarts(job_body(manifests))
+        for role in plan.roles:
+            if role.launched and role.name in endless:
+                yield NOTES["restarts"].format(role=role.name, number=role.max_retry)
 
     def crds(self, plan: Plan) -> tuple[str, ...]:
         return ("jobs.batch.volcano.sh",)

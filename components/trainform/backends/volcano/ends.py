@@ -21,7 +21,7 @@ from trainform.manifests.manifest import without_empty
 from trainform.manifests.shapes import mappings
 from trainform.plan.launch.launch import STAY_SCRIPT
 from trainform.plan.model import Ending, Plan, RolePlan
-from trainform.plan.restart import ANY_EVENT, COMPLETED, POD_FAILED, TASK_FAILED
+from trainform.plan.restart import ANY_EVENT, COMPLETED, TASK_FAILED
 from trainform.spec.quantities import seconds
 from trainform.spec.roles import Policy
 
@@ -37,7 +37,6 @@ OUTCOME = ByPhase(
     failed_pods=failed_of_pods,
 )
 END_ACTIONS = ("CompleteJob", "TerminateJob", "AbortJob")
-_FAILURES = frozenset([POD_FAILED.event, TASK_FAILED.event, ANY_EVENT])
 _NO_ACTION = "ResumeJob"  # of a job that runs
 _EACH = "the policy would act when a single replica has succeeded: with `ports: per-replica` each replica of a ranked role is a separate task"
 _NEVER = "the policy would never act: with `ports: per-replica` the pods of this role keep running until the job ends"
@@ -130,26 +129,10 @@ def endings(job: dict[str, Any]) -> tuple[Ending, ...]:
 
 def endless_restarts(job: dict[str, Any]) -> frozenset[str]:
     """The roles whose containers are started again without an end: no policy acts when that has been too often."""
-    return _roles_without_action(job, "OnFailure", TASK_FAILED.event)
+    return roles_without_action(job, "OnFailure", TASK_FAILED.event)
 
 
-def unheeded(job: dict[str, Any]) -> frozenset[str]:
-    """The roles of which a pod that fails stays so while the job goes on: nothing starts its containers again, and no policy acts upon it."""
-    return _roles_without_action(job, "Never", POD_FAILED.event)
-
-
-def heeded(job: dict[str, Any]) -> frozenset[str]:
-    """The roles of which a pod that fails has a consequence: a policy of the task or of the job acts upon it, or upon an exit code."""
-    spec = job["spec"]
-    return frozenset(
-        task_role(task)
-        for task in spec["tasks"]
-        for policy in policies_of(task, spec)
-        if policy.get("action") != _NO_ACTION and ("exitCode" in policy or not _FAILURES.isdisjoint(events_of(policy)))
-    )
-
-
-def _roles_without_action(job: dict[str, Any], restart: str, event: str | None) -> frozenset[str]:
+def roles_without_action(job: dict[str, Any], restart: str, event: str | None) -> frozenset[str]:
     """The roles of pods with this restart policy that have no action upon the event."""
     spec = job["spec"]
     return frozenset(

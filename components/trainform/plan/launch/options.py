@@ -1,5 +1,4 @@
-"""Options of the launcher's own that the launch script gives it, and those of the user's, which come after them and win; and the variables by which
-torchrun takes an option that nothing gives."""
+"""Options of the launcher's own that the launch script gives it, and those of the user's, which come after them and win."""
 
 from __future__ import annotations
 
@@ -14,34 +13,9 @@ from trainform.plan.launch.scripts import script
 from trainform.spec.launchers import Launcher
 
 _SAID = re.compile(r'^ +--(?P<name>[a-z_-]+) "?(?P<text>[^"\s\\]+)"?', re.MULTILINE)
-WORLD = "OF_WORLD_"  # begins what a plan says without a variable: see `plan.notes`
-_ALSO: Mapping[str, Mapping[str, str]] = {
-    # The endpoint says both in one, and wins over the two; --standalone wins over all (torch/distributed/run.py, `get_rdzv_endpoint`, `run`)
-    "torchrun": {
-        "rdzv_backend": "static",
-        "rdzv_endpoint": "$MASTER_ADDR:$MASTER_PORT",
-        "standalone": f"${WORLD}rendezvous",
-    },
-    # With --cpu, and where a file says so, each machine trains by itself (accelerate at 00785cd, `launch_command`)
-    "accelerate": {"cpu": f"${WORLD}mode"},
-    # deepspeed/launcher/runner.py
-    "deepspeed": {
-        "-H": f"${WORLD}hostfile",
-        **dict.fromkeys(("include", "-i", "exclude", "-e"), f"${WORLD}nodes hosts"),
-        "num_nodes": f"${WORLD}nodes",
-        **dict.fromkeys(("num_gpus", "num_accelerators"), f"${WORLD}slots"),
-        "launcher": "pdsh",
-        "no_ssh": "SSH",
-    },
-    # mpirun takes its long options with one dash, too
-    "mpi": {
-        **dict.fromkeys(("np", "n", "-np", "-n"), "$NUM_PROCESSES"),
-        **dict.fromkeys(("host", "-host", "-H"), f"${WORLD}nodes hosts"),
-        **dict.fromkeys(("hostfile", "-hostfile", "machinefile", "-machinefile"), "$PRTE_MCA_prte_default_hostfile"),
-        **dict.fromkeys(("npernode", "-npernode", "N", "-N"), f"${WORLD}slots"),
-    },
-}
-"""What the plan says beside the options of the script, by the option without its two dashes, or with one. In the notation of `Option.said`."""
+# The endpoint says both in one, and wins over the two (torch/distributed/run.py, `get_rdzv_endpoint`).
+_ALSO: Mapping[str, Mapping[str, str]] = {"torchrun": {"rdzv_endpoint": "$MASTER_ADDR:$MASTER_PORT"}}
+"""What the plan says beside the options of the script, by the option without its two dashes. In the notation of `Option.said`."""
 
 # All long options of programs that take the beginning of one, as argparse does, where no other begins like it. accelerate does not (`allow_abbrev`).
 _BEGINNINGS: Mapping[str, tuple[str, ...]] = {
@@ -58,14 +32,12 @@ _BEGINNINGS: Mapping[str, tuple[str, ...]] = {
         "bind_cores_to_rank", "bind_core_list", "ssh_port", "venv_script",
     ),
 }  # fmt: skip
-VARIABLES = "PET_"  # begins the name of a variable of torchrun's (torch/distributed/argparse_util.py)
 
 
 class Option(Struct, frozen=True):
     """An option of the user's that the launch script gives, too. path: its field. said: what the script says, with a shell's names of variables."""
 
     path: str
-    written: str
     value: str
     said: str
 
@@ -80,22 +52,7 @@ def own_options(launcher: Launcher) -> Iterator[Option]:
         if said is not None:
             path = f"launcher.{launcher.kind}.launcher_args[{index}]"
             following = next(iter(words[index + 1 : index + 2]), "")
-            yield Option(path, written, value if has_value else following, said)
-
-
-def torchrun_variables(launcher: Launcher) -> dict[str, str]:
-    """What the plan says in the place of torchrun's variables, by their names. Of the others the script gives the option, which wins."""
-    if launcher.torchrun is None:
-        return {}
-    unheeded = unheeded_variables(launcher)
-    said = {f"{VARIABLES}{name.upper()}": said for name, said in _said(launcher).items()}
-    return {name: text for name, text in said.items() if name not in unheeded}
-
-
-def unheeded_variables(launcher: Launcher) -> dict[str, str]:
-    """The options that the script gives torchrun, by the names of the variables that would give them."""
-    given = () if launcher.torchrun is None else _options(start_script(launcher))
-    return {f"{VARIABLES}{name.upper()}": name for name in given}
+            yield Option(path, value if has_value else following, said)
 
 
 def _said(launcher: Launcher) -> dict[str, str]:
@@ -120,11 +77,3 @@ def _full(kind: str, written: str) -> str:
 def _name(written: str) -> str:
     """Programs take both spellings."""
     return written.lstrip("-").replace("-", "_")
-
-
-def filled(said: str, values: Mapping[str, str]) -> str | None:
-    """What a script says, with the values of its variables; None if one has no value that the plan knows."""
-    names = re.findall(r"\$([A-Za-z_]+)", said)
-    if any(name not in values for name in names):
-        return None
-    return re.sub(r"\$([A-Za-z_]+)", lambda found: values[found[1]], said)
