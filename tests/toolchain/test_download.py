@@ -57,21 +57,23 @@ def test_everything_is_downloaded_together_and_without_go(internet: Internet, co
     assert len(internet.requests) == asked
 
 
-def test_received_bytes_and_remaining_time_are_shown_during_a_slow_download(internet: Internet, copy: Path) -> None:
+def test_received_bytes_are_shown_during_a_slow_download(internet: Internet, copy: Path) -> None:
     whole, progress = internet.sites[FINAL["kube-apiserver"]], Recording()
     assert isinstance(whole, Answer)
 
     def slow(request: Request) -> Answer:
         end = time.monotonic() + 60
-        while request.method == "GET" and not any(progress.estimates) and time.monotonic() < end:
+        while (
+            request.method == "GET"
+            and not any("downloading: " in line for line in progress.lines)
+            and time.monotonic() < end
+        ):
             time.sleep(0.02)
         return whole
 
     internet.sites[FINAL["kube-apiserver"]] = slow
     ensure_control_plane(progress, copy)
     assert "downloading: 0 MB of up to 0 MB" in progress.lines
-    left = next(estimate for estimate in progress.estimates if estimate)
-    assert 0 < left < 60
 
 
 def test_each_file_is_downloaded_once_and_only_the_needed_layers_of_an_image(internet: Internet, copy: Path) -> None:

@@ -10,8 +10,7 @@ import platform
 import queue
 import shutil
 import threading
-import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -21,7 +20,6 @@ from trainform.errors import ToolchainError
 from trainform.progress import Progress
 from trainform.toolchain.cache import downloads_folder, partial_folder
 from trainform.toolchain.checksums import sha256_of
-from trainform.toolchain.estimate import estimate_left
 from trainform.toolchain.parts import PINS
 from trainform.toolchain.receipts import Receipt, write_receipts
 from trainform.toolchain.releases import MODULE, Release
@@ -31,7 +29,6 @@ from trainform.toolchain.unpacking import extract
 from trainform.toolchain.web import FIX, StoppedError, Web
 
 POLL_SECONDS = 0.2
-SETTLED_SECONDS = 2.0
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Found = Mapping[str, list[Source] | ToolchainError]
@@ -79,25 +76,19 @@ def _find_sources(wanted: Mapping[str, Sequence[Release]], pins: Path, web: Web)
 
 
 class Meter:
-    """Counts the bytes of all downloads. `found`: those of them that an earlier run downloaded."""
+    """Counts the bytes of all downloads, with those that an earlier run downloaded."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self.bytes = 0
-        self.found = 0
+        self._bytes = 0
 
     def add(self, number: int) -> None:
         with self._lock:
-            self.bytes += number
-
-    def find(self, number: int) -> None:
-        self.add(number)
-        with self._lock:
-            self.found += number
+            self._bytes += number
 
     @property
     def megabytes(self) -> int:
-        return round(self.bytes / 1e6)
+        return round(self._bytes / 1e6)
 
 
 class _Job(Struct, frozen=True):
@@ -125,12 +116,10 @@ class _Batch:
         ]
 
     def run(self, progress: Progress) -> dict[str, Path | ToolchainError]:
-        size, meter = Size.of(piece.size for job in self._jobs for piece in job.source.pieces), self._meter
-        began = time.monotonic()
+        size = total_size([piece.size for job in self._jobs for piece in job.source.pieces])
 
         def show() -> None:
-            left = size.seconds_left(meter.bytes, meter.found, time.monotonic() - began)
-            step.update(f"downloading: {meter.megabytes} MB of {size}", left)
+            step.update(f"downloading: {self._meter.megabytes} MB of {size}")
 
         try:
             with progress.step(f"downloading {size} in {len(self._jobs)} files, in parallel") as step:
@@ -153,17 +142,18 @@ class _Batch:
         return self._targets[name]
 
     def _fetch(self, job: _Job) -> Receipt:
+        missing = {pattern for pattern, _ in job.source.release.wanted_files}
         try:
             for piece in job.source.pieces:
                 file, sha256 = self._download(piece, job)
                 try:
-                    if extract(job.source.release, file, job.target):
-                        return Receipt(job.source.release.title, piece.url, sha256, job.source.checked)
+                    missing = extract(job.source.release, file, job.target)
                 except ToolchainError:
                     file.unlink(missing_ok=True)  # otherwise every later run would use it and fail
                     raise
-            wanted = ", ".join(pattern for pattern, _ in job.source.release.wanted_files)
-            raise ToolchainError(f"{job.source.release.url} does not contain {wanted}", FIX)
+                if not missing:
+                    return Receipt(job.source.release.title, piece.url, sha256, job.source.checked)
+            raise ToolchainError(f"{job.source.release.url} does not contain {', '.join(sorted(missing))}", FIX)
         except ToolchainError:
             job.stop.set()
             raise
@@ -173,7 +163,7 @@ class _Batch:
         final = self._downloads / piece.key
         sha256 = sha256_of(final) if final.is_file() else None
         if sha256 is not None and piece.sha256 in (None, sha256):
-            self._meter.find(final.stat().st_size)
+            self._meter.add(final.stat().st_size)
             return final, sha256
         partial = self._partial / f"{piece.key}.{threading.get_ident()}"  # two images may share a layer
         sha256 = self._web.save(piece.url, partial, self._meter.add, job.stop)
@@ -185,27 +175,10 @@ class _Batch:
         return final, sha256
 
 
-class Size(Struct, frozen=True):
-    """The total size of all downloads in bytes. `complete`: False if a server does not say the size of a file."""
-
-    known: int
-    complete: bool
-
-    @classmethod
-    def of(cls, sizes: Iterable[int | None]) -> Size:
-        """Return the total of these sizes; None is an unknown size."""
-        listed = list(sizes)
-        return cls(sum(size for size in listed if size is not None), None not in listed)
-
-    def __str__(self) -> str:
-        # "up to": the layers below the one with the wanted file are not downloaded.
-        return f"{'up to' if self.complete else 'more than'} {self.known / 1e6:.0f} MB"
-
-    def seconds_left(self, there: int, found: int, seconds: float) -> float | None:
-        """Return the remaining seconds, None if the size or the speed is not known yet. `found`: bytes that an earlier run downloaded."""
-        if not self.complete or seconds < SETTLED_SECONDS:
-            return None
-        return estimate_left(self.known - found, there - found, seconds)
+def total_size(sizes: Sequence[int | None]) -> str:
+    """Return a text with the total size; None is an unknown size. The layers below the one with the wanted file are not downloaded."""
+    known = sum(size for size in sizes if size is not None)
+    return f"{'more than' if None in sizes else 'up to'} {known / 1e6:.0f} MB"
 
 
 def run_in_parallel(
