@@ -14,7 +14,8 @@ from trainform.errors import InputError, Problem, list_names
 from trainform.spec.experiment import Experiment
 from trainform.spec.merge_patch import named_items
 from trainform.spec.model import models_of
-from trainform.spec.numbers import QUOTES, misread
+from trainform.spec.nodes import QUOTE
+from trainform.spec.numbers import misread
 from trainform.spec.read import parse_mapping
 from trainform.spec.source import join_path
 
@@ -159,7 +160,7 @@ def _assignment(text: str) -> Assignment:
     # a field of text would be told to have the number that was read
     misread_here = [*misread(content.data, content.source.written)]
     if misread_here:
-        raise InputError([Problem(path, None, problem.reason, f"{problem.fix}; {QUOTES}") for problem in misread_here])
+        raise InputError([Problem(path, None, problem.reason, f"{problem.fix}; {QUOTE}") for problem in misread_here])
     return Assignment(keys, content.data["value"])
 
 
