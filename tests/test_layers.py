@@ -209,7 +209,6 @@ NAMING_OPERATORS = {
     "rules/limits/queues.py": ADMITS,
     "cluster/queues.py": ADMITS,
     "cli/demo.py": RUNS,
-    "cli/demo_intro.py": RUNS,
     "cli/sandbox.py": RUNS,
 }
 # Rooms that know what a sandbox runs: each operator has its add-on there.
