@@ -27,7 +27,7 @@ SCALARS = {
     f"{STANDARD}float": "the value is not a number",
     TIMESTAMP: "the value is not a date that exists",
 }
-COLLECTIONS = {yaml.SequenceNode: f"{STANDARD}seq", yaml.MappingNode: f"{STANDARD}map"}
+COLLECTIONS: dict[type[yaml.Node], str] = {yaml.SequenceNode: f"{STANDARD}seq", yaml.MappingNode: f"{STANDARD}map"}
 LONGEST_NUMBER = 100  # characters; Python would need minutes for a number of a million digits
 QUOTE = "put it in quotes if it is text"
 FOREIGN = (

@@ -21,7 +21,6 @@ from trainform.progress import Progress
 from trainform.toolchain.cache import downloads_folder, partial_folder
 from trainform.toolchain.checksums import sha256_of
 from trainform.toolchain.parts import PINS
-from trainform.toolchain.receipts import Receipt, write_receipts
 from trainform.toolchain.releases import MODULE, Release
 from trainform.toolchain.resolving import module_proxy, resolve_release
 from trainform.toolchain.sources import Piece, Source, find_source
@@ -37,7 +36,7 @@ Found = Mapping[str, list[Source] | ToolchainError]
 def download(
     wanted: Mapping[str, Sequence[Release]], folder: Path, progress: Progress, pins: Path = PINS, web: Web | None = None
 ) -> dict[str, Path | ToolchainError]:
-    """Return for each name a folder with the files of its releases and their receipts, or the error.
+    """Return for each name a folder with the files of its releases, or the error.
 
     The folders are temporary ones below `folder`. The caller has its lock, and renames or removes them.
     """
@@ -131,48 +130,43 @@ class _Batch:
         shutil.rmtree(self._partial, ignore_errors=True)
         return {name: self._finish(name, outcomes) for name in self._targets}
 
-    def _finish(self, name: str, outcomes: Sequence[Receipt | ToolchainError]) -> Path | ToolchainError:
+    def _finish(self, name: str, outcomes: Sequence[object]) -> Path | ToolchainError:
         own = [outcome for job, outcome in zip(self._jobs, outcomes, strict=True) if job.name == name]
         errors = [outcome for outcome in own if isinstance(outcome, ToolchainError)]
         if errors:
             shutil.rmtree(self._targets[name], ignore_errors=True)
             return next((error for error in errors if not isinstance(error, StoppedError)), errors[0])
-        receipts = [outcome for outcome in own if isinstance(outcome, Receipt)]
-        write_receipts(self._targets[name], receipts)
         return self._targets[name]
 
-    def _fetch(self, job: _Job) -> Receipt:
+    def _fetch(self, job: _Job) -> None:
         missing = {pattern for pattern, _ in job.source.release.wanted_files}
         try:
             for piece in job.source.pieces:
-                file, sha256 = self._download(piece, job)
+                file = self._download(piece, job)
                 try:
                     missing = extract(job.source.release, file, job.target)
                 except ToolchainError:
                     file.unlink(missing_ok=True)  # otherwise every later run would use it and fail
                     raise
                 if not missing:
-                    return Receipt(job.source.release.title, piece.url, sha256, job.source.checked)
+                    return
             raise ToolchainError(f"{job.source.release.url} does not contain {', '.join(sorted(missing))}", FIX)
         except ToolchainError:
             job.stop.set()
             raise
 
-    def _download(self, piece: Piece, job: _Job) -> tuple[Path, str]:
-        """Return the path of the complete file and its SHA-256. Raises `ToolchainError` if the hash is not the published one."""
+    def _download(self, piece: Piece, job: _Job) -> Path:
+        """Return the path of the complete file. Raises `ToolchainError` if the hash is not the published one."""
         final = self._downloads / piece.key
-        sha256 = sha256_of(final) if final.is_file() else None
-        if sha256 is not None and piece.sha256 in (None, sha256):
+        if final.is_file() and piece.sha256 in (None, sha256_of(final)):
             self._meter.add(final.stat().st_size)
-            return final, sha256
+            return final
         partial = self._partial / f"{piece.key}.{threading.get_ident()}"  # two images may share a layer
         sha256 = self._web.save(piece.url, partial, self._meter.add, job.stop)
         if piece.sha256 not in (None, sha256):
-            raise ToolchainError(
-                f"{piece.url} has the SHA-256 {sha256}, but {job.source.checked} says {piece.sha256}", FIX
-            )
+            raise ToolchainError(f"{piece.url} has the SHA-256 {sha256}, and {piece.sha256} is published", FIX)
         partial.rename(final)
-        return final, sha256
+        return final
 
 
 def total_size(sizes: Sequence[int | None]) -> str:

@@ -40,10 +40,6 @@ class ResolvedRelease(Struct, frozen=True):
     wanted_files: tuple[tuple[str, str], ...]
     module_hash: str | None
 
-    @property
-    def title(self) -> str:
-        return f"{self.name} {self.version}"
-
 
 def resolve_release(release: Release, system: str, machine: str, pins: Path = PINS) -> ResolvedRelease:
     """Return the release for a system and machine, as `platform` names them. Raises `ToolchainError` if there is none."""

@@ -13,7 +13,7 @@ from trainform.errors import ToolchainError
 from trainform.toolchain.checksums import published_sha256
 from trainform.toolchain.releases import ARCHIVE, FILE, IMAGE, MODULE
 from trainform.toolchain.resolving import ResolvedRelease
-from trainform.toolchain.web import FIX, StatusError, Web
+from trainform.toolchain.web import FIX, Web
 
 ACCEPTED = ", ".join(
     f"application/vnd.{kind}+json"
@@ -51,7 +51,7 @@ class Manifest(Struct, frozen=True):
 
 
 class Piece(Struct, frozen=True):
-    """One file on a server; `sha256` and `size` are None if they are not known."""
+    """One file on a server. `sha256` is None for a module, whose files have a hash in go.sum; `size`, if the server does not say it."""
 
     url: str
     sha256: str | None
@@ -64,14 +64,10 @@ class Piece(Struct, frozen=True):
 
 
 class Source(Struct, frozen=True):
-    """A release and its pieces. The pieces of an image are its layers, top first: they are downloaded until one has the wanted file.
-
-    `checked`: see `Receipt`.
-    """
+    """A release and its pieces. The pieces of an image are its layers, top first: they are downloaded until one has the wanted file."""
 
     release: ResolvedRelease
     pieces: tuple[Piece, ...]
-    checked: str | None
 
 
 def find_source(web: Web, release: ResolvedRelease) -> Source:
@@ -80,24 +76,14 @@ def find_source(web: Web, release: ResolvedRelease) -> Source:
 
 
 def _file(web: Web, release: ResolvedRelease) -> Source:
-    sha256 = _published(web, release)
-    piece = Piece(release.url, sha256, web.size(release.url))
-    return Source(release, (piece,), None if sha256 is None else release.sums)
-
-
-def _published(web: Web, release: ResolvedRelease) -> str | None:
-    """Return the published hash, None if the project publishes none. Raises `ToolchainError` if it cannot be read."""
     if release.sums is None:
-        return None
+        raise ToolchainError(f"{release.url} has no published hash", FIX)
     try:
         text, _ = web.text(release.sums)
-        return published_sha256(text.decode(errors="replace"), release.url.rpartition("/")[2])
-    except StatusError as error:
-        if error.status != 404:
-            raise
-        return None
+        sha256 = published_sha256(text.decode(errors="replace"), release.url.rpartition("/")[2])
     except ValueError as error:
         raise ToolchainError(f"{release.sums} {error}", FIX) from error
+    return Source(release, (Piece(release.url, sha256, web.size(release.url)),))
 
 
 def _image(web: Web, release: ResolvedRelease) -> Source:
@@ -126,11 +112,11 @@ def _image(web: Web, release: ResolvedRelease) -> Source:
         Piece(f"{repository}/blobs/{layer.digest}", layer.digest.removeprefix("sha256:"), layer.size)
         for layer in reversed(document.layers)
     )
-    return Source(release, pieces, "the digests of the image")
+    return Source(release, pieces)
 
 
 def _module(web: Web, release: ResolvedRelease) -> Source:
-    return Source(release, (Piece(release.url, None, web.size(release.url)),), "go.sum of the pins")
+    return Source(release, (Piece(release.url, None, web.size(release.url)),))
 
 
 def _parse(url: str, body: bytes, digest: str | None, kind: type[Kind]) -> Kind:
