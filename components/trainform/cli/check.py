@@ -27,7 +27,7 @@ def command(found: Results, as_json: bool) -> None:
             raise typer.Exit(InputError.exit_code)
         echo_json(described)
         return
-    several = len({result.checked.environment for result in found.each}) > 1
+    several = len({result.checked.environment for result in found.each if result.checked.environment}) > 1
     for result in found.each:
         if not result.checked.problems:
             echo(_summary(result, several))
