@@ -117,6 +117,9 @@ def command(
         "--queue": queue,
     }
     options = {option: value for option, value in options.items() if value is not None}
+    texts = {**options, "--environment": environment, "--from-context": context}
+    undecoded = {option: text for option, text in texts.items() if isinstance(text, str) and not _is_utf8(text)}
+    _refuse_options(undecoded, "is not valid UTF-8", "write it in UTF-8")
     if name is None:
         _refuse_options(options, "is an option of a new experiment", "name the experiment, or remove it")
         _new_environment(environment, context, as_json)
@@ -213,6 +216,10 @@ def _from_context(name: str, context: str, root: Path) -> str:
 def _refuse_options(options: dict[str, Any], reason: str, fix: str) -> None:
     if options:
         raise InputError([Problem(option, value, reason, fix) for option, value in options.items()])
+
+
+def _is_utf8(text: str) -> bool:
+    return text.encode(errors="replace").decode() == text
 
 
 def _accelerators(option: str) -> tuple[str, int] | None:
