@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import resource
 import signal
@@ -10,13 +9,10 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import FrameType
-from typing import Any
 
 import pytest
 
 from tests.support.repository import ROOT
-from trainform import atomic
 from trainform.atomic import create_files, replacing
 from trainform.errors import TrainformError
 
@@ -48,64 +44,21 @@ def test_a_file_that_another_process_created_stays_and_no_other_is_created(path:
     assert {folder for folder in tmp_path.rglob("*") if folder.is_dir()} == folders
 
 
-def interrupted_at(line: int, function: Any, *words: Any) -> bool:
-    """Run the function with Ctrl-C before the n-th line of the module that is executed in it; False where it has fewer."""
-    left = line
+def test_ctrl_c_leaves_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(descriptor: int) -> None:
+        if (tmp_path / "stacks" / "a.yaml").exists():
+            raise KeyboardInterrupt
 
-    def trace(frame: FrameType, event: str, argument: object) -> Any:
-        nonlocal left
-        if frame.f_code.co_filename != atomic.__file__:
-            return None
-        if event == "line":
-            left -= 1
-            if left == 0:
-                raise KeyboardInterrupt
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        function(*words)
-    except KeyboardInterrupt:
-        return True
-    finally:
-        sys.settrace(before)
-    return False
-
-
-@pytest.mark.filterwarnings(
-    "ignore::pytest.PytestUnraisableExceptionWarning"
-)  # a file that Ctrl-C met between open and with
-def test_ctrl_c_at_any_line_leaves_all_files_or_none(tmp_path: Path) -> None:
-    """Either all files exist or none: no temporary file, no incomplete file, no folder."""
-    found = set()
-    line = 1
-    while True:
-        folder = tmp_path / str(line)
-        folder.mkdir()
-        if not interrupted_at(line, create_files, folder, TEXTS):
-            break
-        left = content(folder)
-        assert left in ({}, TEXTS), f"line {line}"
-        assert left or not list(folder.iterdir()), f"line {line}"
-        found.add(len(left))
-        line += 1
-    assert content(folder) == TEXTS
-    assert found == {0, len(TEXTS)}
-    assert line > 50
+    monkeypatch.setattr(os, "fsync", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        create_files(tmp_path, TEXTS)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.usefixtures("hangups_end")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_other_signals_leave_nothing_either(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The signal is sent while the first file is renamed."""
-    link = os.link
-
-    def linked(source: Path, target: Path) -> None:
-        link(source, target)
-        os.kill(os.getpid(), number)
-
-    monkeypatch.setattr(os, "link", linked)
+    monkeypatch.setattr(os, "fsync", lambda descriptor: os.kill(os.getpid(), number))
     with pytest.raises(SystemExit) as ended:
         create_files(tmp_path, TEXTS)
     assert ended.value.code == 128 + number
@@ -153,25 +106,6 @@ def test_a_full_disk_leaves_no_files(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="File too large"), replacing(tmp_path / "old") as stream:
         stream.write("after" * 9)
     assert content(tmp_path) == {"old": "before"}
-
-
-@pytest.mark.parametrize("last", [None, "stacks/a.yaml"])
-def test_a_file_system_without_hard_links(last: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on exFAT, which cannot be mounted here."""
-
-    def refuse(source: Path, target: Path) -> None:
-        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
-
-    monkeypatch.setattr(os, "link", refuse)
-    if last is None:
-        create_files(tmp_path, TEXTS)
-        assert content(tmp_path) == TEXTS
-        return
-    (tmp_path / last).parent.mkdir()
-    (tmp_path / last).write_text("mine")
-    with pytest.raises(FileExistsError):
-        create_files(tmp_path, TEXTS)
-    assert content(tmp_path) == {last: "mine"}
 
 
 def test_the_stream_takes_the_files_place_at_the_end(tmp_path: Path) -> None:

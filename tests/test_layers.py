@@ -26,7 +26,6 @@ NAMING_VOLCANO = {
     "rules/limits/queues.py",
     "cluster/queues.py",
     "cli/demo.py",
-    "cli/demo_intro.py",
     "cli/sandbox.py",
 }
 ADDONS = {"sandbox", "toolchain"}  # they know what a sandbox runs: each operator has its add-on there

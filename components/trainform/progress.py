@@ -13,8 +13,8 @@ from typing import Protocol
 class Step(Protocol):
     """One long task that is running."""
 
-    def update(self, text: str, seconds_left: float | None = None) -> None:
-        """Replace the step's text. `seconds_left`: the estimated remaining time of all work that this step belongs to, None if unknown."""
+    def update(self, text: str) -> None:
+        """Replace the step's text."""
 
 
 class Progress(Protocol):
@@ -33,7 +33,7 @@ class Silent:
     def step(self, text: str) -> AbstractContextManager[Step]:
         return contextlib.nullcontext(self)
 
-    def update(self, text: str, seconds_left: float | None = None) -> None:
+    def update(self, text: str) -> None:
         pass
 
     def note(self, text: str) -> None:

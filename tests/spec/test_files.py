@@ -145,18 +145,6 @@ def problems_of(root: Path, name: str) -> tuple[Problem, ...]:
     return load_experiment(f"./{name}", root).problems
 
 
-def test_a_pipe_that_takes_the_place_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Between the look at the path and its opening: what was opened is looked at again, and nothing waits for a writer."""
-    path = tmp_path / "mine.yaml"
-    path.write_text("a: 1\n")
-    whole = path.stat()
-    path.unlink()
-    os.mkfifo(path)
-    monkeypatch.setattr(Path, "stat", lambda asked: whole)
-    with pytest.raises(InputError, match="the path leads to a pipe, not to a file"):
-        read_text(path, "mine.yaml")
-
-
 def test_a_file_that_grows_while_it_is_read(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.touch()
@@ -196,19 +184,3 @@ def test_a_file_that_was_read_is_known_by_any_path(tmp_path: Path) -> None:
     assert was_read(file)
     assert was_read(hard)
     assert not was_read(tmp_path / "nowhere")
-
-
-def test_a_new_file_with_the_inode_of_one_that_was_read_was_not_read(tmp_path: Path) -> None:
-    """A report that stands there was taken for an input, and not replaced, if a file that was read and deleted had left it its inode."""
-    file, other = tmp_path / "a.yaml", tmp_path / "other"
-    for _ in range(100):
-        file.write_text("a")
-        read_text(file, "a.yaml")
-        inode = file.stat().st_ino
-        file.unlink()
-        other.write_text("b")
-        assert not was_read(other)
-        if other.stat().st_ino == inode:
-            return
-        other.unlink()
-    pytest.skip("this file system gives no inode twice")

@@ -45,7 +45,7 @@ def test_a_hostile_file(text: str) -> None:
 def test_a_key_with_too_long_a_path() -> None:
     text = f'{WHOLE}env:\n  ? "{"K" * LONGEST_PATH}"\n  : a\n'
     (problem,) = check_experiment(Text("bert.yaml", text), LAB).problems
-    assert (problem.path, problem.line, problem.fix) == ("env", 6, "shorten the key")
+    assert (problem.path, problem.line, problem.fix) == ("env", 5, "shorten the key")
     assert not check_experiment(Text("bert.yaml", text.replace("KKKK", "", 1)), LAB).problems
 
 

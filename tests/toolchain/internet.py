@@ -148,7 +148,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         answer = internet.answer(Request(self.command, url, dict(self.headers)))
         self.send_response(answer.status)
         for name, value in {"Content-Length": str(len(answer.body)), **answer.headers}.items():
-            self.send_header(name, value)
+            if value:
+                self.send_header(name, value)
         self.end_headers()
         if self.command == "HEAD":
             return

@@ -9,20 +9,18 @@ from trainform.progress import Step
 
 
 class Recording:
-    """`lines`: texts of steps, updates and notes, oldest first. `estimates`: the remaining seconds of each update."""
+    """`lines`: texts of steps, updates and notes, oldest first."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
-        self.estimates: list[float | None] = []
 
     @contextlib.contextmanager
     def step(self, text: str) -> Iterator[Step]:
         self.lines.append(text)
         yield self
 
-    def update(self, text: str, seconds_left: float | None = None) -> None:
+    def update(self, text: str) -> None:
         self.lines.append(text)
-        self.estimates.append(seconds_left)
 
     def note(self, text: str) -> None:
         self.lines.append(text)

@@ -100,10 +100,6 @@ def test_progress_counts_packages_that_are_not_in_the_compilers_cache(cache: Pat
     assert [line for line in progress.lines if line.endswith("packages")] == [
         f"[1/1] tiny: {n} of 3 packages" for n in (1, 2, 3)
     ]
-    first, *_, last = progress.estimates
-    assert first == pytest.approx(TINY.minutes * 60, rel=0.01)
-    assert last is not None
-    assert last < TINY.minutes * 60 / 5, "only linking is left"
     again = Recording()
     build_parts([TINY], cache / "other", again, pins)
     assert not [line for line in again.lines if line.endswith("packages")], "all of them are in the cache"
@@ -120,7 +116,7 @@ def test_a_note_names_tool_chains_of_other_pins_with_their_size(cache: Path, pin
     progress = Recording()
     build_parts([TINY], folder, progress, pins)
     assert [line for line in progress.lines if "old1" in line] == [
-        f"tool chains of other versions use 6 MB; if no other checkout needs them, run: rm -r {old[0]} {old[1]}"
+        f"there are tool chains of other versions; if no other checkout needs them, run: rm -r {old[0]} {old[1]}"
     ]
     again = Recording()
     build_parts([TINY], folder, again, pins)

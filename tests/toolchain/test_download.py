@@ -21,7 +21,6 @@ from trainform.toolchain.addons import KUBE_SCHEDULER, addon_folder
 from trainform.toolchain.cache import toolchain_folder
 from trainform.toolchain.download import download, run_in_parallel
 from trainform.toolchain.locations import locations
-from trainform.toolchain.receipts import read_receipts
 from trainform.toolchain.releases import RELEASES
 
 
@@ -57,21 +56,23 @@ def test_everything_is_downloaded_together_and_without_go(internet: Internet, co
     assert len(internet.requests) == asked
 
 
-def test_received_bytes_and_remaining_time_are_shown_during_a_slow_download(internet: Internet, copy: Path) -> None:
+def test_received_bytes_are_shown_during_a_slow_download(internet: Internet, copy: Path) -> None:
     whole, progress = internet.sites[FINAL["kube-apiserver"]], Recording()
     assert isinstance(whole, Answer)
 
     def slow(request: Request) -> Answer:
         end = time.monotonic() + 60
-        while request.method == "GET" and not any(progress.estimates) and time.monotonic() < end:
+        while (
+            request.method == "GET"
+            and not any("downloading: " in line for line in progress.lines)
+            and time.monotonic() < end
+        ):
             time.sleep(0.02)
         return whole
 
     internet.sites[FINAL["kube-apiserver"]] = slow
     ensure_control_plane(progress, copy)
     assert "downloading: 0 MB of up to 0 MB" in progress.lines
-    left = next(estimate for estimate in progress.estimates if estimate)
-    assert 0 < left < 60
 
 
 def test_each_file_is_downloaded_once_and_only_the_needed_layers_of_an_image(internet: Internet, copy: Path) -> None:
@@ -84,31 +85,6 @@ def test_each_file_is_downloaded_once_and_only_the_needed_layers_of_an_image(int
     assert all("Authorization" not in request.headers for request in internet.requests if storage in request.url)
 
 
-def test_receipts_have_the_url_and_the_published_hash_of_each_file(internet: Internet, copy: Path) -> None:
-    del internet.sites[official.PLUGIN_SUMS]
-    progress = Recording()
-    ensure(progress, copy)
-    folder = toolchain_folder(copy)
-    receipts = {name: read_receipts(folder / f"{name}-download") for name in ("pulumi", "controlplane", "kwok")}
-    rows = {receipt.name: receipt for found in receipts.values() if found is not None for receipt in found}
-    assert {name: receipt.checked for name, receipt in rows.items()} == {
-        "pulumi 3.259.0": official.SDK_SUMS,
-        "pulumi-kubernetes 4.25.0": None,
-        "etcd 3.6.4": official.ETCD_SUMS,
-        "kube-apiserver 1.34.4": f"{official.KUBERNETES}/kube-apiserver.sha256",
-        "kube-controller-manager 1.34.4": f"{official.KUBERNETES}/kube-controller-manager.sha256",
-        "vc-controller-manager 1.14.1": "the digests of the image",
-        "vc-scheduler 1.14.1": "the digests of the image",
-        "vc-webhook-manager 1.14.1": "the digests of the image",
-        "files of volcano.sh/volcano 1.14.1": "go.sum of the pins",
-        "kwok 0.8.0": "the digests of the image",
-        "files of sigs.k8s.io/kwok 0.8.0": "go.sum of the pins",
-    }
-    api_server = (folder / "controlplane-download/bin/kube-apiserver").read_bytes()
-    assert rows["kube-apiserver 1.34.4"].sha256 == sha256(api_server)
-    assert "pulumi: downloaded, not verified: pulumi-kubernetes 4.25.0" in progress.lines
-
-
 def test_locations_say_where_each_program_comes_from(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ensure(SILENT, copy)
     toolchain_folder(copy).rename(toolchain_folder())  # `where` asks for the pins of the project
@@ -116,8 +92,6 @@ def test_locations_say_where_each_program_comes_from(copy: Path, monkeypatch: py
     folder = toolchain_folder()
     assert places["pulumi"] == f"{folder / 'pulumi-download/bin/pulumi'} (downloaded, hashes verified)"
     assert places["kwok"] == f"{folder / 'kwok-download/bin/kwok'} (downloaded, hashes verified)"
-    (folder / "kwok-download" / "download.json").write_text("{")
-    assert dict(locations())["kwok"].endswith("(downloaded, not verified)")
     (folder / "kwok").mkdir()
     monkeypatch.setenv("TRAINFORM_TOOLCHAIN", "build")
     assert dict(locations())["kwok"] == f"{folder / 'kwok/bin/kwok'} (built)"
@@ -154,7 +128,7 @@ def test_a_user_without_a_proxy_for_modules_gets_the_rest(
         assert "GOPROXY does not begin with the URL of a module proxy" in str(found[name])
 
 
-def test_the_password_of_a_module_proxy_is_sent_only_to_it_and_not_stored(
+def test_the_password_of_a_module_proxy_is_sent_only_to_it(
     internet: Internet, copy: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GOPROXY", "https://user:hidden@modules.example.com/go,direct")
@@ -164,12 +138,10 @@ def test_the_password_of_a_module_proxy_is_sent_only_to_it_and_not_stored(
             url
         ]
     found = download(CONTROL_PLANE, cache, progress, copy)
-    folder = found["kwok"]
-    assert isinstance(folder, Path)
+    assert isinstance(found["kwok"], Path)
     asked = [request for request in internet.requests if "modules.example.com" in request.url]
     assert {request.headers.get("Authorization") for request in asked} == {"Basic dXNlcjpoaWRkZW4="}
-    assert "modules.example.com/go/sigs.k8s.io/kwok" in (folder / "download.json").read_text()
-    assert "hidden" not in (folder / "download.json").read_text() + progress.text
+    assert "hidden" not in progress.text
 
 
 def test_toolchain_ensure_downloads_without_go_and_says_so(internet: Internet, copy: Path) -> None:

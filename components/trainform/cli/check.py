@@ -6,38 +6,19 @@ from collections.abc import Iterator
 
 import typer
 
-from trainform.cli.app import prints_data
-from trainform.cli.arguments import (
-    AllOption,
-    EnvironmentsOption,
-    ExperimentArguments,
-    JsonOption,
-    RunOption,
-    SetOption,
-    StacksOption,
-)
-from trainform.cli.results import Asked, Result, results
+from trainform.cli.results import Result, Results, reads_experiments
 from trainform.errors import InputError, in_order
 from trainform.terminal.lines import echo, echo_json, note
 
 
-@prints_data
-def command(
-    experiments: ExperimentArguments = None,
-    environments: EnvironmentsOption = None,
-    stacks: StacksOption = None,
-    every: AllOption = False,
-    run: RunOption = None,
-    tried: SetOption = None,
-    as_json: JsonOption = False,
-) -> None:
+@reads_experiments
+def command(found: Results, as_json: bool) -> None:
     """Find every problem of experiments in an environment, without a cluster.
 
     All problems of all files are printed at once: the path, the value, the reason, and the fix. Notes show what is
     allowed but may surprise. Without an experiment, each environment is checked with the objects of its own stack.
     Exit code: 0, or 2 if there is a problem.
     """
-    found = results(Asked(experiments, environments, stacks, run, every, () if tried is None else tried))
     problems = found.problems()
     if as_json:
         described = {"ok": not problems, "experiments": [_as_dict(result) for result in found.each]}
@@ -46,11 +27,10 @@ def command(
             raise typer.Exit(InputError.exit_code)
         echo_json(described)
         return
-    by_name = not stacks and not every
-    several = by_name and len({result.checked.environment for result in found.each if result.checked.environment}) > 1
+    several = len({result.checked.environment for result in found.each if result.checked.environment}) > 1
     for result in found.each:
         if not result.checked.problems:
-            echo(_summary(result, several or (every and not result.is_platform)))
+            echo(_summary(result, several))
             note(*(f"  note: {text}" for text in _notes(result)))
     if problems:
         raise InputError(problems)

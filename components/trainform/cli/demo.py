@@ -16,7 +16,7 @@ from rich.table import Table
 
 from trainform import defaults
 from trainform.check import check_experiment
-from trainform.cli.demo_intro import show_intro
+from trainform.cli.plan_text import headline
 from trainform.cli.progress import display
 from trainform.cluster.read import Cluster
 from trainform.errors import TrainformError
@@ -33,9 +33,9 @@ from trainform.sandbox import (
 )
 from trainform.sandbox.exports import UNSET
 from trainform.spec.load import load_environment, project_root
-from trainform.terminal.lines import echo
+from trainform.terminal.lines import echo, terminal_width
 from trainform.terminal.screen import Screen, screen
-from trainform.toolchain import ensure, pending_work
+from trainform.toolchain import DOWNLOAD_GB, PendingWork, build_time, ensure, pending_work
 
 EXPERIMENT, ENVIRONMENT = "sdxl-lora", defaults.ENVIRONMENT
 STACK = f"{EXPERIMENT}.{ENVIRONMENT}"
@@ -62,8 +62,7 @@ In the clone, `make stop` stops the sandbox too, and `make demo` continues.
 def command() -> None:
     """Run a four-node job on the sandbox: preview, up, and its pods.
 
-    First it shows the job's plan, its manifests and the steps; then it installs the tool chain if that is missing. Another run repeats
-    nothing that is done.
+    First it shows the job and its objects; then it installs the tool chain if that is missing. Another run repeats nothing that is done.
 
     It works in a copy of the project beside the sandbox (.trainform/sandbox-demo), since Pulumi writes into the stacks' files: the
     project itself does not change. Your edits in the copy stay there, and the demo uses them.
@@ -83,7 +82,9 @@ def command() -> None:
     job = check_experiment(EXPERIMENT, ENVIRONMENT, root=folder).checked()
     plan = job.plan
     settings = settings_from_environment(environment, sandbox)
-    show_intro(console, job, sum(pool.count for pool in settings.pools), pending_work())
+    echo(*headline(plan, None, (), terminal_width()))
+    echo(*(f"  {manifest.body['kind']:<21}  {manifest.body['metadata']['name']}" for manifest in job.manifests))
+    _show_pending(pending_work())
     up(settings, ensure(progress), progress)
     shell = _shell(console, folder, sandbox)
 
@@ -100,6 +101,15 @@ def command() -> None:
     console.print(Rule("Its pods, placed as a gang by Volcano"))
     console.print(_table(plan, _running_pods(plan, progress)))
     echo(*NEXT.format(folder=shlex.quote(str(folder))).split("\n"))
+
+
+def _show_pending(pending: PendingWork) -> None:
+    """Print what the tool chain lacks, and what to read until it is complete."""
+    ways = [f"downloaded ({DOWNLOAD_GB} GB)"] if pending.downloads else []
+    ways += [f"built ({build_time(pending.parts)})"] if pending.parts else []
+    if ways:
+        echo("", f"The tool chain is {' or '.join(ways)}, once. Meanwhile, in another terminal here:")
+        echo(*(f"  .venv/bin/trainform {verb} {EXPERIMENT} -e {ENVIRONMENT}" for verb in ("plan", "render")))
 
 
 def _shell(console: Screen, folder: Path, sandbox: Path) -> Shell:

@@ -109,38 +109,46 @@ def command(
     Without EXPERIMENT, the files of a new environment are written: stacks/environments/ENV.yaml and stacks/Pulumi.ENV.yaml, with examples in
     comments; with --from-context, they have the nodes, queues and storage classes of a live cluster.
     """
-    experiment_options = {
+    options = {
         "--image": image,
         "--launcher": launcher,
         "--nodes": nodes,
         "--accelerators": accelerators,
         "--queue": queue,
     }
-    _refuse_invalid_text({"--image": image, "--queue": queue, "--environment": environment, "--from-context": context})
+    options = {option: value for option, value in options.items() if value is not None}
+    texts = {**options, "--environment": environment, "--from-context": context}
+    undecoded = {option: text for option, text in texts.items() if isinstance(text, str) and not _is_utf8(text)}
+    _refuse_options(undecoded, "is not valid UTF-8", "write it in UTF-8")
     if name is None:
-        _refuse_options(experiment_options, "is an option of a new experiment", "name the experiment, or remove it")
+        _refuse_options(options, "is an option of a new experiment", "name the experiment, or remove it")
         _new_environment(environment, context, as_json)
         return
-    _refuse_options({"--from-context": context}, "is an option of a new environment", f"remove {name}, or this option")
+    if context is not None:
+        fix = f"remove {name}, or this option"
+        _refuse_options({"--from-context": context}, "is an option of a new environment", fix)
     if not matches(SERVICE_LABEL, name):
         reason, fix = MEANING[SERVICE_LABEL]
         raise InputError([Problem("EXPERIMENT", name, f"the name {reason}", fix)])
     root = project_root()
-    if (root / "stacks" / EXPERIMENTS / f"{name}.yaml").is_file() and not any(
-        value is not None for value in experiment_options.values()
-    ):
+    if not options and (root / "stacks" / EXPERIMENTS / f"{name}.yaml").is_file():
         add_stack(name, environment, root, as_json)
         return
     target = check_environment(environment).checked()
+    kind = next(iter(target.accelerators), None)
+    full_node = None if kind is None else (kind, target.accelerators[kind].per_node)
     request = NewExperiment(
         name,
         target.name,
         LauncherName.TORCHRUN if launcher is None else launcher,
         2 if nodes is None else nodes,
-        _full_node(target) if accelerators is None else _accelerators(accelerators),
+        full_node if accelerators is None else _accelerators(accelerators),
         next(iter(target.queues), defaults.QUEUE) if queue is None else queue,
     )
-    _new_experiment(request, image, target, environment, _values_to_set(image, queue, target), as_json)
+    open_points = [] if image is not None else ["its image is a placeholder, which no check accepts"]
+    if queue is None and target.admission == defaults.KUEUE:  # the environment's file does not list LocalQueues
+        open_points.append(f"its queue must be a LocalQueue of the namespace {target.namespace.name}")
+    _new_experiment(request, image, target, environment, open_points, as_json)
 
 
 def _new_experiment(
@@ -165,22 +173,9 @@ def _new_experiment(
     }
     written = write_files(root, files, EXISTS_FIX.format(name=request.name, environment=shlex.quote(environment)))
     points = f" ({'; '.join(open_points)})" if open_points else ""
-    first = f"next: edit {path}{points}, then"
     plan = f"trainform plan {request.name} -e {shlex.quote(environment)}"
     following = [plan, *engine_commands(stack, experiment.launcher.over_ssh is not None)]
-    show_created_files(written, {first: following}, as_json)
-
-
-def _values_to_set(image: str | None, queue: str | None, target: Environment) -> list[str]:
-    """Return what the user must still set."""
-    points = {
-        "its image is a placeholder, which no check accepts": image is None,
-        # the environment's file does not list LocalQueues
-        f"its queue must be a LocalQueue of the namespace {target.namespace.name}": (
-            queue is None and target.admission == defaults.KUEUE
-        ),
-    }
-    return [point for point, is_open in points.items() if is_open]
+    show_created_files(written, {f"next: edit {path}{points}, then": following}, as_json)
 
 
 def _new_environment(name: str, context: str | None, as_json: bool) -> None:
@@ -219,25 +214,12 @@ def _from_context(name: str, context: str, root: Path) -> str:
 
 
 def _refuse_options(options: dict[str, Any], reason: str, fix: str) -> None:
-    given = [Problem(option, value, reason, fix) for option, value in options.items() if value is not None]
-    if given:
-        raise InputError(given)
+    if options:
+        raise InputError([Problem(option, value, reason, fix) for option, value in options.items()])
 
 
-def _refuse_invalid_text(options: dict[str, str | None]) -> None:
-    """Raise `InputError` for values that are not valid UTF-8, which a YAML file cannot contain."""
-    problems = [
-        Problem(option, given, "is not valid UTF-8", "write it in UTF-8")
-        for option, given in options.items()
-        if given is not None and given.encode(errors="replace").decode() != given
-    ]
-    if problems:
-        raise InputError(problems)
-
-
-def _full_node(environment: Environment) -> tuple[str, int] | None:
-    kind = next(iter(environment.accelerators), None)
-    return None if kind is None else (kind, environment.accelerators[kind].per_node)
+def _is_utf8(text: str) -> bool:
+    return text.encode(errors="replace").decode() == text
 
 
 def _accelerators(option: str) -> tuple[str, int] | None:

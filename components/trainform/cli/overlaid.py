@@ -41,7 +41,7 @@ def overlaid(source: Source) -> list[OverlaidValue]:
     return [
         _value(value, source.locate(Problem(value.path, None, "", "")))
         for layer in source.layers
-        for value in layer.values()
+        for value in layer.values
         if source.origin(value.path)[0] == value.place  # a later layer may have set it anew
     ]
 

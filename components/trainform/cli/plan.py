@@ -5,39 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from trainform.cli.app import prints_data
-from trainform.cli.arguments import (
-    AllOption,
-    EnvironmentsOption,
-    ExperimentArguments,
-    JsonOption,
-    RunOption,
-    SetOption,
-    StacksOption,
-)
-from trainform.cli.results import Asked, Result, results, show_json
+from trainform.cli.results import Result, Results, reads_experiments, show_json
 from trainform.terminal.lines import echo, note, terminal_width
 
 if TYPE_CHECKING:
     from trainform.plan.model import Plan
 
 
-@prints_data
-def command(
-    experiments: ExperimentArguments = None,
-    environments: EnvironmentsOption = None,
-    stacks: StacksOption = None,
-    every: AllOption = False,
-    run: RunOption = None,
-    tried: SetOption = None,
-    as_json: JsonOption = False,
-) -> None:
+@reads_experiments
+def command(found: Results, as_json: bool) -> None:
     """Show what will run: roles, pods, ranks, ports, variables, objects.
 
     It is computed from the files alone. `pulumi preview -s STACK` compares with the cluster. Without an experiment, the objects of each
     environment's own stack. Several plans are one list with --json.
     """
-    found = results(Asked(experiments, environments, stacks, run, every, () if tried is None else tried))
     if as_json:
         show_json(found, _as_data)
         return

@@ -3,28 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import threading
 import time
 from collections.abc import Callable, Iterator
 
-from rich.cells import cell_len
-from rich.console import RenderableType
-from rich.live import Live
-from rich.spinner import Spinner
-from rich.text import Text
+from rich.progress import Progress as Redrawn
+from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Column
 
 from trainform.progress import SILENT, Progress, Step
 from trainform.terminal.lines import echo, is_quiet
 from trainform.terminal.screen import Screen, screen
 
 REMINDER_SECONDS = 30.0
-FRAMES_PER_SECOND = 8
-SPINNER = "dots"
-SPINNER_WIDTH = 2  # with a space
-# A new estimate that is longer by less than this is not shown, so that the shown time does not go up and down.
-TOLERATED_SHARE, TOLERATED_SECONDS = 0.25, 15.0
-OVERDUE_SECONDS = 10.0
 
 
 def display() -> Progress:
@@ -44,105 +35,53 @@ def spell_duration(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 60 else f"{int(seconds) // 60} min {int(seconds) % 60} s"
 
 
-def spell_left(seconds: float) -> str:
-    """Return a text such as `about 12 min left in all`; `seconds` is negative if the estimate was too short."""
-    if seconds > 60:
-        return f"about {math.ceil(seconds / 60)} min left in all"
-    return "less than a minute left" if seconds > -OVERDUE_SECONDS else "longer than usual"
-
-
-def steady_left(shown: float | None, estimate: float) -> float:
-    """Return the time to show after a new estimate, which is ignored if it is only a little longer than the shown time."""
-    if shown is None or estimate > shown + TOLERATED_SHARE * max(shown, 0.0) + TOLERATED_SECONDS:
-        return estimate
-    return min(shown, estimate)
-
-
-class _Countdown:
-    """The remaining time of all work, corrected by the estimates of the steps."""
-
-    def __init__(self) -> None:
-        self._end: float | None = None
-
-    def left(self) -> float | None:
-        return None if self._end is None else self._end - time.monotonic()
-
-    def correct(self, estimate: float | None) -> None:
-        self._end = None if estimate is None else time.monotonic() + steady_left(self.left(), estimate)
-
-
 class _Running:
-    """A running step: its text, start time and remaining time."""
+    """A running step: its text and start time."""
 
-    def __init__(self, text: str, countdown: _Countdown) -> None:
+    def __init__(self, text: str, show: Callable[[str], None] = lambda text: None) -> None:
         self.text = text
+        self.succeeded = False
         self._title = text
         self._begin = time.monotonic()
-        self._countdown = countdown
-        self._estimated = False
+        self._show = show
 
-    def update(self, text: str, seconds_left: float | None = None) -> None:
-        self._countdown.correct(seconds_left)
-        self._estimated = seconds_left is not None
+    def update(self, text: str) -> None:
         self.text = text
+        self._show(text)
 
     @property
-    def elapsed(self) -> str:
+    def duration(self) -> str:
         return spell_duration(time.monotonic() - self._begin)
 
-    @property
-    def left(self) -> str | None:
-        """The remaining time, None if unknown."""
-        seconds = self._countdown.left() if self._estimated else None
-        return None if seconds is None else spell_left(seconds)
-
-    def line(self) -> str:
-        return f"{self.text} … {self.elapsed}{'' if self.left is None else f', {self.left}'}"
-
-    def end(self, succeeded: bool) -> str:
-        duration = spell_duration(time.monotonic() - self._begin)
-        return f"{self._title}: done in {duration}" if succeeded else f"{self.text}: ended after {duration}"
-
-
-def fit(text: Text, time: str, width: int) -> Text:
-    """Return both on one line of at most `width` columns, since a wrapped line cannot be redrawn. The text is cut first."""
-    shown = text.copy()
-    shown.truncate(max(width - cell_len(time), 1), overflow="ellipsis")
-    shown.append(time)
-    shown.truncate(max(width, 1), overflow="ellipsis")
-    return shown
+    def end(self) -> str:
+        return (
+            f"{self._title}: done in {self.duration}" if self.succeeded else f"{self.text}: ended after {self.duration}"
+        )
 
 
 class TerminalProgress:
-    """A spinner with the step's text and the remaining time, or the elapsed time if that is unknown."""
+    """A spinner with the step's text and the elapsed time. At the end of the step a permanent line replaces them."""
 
     def __init__(self, console: Screen) -> None:
         self._console = console
-        self._countdown = _Countdown()
 
     @contextlib.contextmanager
     def step(self, text: str) -> Iterator[Step]:
-        running = _Running(text, self._countdown)
-        spinner = Spinner(SPINNER)
-
-        def render() -> RenderableType:
-            left = running.left
-            time = f" … {running.elapsed}" if left is None else f", {left}"
-            # the spinner would interpret markup in a string
-            line = fit(self._console.render_str(running.text), time, self._console.width - SPINNER_WIDTH)
-            spinner.update(text=line)
-            return spinner
-
-        succeeded = False
+        cut = Column(no_wrap=True, overflow="ellipsis")  # a wrapped line cannot be redrawn
+        columns = (
+            SpinnerColumn(),
+            TextColumn("{task.description}", markup=False, table_column=cut),
+            TimeElapsedColumn(),
+        )
+        redrawn = Redrawn(*columns, console=self._console, transient=True)
+        task = redrawn.add_task(text)
+        running = _Running(text, lambda text: redrawn.update(task, description=text))
         try:
-            # Transient: at the end of the step a permanent line replaces the redrawn one.
-            with Live(
-                get_renderable=render, console=self._console, refresh_per_second=FRAMES_PER_SECOND, transient=True
-            ):
+            with redrawn:
                 yield running
-            succeeded = True
+            running.succeeded = True
         finally:
-            self.note(running.end(succeeded))
+            self.note(running.end())
 
     def note(self, text: str) -> None:
         self._console.print(text, soft_wrap=True)
@@ -154,28 +93,25 @@ class LineProgress:
     def __init__(self, write: Callable[[str], None], reminder: float = REMINDER_SECONDS) -> None:
         self._write = write
         self._reminder = reminder
-        self._countdown = _Countdown()
 
     @contextlib.contextmanager
     def step(self, text: str) -> Iterator[Step]:
-        running = _Running(text, self._countdown)
-        ended = threading.Event()
+        running, ended = _Running(text), threading.Event()
 
         def remind() -> None:
             while not ended.wait(self._reminder):
-                self._write(running.line())
+                self._write(f"{running.text} … {running.duration}")
 
         self._write(f"{text} …")
         thread = threading.Thread(target=remind, daemon=True)
         thread.start()
-        succeeded = False
         try:
             yield running
-            succeeded = True
+            running.succeeded = True
         finally:
             ended.set()
             thread.join()
-            self._write(running.end(succeeded))
+            self._write(running.end())
 
     def note(self, text: str) -> None:
         self._write(text)

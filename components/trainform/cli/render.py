@@ -4,31 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from trainform.cli.app import prints_data
-from trainform.cli.arguments import (
-    AllOption,
-    EnvironmentsOption,
-    ExperimentArguments,
-    JsonOption,
-    RunOption,
-    SetOption,
-    StacksOption,
-)
-from trainform.cli.results import Asked, Result, results, show_json
+from trainform.cli.results import Result, Results, reads_experiments, show_json
 from trainform.escaping import escaped
 from trainform.terminal.lines import echo, note
 
 
-@prints_data
-def command(
-    experiments: ExperimentArguments = None,
-    environments: EnvironmentsOption = None,
-    stacks: StacksOption = None,
-    every: AllOption = False,
-    run: RunOption = None,
-    tried: SetOption = None,
-    as_json: JsonOption = False,
-) -> None:
+@reads_experiments
+def command(found: Results, as_json: bool) -> None:
     """Print the manifests that `pulumi up` applies.
 
     One YAML document for each object, in the order in which they are created; with --json, one list. Without an experiment,
@@ -37,7 +19,6 @@ def command(
     """
     from trainform.manifests.documents import to_yaml
 
-    found = results(Asked(experiments, environments, stacks, run, every, () if tried is None else tried))
     if as_json:
         note(*(_tried(found.each[0]) if found.each else ()), err=True)
         show_json(found, lambda result: _bodies(result))

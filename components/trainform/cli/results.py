@@ -8,9 +8,20 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import typer
-from msgspec import Struct, structs
+from msgspec import Struct
 
-from trainform.cli.arguments import Chosen, choose
+from trainform.cli.app import prints_data
+from trainform.cli.arguments import (
+    AllOption,
+    Chosen,
+    EnvironmentsOption,
+    ExperimentArguments,
+    JsonOption,
+    RunOption,
+    SetOption,
+    StacksOption,
+    choose,
+)
 from trainform.errors import MASK, CommandLineError, InputError, Problem, in_order
 from trainform.secret_text.search import masked_everywhere, masked_line
 from trainform.terminal.lines import echo_json
@@ -22,17 +33,6 @@ if TYPE_CHECKING:
     from trainform.spec.trial import Assignment
 
     _Checked = tuple[str, CheckedJob | CheckedPlatform]
-
-
-class Asked(Struct, frozen=True):
-    """The words of the command. every: all stacks of the project, or of the environments."""
-
-    experiments: list[str] | None = None
-    environments: list[str] | None = None
-    stacks: list[str] | None = None
-    run: int | None = None
-    every: bool = False
-    tried: Sequence[str] = ()
 
 
 class Result(Struct, frozen=True):
@@ -82,24 +82,54 @@ class Results(Struct, frozen=True):
         return self.each
 
 
-def results(asked: Asked) -> Results:
-    """What was asked for. A name without a file, or a stack that is wrong, is a result with a problem, so that the others are there too."""
+def reads_experiments(show: Callable[[Results, bool], None]) -> Callable[..., None]:
+    """Make a command from what shows its results: the experiments, stacks or environments that its arguments name."""
+
+    def command(
+        experiments: ExperimentArguments = None,
+        environments: EnvironmentsOption = None,
+        stacks: StacksOption = None,
+        every: AllOption = False,
+        run: RunOption = None,
+        tried: SetOption = None,
+        as_json: JsonOption = False,
+    ) -> None:
+        show(_results(experiments, environments, stacks, run, every, () if tried is None else tried), as_json)
+
+    command.__doc__ = show.__doc__
+    return prints_data(command)
+
+
+def _results(
+    experiments: list[str] | None,
+    environments: list[str] | None,
+    stacks: list[str] | None,
+    run: int | None,
+    every: bool,
+    tried: Sequence[str],
+) -> Results:
+    """A name without a file, or a stack that is wrong, is a result with a problem, so that the others are there too."""
     from trainform.spec.trial import read_assignments
 
-    tried = read_assignments(asked.tried)
-    if asked.every:
-        asked = structs.replace(asked, stacks=_all_stacks(asked), environments=None)
-    if tried and not (asked.experiments or asked.stacks):
+    assignments = read_assignments(tried)
+    if every:
+        others = {"EXPERIMENT": experiments, "-s": stacks, "--run": run}
+        stacks, environments = _all_stacks([name for name, value in others.items() if value], environments), None
+    if assignments and not (experiments or stacks):
         raise CommandLineError("--set changes an experiment, and none is named", "name an experiment, or remove --set")
-    shown = tuple(assignment.shown for assignment in tried)
-    found: list[Result] = []
-    if asked.stacks:
-        for stack in asked.stacks:
-            found += [Result(stack, checked, stack, shown) for _, checked in _of_stack(stack, asked, tried)]
-    else:
-        chosen = choose(asked.experiments, asked.environments, None, asked.run, alone=True)
-        found = [Result(argument, checked, None, shown) for argument, checked in _check(chosen, tried)]
-    return Results(tuple(found), asked.every or len(found) > 1)
+    shown = tuple(assignment.shown for assignment in assignments)
+    if not stacks:
+        chosen = choose(experiments, environments, None, run, alone=True)
+        found = [Result(argument, checked, None, shown) for argument, checked in _check(chosen, assignments)]
+        return Results(tuple(found), every or len(found) > 1)
+    found = []
+    for stack in stacks:
+        try:
+            checked = _check(choose(experiments, environments, stack, run, alone=True), assignments)
+        except InputError as error:
+            checked = [_invalid(stack, error)]
+        found += [Result(stack, each, stack, shown) for _, each in checked]
+    return Results(tuple(found), every or len(found) > 1)
 
 
 def show_json(found: Results, as_data: Callable[[Result], Any]) -> None:
@@ -123,33 +153,21 @@ def show_json(found: Results, as_data: Callable[[Result], Any]) -> None:
         raise typer.Exit(InputError.exit_code)
 
 
-def _all_stacks(asked: Asked) -> list[str]:
-    """The stacks of the project, or of the environments, each environment's own first."""
+def _all_stacks(given: list[str], environments: list[str] | None) -> list[str]:
+    """The stacks of the project, or of the environments, each environment's own first. given: arguments that exclude `--all`."""
     from trainform.cli.review_stacks import stacks_of
     from trainform.project import known_stacks, project_root, require_project
 
-    others = {"EXPERIMENT": asked.experiments, "-s": asked.stacks, "--run": asked.run}
-    given = [name for name, value in others.items() if value]
     if given:
         raise CommandLineError(f"--all cannot be used with {', '.join(given)}", "name some, or take all stacks")
-    if asked.environments:
-        return [stack for environment in asked.environments for stack in stacks_of((), environment)[0]]
+    if environments:
+        return [stack for environment in environments for stack in stacks_of((), environment)[0]]
     root = project_root()
     require_project(root)
     known = known_stacks(root)
     if not known:
         raise CommandLineError("the project has no stack", "`trainform new` writes one")
     return known
-
-
-def _of_stack(stack: str, asked: Asked, tried: Sequence[Assignment]) -> list[_Checked]:
-    """The results for one stack. An invalid stack is a result with problems; an environment's own stack is checked alone."""
-    from trainform.check import CheckedJob
-
-    try:
-        return _check(choose(asked.experiments, asked.environments, stack, asked.run, alone=True), tried)
-    except InputError as error:
-        return [(stack, CheckedJob(stack, tuple(error.problems)))]
 
 
 def _check(chosen: Chosen, tried: Sequence[Assignment]) -> list[_Checked]:
@@ -167,13 +185,17 @@ def _check(chosen: Chosen, tried: Sequence[Assignment]) -> list[_Checked]:
 
 
 def _result(given: Given, check: Callable[..., CheckedJob | CheckedPlatform], *arguments: object) -> _Checked:
-    from trainform.check import CheckedJob
-
     argument = given if isinstance(given, str) else given.name
     try:
         return argument, check(*arguments)
     except InputError as error:
-        return argument, CheckedJob(argument, tuple(error.problems))
+        return _invalid(argument, error)
+
+
+def _invalid(argument: str, error: InputError) -> _Checked:
+    from trainform.check import CheckedJob
+
+    return argument, CheckedJob(argument, tuple(error.problems))
 
 
 def _problems(results: Sequence[CheckedJob | CheckedPlatform]) -> list[Problem]:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from trainform import defaults
 from trainform.backends.table import BACKENDS
 from trainform.cluster.survey import Objects, Survey
 from trainform.errors import list_names
-from trainform.scaffold.kinds import Hardware, hardware
-from trainform.scaffold.nodes import as_label, is_valid, unused_name, value_at
+from trainform.scaffold.kinds import Hardware, as_label, hardware, unused_name, value_at
 from trainform.scaffold.yaml_text import flow, scalar
-from trainform.spec.names import LABEL, LABEL_MAX, SUBDOMAIN, SUBDOMAIN_MAX
 
 # Comments that begin with a key are examples, which are valid without the `# `.
 NAMESPACE = "namespace: {{name: {name}, create: true}}   # its stack makes it"
@@ -102,56 +100,27 @@ def _operator(survey: Survey) -> Iterator[str]:
 
 
 def _volcano_queues(survey: Survey) -> Iterator[str]:
-    """Yield the cluster's open queues and their parents. Only queues without children accept jobs, so these come first."""
-    found = {name: item for name, item in _by_name(survey.queues, LABEL_MAX) if name != defaults.ROOT_QUEUE}
-    states = {name: value_at(item, "status", "state") for name, item in found.items()}
-    parents = _parents_without_cycles({name: value_at(item, "spec", "parent") for name, item in found.items()})
-    above = set(parents.values())
-    accepting = [name for name in found if name not in above and states[name] == OPEN and name != defaults.QUEUE]
-    queues = _with_parents(accepting[:MOST_QUEUES], parents)
-    if not queues:
+    """Yield the cluster's open queues without children, since only these accept jobs."""
+    found = {name: item for name, item in _by_name(survey.queues) if name != defaults.ROOT_QUEUE}
+    parents = {value_at(item, "spec", "parent") for item in found.values()}
+    states = {name: value_at(item, "status", "state") for name, item in found.items() if name not in parents}
+    accepting = [name for name, state in states.items() if state == OPEN and name != defaults.QUEUE]
+    if not accepting:
         yield QUEUES
     else:
         yield "# These queues exist, and experiments may name them; `create: false` leaves them unchanged."
         yield "queues:"
-    for name in queues:
-        parent = {"parent": parents[name]} if parents.get(name) in queues else {}
-        yield f"  {_entry(name, {'create': False, **parent})}"
-    closed = [f"{name} ({_state(states[name])})" for name in found if name not in above and states[name] != OPEN]
+    for name in accepting[:MOST_QUEUES]:
+        yield f"  {_entry(name, {'create': False})}"
+    closed = [name for name, state in states.items() if state != OPEN]
     if closed:
         yield f"# Not open, and left out: {list_names(closed)}"
     if len(accepting) > MOST_QUEUES:
         yield f"# {len(accepting) - MOST_QUEUES} further queues are left out."
 
 
-def _with_parents(names: Iterable[str], parents: Mapping[str, str]) -> dict[str, None]:
-    """Return the names and then all their parents, each once, at most `MOST_QUEUES`."""
-    found = dict.fromkeys(names)
-    for name in tuple(found):
-        while (name := parents.get(name, "")) and name not in found and len(found) < MOST_QUEUES:
-            found[name] = None
-    return found
-
-
-def _state(state: Any) -> str:
-    return state if state in ("Closed", "Closing", "Unknown") else "no state"
-
-
-def _parents_without_cycles(stated: Mapping[str, Any]) -> dict[str, str]:
-    """Return each queue's parent, without parents that do not exist and without cycles."""
-    parents = {name: parent for name, parent in stated.items() if isinstance(parent, str) and parent in stated}
-    cycles: dict[str, bool] = {}  # of each visited queue: True if the path to its root ends in a cycle
-    for start in parents:
-        path, name = dict[str, None](), start
-        while name in parents and name not in cycles and name not in path:
-            path[name] = None
-            name = parents[name]
-        cycles |= dict.fromkeys(path, name in path or cycles.get(name, False))
-    return {name: parent for name, parent in parents.items() if not cycles[name]}
-
-
 def _local_queues(survey: Survey) -> Iterator[str]:
-    names = [name for name, _ in _by_name(survey.local_queues, LABEL_MAX)]
+    names = [name for name, _ in _by_name(survey.local_queues)]
     if names:
         yield f"# LocalQueues of the namespace, for `queue` of experiments: {list_names(names)}"
     else:
@@ -167,12 +136,10 @@ def _accelerators(found_hardware: Hardware) -> Iterator[str]:
         yield ACCELERATORS
     else:
         yield "accelerators:"
-    for kind in found_hardware.kinds:
-        yield f"  {_entry(kind.name, kind.fields)}"
+    for name, fields in found_hardware.kinds.items():
+        yield f"  {_entry(name, fields)}"
     for note in found_hardware.notes[:MOST_NOTES]:
         yield f"# {note}"
-    if len(found_hardware.notes) > MOST_NOTES:
-        yield f"# {len(found_hardware.notes) - MOST_NOTES} further groups of nodes are left out."
     if found_hardware.others:
         yield f"# Further resources of its nodes: {list_names(found_hardware.others)}"
 
@@ -187,23 +154,19 @@ def _fabric(found_hardware: Hardware) -> Iterator[str]:
 
 def _classes(objects: Objects) -> Iterator[str]:
     classes: dict[str, str] = {}
-    names = [name for name, _ in _by_name(objects, SUBDOMAIN_MAX)]
+    names = [name for name, _ in _by_name(objects)]
     for name in names[:MOST_CLASSES]:
-        short = name if is_valid(LABEL, name, LABEL_MAX) else as_label(name)
-        classes[unused_name(short, classes)] = name
+        classes[unused_name(as_label(name), classes)] = name
     yield CLASSES if not classes else f"storage_classes: {flow(classes)}"
     if len(names) > MOST_CLASSES:
         yield f"# {len(names) - MOST_CLASSES} further storage classes are left out."
 
 
-def _by_name(objects: Objects, most: int) -> Iterator[tuple[str, Any]]:
-    """Yield objects by name, each once. `most`: the maximum length of a name."""
-    found: dict[str, Any] = {}
-    for item in [] if objects is None else objects:
-        name = value_at(item, "metadata", "name")
-        if is_valid(SUBDOMAIN, name, most):
-            found[name] = item
-    yield from sorted(found.items())
+def _by_name(objects: Objects) -> list[tuple[str, Any]]:
+    """Return objects with their names, sorted by name."""
+    return sorted(
+        ((item["metadata"]["name"], item) for item in ([] if objects is None else objects)), key=lambda named: named[0]
+    )
 
 
 def _entry(key: str, value: dict[str, Any]) -> str:

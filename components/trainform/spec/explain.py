@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
-import datetime
 import difflib
 import json
 import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping
-from decimal import Decimal
 from types import MappingProxyType
 from typing import Any
 
 import yaml
 from msgspec import Struct, structs
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
 from trainform.errors import MASK, Problem, is_secret_item
-from trainform.spec.dates import day_meant
 from trainform.spec.libyaml import Loader
 from trainform.spec.model import LINE_AS_WORD, models_of
-from trainform.spec.names import MEANING, matches
+from trainform.spec.names import MEANING
 from trainform.spec.nodes import holds_unreadable
-from trainform.spec.places import annotation_at, fields_named, known_keys, may_be_empty, patterns
+from trainform.spec.places import fields_named, known_keys
 from trainform.spec.refusal import REFUSED
 from trainform.spec.source import join_path
 from trainform.spec.unknown_keys import key_meant, wrong_name_meant
@@ -35,7 +32,6 @@ NOTHING: Mapping[str, str] = MappingProxyType({})
 # error type of pydantic -> what follows `the value` in the reason, and the fix; `{…}` are values of its context
 REASONS: dict[str, tuple[str, str]] = {
     "string_type": ("must be text", 'put it in quotes: "{value}"'),
-    "string_unicode": ("holds half a character, which no encoding knows", "remove it"),
     "int_type": ("must be a whole number", "write a whole number"),
     "int_from_float": ("must be a whole number", "write a whole number"),
     "float_type": ("must be a number", "write a number"),
@@ -50,51 +46,50 @@ REASONS: dict[str, tuple[str, str]] = {
     "too_short": ("has too few entries", "give at least {min_length}"),
     "too_long": ("has more than {max_length} entries", "keep at most {max_length}"),
 }
-MOST_WORDS = 9  # more are not read to the end
-_PERCENT = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,6})?) ?%")
-_NUMBER = re.compile(r"[-+]?([0-9]{1,18}(\.[0-9]{0,18})?|\.[0-9]{1,18})(e[-+]?[0-9]{1,2})?", re.IGNORECASE)
-OF_KEYS = ("missing", "extra_forbidden")  # what is wrong about keys is so whatever stands there
+MOST_WORDS = 9  # of a list of allowed values in the reason
+ABOUT_KEYS = ("missing", "extra_forbidden")
 WORDS = 'each word as an item of a list, numbers in quotes: [--epochs, "90"]'
 LINES = "key: value lines below it"
-# What a shell makes something of: variables, several commands, files by pattern; `$(NAME)` is a variable of Kubernetes' as well.
-_OF_SHELL = re.compile(r"[$`|&;<>*?~\n]|^\s*[A-Za-z_][A-Za-z0-9_]*=")
+# Signs of a shell: variables, several commands, files by pattern. `$(NAME)` is a variable of Kubernetes as well.
+_SHELL = re.compile(r"[$`|&;<>*?~\n]|^\s*[A-Za-z_][A-Za-z0-9_]*=")
 _REFERENCE = re.compile(r"\$\([A-Za-z_][A-Za-z0-9_]*\)")
-# Words without a sign that YAML could take for its own; `true`, `1e3` and the like it reads as something else all the same.
-_PLAIN = re.compile(r"(-{0,2}[A-Za-z_]|\.{0,2}/)[A-Za-z0-9_/.=+-]*")
+_PLAIN = re.compile(r"(-{0,2}[A-Za-z_]|\.{0,2}/)[A-Za-z0-9_/.=+-]*")  # words without signs of YAML
+_WHOLE = re.compile(r"[0-9]{1,18}(\.0)?")
 
 
 def explain(
     kind: type[BaseModel], data: Any, error: ValidationError, written: Mapping[str, str] = NOTHING
 ) -> list[Problem]:
-    """One Problem per mistake. `written`: how values stand in the file, by path, where it is not how they were read. A value that
-    cannot be read has its problem already."""
+    """Return a problem for each error. `written`: values as they stand in the file, by path, where YAML reads something else.
+
+    A value that cannot be read has its problem already.
+    """
     return [
-        _problem(kind, data, detail, written)
+        _explain(kind, data, detail, written)
         for detail in error.errors(include_url=False)
-        if detail["type"] in OF_KEYS or not holds_unreadable(detail["input"])
+        if detail["type"] in ABOUT_KEYS or not holds_unreadable(detail["input"])
     ]
 
 
 def locate(data: Any, detail: Mapping[str, Any]) -> Path:
-    """The path in the user's data; pydantic's own words for union branches and keys are left out."""
+    """Return the path in the user's data, without pydantic's words for union branches and keys."""
     path: list[str | int] = []
     current = data
     loc = detail["loc"]
     for index, part in enumerate(loc):
-        last = index == len(loc) - 1
         inside = (isinstance(current, dict) and part in current) or (
             isinstance(current, list) and isinstance(part, int) and part < len(current)
         )
         if inside:
             current = current[part]
             path.append(part)
-        elif last and detail["type"] == "missing":
+        elif index == len(loc) - 1 and detail["type"] == "missing":
             path.append(part)
     return tuple(path)
 
 
 class _Mistake(Struct, frozen=True):
-    """One of pydantic's errors. `value`: as it stands in the file; `shown`: the same as far as a message may show it."""
+    """One of pydantic's errors. `value`: as it stands in the file; `shown`: as a message may show it."""
 
     kind: type[BaseModel]
     path: Path
@@ -104,91 +99,72 @@ class _Mistake(Struct, frozen=True):
 
     @property
     def of_key(self) -> bool:
-        """True if the key itself is wrong, not what it holds."""
+        """True if the key is wrong, and not its value."""
         return "[key]" in self.error["loc"]
 
-    @property
-    def context(self) -> dict[str, Any]:
-        """The values of the error that reason and fix may name."""
-        return {**self.error.get("ctx", {}), "value": "" if self.shown is None else self.shown}
-
     def problem(self, reason: str, fix: str) -> Problem:
-        """The problem for the user; `reason` is a predicate, whose subject is the key or its value."""
+        """Return the problem; `reason` is a predicate, whose subject is the key or its value."""
         value = self.path[-1] if self.of_key else self.value
         return Problem(join_path(self.path), value, f"the {'key' if self.of_key else 'value'} {reason}", fix)
 
 
-def _problem(kind: type[BaseModel], data: Any, error: Mapping[str, Any], written: Mapping[str, str]) -> Problem:
+def _explain(kind: type[BaseModel], data: Any, error: Mapping[str, Any], written: Mapping[str, str]) -> Problem:
     path = locate(data, error)
     where = join_path(path)
     value = error["input"] if "[key]" in error["loc"] else written.get(where, error["input"])
     value = MASK if _is_secret_word(data, path) else value
     mistake = _Mistake(kind, path, error, value, Problem(where, value, "", "").shown_value)
-    return _PROBLEMS.get(error["type"], _by_table)(mistake)
+    return _EXPLANATIONS.get(error["type"], _by_table)(mistake)
 
 
 def _is_secret_word(data: Any, path: Path) -> bool:
-    """True if the value is an item of a list that is a secret by itself, by the option before it, or by its place in a command: [--password, 123],
-    [sshpass, -p, 123]."""
+    """True if the value is a secret in a list of words, such as [--password, 123]."""
     if not path or not isinstance(path[-1], int):
         return False
-    index, items = path[-1], data
+    items = data
     for part in path[:-1]:
         items = items[part]
-    return isinstance(items, list) and is_secret_item(items, index)
+    return isinstance(items, list) and is_secret_item(items, path[-1])
 
 
 def _unknown_key(mistake: _Mistake) -> Problem:
-    return Problem(
-        join_path(mistake.path), mistake.value, "the key is not known here", key_meant(mistake.kind, mistake.path)
-    )
+    fix = key_meant(mistake.kind, mistake.path)
+    return Problem(join_path(mistake.path), mistake.value, "the key is not known here", fix)
 
 
 def _missing(mistake: _Mistake) -> Problem:
-    key, text = mistake.path[-1], _describe(mistake.kind, mistake.path)
+    key = mistake.path[-1]
+    text = known_keys(mistake.kind, mistake.path[:-1]).get(str(key), "").split(". ")[0].rstrip(".")
     fix = f"add `{key}:` - {text}" if text else f"add `{key}:`"
     return Problem(join_path(mistake.path), None, "the field is missing", fix)
 
 
 def _no_match(mistake: _Mistake) -> Problem:
-    reason, fix = _meaning(mistake.context["pattern"])
+    pattern = mistake.error["ctx"]["pattern"]
+    reason, fix = MEANING.get(pattern, (f"does not match {pattern}", "change it to match"))
     meant = wrong_name_meant(mistake.kind, mistake.path) if mistake.of_key else None
     return mistake.problem(reason, fix if meant is None else meant)
 
 
-def _other_word(mistake: _Mistake) -> Problem:
-    expected = mistake.context["expected"]
+def _no_choice(mistake: _Mistake) -> Problem:
+    expected = mistake.error["ctx"]["expected"]
     words = expected.replace("'", "").replace(" or ", ", ").split(", ")
     near = difflib.get_close_matches(str(mistake.value), words, 1)
-    many = len(words) > MOST_WORDS  # all of them stand in one place, if at all
-    reason = "is none of the words that are known here" if many else f"must be {expected}"
-    fix = f"one of {', '.join(words)}" if many else expected
-    return mistake.problem(reason, f"did you mean {near[0]}?" if near else f"write {fix}{_place_of_numbers(mistake)}")
-
-
-def _place_of_numbers(mistake: _Mistake) -> str:
-    """Where a number stands that was written in the place of a word: in the field of one such thing, as `port` is beside `ports`."""
-    *above, field = mistake.path
-    one = str(field).removesuffix("s")
-    if (
-        isinstance(mistake.error["input"], int)
-        and str(mistake.value).isdecimal()
-        and one != field
-        and one in known_keys(mistake.kind, tuple(above))
-    ):
-        return f"; a number is written as `{join_path((*above, one))}`"
-    return ""
+    many = len(words) > MOST_WORDS
+    reason = "is not an allowed value" if many else f"must be {expected}"
+    choice = f"one of {', '.join(words)}" if many else expected
+    return mistake.problem(reason, f"did you mean {near[0]}?" if near else f"write {choice}")
 
 
 def _refused(mistake: _Mistake) -> Problem:
-    """What a validator of ours refuses, which says reason and fix itself."""
-    value, context = mistake.value, mistake.context
-    given = None if isinstance(value, dict | list | BaseModel) else value
-    return Problem(join_path(mistake.path), given, context["reason"], context["fix"])
+    """Return the problem with reason and fix of our own validators."""
+    value, context = mistake.value, mistake.error["ctx"]
+    shown = None if isinstance(value, dict | list | BaseModel) else value
+    return Problem(join_path(mistake.path), shown, context["reason"], context["fix"])
 
 
 def _one_word(mistake: _Mistake) -> Problem:
-    """A command whose first word is a whole line."""
+    """Return the problem of a command whose first word is a whole line."""
     line = mistake.value[0]
     shown = MASK if len(mistake.value) > 1 else Problem(join_path(mistake.path), line, "", "").shown_value
     reason = "is a command whose first word holds a space, and no program is called so"
@@ -197,96 +173,82 @@ def _one_word(mistake: _Mistake) -> Problem:
 
 def _no_text(mistake: _Mistake) -> Problem:
     if mistake.shown == MASK:
-        return mistake.problem("must be text", "put it in quotes")  # the mask is not what to type
+        return mistake.problem("must be text", "put it in quotes")
     if isinstance(mistake.error["input"], dict | list):
         example = _example(mistake.kind, mistake.path, None)
         like = f", such as {spelled(example)}" if isinstance(example, str) else ""
         return mistake.problem("must be text", f"write one text in its place{like}")
-    unfit = _unfit(mistake)
-    return _by_table(mistake) if unfit is None else mistake.problem(*unfit)
+    other = _error_of_text(mistake)
+    if other is None:
+        return _by_table(mistake)
+    pattern = other.get("ctx", {}).get("pattern")
+    reason, fix = MEANING.get(pattern, ("must be text", "fill it in"))
+    return mistake.problem("is missing" if mistake.value is None else reason, fix)
 
 
-def _unfit(mistake: _Mistake) -> tuple[str, str] | None:
-    """Why quotes would not help: the field takes other texts than the one that stands there."""
-    if mistake.of_key:
-        return None
-    wanted, nothing = annotation_at(mistake.kind, mistake.path), mistake.value is None
-    text = "" if nothing else str(mistake.value)
-    failed = [_meaning(pattern) for pattern in patterns(wanted) if not matches(pattern, text)]
-    if failed:
-        return ("is missing", failed[0][1]) if nothing else failed[0]
-    return ("is missing", "fill it in") if nothing and not may_be_empty(wanted) else None
-
-
-def _meaning(pattern: str) -> tuple[str, str]:
-    return MEANING.get(pattern, (f"does not match {pattern}", "change it to match"))
+def _error_of_text(mistake: _Mistake) -> Mapping[str, Any] | None:
+    """Return pydantic's error of the value in quotes; None if the field accepts that text, or if it is an item of a field."""
+    *above, name = mistake.path
+    models = [mistake.kind]
+    for part in above:
+        fields = fields_named(models, part)
+        models = [model for field in fields for model in models_of(field.annotation)] if fields else models
+    fields = [] if mistake.of_key else fields_named(models, name)
+    text = "" if mistake.value is None else str(mistake.value)
+    try:
+        for field in fields[:1]:
+            adapter = TypeAdapter(field.rebuild_annotation(), config={"regex_engine": "python-re", "strict": True})
+            adapter.validate_python(text)
+    except ValidationError as error:
+        return error.errors(include_url=False)[0]
+    return None
 
 
 def _text_instead(mistake: _Mistake) -> Problem:
-    """A text where a number or the like is wanted: shown in quotes, since they are what is wrong with it."""
+    """Return the problem of a text instead of a number, which is shown in quotes; the fix is the number in it."""
     given = mistake.error["input"]
     if not isinstance(given, str | float) or mistake.shown == MASK:
         return _by_table(mistake)
-    quoted = json.dumps(given, ensure_ascii=False) if isinstance(given, str) else mistake.value
-    problem = _by_table(structs.replace(mistake, value=quoted))
-    number = _number_meant(mistake.error["type"], str(given))
-    return problem if number is None else dataclasses.replace(problem, fix=f"write {number}")
-
-
-def _no_date(mistake: _Mistake) -> Problem:
-    given = mistake.error["input"]
-    day = day_meant(str(given)) if isinstance(given, str | datetime.date) and mistake.shown != MASK else None
-    problem = _text_instead(mistake)
-    return problem if day is None else dataclasses.replace(problem, fix=f"write {day}, without quotes")
-
-
-def _number_meant(wanted: str, text: str) -> str | None:
-    """The number that a text spells otherwise: `1e3` in YAML, `08`, one in quotes, a share in percent."""
-    percent = _PERCENT.fullmatch(text)
-    if percent is not None and wanted == "float_type":
-        return f"{Decimal(percent.group(1)) / 100:f}"
-    if wanted not in ("int_type", "float_type") or _NUMBER.fullmatch(text) is None:
-        return None
-    number = Decimal(text)
-    whole = number == number.to_integral_value()
-    if abs(number) >= 2**63 or (wanted == "int_type" and not whole):
-        return None
-    return f"{number.to_integral_value():f}" if whole else f"{number:f}"
+    problem = _by_table(structs.replace(mistake, value=json.dumps(given, ensure_ascii=False)))
+    is_number = mistake.error["type"] != "bool_type" and _WHOLE.fullmatch(str(given)) is not None
+    return dataclasses.replace(problem, fix=f"write {int(float(given))}") if is_number else problem
 
 
 def _by_table(mistake: _Mistake) -> Problem:
-    error, value = mistake.error, mistake.value
-    example = _example(mistake.kind, mistake.path, value)
-    mapping = LINES if example is None else f"it like {spelled(example)}"
-    listed = _listed(value, mistake.shown, of_command=mistake.path[-1:] == ("command",))
-    context = {**mistake.context, "list": listed, "mapping": mapping}
+    error = mistake.error
+    example = _example(mistake.kind, mistake.path, mistake.value)
+    context = {
+        **error.get("ctx", {}),
+        "value": "" if mistake.shown is None else mistake.shown,
+        "list": _listed(mistake.value, mistake.shown, of_command=mistake.path[-1:] == ("command",)),
+        "mapping": LINES if example is None else f"it like {spelled(example)}",
+    }
     other = (f"is wrong: {error['msg'].lower()}", "see the field's text in docs/")
     reason, fix = REASONS.get(error["type"], other)
     return mistake.problem(reason.format_map(context), fix.format_map(context))
 
 
-_PROBLEMS: dict[str, Callable[[_Mistake], Problem]] = {
+_EXPLANATIONS: dict[str, Callable[[_Mistake], Problem]] = {
     "extra_forbidden": _unknown_key,
     "missing": _missing,
     "string_pattern_mismatch": _no_match,
-    "literal_error": _other_word,
+    "literal_error": _no_choice,
     "string_type": _no_text,
     REFUSED: _refused,
     LINE_AS_WORD: _one_word,
-    "date_type": _no_date,
-    **dict.fromkeys(("int_type", "float_type", "bool_type"), _text_instead),
+    **dict.fromkeys(("int_type", "float_type", "bool_type", "date_type"), _text_instead),
 }
 
 
 def _listed(value: Any, shown: str | None, *, of_command: bool) -> str:
-    """The value as the list that was meant: of a text its words, as a shell takes them apart, or a shell where only one understands it."""
-    if shown == MASK:  # the mask is not what to type
+    """Return the value as a list: the words of a text, or a shell if only a shell understands it."""
+    if shown == MASK:
         return WORDS
     if not isinstance(value, str):
         return f"[{shown}]"
-    if shown != value:  # it is long, and only its beginning is shown
+    if shown != value:  # only the beginning of a long text is shown
         return WORDS
-    if of_command and _OF_SHELL.search(_REFERENCE.sub("", value)) is not None:
+    if of_command and _SHELL.search(_REFERENCE.sub("", value)) is not None:
         return as_list(["sh", "-c", value])
     try:
         words = shlex.split(value)
@@ -296,7 +258,7 @@ def _listed(value: Any, shown: str | None, *, of_command: bool) -> str:
 
 
 def as_list(words: Iterable[str]) -> str:
-    """The words as a list of texts in YAML, in quotes where they would be read as something else."""
+    """Return the words as a list of texts in YAML, in quotes where they would be read as something else."""
     return f"[{', '.join(map(_as_text, words))}]"
 
 
@@ -306,7 +268,7 @@ def _as_text(word: str) -> str:
 
 
 def spelled(example: Any) -> str:
-    """An example in one line of YAML."""
+    """Return an example in one line of YAML."""
     if isinstance(example, dict):
         return f"{{{', '.join(f'{key}: {spelled(value)}' for key, value in example.items())}}}"
     if isinstance(example, list):
@@ -315,8 +277,7 @@ def spelled(example: Any) -> str:
 
 
 def _example(kind: type[BaseModel], path: Path, value: Any) -> Any:
-    """What could stand at the path, None where no field has an example: of the key that was written in place of a mapping, else of
-    the whole."""
+    """Return an example for the path, None if no field has one. If the value is a key of the expected mapping, that key's example."""
     models, example = [kind], None
     for part in path:
         fields = fields_named(models, part)
@@ -330,8 +291,3 @@ def _example(kind: type[BaseModel], path: Path, value: Any) -> Any:
 
 def _first(fields: Iterable[FieldInfo]) -> Any:
     return next((example for field in fields if field.examples for example in field.examples), None)
-
-
-def _describe(kind: type[BaseModel], path: Path) -> str:
-    text = known_keys(kind, path[:-1]).get(str(path[-1]), "")
-    return text.split(". ")[0].rstrip(".")

@@ -6,11 +6,14 @@ import os
 import stat
 import sys
 from pathlib import Path
+from typing import BinaryIO
 
 from trainform import defaults
 from trainform.errors import InputError, Problem
 
-# What else a path may lead to. To read one could wait for ever, never end, or change something.
+STANDARD_INPUT = "<stdin>"
+CHECK_PATH = "check the path and its permissions"
+# Reading anything else could wait for ever, never end, or change something.
 KINDS = {
     stat.S_IFDIR: "a directory",
     stat.S_IFIFO: "a pipe",
@@ -18,116 +21,67 @@ KINDS = {
     stat.S_IFCHR: "a device",
     stat.S_IFBLK: "a device",
 }
-STANDARD_INPUT = "<stdin>"
-CHECK_PATH = "check the path and its permissions"
 
-
-class _RefusedError(Exception):
-    """Reason and fix: why a file is not read."""
-
-
-Identity = tuple[int, int]
-"""Device and inode."""
-_read_here: dict[Identity, set[str | int]] = {}
-"""What this process has read: by which paths, from the root on, or by which number of an open file."""
+_read_here: set[tuple[int, int]] = set()
+"""Device and inode of each file that this process has read."""
 
 
 def was_read(path: Path) -> bool:
-    """Whether this process has read the file, by whatever path. The inode alone does not say it: once a file is deleted, the next one may have its inode."""
-    identity = _identity(path)
-    return identity is not None and any(_identity(place) == identity for place in _read_here.get(identity, ()))
+    """Return whether this process has read the file, by whatever path."""
+    return path.exists() and _identity(path.stat()) in _read_here
 
 
-def _identity(place: str | int | Path) -> Identity | None:
-    """None if nothing is there."""
-    try:
-        return _identity_of(os.fstat(place) if isinstance(place, int) else Path(place).stat())
-    except OSError:
-        return None
-
-
-def _identity_of(status: os.stat_result) -> Identity:
+def _identity(status: os.stat_result) -> tuple[int, int]:
     return status.st_dev, status.st_ino
 
 
-def _remember(status: os.stat_result, place: str | int) -> None:
-    _read_here.setdefault(_identity_of(status), set()).add(place)
-
-
 def read_standard_input(largest: int = defaults.LARGEST_FILE) -> str:
-    """The text on standard input, to its end. Raises InputError if it is longer than `largest` bytes, or not text."""
+    """Return the text on standard input. Raises `InputError` if it is longer than `largest` bytes, or not text."""
+    fix = "pipe a file into it"
+    if sys.stdin is None:
+        raise _refused(STANDARD_INPUT, "standard input is closed", fix)
     try:
-        if sys.stdin is None:  # what has its number now is another file
-            raise _RefusedError("standard input is closed", "pipe a file into it")
-        found = os.fstat(0)
-        content = _up_to(0, largest + 1)
-        _remember(found, 0)
-        if len(content) > largest:
-            raise _RefusedError(f"the text is longer than {largest >> 20} MiB", "check what is piped into it")
+        with open(0, "rb", closefd=False) as stream:
+            content = _read(stream, largest)
     except OSError as error:
-        refused = _RefusedError(f"standard input cannot be read: {str(error.strerror).lower()}", "pipe a file into it")
-    except _RefusedError as error:
-        refused = error
-    else:
-        return _decoded(content, STANDARD_INPUT)
-    reason, fix = refused.args
-    raise InputError([Problem("", None, reason, fix, STANDARD_INPUT)])
+        raise _refused(STANDARD_INPUT, f"standard input cannot be read: {str(error.strerror).lower()}", fix) from None
+    if len(content) > largest:
+        raise _refused(STANDARD_INPUT, f"the text is longer than {largest >> 20} MiB", "check what is piped into it")
+    return _decode(content, STANDARD_INPUT)
 
 
 def read_text(path: Path, name: str, largest: int = defaults.LARGEST_FILE) -> str:
-    """The text of the file, links followed. Raises InputError if it is not a regular file, longer than `largest` bytes, or not text."""
-    return _decoded(read_bytes(path, name, largest), name)
+    """Return the text of the file. Raises `InputError` if it is not a regular file, longer than `largest` bytes, or not text."""
+    return _decode(read_bytes(path, name, largest), name)
 
 
 def read_bytes(path: Path, name: str, largest: int = defaults.LARGEST_FILE) -> bytes:
-    """The content of the file before it is decoded; fails as `read_text` does."""
+    """Return the content of the file before it is decoded; fails as `read_text` does."""
     try:
-        return _read(path, largest)
-    except _RefusedError as refused:
-        reason, fix = refused.args
-        raise InputError([Problem("", None, reason, fix, name)]) from None
-
-
-def _read(path: Path, largest: int) -> bytes:
-    try:
-        _refuse_others(path.stat())
-        # What the path leads to may have become another file by now: a pipe must not make us wait, and is looked at again.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-        try:
-            found = os.fstat(descriptor)
-            _refuse_others(found)
-            content = _up_to(descriptor, largest + 1)
-            _remember(found, str(path.absolute()))
-        finally:
-            os.close(descriptor)
+        status = path.stat()
+        kind = stat.S_IFMT(status.st_mode)
+        if kind != stat.S_IFREG:
+            reason = f"the path leads to {KINDS.get(kind, 'something else')}, not to a file"
+            raise _refused(name, reason, "give the path of a regular file")
+        with path.open("rb") as stream:
+            content = _read(stream, largest)
     except OSError as error:
-        raise _RefusedError(f"the file cannot be read: {_reason(path, error)}", CHECK_PATH) from None
+        raise _refused(name, f"the file cannot be read: {_reason(path, error)}", CHECK_PATH) from None
     except ValueError:  # half a character, or NUL
-        raise _RefusedError("the file cannot be read: no file has such a name", "correct the path") from None
+        raise _refused(name, "the file cannot be read: no file has such a name", "correct the path") from None
     if len(content) > largest:
-        # a file that grows may be longer by now than its status says
-        size = max(found.st_size, len(content))
-        raise _RefusedError(
-            f"the file is {size / 1e6:.1f} MB long, and at most {largest >> 20} MiB are read",
-            "check the path: no such file is so long",
-        )
+        reason = f"the file is {status.st_size / 1e6:.1f} MB long, and at most {largest >> 20} MiB are read"
+        raise _refused(name, reason, "check the path: no such file is so long")
     return content
 
 
-def _refuse_others(found: os.stat_result) -> None:
-    kind = stat.S_IFMT(found.st_mode)
-    if kind != stat.S_IFREG:
-        raise _RefusedError(
-            f"the path leads to {KINDS.get(kind, 'something else')}, not to a file", "give the path of a regular file"
-        )
+def _read(stream: BinaryIO, largest: int) -> bytes:
+    _read_here.add(_identity(os.fstat(stream.fileno())))
+    return stream.read(largest + 1)
 
 
-def _up_to(descriptor: int, most: int) -> bytes:
-    pieces = []
-    while most > 0 and (piece := os.read(descriptor, most)):
-        pieces.append(piece)
-        most -= len(piece)
-    return b"".join(pieces)
+def _refused(name: str, reason: str, fix: str) -> InputError:
+    return InputError([Problem("", None, reason, fix, name)])
 
 
 def _reason(path: Path, error: OSError) -> str:
@@ -136,7 +90,7 @@ def _reason(path: Path, error: OSError) -> str:
     return (error.strerror if error.strerror is not None else str(error)).lower()
 
 
-def _decoded(content: bytes, name: str) -> str:
+def _decode(content: bytes, name: str) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

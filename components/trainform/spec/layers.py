@@ -38,10 +38,14 @@ class Layer(Struct, frozen=True, dict=True):
         result: dict[str, Any] = merge_patch(self.base, dict(self.patch))
         return result
 
-    def values(self) -> Iterator[Overlaid]:
+    @functools.cached_property
+    def values(self) -> tuple[Overlaid, ...]:
         """Every value that the patch sets or removes, in its order."""
-        for keys, place, value in _leaves(self.base, self.patch, (), ()):
-            yield Overlaid(join_path(keys), f"{self.place}{join_path(place)}", _at(self.base, keys), value)
+        leaves = _leaves(self.base, self.patch, (), ())
+        return tuple(
+            Overlaid(join_path(keys), f"{self.place}{join_path(place)}", _at(self.base, keys), value)
+            for keys, place, value in leaves
+        )
 
     def origin(self, path: str) -> str | None:
         """Where the value at a path of the merged data is written; None if it is not in this layer.
@@ -49,13 +53,12 @@ class Layer(Struct, frozen=True, dict=True):
         What the patch replaces is all its own. Of a mapping that it changes in part, the patch has what it sets itself, and what neither it nor the data
         below it has: that is missing since it changed the mapping.
         """
-        above = list(upwards(path))
-        found = next((part for part in above if part in self._set), None)
-        if found is None:
-            found = next((part for part in above if part in self._there), None)
-        if found is None or found not in self._touched:
-            return None
-        return f"{self.place}{self._touched[found]}{path[len(found) :]}"
+        for known in (self._set, self._there):
+            found = next((part for part in upwards(path) if part in known), None)
+            if found is not None:
+                place = self._touched.get(found)
+                return None if place is None else f"{self.place}{place}{path[len(found) :]}"
+        return None
 
     def sets(self, path: str) -> bool:
         """Whether the value at the path is the patch's own."""
@@ -63,22 +66,22 @@ class Layer(Struct, frozen=True, dict=True):
 
     def kept(self, path: str) -> list[str]:
         """The keys of the mapping at the path that the data have and the patch leaves as they are."""
-        below = [(join_path(keys[:-1]), keys) for keys in _paths(self.base, ()) if keys]
-        return [str(keys[-1]) for above, keys in below if above == path and join_path(keys) not in self._touched]
+        below = [keys for keys in _paths(self.base, ()) if keys and join_path(keys[:-1]) == path]
+        return [str(keys[-1]) for keys in below if join_path(keys) not in self._touched]
 
     @functools.cached_property
     def _set(self) -> frozenset[str]:
         """The paths whose values are the patch's own, as a whole."""
-        return frozenset(value.path for value in self.values())
+        return frozenset(value.path for value in self.values)
 
     @functools.cached_property
     def _touched(self) -> Mapping[str, str]:
         """Every path that is in the patch, each with its place there."""
-        found = {}
-        for keys, place, _ in _leaves(self.base, self.patch, (), ()):
-            for length in range(1, len(keys) + 1):
-                found[join_path(keys[:length])] = join_path(place[:length])
-        return found
+        return {
+            join_path(keys[:length]): join_path(place[:length])
+            for keys, place, _ in _leaves(self.base, self.patch, (), ())
+            for length in range(1, len(keys) + 1)
+        }
 
     @functools.cached_property
     def _there(self) -> frozenset[str]:
@@ -88,26 +91,16 @@ class Layer(Struct, frozen=True, dict=True):
 
 def _leaves(base: Any, patch: Any, keys: Keys, place: Keys) -> Iterator[tuple[Keys, Keys, Any]]:
     """Every value of the patch that takes the place of one, by its keys in the merged data and in the patch."""
-    holds = isinstance(base, Mapping) or named_items(base)
-    if not isinstance(patch, Mapping) or not (patch or holds):
+    is_list = named_items(base)
+    if not isinstance(patch, Mapping) or not (patch or is_list or isinstance(base, Mapping)):
         yield keys, place, patch
         return
-    names = _names_of_items(base, patch)
+    entries = {item["name"]: item for item in base} if is_list else base if isinstance(base, Mapping) else {}
+    # of a list of named items: the index in the merged list
+    items = merge_patch(base, dict(patch)) if is_list else []
+    indices = {item["name"]: index for index, item in enumerate(items)}
     for key, value in patch.items():
-        at: Any = names.get(key, key)
-        below = base.get(key) if isinstance(base, Mapping) else _named(base, key)
-        yield from _leaves(below, value, (*keys, at), (*place, key))
-
-
-def _names_of_items(base: Any, patch: Mapping[str, Any]) -> dict[str, int]:
-    """The index in the merged list of each item that the patch names; empty where the data are no list of named items."""
-    if not named_items(base):
-        return {}
-    return {item["name"]: index for index, item in enumerate(merge_patch(base, dict(patch)))}
-
-
-def _named(items: Any, name: str) -> Any:
-    return next((item for item in items if item["name"] == name), None) if named_items(items) else None
+        yield from _leaves(entries.get(key), value, (*keys, indices.get(key, key)), (*place, key))
 
 
 def _at(data: Any, keys: Keys) -> Any:

@@ -11,7 +11,7 @@ import dataclasses
 import difflib
 import os
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -90,17 +90,18 @@ def find_file(kind: type[BaseModel], name_or_path: str, root: Path | None = None
         return root / written, written
     if not known:
         require_project(root)
-    near = difflib.get_close_matches(name_or_path, known, 1)
-    offer = (
-        f"it is a stack, which names both files: -s {name_or_path}"
-        if kind is Experiment and name_or_path in known_stacks(root)
-        else f"did you mean {near[0]}?"
-        if near
-        else f"known: {', '.join(known)}"
-        if known
-        else f"run `{command.format(name=shlex.quote(shorten(name_or_path)))}`"
-    )
-    raise InputError([Problem(word, name_or_path, f"no file of stacks/{folder_name}/ has this name", offer)])
+    fix = _near(name_or_path, known)
+    if kind is Experiment and name_or_path in known_stacks(root):
+        fix = f"it is a stack, which names both files: -s {name_or_path}"
+    elif fix is None:
+        new = command.format(name=shlex.quote(shorten(name_or_path)))
+        fix = f"known: {', '.join(known)}" if known else f"run `{new}`"
+    raise InputError([Problem(word, name_or_path, f"no file of stacks/{folder_name}/ has this name", fix)])
+
+
+def _near(name: str, known: Sequence[str]) -> str | None:
+    near = difflib.get_close_matches(name, known, 1)
+    return f"did you mean {near[0]}?" if near else None
 
 
 def written_path(kind: type[BaseModel], name_or_path: str) -> str:
@@ -110,18 +111,18 @@ def written_path(kind: type[BaseModel], name_or_path: str) -> str:
 
 def load(kind: type[ModelT], given: Given, root: Path | None = None) -> Loaded[ModelT]:
     """Read the file; problems of its content are in the result, so that those of several files can be shown together."""
-    # text has no file whose name could differ from the one that is written in it, nor has a release
     path, name = find_file(kind, given, root) if isinstance(given, str) else (Path(), given.name)
     try:
         content = _content(given, path, name, root)
     except InputError as error:
-        near = _name_meant(kind, path, root) if isinstance(given, str) else None
+        missing = isinstance(given, str) and not os.path.lexists(path)
+        near = _near(path.stem, known_names(FOLDERS[kind][1], root)) if missing else None
         problems = error.problems if near is None else [dataclasses.replace(error.problems[0], fix=near)]
         return Loaded(None, tuple(problems), Source(name, {}))
     parsed = parse(kind, content.data, content.source.written)
-    in_project = isinstance(given, str) and _is_found_by_name(kind, path, root)
-    copied = _copied(path, content.data.get("name"), parsed.problems) if in_project else []
-    found = [content.source.locate(problem) for problem in [*parsed.problems, *copied]]
+    copied = _copied(kind, path, content.data.get("name"), root) if isinstance(given, str) else []
+    wrong_name = any(problem.path == "name" for problem in parsed.problems)
+    found = [content.source.locate(problem) for problem in [*parsed.problems, *([] if wrong_name else copied)]]
     return Loaded(parsed.model, (*content.problems, *found), content.source, parsed.left_out, content.data)
 
 
@@ -136,26 +137,14 @@ def is_path(name_or_path: str) -> bool:
     return "/" in name_or_path or name_or_path.endswith((".yaml", ".yml"))
 
 
-def _is_found_by_name(kind: type[BaseModel], path: Path, root: Path | None) -> bool:
-    """Whether a name leads to the file too, so that what holds for names holds for its path."""
+def _copied(kind: type[BaseModel], path: Path, name: object, root: Path | None) -> list[Problem]:
+    """A problem if a file of the project has another name in it: a copy that was not edited would take over the objects of the first one."""
     folder = (project_root() if root is None else root) / "stacks" / FOLDERS[kind][1]
-    return path.suffix == ".yaml" and path.parent.resolve() == folder.resolve()
-
-
-def _name_meant(kind: type[BaseModel], path: Path, root: Path | None) -> str | None:
-    """The fix for a path where nothing is: the name of a file in `stacks/` that is called like it, None where there is none."""
-    if os.path.lexists(path):
-        return None
-    near = difflib.get_close_matches(path.stem, known_names(FOLDERS[kind][1], root), 1)
-    return f"did you mean {near[0]}?" if near else None
-
-
-def _copied(path: Path, name: object, found: Iterable[Problem]) -> Iterator[Problem]:
-    """A file that was copied under another name, but not edited, would take over the objects of the first one."""
-    if isinstance(name, str) and name != path.stem and not any(problem.path == "name" for problem in found):
-        yield Problem(
-            "name", name, f"the name is not that of the file, and {name}.yaml may have the objects of that name", f"write `name: {path.stem}`, or rename the file to {name}.yaml"
-        )  # fmt: skip
+    in_project = path.suffix == ".yaml" and path.parent.resolve() == folder.resolve()
+    if not (in_project and isinstance(name, str) and name != path.stem):
+        return []
+    reason = f"the name is not that of the file, and {name}.yaml may have the objects of that name"
+    return [Problem("name", name, reason, f"write `name: {path.stem}`, or rename the file to {name}.yaml")]
 
 
 def read_runtime(loaded: Loaded[Experiment], root: Path | None = None) -> Loaded[Experiment]:

@@ -91,18 +91,17 @@ def _json(value: Any, levels: int) -> None:
 
 
 def _overlay(value: dict[str, Any]) -> dict[str, Any]:
-    _of_files(value, defaults.DEEPEST)
+    """Refuse what no file holds, and a value that could not be read: an overlay is kept in the record as it is written."""
+    _check_overlay(value, defaults.DEEPEST)
     return value
 
 
-def _of_files(value: Any, levels: int) -> None:
-    """Refuse what no file holds, and a value that could not be read: an overlay is kept in the record as it is written. Whether a value fits its field
-    is asked where the overlay is merged."""
+def _check_overlay(value: Any, levels: int) -> None:
     if levels < 0:
         raise refusal(f"the overlay is nested deeper than {defaults.DEEPEST} levels", "flatten it")
     if isinstance(value, dict | list):
         for item in value.values() if isinstance(value, dict) else value:
-            _of_files(item, levels - 1)
+            _check_overlay(item, levels - 1)
     elif value is not None and not isinstance(value, str | bool | int | float | datetime.date):
         raise refusal(f"the overlay holds a {type(value).__name__}, which no file can hold", "write it as text")
 

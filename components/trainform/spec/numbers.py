@@ -9,6 +9,7 @@ from typing import Any
 
 from trainform.errors import MASK, Problem
 from trainform.spec.names import END
+from trainform.spec.nodes import QUOTE
 from trainform.spec.source import join_path
 
 _PLAIN = re.compile(
@@ -18,7 +19,6 @@ _OCTAL = re.compile(rf"[-+]?0[0-7]+{END}")
 # Kubernetes' own examples write the modes of files like this; they are fields of patches.
 FILE_MODES = frozenset({"defaultMode", "mode"})
 PATCHES = frozenset({"pod_overrides", "manifest_overrides"})  # where nothing says whether a text was meant
-QUOTES = "put it in quotes if it is text"
 
 
 def misread(data: Any, written: Mapping[str, str]) -> Iterator[Problem]:
@@ -36,7 +36,7 @@ def misread(data: Any, written: Mapping[str, str]) -> Iterator[Problem]:
         reason, fix = read, f"write {number}, or {other} if that is meant" if other else f"write {number}"
         if Problem(where, text, "", "").shown_value == MASK:
             reason, fix = "the number is another one in YAML 1.1 than in YAML 1.2", "write it in plain digits"
-        yield Problem(where, text, reason, f"{fix}; {QUOTES}" if PATCHES & {*parts} else fix)
+        yield Problem(where, text, reason, f"{fix}; {QUOTE}" if PATCHES & {*parts} else fix)
 
 
 def _numbers(data: Any, parts: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], int | float]]:

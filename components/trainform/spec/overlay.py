@@ -94,14 +94,9 @@ class _Overlays(Struct, frozen=True):
         found = [
             _caused(problem, source.locate(problem), layers)
             for problem in parsed.problems
-            if not self._same(problem, layers, of_base)
+            if (problem.path, problem.reason) not in of_base or any(layer.sets(problem.path) for layer in layers)
         ]
         return structs.replace(parsed, model=self._with_runtime(parsed.model, layers)), found, source
-
-    @staticmethod
-    def _same(problem: Problem, layers: tuple[Layer, ...], of_base: Collection[tuple[str, str]]) -> bool:
-        """Whether the problem is there without the layers too."""
-        return (problem.path, problem.reason) in of_base and not any(layer.sets(problem.path) for layer in layers)
 
     def _with_runtime(self, model: Experiment | None, layers: tuple[Layer, ...]) -> Experiment | None:
         """The model with what the file of its runtime holds, if a program has read it already."""
@@ -137,14 +132,12 @@ def _wrong_keys(name: str, patch: Mapping[str, Any], source: Source) -> Iterator
 
 def _without_file(name: str, known: Collection[str], source: Source) -> Iterator[Problem]:
     """known: empty if nobody knows."""
-    if not known or name in known:
-        return
-    near = difflib.get_close_matches(name, known, 1)
-    fix = (
-        f"did you mean {near[0]}?" if near else f"known: {list_names(sorted(known))}; or run `trainform new -e {name}`"
-    )
-    reason = "no file of stacks/environments/ has the name of this environment"
-    yield source.locate(Problem(f"{OVERLAYS}.{name}", None, reason, fix))
+    if known and name not in known:
+        near = difflib.get_close_matches(name, known, 1)
+        others = f"known: {list_names(sorted(known))}; or run `trainform new -e {name}`"
+        reason = "no file of stacks/environments/ has the name of this environment"
+        fix = f"did you mean {near[0]}?" if near else others
+        yield source.locate(Problem(f"{OVERLAYS}.{name}", None, reason, fix))
 
 
 def _written(source: Source) -> dict[str, str]:

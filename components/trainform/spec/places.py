@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from types import UnionType
-from typing import Any, Union, get_args, get_origin
+from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
@@ -56,44 +55,3 @@ def known_keys(kind: type[BaseModel], path: Path) -> dict[str, str]:
         for model in models
         for name, field in model.model_fields.items()
     }
-
-
-def annotation_at(kind: type[BaseModel], path: Path) -> Any:
-    """The type of the value at the path, with what it must be like; None if no field says it."""
-    annotation: Any = kind
-    for part in path:
-        fields = fields_named(models_of(annotation), part)
-        if fields:
-            annotation = fields[0].rebuild_annotation()
-        else:  # a key of a dict field or an index of a list field
-            inner = [found for found in _inside(annotation) if get_origin(found) in (dict, list)]
-            annotation = get_args(inner[0])[-1] if inner else None
-    return annotation
-
-
-def patterns(annotation: Any) -> list[str]:
-    """The patterns that a text of this type must match."""
-    return [part.pattern for part in _constraints(annotation) if getattr(part, "pattern", None) is not None]
-
-
-def may_be_empty(annotation: Any) -> bool:
-    """Whether a text of this type may have no characters."""
-    return not any(getattr(part, "min_length", None) for part in _constraints(annotation))
-
-
-def _constraints(annotation: Any) -> Iterator[Any]:
-    """What is said of the type and of its alternatives."""
-    for part in _inside(annotation):
-        yield from getattr(part, "__metadata__", ())
-
-
-def _inside(annotation: Any) -> Iterator[Any]:
-    """The type and its alternatives, without what is said of them."""
-    yield annotation
-    within = get_args(annotation)[:1] if hasattr(annotation, "__metadata__") else _alternatives(annotation)
-    for part in within:
-        yield from _inside(part)
-
-
-def _alternatives(annotation: Any) -> tuple[Any, ...]:
-    return get_args(annotation) if get_origin(annotation) in (Union, UnionType) else ()

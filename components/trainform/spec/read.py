@@ -13,7 +13,7 @@ from msgspec import Struct
 from trainform.errors import InputError, Problem
 from trainform.spec.events import check_events
 from trainform.spec.files import read_text
-from trainform.spec.nodes import TEXT, NodeLoader, Walk
+from trainform.spec.nodes import QUOTE, TEXT, NodeLoader, Walk
 from trainform.spec.source import Source, join_path
 
 _TAB = re.compile(" *\t")  # in an indentation
@@ -54,7 +54,7 @@ def parse_mapping(text: str, name: str) -> Content:
         if node is not None:
             walk.visit(node)
         data = None if node is None else loader.construct_document(node)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, UnicodeError) as error:  # libyaml takes any bytes for a tag that is written with `%`
         raise InputError([syntax_problem(error, name, text)]) from None
     if isinstance(data, dict):
         scalars = list(_scalars(node))
@@ -62,15 +62,8 @@ def parse_mapping(text: str, name: str) -> Content:
         unquoted = {path: scalar.value for path, scalar in scalars if not scalar.style}
         return Content(data, Source(name, walk.lines, written), tuple(walk.problems), unquoted)
     kind = "nothing" if data is None else "a list" if isinstance(data, list) else "one value"
-    no_mapping = Problem(
-        "",
-        None,
-        f"the file holds {kind}, not a mapping",
-        "write `key: value` lines; `trainform new` writes an example",
-        name,
-        1,
-    )
-    raise InputError(walk.problems if walk.problems else [no_mapping])
+    fix = "write `key: value` lines; `trainform new` writes an example"
+    raise InputError(walk.problems or [Problem("", None, f"the file holds {kind}, not a mapping", fix, name, 1)])
 
 
 def _scalars(node: yaml.Node | None, parts: tuple[str | int, ...] = ()) -> Iterator[tuple[str, yaml.ScalarNode]]:
@@ -86,23 +79,18 @@ def _scalars(node: yaml.Node | None, parts: tuple[str | int, ...] = ()) -> Itera
         yield join_path(parts), node
 
 
-def syntax_problem(error: yaml.YAMLError, name: str, text: str) -> Problem:
-    """YAML's error without the line of the file that it may repeat: a secret may stand there."""
-    mark = getattr(error, "problem_mark", None)
+def syntax_problem(error: Exception, name: str, text: str) -> Problem:
+    """Return YAML's error without a line of the file, or the name of an alias: it may be a secret that begins with `*` or `&`."""
+    mark, begun = getattr(error, "problem_mark", None), getattr(error, "context_mark", None)
     line = 1 if mark is None else mark.line + 1
     if any(_TAB.match(written) for written in text.splitlines()[line - 1 : line]):
-        return Problem(
-            "",
-            None,
-            "the line is indented with a tab, which YAML does not allow",
-            "indent the line with spaces",
-            name,
-            line,
-        )
-    parts = (getattr(error, "context", None), getattr(error, "problem", None))
-    reason = ": ".join(part for part in parts if part is not None)
-    begun = getattr(error, "context_mark", None)
+        reason = "the line is indented with a tab, which YAML does not allow"
+        return Problem("", None, reason, "indent the line with spaces", name, line)
+    parts = [part for part in (getattr(error, "context", None), getattr(error, "problem", None)) if part is not None]
+    if any("alias" in part or "anchor" in part for part in parts):
+        reason = "the line uses an alias (*) without an anchor before it, or an anchor (&) that stands twice"
+        return Problem("", None, reason, QUOTE, name, line)
+    reason = f"the file is not YAML that can be read: {': '.join(parts) if parts else type(error).__name__}"
     if begun is not None and begun.line + 1 < line:
         reason += f"; what is read there began in line {begun.line + 1}"
-    reason = f"the file is not YAML that can be read: {reason if reason else type(error).__name__}"
     return Problem("", None, reason, "check indentation and quotes there", name, line)

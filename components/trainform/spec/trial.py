@@ -14,18 +14,22 @@ from trainform.errors import InputError, Problem, list_names
 from trainform.spec.experiment import Experiment
 from trainform.spec.merge_patch import named_items
 from trainform.spec.model import models_of
-from trainform.spec.numbers import QUOTES, misread
+from trainform.spec.nodes import QUOTE
+from trainform.spec.numbers import misread
+from trainform.spec.places import fields_named
 from trainform.spec.read import parse_mapping
 from trainform.spec.source import join_path
 
 OPTION = "--set "
 """What stands before the path of a value that is tried, in messages."""
-# One key of a path: plain, or in quotes where it has dots of its own.
+# One key of a path: plain, or in quotes if it has dots.
 _KEY = re.compile(r"""(?:"(?P<double>[^"]+)"|'(?P<single>[^']+)'|(?P<plain>[^."'=\[\]\s]+))(?P<end>[.=]|\[|$)""")
-_NAMED = (dict, list)  # what has names of the user's: mappings, and lists of items with a name
+_NAMED = (dict, list)  # mappings with the user's names as keys, and lists of items with a name
 PATH_FIX = (
     'write PATH=VALUE, such as roles.worker.replicas=2; a key with dots in quotes: labels."example.com/team"=vision'
 )
+VALUE_FIX = "write one value as YAML has it on one line: 2, text, [a, b], {a: 1}; text with other signs in quotes"
+LIST_FIX = "set the whole list, such as prepare=[…], or an item that has a name by it: prepare.NAME.image=IMAGE"
 # Fields that are not tried, each with the reason and the fix.
 NOT_TRIED = {
     "name": ("another name is another experiment, with objects of its own", "copy the file under the other name"),
@@ -34,7 +38,6 @@ NOT_TRIED = {
         "set the value itself, such as queue=research",
     ),
 }
-LIST_FIX = "set the whole list, such as prepare=[…], or an item that has a name by it: prepare.NAME.image=IMAGE"
 
 
 class Assignment(Struct, frozen=True):
@@ -45,7 +48,7 @@ class Assignment(Struct, frozen=True):
 
     @property
     def path(self) -> str:
-        """Where it stands in the experiment."""
+        """The path in the experiment."""
         return join_path(self.keys)
 
     @property
@@ -56,7 +59,7 @@ class Assignment(Struct, frozen=True):
 
 
 def read_assignments(given: Sequence[str]) -> tuple[Assignment, ...]:
-    """The assignments. InputError with every one that is none, or that says again what another one says."""
+    """Return the assignments. Raises `InputError` with every invalid one, and every one that sets the value of another one again."""
     problems: list[Problem] = []
     found: list[Assignment] = []
     for text in given:
@@ -66,16 +69,15 @@ def read_assignments(given: Sequence[str]) -> tuple[Assignment, ...]:
             problems += error.problems
     for index, one in enumerate(found):
         for other in found[:index]:
-            if one.keys[: len(other.keys)] == other.keys or other.keys[: len(one.keys)] == one.keys:
-                reason = f"the value is set by {OPTION}{other.path} too"
-                problems.append(Problem(f"{OPTION}{one.path}", None, reason, "set it once"))
+            if all(key == other_key for key, other_key in zip(one.keys, other.keys, strict=False)):
+                problems.append(_problem(one.keys, f"the value is set by {OPTION}{other.path} too", "set it once"))
     if problems:
         raise InputError(problems)
     return tuple(found)
 
 
 def patch_of(tried: Sequence[Assignment]) -> dict[str, Any]:
-    """The assignments as one merge patch."""
+    """Return the assignments as one merge patch."""
     patch: dict[str, Any] = {}
     for assignment in tried:
         inside = patch
@@ -87,84 +89,61 @@ def patch_of(tried: Sequence[Assignment]) -> dict[str, Any]:
 
 
 def nowhere(tried: Sequence[Assignment], data: Mapping[str, Any]) -> Iterator[Problem]:
-    """A problem for each path that leads through something which the experiment does not have. Its last key may be a new one."""
+    """Yield a problem for each path that leads through something which the experiment does not have. Its last key may be a new one."""
     for assignment in tried:
-        if assignment.keys[0] in NOT_TRIED:
-            yield Problem(f"{OPTION}{assignment.path}", None, *NOT_TRIED[assignment.keys[0]])
-            continue
-        current: Any = data
-        for index, key in enumerate(assignment.keys[:-1]):
-            here = assignment.keys[:index]
-            if isinstance(current, list) and not named_items(current):
-                yield Problem(
-                    f"{OPTION}{assignment.path}", None, f"`{join_path(here)}` is a list without names", LIST_FIX
-                )
-                break
-            entries = _entries(current)
-            known = [*entries, *_fields(here)]
-            if key not in known:
-                where = f"`{join_path(here)}` has no `{key}`" if here else f"there is no `{key}`"
-                yield Problem(f"{OPTION}{assignment.path}", None, where, _nearest(key, known, here))
-                break
-            current = entries.get(key, {})
+        wrong = NOT_TRIED.get(assignment.keys[0], _wrong_place(assignment.keys, data))
+        if wrong is not None:
+            yield _problem(assignment.keys, *wrong)
 
 
-def _nearest(key: str, known: Sequence[str], here: tuple[str, ...]) -> str:
-    near = difflib.get_close_matches(key, known, 1)
-    whole = f"set it as a whole: {join_path(here)}=VALUE"
-    return f"did you mean {near[0]}?" if near else f"known here: {list_names(known)}" if known else whole
-
-
-def _fields(here: tuple[str, ...]) -> list[str]:
-    """The fields that the mapping at the keys may have; none where its keys are names of the user's."""
+def _wrong_place(keys: tuple[str, ...], data: Any) -> tuple[str, str] | None:
     annotation: Any = Experiment
-    for key in here:
-        annotation = _below(annotation, key)
-    models = [] if get_origin(annotation) in _NAMED else models_of(annotation)
-    return [
-        name if field.alias is None else field.alias for model in models for name, field in model.model_fields.items()
-    ]
+    for index, key in enumerate(keys[:-1]):
+        here = join_path(keys[:index])
+        if isinstance(data, list) and data and not named_items(data):
+            return f"`{here}` is a list without names", LIST_FIX
+        entries = {item["name"]: item for item in data} if named_items(data) else data if data else {}
+        is_named = get_origin(annotation) in _NAMED
+        models = [] if is_named else models_of(annotation)
+        fields = [field.alias or name for model in models for name, field in model.model_fields.items()]
+        known = [*entries, *fields]
+        if key not in known:
+            near = difflib.get_close_matches(key, known, 1)
+            whole = f"known here: {list_names(known)}" if known else f"set it as a whole: {here}=VALUE"
+            reason = f"`{here}` has no `{key}`" if here else f"there is no `{key}`"
+            return reason, f"did you mean {near[0]}?" if near else whole
+        data = entries.get(key, {})
+        inner = get_args(annotation)[-1:] if is_named else [field.annotation for field in fields_named(models, key)]
+        annotation = inner[0] if inner else None
+    return None
 
 
-def _below(annotation: Any, key: str) -> Any:
-    """The annotation of what the key leads to; None if it is no field."""
-    if get_origin(annotation) in _NAMED:
-        return get_args(annotation)[-1]
-    fields = [(name, field) for model in models_of(annotation) for name, field in model.model_fields.items()]
-    return next((field.annotation for name, field in fields if key in (name, field.alias)), None)
-
-
-def _entries(current: Any) -> Mapping[str, Any]:
-    if isinstance(current, Mapping):
-        return current
-    return {item["name"]: item for item in current} if named_items(current) else {}
+def _problem(keys: tuple[str, ...], reason: str, fix: str) -> Problem:
+    return Problem(f"{OPTION}{join_path(keys)}", None, reason, fix)
 
 
 def _assignment(text: str) -> Assignment:
     keys, rest = _path(text)
-    path = f"{OPTION}{join_path(keys)}"
     if not rest.strip():
-        raise InputError(
-            [Problem(path, None, "the value is empty", 'write null to remove it, or "" for an empty text')]
-        )
+        fix = 'write null to remove it, or "" for an empty text'
+        raise InputError([_problem(keys, "the value is empty", fix)])
     try:
         content = parse_mapping(f"value: {rest}", "")
-        problems = [*content.problems]
+        wrong = [problem.reason.replace("the file", "the value") for problem in content.problems]
     except InputError as error:
-        content, problems = None, error.problems
-    if problems or content is None or content.data.keys() != {"value"}:
-        reason = problems[0].reason.replace("the file", "the value") if problems else "the value is not one value"
-        fix = "write one value as YAML has it on one line: 2, text, [a, b], {a: 1}; text with other signs in quotes"
-        raise InputError([Problem(path, None, reason, fix)])
-    # a field of text would be told to have the number that was read
-    misread_here = [*misread(content.data, content.source.written)]
-    if misread_here:
-        raise InputError([Problem(path, None, problem.reason, f"{problem.fix}; {QUOTES}") for problem in misread_here])
+        raise InputError(
+            [_problem(keys, error.problems[0].reason.replace("the file", "the value"), VALUE_FIX)]
+        ) from None
+    if wrong or content.data.keys() != {"value"}:
+        raise InputError([_problem(keys, wrong[0] if wrong else "the value is not one value", VALUE_FIX)])
+    numbers = [*misread(content.data, content.source.written)]
+    if numbers:
+        raise InputError([_problem(keys, problem.reason, f"{problem.fix}; {QUOTE}") for problem in numbers])
     return Assignment(keys, content.data["value"])
 
 
 def _path(text: str) -> tuple[tuple[str, ...], str]:
-    """The keys before the equals sign, and what follows it."""
+    """Return the keys before the equals sign, and the text after it."""
     keys: list[str] = []
     at = 0
     while (match := _KEY.match(text, at)) is not None and len(keys) < DEEPEST:
@@ -174,7 +153,7 @@ def _path(text: str) -> tuple[tuple[str, ...], str]:
             return tuple(keys), text[at:]
         if match["end"] == "[":
             reason = f"an item of the list `{join_path(tuple(keys))}` is named by its number, which says nothing of what it is"
-            raise InputError([Problem(f"{OPTION}{join_path(tuple(keys))}", None, reason, LIST_FIX)])
+            raise InputError([_problem(tuple(keys), reason, LIST_FIX)])
         if not match["end"]:
             break
     raise InputError([Problem("--set", text if "=" not in text else None, "the text is not PATH=VALUE", PATH_FIX)])

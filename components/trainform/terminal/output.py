@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,8 +14,6 @@ from trainform.errors import InputError, Problem
 STANDARD_OUTPUT = "-"
 OPTION = "--output"
 PATH_FIX = "give the path of a file, or `-` for standard output"
-_MAX_LINKS = 40  # the limit of Linux
-_DESCRIPTOR_FOLDERS = re.compile(r"/dev/fd|/proc/[^/]+(/task/[^/]+)?/fd")
 
 
 @contextlib.contextmanager
@@ -29,8 +26,7 @@ def output_to(file: str | None, is_input: Callable[[Path], bool]) -> Iterator[No
     if file is None or file == STANDARD_OUTPUT:
         yield
         return
-    target = _target(file)
-    before = _status(target, file)
+    target, before = _target(file)
     with contextlib.ExitStack() as stack:
         try:
             stream = stack.enter_context(replacing(target, before))
@@ -39,41 +35,27 @@ def output_to(file: str | None, is_input: Callable[[Path], bool]) -> Iterator[No
         with contextlib.redirect_stdout(stream):
             yield
         if is_input(target):
-            raise _refused(
-                file, "is an input file of this command and would be overwritten", "give the path of another file"
-            )
+            reason = "is an input file of this command and would be overwritten"
+            raise _refused(file, reason, "give the path of another file")
 
 
 def target_of(file: str) -> Path:
-    """Return the file that would be written, with all links followed. Raises `InputError` if it is there and cannot be replaced."""
-    target = _target(file)
-    _status(target, file)
-    return target
+    """Return the file that would be written, with all links followed. Raises `InputError` if it exists and cannot be replaced."""
+    return _target(file)[0]
 
 
-def _target(file: str) -> Path:
-    """Return the target of all links. Raises `InputError` for an open file of a process: `/dev/stdout` links to a file that the shell
-    would still write to after it was replaced, or to a deleted file."""
+def _target(file: str) -> tuple[Path, os.stat_result | None]:
+    """Return the target of all links, and its status if it exists."""
     if not file:
         raise _refused(file, "is empty", PATH_FIX)
-    path = Path(file)
-    for _ in range(_MAX_LINKS):
-        folder = os.path.realpath(path.parent)
-        if _DESCRIPTOR_FOLDERS.fullmatch(folder):
-            raise _refused(file, "is an open file of a process, not the path of a file", PATH_FIX)
-        path = Path(folder, path.name)
-        if not os.path.islink(path):  # noqa: PTH114 - it returns False if the name is too long
-            break
-        path = Path(folder, path.readlink())
-    return Path(os.path.realpath(file))
-
-
-def _status(target: Path, file: str) -> os.stat_result | None:
-    """Return the status of the file, None if it does not exist. Raises `InputError` if it cannot be replaced."""
+    if os.path.normpath(file).startswith(("/dev/", "/proc/")):
+        # `/dev/stdout` may link to a file that the shell would still write to after it was replaced.
+        raise _refused(file, "is not a regular file", PATH_FIX)
+    target = Path(os.path.realpath(file))
     try:
         found = target.stat()
     except FileNotFoundError:
-        return None
+        return target, None
     except OSError as error:
         raise _not_written(file, error) from None
     if stat.S_ISDIR(found.st_mode):
@@ -82,7 +64,7 @@ def _status(target: Path, file: str) -> os.stat_result | None:
         raise _refused(file, "is not a regular file", PATH_FIX)
     if not os.access(target, os.W_OK):
         raise _refused(file, "is not writable", "give the path of another file, or change its permissions")
-    return found
+    return target, found
 
 
 def _not_written(file: str, error: OSError) -> InputError:

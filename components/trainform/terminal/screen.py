@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -15,10 +14,6 @@ from trainform.escaping import SEQUENCE, escaped
 from trainform.terminal.lines import output_stream
 
 PIPED_WIDTH = 160  # files and pagers do not need 80 columns, at which a table would cut names
-_COLOURS = re.compile(
-    r"\x1b\[[0-9;]{0,64}m"
-)  # bounded, since rich converts the numbers, and Python refuses thousands of digits
-_NOT_CONCEALED = Style(conceal=False)
 
 
 class Screen(Console):
@@ -57,22 +52,6 @@ def screen(*, err: bool = False, piped_width: int | None = None) -> Screen:
     return made if made.is_terminal or piped_width is None else Screen(stderr=err, width=piped_width)
 
 
-def coloured(line: str) -> Text:
-    """Return a line of another program's output with its colours.
-
-    Sequences that move the cursor or erase are removed, concealed text is shown, and other control characters except tabs are escaped.
-    """
-    pieces, end = [], 0
-    for found in SEQUENCE.finditer(line):
-        pieces += [
-            _escape_except_tabs(line[end : found.start()]),
-            found.group() if _COLOURS.fullmatch(found.group()) else "",
-        ]
-        end = found.end()
-    text = Text.from_ansi("".join([*pieces, _escape_except_tabs(line[end:])]))
-    text.stylize(_NOT_CONCEALED)
-    return text
-
-
-def _escape_except_tabs(text: str) -> str:
-    return "\t".join(map(escaped, text.split("\t")))
+def plain(line: str) -> Text:
+    """Return a line of another program's output without its colours and other control sequences; tabs stay."""
+    return Text("\t".join(map(escaped, SEQUENCE.sub("", line).split("\t"))))

@@ -32,7 +32,6 @@ TRAINING_OPERATOR = Part(
     gcflags=_GCFLAGS,
     binaries=("training-operator",),
     minutes=1.4,
-    packages=609,
     # Our own main package around the module's controllers, since the module's main package listens on all interfaces.
     target=".",
     shipped=(
@@ -45,7 +44,6 @@ TRAINER = Part(
     gcflags=_GCFLAGS,
     binaries=("trainer-controller-manager", "jobset"),
     minutes=1.2,
-    packages=1139,
     shipped=(
         ModuleFiles(_TRAINER, "manifests/base/crds/trainer.kubeflow.org_*.yaml", "trainer-crds"),
         ModuleFiles(_TRAINER, "manifests/base/webhook/manifests.yaml", "trainer-webhooks"),
@@ -58,7 +56,6 @@ KUEUE = Part(
     gcflags=_GCFLAGS,
     binaries=("kueue",),
     minutes=2.3,
-    packages=1368,
     shipped=(
         ModuleFiles(_KUEUE, "config/components/crd/bases/*.yaml", "kueue-crds"),
         ModuleFiles(_KUEUE, "config/components/webhook/manifests.yaml", "kueue-webhooks"),
@@ -69,13 +66,10 @@ KUBEDL = Part(
     gcflags=_GCFLAGS,
     binaries=("kubedl",),
     minutes=1.6,
-    packages=542,
     shipped=(ModuleFiles("github.com/alibaba/kubedl", "config/crd/bases/*.yaml", "kubedl-crds"),),
 )
 # Its packages are compiled already, for the control plane.
-KUBE_SCHEDULER = Part(
-    folder="kube-scheduler", binaries=("kube-scheduler",), minutes=0.1, packages=5, ldflags=KUBERNETES_STAMP
-)
+KUBE_SCHEDULER = Part(folder="kube-scheduler", binaries=("kube-scheduler",), minutes=0.1, ldflags=KUBERNETES_STAMP)
 ADDON_PARTS = (TRAINING_OPERATOR, TRAINER, KUEUE, KUBEDL, KUBE_SCHEDULER)
 
 

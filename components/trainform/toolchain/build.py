@@ -12,7 +12,7 @@ from trainform.errors import ToolchainError
 from trainform.locking import hold
 from trainform.progress import Progress, Step
 from trainform.toolchain.cache import note_about_other_versions, partial_folder, remove_partials
-from trainform.toolchain.estimate import Forecast, build_time
+from trainform.toolchain.estimate import build_time
 from trainform.toolchain.golang import find_go, go_environment
 from trainform.toolchain.parts import PINS, ModuleFiles, Part
 from trainform.toolchain.running import run_logged
@@ -38,12 +38,10 @@ def build_parts(parts: Sequence[Part], folder: Path, progress: Progress, pins: P
             f"building {len(missing)} of {len(parts)} parts of the tool chain from pinned sources, which happens once: "
             f"{build_time(missing)} if nothing is cached; logs in {builder.logs}"
         )
-        forecast = Forecast(missing)
         for number, part in enumerate(missing, start=1):
             place = f"[{number}/{len(missing)}]"
             with progress.step(f"{place} tool chain, {part.folder}") as step:
-                builder.build(part, Counter(f"{place} {part.folder}", part, forecast, step))
-            forecast.finish(part)
+                builder.build(part, Counter(f"{place} {part.folder}", step))
         others = note_about_other_versions(folder)
         if others is not None:
             progress.note(others)
@@ -137,35 +135,25 @@ def _module_folder(compiler: Path, module: str, source: Path, environment: Mappi
 class Counter:
     """Counts the packages in Go's output for one part, and shows them in the progress line."""
 
-    def __init__(self, title: str, part: Part, forecast: Forecast, step: Step) -> None:
+    def __init__(self, title: str, step: Step) -> None:
         self._title = title
-        self._part = part
-        self._forecast = forecast
         self._step = step
         self._modules = 0
         self._stale: set[str] = set()
         self._compiled: set[str] = set()
-        self._show()
+        step.update(f"{title}: reading the package list")
 
     def see_listed(self, line: str) -> None:
         """Read one line of `go list`: a download, or a package and if it must be compiled."""
         stale, _, package = line.partition(" ")
         if line.startswith("go: downloading "):
             self._modules += 1
-            self._show()
-        elif stale in ("true", "false"):
-            if stale == "true":
-                self._stale.add(package)
-            self._forecast.expect(self._part, len(self._stale))
+            self._step.update(f"{self._title}: {self._modules} modules downloaded")
+        elif stale == "true":
+            self._stale.add(package)
 
     def see_compiled(self, line: str) -> None:
         """Read one line of `go build -v`: the name of a package that is being compiled."""
         if line in self._stale:
             self._compiled.add(line)
-            self._show()
-
-    def _show(self) -> None:
-        total, compiled = len(self._stale), len(self._compiled)
-        fetched = f"{self._modules} modules downloaded" if self._modules else "reading the package list"
-        how_far = f"{compiled} of {total} packages" if compiled else fetched
-        self._step.update(f"{self._title}: {how_far}", self._forecast.reach(self._part, compiled / max(total, 1)))
+            self._step.update(f"{self._title}: {len(self._compiled)} of {len(self._stale)} packages")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shlex
 import shutil
@@ -49,22 +48,10 @@ def remove_partials(folder: Path) -> None:
 
 
 def note_about_other_versions(folder: Path) -> str | None:
-    """Return how to remove the folders of other pins, and the space that they use; None if there are none."""
+    """Return how to remove the folders of other pins; None if there are none."""
     name, _, _ = folder.name.rpartition("-")  # the part after the name is the fingerprint
     others = sorted(path for path in folder.parent.glob(f"{name}-*") if path != folder and path.is_dir())
     if not others:
         return None
-    size = sum(map(_size, others)) / 1e6
     command = shlex.join(["rm", "-r", *map(str, others)])
-    return f"tool chains of other versions use {size:.0f} MB; if no other checkout needs them, run: {command}"
-
-
-def _size(folder: Path) -> int:
-    """Return the size in bytes; a file with several hard links counts once."""
-    sizes: dict[int, int] = {}
-    for place, _, names in os.walk(folder):
-        for name in names:
-            with contextlib.suppress(FileNotFoundError):  # another process is removing it
-                stat = Path(place, name).lstat()
-                sizes[stat.st_ino] = stat.st_size
-    return sum(sizes.values())
+    return f"there are tool chains of other versions; if no other checkout needs them, run: {command}"

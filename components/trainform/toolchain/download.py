@@ -10,8 +10,7 @@ import platform
 import queue
 import shutil
 import threading
-import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -21,9 +20,7 @@ from trainform.errors import ToolchainError
 from trainform.progress import Progress
 from trainform.toolchain.cache import downloads_folder, partial_folder
 from trainform.toolchain.checksums import sha256_of
-from trainform.toolchain.estimate import estimate_left
 from trainform.toolchain.parts import PINS
-from trainform.toolchain.receipts import Receipt, write_receipts
 from trainform.toolchain.releases import MODULE, Release
 from trainform.toolchain.resolving import module_proxy, resolve_release
 from trainform.toolchain.sources import Piece, Source, find_source
@@ -31,7 +28,6 @@ from trainform.toolchain.unpacking import extract
 from trainform.toolchain.web import FIX, StoppedError, Web
 
 POLL_SECONDS = 0.2
-SETTLED_SECONDS = 2.0
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Found = Mapping[str, list[Source] | ToolchainError]
@@ -40,7 +36,7 @@ Found = Mapping[str, list[Source] | ToolchainError]
 def download(
     wanted: Mapping[str, Sequence[Release]], folder: Path, progress: Progress, pins: Path = PINS, web: Web | None = None
 ) -> dict[str, Path | ToolchainError]:
-    """Return for each name a folder with the files of its releases and their receipts, or the error.
+    """Return for each name a folder with the files of its releases, or the error.
 
     The folders are temporary ones below `folder`. The caller has its lock, and renames or removes them.
     """
@@ -79,25 +75,19 @@ def _find_sources(wanted: Mapping[str, Sequence[Release]], pins: Path, web: Web)
 
 
 class Meter:
-    """Counts the bytes of all downloads. `found`: those of them that an earlier run downloaded."""
+    """Counts the bytes of all downloads, with those that an earlier run downloaded."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self.bytes = 0
-        self.found = 0
+        self._bytes = 0
 
     def add(self, number: int) -> None:
         with self._lock:
-            self.bytes += number
-
-    def find(self, number: int) -> None:
-        self.add(number)
-        with self._lock:
-            self.found += number
+            self._bytes += number
 
     @property
     def megabytes(self) -> int:
-        return round(self.bytes / 1e6)
+        return round(self._bytes / 1e6)
 
 
 class _Job(Struct, frozen=True):
@@ -125,12 +115,10 @@ class _Batch:
         ]
 
     def run(self, progress: Progress) -> dict[str, Path | ToolchainError]:
-        size, meter = Size.of(piece.size for job in self._jobs for piece in job.source.pieces), self._meter
-        began = time.monotonic()
+        size = total_size([piece.size for job in self._jobs for piece in job.source.pieces])
 
         def show() -> None:
-            left = size.seconds_left(meter.bytes, meter.found, time.monotonic() - began)
-            step.update(f"downloading: {meter.megabytes} MB of {size}", left)
+            step.update(f"downloading: {self._meter.megabytes} MB of {size}")
 
         try:
             with progress.step(f"downloading {size} in {len(self._jobs)} files, in parallel") as step:
@@ -142,70 +130,49 @@ class _Batch:
         shutil.rmtree(self._partial, ignore_errors=True)
         return {name: self._finish(name, outcomes) for name in self._targets}
 
-    def _finish(self, name: str, outcomes: Sequence[Receipt | ToolchainError]) -> Path | ToolchainError:
+    def _finish(self, name: str, outcomes: Sequence[object]) -> Path | ToolchainError:
         own = [outcome for job, outcome in zip(self._jobs, outcomes, strict=True) if job.name == name]
         errors = [outcome for outcome in own if isinstance(outcome, ToolchainError)]
         if errors:
             shutil.rmtree(self._targets[name], ignore_errors=True)
             return next((error for error in errors if not isinstance(error, StoppedError)), errors[0])
-        receipts = [outcome for outcome in own if isinstance(outcome, Receipt)]
-        write_receipts(self._targets[name], receipts)
         return self._targets[name]
 
-    def _fetch(self, job: _Job) -> Receipt:
+    def _fetch(self, job: _Job) -> None:
+        missing = {pattern for pattern, _ in job.source.release.wanted_files}
         try:
             for piece in job.source.pieces:
-                file, sha256 = self._download(piece, job)
+                file = self._download(piece, job)
                 try:
-                    if extract(job.source.release, file, job.target):
-                        return Receipt(job.source.release.title, piece.url, sha256, job.source.checked)
+                    missing = extract(job.source.release, file, job.target)
                 except ToolchainError:
                     file.unlink(missing_ok=True)  # otherwise every later run would use it and fail
                     raise
-            wanted = ", ".join(pattern for pattern, _ in job.source.release.wanted_files)
-            raise ToolchainError(f"{job.source.release.url} does not contain {wanted}", FIX)
+                if not missing:
+                    return
+            raise ToolchainError(f"{job.source.release.url} does not contain {', '.join(sorted(missing))}", FIX)
         except ToolchainError:
             job.stop.set()
             raise
 
-    def _download(self, piece: Piece, job: _Job) -> tuple[Path, str]:
-        """Return the path of the complete file and its SHA-256. Raises `ToolchainError` if the hash is not the published one."""
+    def _download(self, piece: Piece, job: _Job) -> Path:
+        """Return the path of the complete file. Raises `ToolchainError` if the hash is not the published one."""
         final = self._downloads / piece.key
-        sha256 = sha256_of(final) if final.is_file() else None
-        if sha256 is not None and piece.sha256 in (None, sha256):
-            self._meter.find(final.stat().st_size)
-            return final, sha256
+        if final.is_file() and piece.sha256 in (None, sha256_of(final)):
+            self._meter.add(final.stat().st_size)
+            return final
         partial = self._partial / f"{piece.key}.{threading.get_ident()}"  # two images may share a layer
         sha256 = self._web.save(piece.url, partial, self._meter.add, job.stop)
         if piece.sha256 not in (None, sha256):
-            raise ToolchainError(
-                f"{piece.url} has the SHA-256 {sha256}, but {job.source.checked} says {piece.sha256}", FIX
-            )
+            raise ToolchainError(f"{piece.url} has the SHA-256 {sha256}, and {piece.sha256} is published", FIX)
         partial.rename(final)
-        return final, sha256
+        return final
 
 
-class Size(Struct, frozen=True):
-    """The total size of all downloads in bytes. `complete`: False if a server does not say the size of a file."""
-
-    known: int
-    complete: bool
-
-    @classmethod
-    def of(cls, sizes: Iterable[int | None]) -> Size:
-        """Return the total of these sizes; None is an unknown size."""
-        listed = list(sizes)
-        return cls(sum(size for size in listed if size is not None), None not in listed)
-
-    def __str__(self) -> str:
-        # "up to": the layers below the one with the wanted file are not downloaded.
-        return f"{'up to' if self.complete else 'more than'} {self.known / 1e6:.0f} MB"
-
-    def seconds_left(self, there: int, found: int, seconds: float) -> float | None:
-        """Return the remaining seconds, None if the size or the speed is not known yet. `found`: bytes that an earlier run downloaded."""
-        if not self.complete or seconds < SETTLED_SECONDS:
-            return None
-        return estimate_left(self.known - found, there - found, seconds)
+def total_size(sizes: Sequence[int | None]) -> str:
+    """Return a text with the total size; None is an unknown size. The layers below the one with the wanted file are not downloaded."""
+    known = sum(size for size in sizes if size is not None)
+    return f"{'more than' if None in sizes else 'up to'} {known / 1e6:.0f} MB"
 
 
 def run_in_parallel(

@@ -11,19 +11,18 @@ from trainform.toolchain.cache import toolchain_folder
 from trainform.toolchain.golang import COLLECT_AT
 from trainform.toolchain.model import ControlPlane, PulumiTools, Toolchain
 from trainform.toolchain.needs import Need, part_need, provide
-from trainform.toolchain.origins import SYSTEM, chosen_origins, origins_of_parts
+from trainform.toolchain.origins import chosen_origins, origins_of_parts
 from trainform.toolchain.oserrors import os_errors_as_toolchain_errors
 from trainform.toolchain.parts import CONTROL_PLANE_PARTS, PINS
 from trainform.toolchain.pulumi import pulumi_need, ready_pulumi
 from trainform.toolchain.releases import RELEASES
-from trainform.toolchain.system import remember_version
 
 
 @os_errors_as_toolchain_errors
 def ensure(progress: Progress = SILENT, pins: Path = PINS) -> Toolchain:
     """Download or build what is missing, and return the whole tool chain. Raises `ToolchainError` if a part is not available.
 
-    If nothing is missing, this takes a few milliseconds and starts no process.
+    If nothing is missing, this takes a few milliseconds, or the time of `pulumi version` if this machine's Pulumi is used.
     """
     tools = _pulumi(progress, control_plane_needs(), pins)
     return Toolchain(tools, _control_plane(toolchain_folder(pins)))
@@ -57,8 +56,6 @@ def _pulumi(progress: Progress, also: list[Need], pins: Path) -> PulumiTools:
     tools = ready_pulumi(origins, folder) if ready is None else ready
     if tools is None:
         raise RuntimeError("pulumi was provided, but it does not exist")
-    if tools.origin == SYSTEM:
-        remember_version(tools.bin / "pulumi")
     return tools
 
 

@@ -9,10 +9,9 @@ from trainform.toolchain.addons import ADDON_PARTS, addon_folder, addon_need
 from trainform.toolchain.cache import toolchain_folder
 from trainform.toolchain.ensure import control_plane_needs
 from trainform.toolchain.needs import Need
-from trainform.toolchain.origins import chosen_origins
+from trainform.toolchain.origins import DESCRIPTIONS, chosen_origins
 from trainform.toolchain.oserrors import os_errors_as_toolchain_errors
 from trainform.toolchain.pulumi import ready_pulumi
-from trainform.toolchain.receipts import describe_origin
 
 MISSING = "not installed yet; run `trainform toolchain ensure`"
 ADDON_MISSING = "not installed yet; run `trainform sandbox up --with ADD-ON` if you want this add-on"
@@ -30,7 +29,7 @@ def _places() -> Iterator[tuple[str, str]]:
     tools = ready_pulumi(chosen_origins(), folder)
     yield (
         "pulumi",
-        MISSING if tools is None else f"{tools.bin / 'pulumi'} ({describe_origin(tools.origin, tools.bin.parent)})",
+        MISSING if tools is None else f"{tools.bin / 'pulumi'} ({DESCRIPTIONS[tools.origin]})",
     )
     yield "PULUMI_HOME", MISSING if tools is None else str(tools.home)
     for need in control_plane_needs():
@@ -42,4 +41,4 @@ def _places() -> Iterator[tuple[str, str]]:
 def _programs(need: Need, folder: Path, missing: str) -> Iterator[tuple[str, str]]:
     found = need.finished(folder)
     for name in need.parts[0].binaries:
-        yield name, missing if found is None else f"{found[1] / 'bin' / name} ({describe_origin(*found)})"
+        yield name, missing if found is None else f"{found[1] / 'bin' / name} ({DESCRIPTIONS[found[0]]})"

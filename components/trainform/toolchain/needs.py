@@ -13,7 +13,7 @@ from trainform.locking import hold
 from trainform.progress import Progress
 from trainform.toolchain.build import build_parts
 from trainform.toolchain.cache import downloads_folder, remove_partials
-from trainform.toolchain.origins import BUILD, DOWNLOAD, ORIGINS
+from trainform.toolchain.origins import BUILD, DESCRIPTIONS, DOWNLOAD, ORIGINS
 from trainform.toolchain.parts import PINS, Part
 from trainform.toolchain.releases import Release
 
@@ -102,14 +102,11 @@ def try_downloads(needs: Sequence[Need], folder: Path, progress: Progress, pins:
 def _install(need: Need, outcome: Path | ToolchainError, folder: Path, progress: Progress) -> ToolchainError | None:
     if isinstance(outcome, ToolchainError):
         return outcome
-    from trainform.toolchain.receipts import describe_origin
-
-    place = need.place(folder, DOWNLOAD)
     try:
-        need.install(outcome, place, progress)
+        need.install(outcome, need.place(folder, DOWNLOAD), progress)
     except ToolchainError as error:
         return error
-    progress.note(f"{need.name}: {describe_origin(DOWNLOAD, place)}")
+    progress.note(f"{need.name}: {DESCRIPTIONS[DOWNLOAD]}")
     return None
 
 

@@ -62,7 +62,6 @@ class Part(Struct, frozen=True):
     folder: str
     binaries: tuple[str, ...]
     minutes: float
-    packages: int
     target: str = "tool"
     ldflags: str = ""
     tags: str = ""
@@ -83,7 +82,6 @@ CONTROL_PLANE_PARTS = (
             "webhook-manager",
         ),
         minutes=5.5,
-        packages=2673,
         ldflags=KUBERNETES_STAMP,
         shipped=(
             ModuleFiles("volcano.sh/volcano", "config/crd/volcano/bases/*.yaml", "crds"),
@@ -95,7 +93,6 @@ CONTROL_PLANE_PARTS = (
         folder="kwok",
         binaries=("kwok",),
         minutes=1,
-        packages=712,
         shipped=(
             ModuleFiles("sigs.k8s.io/kwok", "kustomize/stage/node/fast/node-initialize.yaml", "stages"),
             ModuleFiles(
@@ -122,7 +119,6 @@ PULUMI_PARTS = (
         folder="pulumi-cli",
         binaries=("pulumi",),
         minutes=2.5,
-        packages=1429,
         tags=_PULUMI_TAGS,
         ldflags=f"{_PULUMI_STAMP}=v{PULUMI_VERSION}",
         gcflags=(f"all={_QUICKLY}", *(f"{packages}={UNOPTIMISED}" for packages in _CLOUD_CLIENTS)),
@@ -136,7 +132,6 @@ PULUMI_PARTS = (
         folder="pulumi-kubernetes",
         binaries=("pulumi-resource-kubernetes",),
         minutes=2,
-        packages=1230,
         target=".",
         tags=_PULUMI_TAGS,
         embedded=(
@@ -149,7 +144,6 @@ PULUMI_PARTS = (
         folder="pulumi-python",
         binaries=("pulumi-language-python",),
         minutes=0.3,
-        packages=181,
         tags=_PULUMI_TAGS,
         ldflags=f"{_PULUMI_STAMP}=v{LANGUAGE_HOST_VERSION}",
     ),
@@ -167,7 +161,7 @@ def digest(parts: Sequence[Part], versions: list[object], pins: Path) -> str:
     """Return a hash of these parts' rows and pins, and of the versions."""
     rows = msgspec.to_builtins([*parts])
     for row in rows:
-        del row["minutes"], row["packages"]
+        del row["minutes"]
     found = hashlib.sha256(json.dumps([versions, rows]).encode())
     for path in sorted(path for part in parts for path in pins.glob(f"{part.folder}/**/*") if path.is_file()):
         found.update(str(path.relative_to(pins)).encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())

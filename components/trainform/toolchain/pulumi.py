@@ -61,20 +61,17 @@ def _assemble_built(folder: Path, final: Path, progress: Progress) -> None:
 
 def _install(unpacked: Path, final: Path, progress: Progress) -> None:
     binaries = {path.name: path for path in (unpacked / "bin").iterdir()}
-    receipts = [path for path in unpacked.iterdir() if path.is_file()]
-    _assemble(final, binaries, unpacked / "plugin" / PLUGIN, progress, *receipts)
+    _assemble(final, binaries, unpacked / "plugin" / PLUGIN, progress)
     shutil.rmtree(unpacked, ignore_errors=True)
 
 
-def _assemble(final: Path, binaries: dict[str, Path], plugin: Path, progress: Progress, *beside: Path) -> None:
+def _assemble(final: Path, binaries: dict[str, Path], plugin: Path, progress: Progress) -> None:
     """Make a folder with all commands in one `bin`, where they look for each other, and the plugin in a PULUMI_HOME."""
     if final.is_dir():  # another process may have made it while we waited
         return
     with progress.step("installing pulumi and its kubernetes plugin"):
         partial = partial_folder(final)
         (partial / "bin").mkdir()
-        for path in beside:
-            os.link(path, partial / path.name)
         for name, path in binaries.items():
             os.link(path, partial / "bin" / name)
         _check(partial / "bin")

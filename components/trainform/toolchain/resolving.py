@@ -7,7 +7,6 @@ import functools
 import os
 import re
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -41,10 +40,6 @@ class ResolvedRelease(Struct, frozen=True):
     wanted_files: tuple[tuple[str, str], ...]
     module_hash: str | None
 
-    @property
-    def title(self) -> str:
-        return f"{self.name} {self.version}"
-
 
 def resolve_release(release: Release, system: str, machine: str, pins: Path = PINS) -> ResolvedRelease:
     """Return the release for a system and machine, as `platform` names them. Raises `ToolchainError` if there is none."""
@@ -69,22 +64,12 @@ def resolve_release(release: Release, system: str, machine: str, pins: Path = PI
     )
 
 
-def _entries(proxies: str) -> list[str]:
-    return [entry.strip() for entry in re.split(r"[,|]", proxies) if entry.strip()]
-
-
-def _proxies() -> Iterator[str]:
-    """Yield lists of proxies: the user's variable, then Go's default."""
-    yield os.environ.get(PROXY_VARIABLE, "")
-    yield _default_proxies()
-
-
 @functools.cache
 def _default_proxies() -> str:
     """Return Go's default list of proxies; installs Go if there is none on this machine."""
     go = find_go(cache_folder(), SILENT)
     answer = subprocess.run([go, "env", PROXY_VARIABLE], capture_output=True, text=True, cwd="/", check=False)
-    return answer.stdout.strip()
+    return answer.stdout
 
 
 def module_proxy() -> tuple[str, dict[str, str]]:
@@ -92,7 +77,8 @@ def module_proxy() -> tuple[str, dict[str, str]]:
 
     Raises `ToolchainError` if GOPROXY does not begin with a URL.
     """
-    parts = urlsplit(next((entry for source in _proxies() for entry in _entries(source)), "").rstrip("/"))
+    proxies = os.environ.get(PROXY_VARIABLE, "").strip() or _default_proxies()
+    parts = urlsplit(re.split(r"[,|]", proxies)[0].strip().rstrip("/"))
     if parts.scheme not in ("http", "https"):
         raise ToolchainError(
             f"{PROXY_VARIABLE} does not begin with the URL of a module proxy",
@@ -101,6 +87,5 @@ def module_proxy() -> tuple[str, dict[str, str]]:
     if parts.username is None:
         return parts.geturl(), {}
     host = parts.netloc.rpartition("@")[2]
-    password = "" if parts.password is None else unquote(parts.password)
-    pair = base64.b64encode(f"{unquote(parts.username)}:{password}".encode()).decode()
+    pair = base64.b64encode(f"{unquote(parts.username)}:{unquote(parts.password or '')}".encode()).decode()
     return parts._replace(netloc=host).geturl(), {host: f"Basic {pair}"}

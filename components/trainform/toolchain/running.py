@@ -16,6 +16,7 @@ POLL_SECONDS = 0.25
 GRACE_SECONDS = 5.0
 TAIL_LINES = 15
 BUILD_GB = 12
+NETWORK = "the network cannot be reached: check it and the proxy settings (GOPROXY, HTTPS_PROXY, pip's index)"
 # Text in the log -> fix; the first text that is found is used.
 FIXES = (
     (
@@ -26,18 +27,7 @@ FIXES = (
         "signal: killed",
         "the system stopped the compiler, most likely since memory was short: it needs about 1 GB for each core; close programs, or set GOFLAGS=-p=1",
     ),
-    (
-        "no such host",
-        "the network cannot be reached: check it and the proxy settings (GOPROXY, HTTPS_PROXY, pip's index)",
-    ),
-    (
-        "i/o timeout",
-        "the network cannot be reached: check it and the proxy settings (GOPROXY, HTTPS_PROXY, pip's index)",
-    ),
-    (
-        "connection refused",
-        "the network cannot be reached: check it and the proxy settings (GOPROXY, HTTPS_PROXY, pip's index)",
-    ),
+    *((sign, NETWORK) for sign in ("no such host", "i/o timeout", "connection refused")),
     ("checksum mismatch", "a module differs from its pin: run `go clean -modcache`, then the same command again"),
     ("has been modified", "the module cache was changed: run `go clean -modcache`, then the same command again"),
 )

@@ -4,23 +4,54 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
-from msgspec import Struct
+import msgspec
+from msgspec import Meta, Struct
 
 from trainform.errors import ToolchainError
-from trainform.toolchain import images
 from trainform.toolchain.checksums import published_sha256
-from trainform.toolchain.images import Blob
 from trainform.toolchain.releases import ARCHIVE, FILE, IMAGE, MODULE
 from trainform.toolchain.resolving import ResolvedRelease
-from trainform.toolchain.web import FIX, StatusError, Web
+from trainform.toolchain.web import FIX, Web
 
-Result = TypeVar("Result")
+ACCEPTED = ", ".join(
+    f"application/vnd.{kind}+json"
+    for kind in (
+        "oci.image.index.v1",
+        "oci.image.manifest.v1",
+        "docker.distribution.manifest.list.v2",
+        "docker.distribution.manifest.v2",
+    )
+)
+Kind = TypeVar("Kind")
+
+
+class Platform(Struct, frozen=True):
+    """The platform of an image: in an entry of an index, or as its configuration."""
+
+    os: str = ""
+    architecture: str = ""
+
+
+class Blob(Struct, frozen=True):
+    """An object in a registry."""
+
+    digest: Annotated[str, Meta(pattern=r"^sha256:[0-9a-f]{64}$")]
+    size: int
+    platform: Platform = Platform()
+
+
+class Manifest(Struct, frozen=True):
+    """The manifest of an image, or an index of several manifests."""
+
+    manifests: tuple[Blob, ...] = ()
+    config: Blob | None = None
+    layers: tuple[Blob, ...] = ()
 
 
 class Piece(Struct, frozen=True):
-    """One file on a server; `sha256` and `size` are None if they are not known."""
+    """One file on a server. `sha256` is None for a module, whose files have a hash in go.sum; `size`, if the server does not say it."""
 
     url: str
     sha256: str | None
@@ -33,14 +64,10 @@ class Piece(Struct, frozen=True):
 
 
 class Source(Struct, frozen=True):
-    """A release and its pieces. The pieces of an image are its layers, which are downloaded in this order until the wanted file is found.
-
-    `checked`: see `Receipt`.
-    """
+    """A release and its pieces. The pieces of an image are its layers, top first: they are downloaded until one has the wanted file."""
 
     release: ResolvedRelease
     pieces: tuple[Piece, ...]
-    checked: str | None
 
 
 def find_source(web: Web, release: ResolvedRelease) -> Source:
@@ -49,64 +76,59 @@ def find_source(web: Web, release: ResolvedRelease) -> Source:
 
 
 def _file(web: Web, release: ResolvedRelease) -> Source:
-    sha256 = _published(web, release)
-    piece = Piece(release.url, sha256, web.size(release.url))
-    return Source(release, (piece,), None if sha256 is None else release.sums)
-
-
-def _published(web: Web, release: ResolvedRelease) -> str | None:
-    """Return the published hash, None if the project publishes none. Raises `ToolchainError` if it cannot be read."""
     if release.sums is None:
-        return None
+        raise ToolchainError(f"{release.url} has no published hash", FIX)
     try:
         text, _ = web.text(release.sums)
-    except StatusError as error:
-        if error.status != 404:
-            raise
-        return None
-    name = release.url.rpartition("/")[2]
-    return _read(release.sums, lambda: published_sha256(text.decode(errors="replace"), name))
+        sha256 = published_sha256(text.decode(errors="replace"), release.url.rpartition("/")[2])
+    except ValueError as error:
+        raise ToolchainError(f"{release.sums} {error}", FIX) from error
+    return Source(release, (Piece(release.url, sha256, web.size(release.url)),))
 
 
 def _image(web: Web, release: ResolvedRelease) -> Source:
     repository = release.url.rpartition("/manifests/")[0]
-    body, headers = web.text(release.url, images.ACCEPTED)
-    promised = headers.get("Docker-Content-Digest")
-    if promised is not None and promised != f"sha256:{hashlib.sha256(body).hexdigest()}":
-        raise ToolchainError(f"{release.url} does not match its digest", FIX)
-    document = _read(release.url, lambda: images.parse_document(body))
-    if images.is_index(document):
-        wanted = _read(release.url, lambda: images.manifest_for(document, release.system, release.machine))
-        url = f"{repository}/manifests/sha256:{wanted.sha256}"
-        document = _read(url, lambda: images.parse_document(_fetch_verified(web, url, wanted)))
-    else:
-        url = release.url
-    configuration = _read(url, lambda: images.configuration_of(document))
-    address = f"{repository}/blobs/sha256:{configuration.sha256}"
-    found = _read(address, lambda: images.parse_document(_fetch_verified(web, address, configuration)))
-    _read(release.url, lambda: images.check_platform(found, release.system, release.machine))
-    layers = _read(url, lambda: images.layers_of(document))
-    pieces = tuple(Piece(f"{repository}/blobs/sha256:{layer.sha256}", layer.sha256, layer.size) for layer in layers)
-    return Source(release, pieces, "the digests of the image")
-
-
-def _fetch_verified(web: Web, url: str, blob: Blob) -> bytes:
-    body, _ = web.text(url, images.ACCEPTED)
-    if hashlib.sha256(body).hexdigest() != blob.sha256:
-        raise ToolchainError(f"{url} does not match its digest", FIX)
-    return body
+    wanted, url = Platform(release.system, release.machine), release.url
+    body, headers = web.text(url, ACCEPTED)
+    document = _parse(url, body, headers.get("Docker-Content-Digest"), Manifest)
+    if document.manifests:
+        found = next((entry for entry in document.manifests if entry.platform == wanted), None)
+        if found is None:
+            raise ToolchainError(f"{url} has no image for {wanted.os} on {wanted.architecture}", FIX)
+        url = f"{repository}/manifests/{found.digest}"
+        document = _parse(url, web.text(url, ACCEPTED)[0], found.digest, Manifest)
+    if document.config is None:
+        raise ToolchainError(f"{url} is not an image manifest", FIX)
+    # A manifest outside of an index has its platform only there.
+    address = f"{repository}/blobs/{document.config.digest}"
+    platform = _parse(address, web.text(address)[0], document.config.digest, Platform)
+    if platform != wanted:
+        raise ToolchainError(
+            f"{url} is an image for {platform.os} on {platform.architecture}, "
+            f"not for {wanted.os} on {wanted.architecture}",
+            FIX,
+        )
+    pieces = tuple(
+        Piece(f"{repository}/blobs/{layer.digest}", layer.digest.removeprefix("sha256:"), layer.size)
+        for layer in reversed(document.layers)
+    )
+    return Source(release, pieces)
 
 
 def _module(web: Web, release: ResolvedRelease) -> Source:
-    return Source(release, (Piece(release.url, None, web.size(release.url)),), "go.sum of the pins")
+    return Source(release, (Piece(release.url, None, web.size(release.url)),))
 
 
-def _read(url: str, parse: Callable[[], Result]) -> Result:
-    """Parse data from a server; a `ValueError` becomes a `ToolchainError` with the URL."""
+def _parse(url: str, body: bytes, digest: str | None, kind: type[Kind]) -> Kind:
+    """Return a document of a registry. Raises `ToolchainError` if it does not match its digest or cannot be read."""
+    if digest is not None and digest != f"sha256:{hashlib.sha256(body).hexdigest()}":
+        raise ToolchainError(f"{url} does not match its digest", FIX)
     try:
-        return parse()
-    except ValueError as error:
-        raise ToolchainError(f"{url} {error}", FIX) from error
+        return msgspec.json.decode(body, type=kind)
+    except msgspec.MsgspecError as error:
+        raise ToolchainError(
+            f"{url} is not an image manifest: {error}; the network may require a login", FIX
+        ) from error
 
 
 _FIND: Mapping[str, Callable[[Web, ResolvedRelease], Source]] = {

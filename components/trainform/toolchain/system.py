@@ -1,13 +1,9 @@
-"""The Pulumi of this machine: the command on PATH, its Python host, and the kubernetes plugin.
-
-Only `remember_version` writes a file.
-"""
+"""The Pulumi of this machine: the command on PATH, its Python host, and the kubernetes plugin."""
 
 from __future__ import annotations
 
-import contextlib
+import functools
 import importlib.metadata
-import json
 import os
 import shutil
 import subprocess
@@ -82,44 +78,13 @@ def _check_plugin(home: Path) -> None:
         )
 
 
+@functools.cache
 def _version(command: Path) -> Version | None:
-    stored = _read_note(_key(command))
-    return parse_version(_run_version(command) if stored is None else stored)
-
-
-def remember_version(command: Path) -> None:
-    """Store the output of `pulumi version`, so that the next command does not have to run it, which takes 0.2 s."""
-    key = _key(command)
-    if _read_note(key) is None:
-        with contextlib.suppress(OSError):  # a cache that cannot be format_version costs time, not the system's pulumi
-            _note_path().parent.mkdir(parents=True, exist_ok=True)
-            _note_path().write_text(json.dumps({"key": key, "answer": _run_version(command)}))
-
-
-def _note_path() -> Path:
-    return cache_folder() / "system-pulumi.json"
-
-
-def _key(command: Path) -> str:
-    """Return a text that differs for each executable."""
-    stat = command.stat()
-    return f"{command.resolve()}:{stat.st_mtime_ns}:{stat.st_size}"
-
-
-def _read_note(key: str) -> str | None:
-    try:
-        note = json.loads(_note_path().read_text())
-        return str(note["answer"]) if note["key"] == key else None
-    except (OSError, ValueError, TypeError, KeyError):
-        return None
-
-
-def _run_version(command: Path) -> str:
     environment = {**os.environ, "PULUMI_SKIP_UPDATE_CHECK": "true"}
     try:
         answer = subprocess.run(
             [command, "version"], env=environment, capture_output=True, text=True, timeout=30, check=False
         )
     except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return answer.stdout
+        return None
+    return parse_version(answer.stdout)

@@ -16,7 +16,7 @@ from rich.text import Text
 from trainform.escaping import escaped
 from trainform.rehearsal.run.records import FAILED, PodRecord
 from trainform.terminal.lines import is_quiet
-from trainform.terminal.screen import PIPED_WIDTH, Screen, coloured, screen
+from trainform.terminal.screen import PIPED_WIDTH, Screen, plain, screen
 
 COLOURS = ("cyan", "magenta", "green", "yellow", "blue", "bright_cyan", "bright_magenta", "bright_green")
 FRAMES_PER_SECOND = 4
@@ -71,7 +71,7 @@ class ConsoleDisplay:
 
     def line(self, pod: str, text: str) -> None:
         with self._lock:
-            self._console.print(self._prefixes[pod] + coloured(text), soft_wrap=True)
+            self._console.print(self._prefixes[pod] + plain(text), soft_wrap=True)
 
     def note(self, text: str) -> None:
         if is_quiet():
