@@ -17,7 +17,7 @@ LIBRARY = ROOT / "components" / "trainform"
 # Lowest first. What stands beside the library's own line (the tool chain, the sandbox) needs errors and words, never a plan.
 ORDER = [
     "escaping",
-    "secret_text",
+    "secrets",
     "errors",
     "defaults",
     "project",
@@ -77,7 +77,7 @@ BESIDE = {
     # the rules for the engine, over the objects of any program; nothing needs it but `policy/__main__.py` of a project
     "policy_pack": {
         "escaping",
-        "secret_text",
+        "secrets",
         "errors",
         "defaults",
         "project",

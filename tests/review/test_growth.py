@@ -15,12 +15,9 @@ from tests.support.large_previews import WAYS, large_preview
 from trainform.review.context import Context
 from trainform.review.forms import as_json, document, markdown, terminal
 from trainform.review.jobs import jobs_of
-from trainform.review.known_texts import KnownTexts
 from trainform.review.read import read_preview
 from trainform.review.report import build_report
-from trainform.review.stand_ins import MASKED
 from trainform.review.whole import review_of
-from trainform.secret_text.search import MOST_SECRETS, masked
 
 SIZES = {"secret items": 200}
 SIZE, CHARACTERS = 30, 3_000
@@ -71,18 +68,3 @@ def test_the_headline_names_few_of_many_claims() -> None:
     shown = review(large_preview("volumes that go", 9))[0]
     assert "the claims bert-data-00000, bert-data-00001" in " ".join(shown.split())
     assert "bert-data-00004 and 4 more are deleted" in " ".join(shown.split())
-
-
-def test_a_text_with_very_many_secrets_is_not_shown() -> None:
-    logins = [f"https://a{number}:b{number}@c" for number in range(MOST_SECRETS + 1)]
-    assert masked(" ".join(logins), MASKED) == MASKED
-    assert masked(" ".join(logins[:-1]), MASKED).count(MASKED) == MOST_SECRETS
-    assert masked(f"{' '.join(logins[:1] * 200)} {logins[1]}", MASKED).count(MASKED) == 201
-
-
-def test_texts_that_are_compared_too_long_are_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trainform.review.known_texts.MOST_COMPARED", 10_000)
-    known = KnownTexts()
-    known.add(["otter" * 100])
-    assert known.without("otter" * 99) == MASKED
-    assert known.without("a seal") == "a seal"
