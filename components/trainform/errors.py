@@ -19,32 +19,27 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from typing import ClassVar
 
+from trainform import escaping
 from trainform.escaping import escaped
-from trainform.secret_text.search import looks_secret, masked, masked_everywhere, secret_in, secret_words
 
 LONGEST_VALUE = 60
 LONGEST_SENTENCE = 2000
-# Where the name of a Secret stands, or of a key in it: what is no name may be the secret itself.
+# Where the name of a Secret stands, or of a key in it: what is not a name may be the secret itself.
 _OF_SECRET = re.compile(
-    r"(?:^|\.)(?:(?:secret|secretKeyRef|git\.key)\.(?:name|key)|secret\.secretName|\w*[sS]ecretRef\.name|git\.key|(?:image_pull_secrets|imagePullSecrets)\b.*)\Z",
+    r"(?:^|\.)(?:(?:secret|secretKeyRef|git\.key)\.(?:name|key)|secret\.secretName|\w*[sS]ecretRef\.name|git\.key|ssh\.secret"
+    r"|(?:image_pull_secrets|imagePullSecrets)\b.*)\Z",
     re.DOTALL,
 )
-_PULL_SECRET = re.compile(r"(?<=\bimagePullSecrets\.).+?(?=\.name$|$)", re.DOTALL)  # its name is part of the path
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,63}")
 MOST_NAMES = 20
 MOST_PROBLEMS = 50  # as text; a file may have tens of thousands, and nobody reads more than this
-MASK = "[secret]"
+MASK = escaping.MASK
 WORDS_BEFORE = 64  # of a command, up to the one that is judged
 PLACEHOLDERS = ("SECRET", "KEY", "NAME")  # in fixes; who types one sees what was typed
 
-# Fields that hold an address. It is shown where it is malformed, so that nobody can tell where its password would end: it is none where
-# a user stands alone, a variable holds it, or a digest follows.
+# Fields that hold an address. A malformed one is masked if a login may be in it: not for a user alone, a variable or a digest.
 _ADDRESSES = frozenset({"repository", "image"})
 _SECRET_ADDRESS = re.compile(r":(?!//[^/:@]*@|\$\(\w+\)@)[^:@]*@(?!sha[0-9]+:)|\?[^?=]*=")
-# An image that has a tag as well as something in the place of a digest: behind a path, where no login stands.
-_TAGGED_IMAGE = re.compile(
-    r"([a-z]+://)?([^/:@?]+|(?=[^/:@?]*\.)[^/:@?]+:[0-9]+)(/[^/:@?]+)+:[\w.+-]*@[\w+-]*(:\w*)?", re.ASCII
-)
 # What stands before the host of an address, and all that follows the name of a way to log in.
 _CREDENTIALS = re.compile(r"(?<=://)[^/ \t\r\n]+(?=@)|(?<=\bBearer ).+|(?<=\bBasic ).+", re.DOTALL)
 
@@ -79,39 +74,43 @@ class Problem:
         """The problem as it is printed: three lines, whatever the user wrote, and one more for the finding of a rule."""
         place = self.shown_path if self.path else "(whole file)"
         if self.source:
-            place = f"{self.source}:{self.line}: {place}" if self.line else f"{self.source}: {place}"
+            source = _masked(self.source)
+            place = f"{source}:{self.line}: {place}" if self.line else f"{source}: {place}"
         shown = self.shown_value
         is_blank = (shown is not None and shown.strip() != shown) or shown == ""
         given = "" if shown is None else f' = "{shown}"' if is_blank else f" = {shown}"
         finding = f", finding {self.fingerprint}" if self.fingerprint else ""
         rule = [f"  rule: {self.code}{finding}"] if self.code else []
         reason, fix = _sentence(self.reason), _sentence(self.fix)
-        return [*map(escaped, (f"{masked(place, MASK)}{given}", f"  why: {reason}", f"  fix: {fix}", *rule))]
+        return [*map(escaped, (f"{place}{given}", f"  why: {reason}", f"  fix: {fix}", *rule))]
 
     @property
     def shown_path(self) -> str:
         """The path as it may be shown: up to a key that holds a secret (`DB_PASSWORD=hunter2`)."""
-        path = _PULL_SECRET.sub(lambda name: name[0] if _NAME.fullmatch(name[0]) else MASK, self.path)
-        # what stands before a key may hide what it is: `env.--password=hunter2`
-        if all(secret_in(part) is None for part in (path, *path.split("."))):
-            return masked(path, MASK)
-        shown = itertools.takewhile(lambda part: secret_in(part) is None, path.split("."))
-        return ".".join([*(masked(part, MASK) for part in shown), MASK])
+        from trainform.secrets import masked_path
+
+        return masked_path(self.path)
 
     @property
     def shown_value(self) -> str | None:
-        """The value as it may be shown: short, and masked where it looks like a secret."""
+        """The value as it may be shown: short, or masked as a whole."""
         if self.value is None:
             return None
         if self.value in PLACEHOLDERS:
             return str(self.value)
+        return MASK if self._is_secret() else shorten(self.value)
+
+    def _is_secret(self) -> bool:
+        from trainform.secrets import is_secret
+
         parts = self.path.split(".")
-        if parts[-1] in _ADDRESSES and isinstance(self.value, str) and _may_hold_login(parts[-1], self.value):
-            return MASK
-        if isinstance(self.value, str) and (secret_in(self.value) is not None or _is_no_name(self.path, self.value)):
-            return MASK
+        if isinstance(self.value, str):
+            if parts[-1] in _ADDRESSES and _SECRET_ADDRESS.search(self.value) is not None:
+                return True
+            if _OF_SECRET.search(self.path) is not None and _NAME.fullmatch(self.value) is None:
+                return True
         names = [parts[-1], *(name for above, name in itertools.pairwise(parts) if above == "env")]
-        return MASK if any(looks_secret(name, self.value) for name in names) else shorten(self.value)
+        return any(is_secret(name, self.value) for name in names)
 
     def as_dict(self) -> dict[str, object]:
         """The same for machines: the keys of `check --json`. Nothing is escaped here; JSON does it."""
@@ -124,19 +123,15 @@ class Problem:
 
 def _sentence(text: str) -> str:
     """A reason or a fix as it may be shown: what it names from a file may be of any length."""
-    shown = masked(text, MASK)
+    shown = _masked(text)
     return shown if len(shown) <= LONGEST_SENTENCE else shown[: LONGEST_SENTENCE - 1] + "…"
 
 
-def _may_hold_login(field: str, address: str) -> bool:
-    if field == "image" and _TAGGED_IMAGE.fullmatch(address) is not None:
-        return False
-    return _SECRET_ADDRESS.search(address) is not None
+def _masked(line: str) -> str:
+    """The line as it may be shown. The rules for secrets are imported with the first error, not with this module."""
+    from trainform.secrets import has_shape
 
-
-def _is_no_name(path: str, text: str) -> bool:
-    """Whether the name of a Secret or of a key in it should stand there, and something else does."""
-    return _OF_SECRET.search(path) is not None and _NAME.fullmatch(text) is None
+    return MASK if has_shape(line) else line
 
 
 def shorten(value: object) -> str:
@@ -151,7 +146,9 @@ def shorten(value: object) -> str:
 
 
 def is_secret_item(items: Sequence[object], index: int) -> bool:
-    """True if the item of a list is a secret by itself, by the option before it, or by its place in a command: [--password, 123], [sshpass, -p, 123]."""
+    """Return whether the item of a list is a secret by itself or by the option before it: [--password, 123]."""
+    from trainform.secrets import secret_words
+
     first = max(index + 1 - WORDS_BEFORE, 0)  # each of many mistakes in a long list is looked at by itself
     words = [item if isinstance(item, str) else shorten(item) for item in items[first : index + 1]]
     return len(words) - 1 in secret_words(words)
@@ -169,7 +166,7 @@ def in_order(problems: Iterable[Problem]) -> list[Problem]:
 
 
 def _printed(lines: Iterable[str]) -> list[str]:
-    return [escaped(masked(line, MASK)) for line in lines]
+    return [escaped(_masked(line)) for line in lines]
 
 
 def without_told(problems: Iterable[Problem], others: Iterable[Problem]) -> list[Problem]:
@@ -204,8 +201,13 @@ class TrainformError(Exception):
 
     def as_dict(self) -> dict[str, object]:
         """What `--json` has under `error`, always with these keys. Nothing is escaped here; JSON does it."""
-        told = {"message": self.message.removesuffix(":"), "fix": self.fix, "details": list(self.details)}
-        return {**masked_everywhere(told, MASK), "findings": [], "problems": []}
+        return {
+            "message": _masked(self.message.removesuffix(":")),
+            "fix": _masked(self.fix),
+            "details": [*map(_masked, self.details)],
+            "findings": [],
+            "problems": [],
+        }
 
 
 class CommandLineError(TrainformError):
@@ -258,5 +260,6 @@ class ClusterError(TrainformError):
 
     def as_dict(self) -> dict[str, object]:
         """With each of the findings, its fix beside it."""
-        found = [{"message": text, "fix": fix} for text, fix in self.findings]
-        return super().as_dict() | {"findings": masked_everywhere(found, MASK)}
+        return super().as_dict() | {
+            "findings": [{"message": _masked(text), "fix": _masked(fix)} for text, fix in self.findings]
+        }

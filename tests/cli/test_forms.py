@@ -7,7 +7,7 @@ import io
 
 import pytest
 
-from tests.secret_text.samples import SAMPLES
+from tests.secrets.samples import SHAPES
 from tests.support.leaks import GITHUB_TOKEN, HUB_TOKEN, OTHER_HUB_TOKEN, PASSWORD, leaks
 from trainform.cli.forms import Form, show
 from trainform.review.forms.sections import Fold, Item, Row, Section, Table
@@ -34,9 +34,8 @@ def test_no_form_shows_a_secret(form: Form) -> None:
     assert all(text.count("[secret") >= 3 for text in forms.values())
 
 
-@pytest.mark.parametrize("sample", [text for texts in SAMPLES.values() for text in texts])
-def test_every_shape_of_a_secret_is_masked(sample: str) -> None:
-    assert sample not in shown(sample, Form.JSON)
+def test_every_shape_of_a_secret_is_masked() -> None:
+    assert not any(sample in shown(sample, Form.JSON) for sample in SHAPES)
 
 
 def test_what_is_no_secret_is_shown_as_it_is() -> None:

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from tests.support.leaks import OTHER_HUB_TOKEN as TOKEN
-from trainform.review.difference import Difference, differences, shown, without_secrets
+from trainform.review.difference import Difference, differences, shown
 from trainform.review.stand_ins import CHANGED_MASK, MASKED
+from trainform.secrets import masked
 
 
 def found(before: Any, after: Any) -> list[tuple[str, Any, Any]]:
@@ -68,7 +69,7 @@ def test_a_value_nested_too_deep_is_compared_as_a_whole() -> None:
 
     ((path, _, _),) = found(deep(1), deep(2))
     assert path.count("a") == 100
-    assert MASKED in str(without_secrets(deep(TOKEN)))
+    assert MASKED in str(masked(deep(TOKEN)))
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from trainform.errors import MASK
-from trainform.secret_text.search import masked_everywhere
+from trainform.secrets import masked
 from trainform.terminal.lines import echo, echo_json, terminal_width
 
 if TYPE_CHECKING:
@@ -42,12 +41,12 @@ def show(form: Form, sections: Sequence[Section], data: Mapping[str, Any]) -> No
 
 def show_data(data: Mapping[str, Any]) -> None:
     """Print the report for programs."""
-    echo_json(masked_everywhere(data, MASK))
+    echo_json(masked(data))
 
 
 def show_text(form: Form, *documents: Sequence[Section]) -> None:
     """Print the report for people: as Markdown, or for a terminal. documents: with a title each, in its first section."""
-    shown = [masked_everywhere(list(sections), MASK) for sections in documents]
+    shown = [masked(list(sections)) for sections in documents]
     if form is Form.MARKDOWN:
         from trainform.review.forms import markdown  # which also draws pictures
 

@@ -22,8 +22,8 @@ from trainform.cli.arguments import (
     StacksOption,
     choose,
 )
-from trainform.errors import MASK, CommandLineError, InputError, Problem, in_order
-from trainform.secret_text.search import masked_everywhere, masked_line
+from trainform.errors import CommandLineError, InputError, Problem, in_order
+from trainform.secrets import masked
 from trainform.terminal.lines import echo_json
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Result(Struct, frozen=True):
         """What it is, for machines. A stack's file may have anything in the place of a name."""
         named = {"argument": self.argument, "name": self.name, "environment": self.checked.environment}
         named |= {} if self.stack is None else {"stack": self.stack}
-        shown = masked_everywhere(named, MASK, masked_line)
+        shown = masked(named)
         return {**shown, "tried": [*self.tried]} if self.tried else shown
 
 

@@ -84,10 +84,9 @@ def selection_since(since: str) -> Selection:
 
 def _text(name: str) -> str:
     """The name of a file as text: bytes that are none become escapes, and a secret is masked as in any other text."""
-    from trainform.review.stand_ins import MASKED
-    from trainform.secret_text.search import masked
+    from trainform.secrets import masked_line
 
-    return masked(os.fsencode(name).decode(errors="backslashreplace"), MASKED)
+    return masked_line(os.fsencode(name).decode(errors="backslashreplace"))
 
 
 def refuse_repeated(stacks: Iterable[str]) -> None:

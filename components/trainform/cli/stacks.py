@@ -12,9 +12,9 @@ import typer
 from trainform.cli.app import prints_data
 from trainform.cli.arguments import WHICH_ENVIRONMENT, environment_option
 from trainform.cli.forms import Form, FormOption, show_data
-from trainform.errors import MASK, TrainformError
+from trainform.errors import TrainformError
 from trainform.project import ENVIRONMENTS, known_names, known_stacks, project_root, require_project
-from trainform.secret_text.search import masked_everywhere
+from trainform.secrets import masked
 from trainform.terminal.lines import echo, note
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def command(
         _described(row, outcome, *_followed(row.stack, own, root))
         for row, outcome in zip(found.rows, outcomes, strict=True)
     ]
-    rows = masked_everywhere(described, MASK)
+    rows = masked(described)
     FORMS[form](rows, found)
     if found.not_read:
         raise typer.Exit(1)

@@ -11,9 +11,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from trainform.errors import MASK
 from trainform.manifests.shapes import mapping, mappings, quantity
-from trainform.secret_text.search import looks_secret, secret_in, secret_words
+from trainform.secrets import masked
 
 # Fields whose texts are quantities, at any depth below them: another spelling is the same amount.
 AMOUNTS = frozenset(
@@ -249,20 +248,9 @@ def _is_empty(value: Any) -> bool:
 
 
 def _shown(path: Path, value: Any) -> Any:
-    """The value as a report may show it: without what looks like a secret by its name, by its shape, or by its place in a command."""
-    if isinstance(value, Mapping):
-        name = value.get("name")
-        return {
-            key: _shown((*path, *([name] if isinstance(name, str) and key != "name" else []), str(key)), item)
-            for key, item in value.items()
-        }
-    if isinstance(value, list):
-        words = secret_words(value) if all(isinstance(item, str) for item in value) else {}
-        return [MASK if index in words else _shown(path, item) for index, item in enumerate(value)]
-    if not isinstance(value, str):
-        return value
-    secret = any(looks_secret(name, value) for name in path[-2:]) or secret_in(value) is not None
-    return MASK if secret else value
+    """Return the value as a report may show it."""
+    names = path[-2:] if path[-1:] == ("value",) else path[-1:]
+    return masked(value, names[0] if names else "")
 
 
 def last_write(entries: Sequence[Mapping[str, Any]], path: Path, live: Any = None) -> tuple[str, str]:

@@ -17,11 +17,11 @@ from trainform.backends.patches import override_paths
 from trainform.cluster.api import Answer, Request
 from trainform.cluster.outcome import Outcome
 from trainform.cluster.places import experiment_field, place_in, set_by_patches
-from trainform.errors import MASK, ClusterError, Problem, without_credentials
+from trainform.errors import ClusterError, Problem, without_credentials
 from trainform.manifests.manifest import Manifest
 from trainform.manifests.templates import Template
 from trainform.plan.model import Plan
-from trainform.secret_text.search import masked
+from trainform.secrets import masked_line
 
 MANAGER = "trainform"
 LONGEST = 500  # characters of one refusal
@@ -138,7 +138,7 @@ def _problem(run: DryRun, plan: Plan, fields: Sequence[str], reason: str) -> Pro
 
 def _shown(text: str) -> str:
     """Return a text of the server on one line, without values and secrets."""
-    told = " ".join(masked(without_credentials(_VALUES.sub(r"\1", text)), MASK).split())
+    told = " ".join(masked_line(without_credentials(_VALUES.sub(r"\1", text))).split())
     return told if len(told) <= LONGEST else f"{told[: LONGEST - 1]}…"
 
 

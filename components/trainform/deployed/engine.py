@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from trainform.errors import MASK, ToolchainError, TrainformError, without_credentials
-from trainform.secret_text.search import looks_secret, masked_line
+from trainform.secrets import is_secret, masked_line
 
 NO_STACK = 6  # the exit code of the engine where the backend has no such stack
 WHICH = "`trainform doctor` shows which pulumi is on PATH"
@@ -78,7 +78,7 @@ def environ_of_engine(hidden: Collection[str] = ()) -> dict[str, str]:
 def without_variables(text: str, environ: Mapping[str, str], mask: str) -> str:
     """The text with the mask in the place of each secret among the variables."""
     named = [(name, value) for name, value in environ.items() if name != _FOLDER and len(value) >= _SHORTEST_SECRET]
-    secrets = [value for name, value in named if looks_secret(name, value)]
+    secrets = [value for name, value in named if is_secret(name, value)]
     for secret in sorted(secrets, key=len, reverse=True):
         text = text.replace(secret, mask)
     return text
@@ -96,7 +96,7 @@ def printed(root: Path, *words: str, text: str | None = None, nothing: int | Non
         return ""
     if ran.returncode != 0:
         lines = without_variables(ran.stderr, environ, MASK).splitlines()
-        errors = [masked_line(without_credentials(line), MASK) for line in lines if line.strip()]
+        errors = [masked_line(without_credentials(line)) for line in lines if line.strip()]
         raise TrainformError(
             f"`pulumi {' '.join(words[:2])}` ended with exit code {ran.returncode}", fix_of(errors), errors
         )

@@ -19,11 +19,11 @@ from trainform.cluster.identity import environment_problem
 from trainform.cluster.served import BUILT_IN, NotReadError, Served, collection, refusal, served
 from trainform.deployed.records import Deployed, all_deployed, deployed
 from trainform.drift.compare import MANAGER
-from trainform.errors import MASK, ClusterError, without_credentials
+from trainform.errors import ClusterError, without_credentials
 from trainform.manifests.manifest import Manifest
 from trainform.manifests.shapes import mapping
 from trainform.review.forms.sections import cut
-from trainform.secret_text.search import masked
+from trainform.secrets import masked_line
 from trainform.spec.environment import Environment
 
 LONGEST = 300  # characters of what a webhook answers
@@ -159,7 +159,7 @@ class Reads:
         kind, name = manifest.body["kind"], manifest.body["metadata"]["name"]
         if answer.forbidden and "admission" not in answer.message:
             return DryRun(None, f"this account has no permission for a dry run of {kind}/{name} (verb patch)")
-        return DryRun(None, cut(" ".join(masked(without_credentials(answer.message), MASK).split()), LONGEST))
+        return DryRun(None, cut(" ".join(masked_line(without_credentials(answer.message)).split()), LONGEST))
 
 
 def key_of(manifest: Manifest) -> Key:

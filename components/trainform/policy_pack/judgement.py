@@ -24,7 +24,7 @@ from trainform.rules.limits.judged import Judged
 from trainform.rules.limits.queues import queues_in
 from trainform.rules.limits.rule import Finding, Judgement, Rule
 from trainform.rules.limits.waivers import waived
-from trainform.secret_text.search import masked
+from trainform.secrets import masked_line
 from trainform.spec.environment import Environment
 from trainform.spec.waivers import Waiver
 
@@ -156,7 +156,7 @@ def message(rule: Rule, finding: Finding, fingerprint: str, *, show_value: bool)
     """Path, value, reason and fix. show_value: False where the value may be a secret of somebody else's program."""
     value = f" = {finding.value}" if show_value and finding.value is not None else ""
     reason = finding.reason if show_value else _without_values(finding)
-    return masked(f"{_place(finding)}{value}: {reason}. {finding.fix} ({rule.code}, finding {fingerprint})", MASK)
+    return masked_line(f"{_place(finding)}{value}: {reason}. {finding.fix} ({rule.code}, finding {fingerprint})")
 
 
 def _without_values(finding: Finding) -> str:

@@ -8,16 +8,16 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
-from trainform.errors import MASK, TrainformError
+from trainform.errors import TrainformError
 from trainform.escaping import without_invisible
-from trainform.secret_text.search import masked
+from trainform.secrets import masked_line
 
 
 def author(root: Path) -> str:
     """`NAME <EMAIL>` as git has it here, or the name of the account."""
     name, email = (_on_one_line(_of_git(root, "config", "--get", f"user.{part}")) for part in ("name", "email"))
     found = f"{name} <{email}>" if name and email else name if name else email
-    return masked(found if found else _account(), MASK)
+    return masked_line(found if found else _account())
 
 
 def ignored(files: Iterable[str], root: Path) -> list[str]:

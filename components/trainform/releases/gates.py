@@ -13,7 +13,7 @@ from trainform.backends.outcome import Outcome
 from trainform.errors import Problem, list_names
 from trainform.escaping import without_invisible
 from trainform.rules.references import Known
-from trainform.secret_text.search import secret_in
+from trainform.secrets import secret_in
 from trainform.spec.environment import Environment
 from trainform.spec.promotion import GateName, Promotion
 from trainform.spec.quantities import seconds

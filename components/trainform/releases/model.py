@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
-from trainform.errors import MASK, InputError, Problem
-from trainform.secret_text.search import masked_everywhere, masked_line
+from trainform.errors import InputError, Problem
+from trainform.secrets import masked
 from trainform.spec.model import Model
 from trainform.spec.release import digest
 from trainform.spec.source import Source, join_path
@@ -104,7 +104,7 @@ class Release(Model):
     def told(self) -> Release:
         """The same with its evidence as it is shown: whoever forges a release writes anything there, a secret too. It has another name where there is one."""
         evidence = {key: value for key, value in self.data().items() if key != "experiment"}
-        return Release(experiment=self.experiment, **masked_everywhere(evidence, MASK, masked_line))
+        return Release(experiment=self.experiment, **masked(evidence))
 
     def data(self) -> dict[str, Any]:
         """What is in the file."""

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from trainform.review.stand_ins import CHANGED_MASK, MASKED
-from trainform.secret_text.search import looks_secret, masked, secret_in, secret_words
+from trainform.secrets import masked, masked_path
 from trainform.spec.source import join_path
 
 DEEPEST = 100
@@ -17,7 +17,6 @@ DEEPEST = 100
 # What names an item of a list, in the order in which it is tried: a volume may be mounted twice, and a port may have no name.
 NAMES = ("mountPath", "name", "containerPort", "port")
 REFERENCES = ("secret", "secretKeyRef")  # where a variable's value comes from
-REFERENCE = "secret"  # the name of a Secret, or where a value comes from: no secret itself
 
 Keys = tuple[str | int, ...]
 
@@ -34,7 +33,7 @@ class Difference(Struct, frozen=True):
     @property
     def path(self) -> str:
         """The place for people, without a secret that is a key: `roles.worker.env.NCCL_DEBUG`."""
-        return masked(join_path(self.keys), MASKED)
+        return masked_path(join_path(self.keys))
 
     @property
     def where(self) -> str:
@@ -129,7 +128,7 @@ def shown(difference: Difference) -> tuple[Any, Any]:
     """Both sides as they may be shown. Where one of them is secret, both are masked: by what the preview masks, by their names, by their shape."""
     keys = difference.keys
     name = str(keys[-2] if len(keys) > 1 and keys[-1] == "value" else keys[-1]) if keys else ""
-    before, after = (without_secrets(value, name) for value in (difference.before, difference.after))
+    before, after = (masked(value, name) for value in (difference.before, difference.after))
     if is_reference(difference.before) and isinstance(
         after, str
     ):  # what comes from a Secret on one side is one on the other
@@ -144,24 +143,3 @@ def shown(difference: Difference) -> tuple[Any, Any]:
 def is_reference(value: object) -> bool:
     """True for a variable's value that comes from a Secret, as an experiment or as a pod says it."""
     return isinstance(value, Mapping) and not value.keys().isdisjoint(REFERENCES)
-
-
-def without_secrets(value: Any, name: str = "", levels: int = DEEPEST) -> Any:
-    """The value with `MASKED` in the place of what looks like a secret, and of what is nested too deep to be looked at."""
-    if levels < 0:
-        return MASKED
-    if isinstance(value, Mapping):
-        beside = value.get("name")  # of a variable, whose value stands beside its name
-        named = str(beside) if isinstance(beside, str) else name
-        return {
-            key: without_secrets(item, named if key == "value" else str(key), levels - 1) for key, item in value.items()
-        }
-    if isinstance(value, list):
-        words = secret_words(value) if value and all(isinstance(item, str) for item in value) else {}
-        return [
-            MASKED if index in words else without_secrets(item, levels=levels - 1) for index, item in enumerate(value)
-        ]
-    if not isinstance(value, str) or value in (MASKED, CHANGED_MASK):
-        return value
-    by_name = name != REFERENCE and looks_secret(name, value)
-    return MASKED if by_name or secret_in(value) is not None else value

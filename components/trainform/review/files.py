@@ -9,14 +9,14 @@ from msgspec import Struct
 from trainform.check import CheckedJob, check_experiment
 from trainform.check_files import check_environment
 from trainform.check_platform import CheckedPlatform, check_platform
-from trainform.errors import MASK, InputError, Problem, TrainformError
+from trainform.errors import InputError, Problem, TrainformError
 from trainform.releases.evidence import Lack, lacks_of
 from trainform.review.context import User
 from trainform.review.limits import OF_ENVIRONMENT
 from trainform.review.model import NotChecked, Place
 from trainform.review.stack_choice import first_reason
 from trainform.review.users import users_in
-from trainform.secret_text.search import masked
+from trainform.secrets import masked_path
 from trainform.spec.environment import Environment
 from trainform.spec.source import NOWHERE, Source
 from trainform.spec.stack import Stack
@@ -42,7 +42,7 @@ class StackFiles(Struct, frozen=True):
         source = self.environment_source if own else self.experiment_source
         here = path.removeprefix(OF_ENVIRONMENT) if own else path
         found = source.locate(Problem(here, None, "", ""))
-        origin = "" if found.path == here else masked(found.path, MASK)
+        origin = "" if found.path == here else masked_path(found.path)
         return Place(path=path, file=found.source, line=found.line, origin=origin)
 
 

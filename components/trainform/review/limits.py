@@ -6,14 +6,14 @@ import datetime
 from collections.abc import Callable, Iterator, Set
 from typing import Literal
 
-from trainform.errors import MASK, Problem
+from trainform.errors import Problem
 from trainform.render import RenderedJob
 from trainform.render_platform import RenderedPlatform
 from trainform.review.kinds import fingerprint
 from trainform.review.model import Category, Finding, Place, WaiverUse
 from trainform.rules.limits.table import BY_CODE
 from trainform.rules.limits.waivers import identity, waived, waiver_problems
-from trainform.secret_text.search import masked
+from trainform.secrets import masked_line, masked_path
 from trainform.spec.environment import Environment
 from trainform.spec.waivers import Waiver
 
@@ -39,7 +39,7 @@ def platform_findings(platform: RenderedPlatform, locate: Callable[[str], Place]
 
 
 def _finding(problem: Problem, severity: str, name: str, place: Place, *, is_waived: bool = False) -> Finding:
-    path = masked(place.path, MASK)
+    path = masked_path(place.path)
     return Finding(
         code=problem.code,
         category=Category.limits,
@@ -65,9 +65,9 @@ def waiver_uses(job: RenderedJob, today: datetime.date) -> Iterator[WaiverUse]:
         yield WaiverUse(
             code=waiver.rule,
             fingerprint=waiver.finding,
-            owner=masked(waiver.owner, MASK),
+            owner=masked_line(waiver.owner),
             until=waiver.until.isoformat(),
-            reason=masked(waiver.reason, MASK),
+            reason=masked_line(waiver.reason),
             state=state,
             why=why,
         )

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from trainform.errors import MASK
 from trainform.review.kinds import fingerprint
 from trainform.review.limits import LIMIT_SAYS, sentence
 from trainform.review.model import Category, Finding
 from trainform.review.preview import PolicyResult, Preview
 from trainform.rules.limits.table import BY_CODE
-from trainform.secret_text.search import masked
+from trainform.secrets import masked_lines
 
 LEVELS = {"mandatory": "high", "advisory": "medium", "remediate": "low"}
 """A mandatory policy stops `pulumi up`."""
@@ -46,7 +45,7 @@ def refusal(results: Iterable[PolicyResult]) -> str:
 
 
 def _finding(result: PolicyResult) -> Finding:
-    name, text = result.urn.rpartition("::")[2], masked(result.text.strip(), MASK)
+    name, text = result.urn.rpartition("::")[2], masked_lines(result.text.strip())
     rule = BY_CODE.get(result.policy)
     own = _FINGERPRINT.search(text) if rule is not None else None
     pack = f"the policy pack {result.pack}" if result.pack else "a policy pack"

@@ -27,12 +27,12 @@ from trainform.review.engine_events import (
     name_of,
     of_digest,
     of_stream,
+    same,
     text_of,
 )
-from trainform.review.masking import Masks, Sides
+from trainform.review.masking import SIGNATURE, Hidden, Masks, Sides
 from trainform.review.policies import refusal
 from trainform.review.preview import Message, PolicyResult, Preview, State, Step
-from trainform.review.secret_places import SIGNATURE, Places, same
 from trainform.review.stand_ins import MASKED
 
 STDIN = "<stdin>"
@@ -205,7 +205,8 @@ def _preview(raw: Raw, masks: Masks) -> Preview:
     if missing:
         counted = ", ".join(f"{count} {masks.name(operation)}" for operation, count in missing.items())
         not_checked.append(f"The preview is incomplete: the engine counts steps that are not in it ({counted}).")
-    looked, found = ([(step, *_looked(step, masks)) for step in given] for given in (whole, _refreshed(raw.steps)))
+    looked, found = ([(step, _looked(step, masks)) for step in given] for given in (whole, _refreshed(raw.steps)))
+    masks.end_looks()
     steps, refreshed = (tuple(_shown_step(*each, masks) for each in given) for given in (looked, found))
     told = (_shown_message(message, masks) for message in raw.messages)
     messages = tuple(message for message in told if message.text)
@@ -318,7 +319,7 @@ def _is_left(step: RawStep) -> bool:
     return mapping(step.old).get("delete") is True
 
 
-def _looked(step: RawStep, masks: Masks) -> tuple[Sides, Places]:
+def _looked(step: RawStep, masks: Masks) -> Hidden:
     old, new = mapping(step.old), mapping(step.new)
     of_old, of_new = mapping(old.get("outputs")), mapping(new.get("outputs"))
     sides = Sides(
@@ -330,7 +331,7 @@ def _looked(step: RawStep, masks: Masks) -> tuple[Sides, Places]:
         _kept_outputs(step.type, of_old),
         _kept_outputs(step.type, of_new),
     )
-    return sides, masks.look(sides, step.urn)
+    return masks.look(sides, step.urn, step.diffs if step.detail is None else step.detail)
 
 
 def _kept_outputs(type_: str, outputs: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -341,8 +342,8 @@ def _kept_outputs(type_: str, outputs: Mapping[str, Any]) -> Mapping[str, Any]:
     return {"metadata": kept} if kept else {}
 
 
-def _shown_step(step: RawStep, sides: Sides, places: Places, masks: Masks) -> Step:
-    hidden = masks.hide(sides, places, step.diffs, step.detail)
+def _shown_step(step: RawStep, looked: Hidden, masks: Masks) -> Step:
+    hidden = masks.hide(looked)
     return Step(
         masks.name(step.operation),
         masks.name(step.urn),

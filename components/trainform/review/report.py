@@ -10,7 +10,7 @@ from typing import Any
 from trainform import defaults
 from trainform.check import CheckedJob
 from trainform.check_platform import CheckedPlatform
-from trainform.errors import MASK, list_names
+from trainform.errors import list_names
 from trainform.review.capacity import capacity_of
 from trainform.review.changes import object_changes, role_changes
 from trainform.review.context import Context
@@ -38,7 +38,7 @@ from trainform.review.picture.compare import pictures
 from trainform.review.policies import packs_of, policy_findings, says_what_ran
 from trainform.review.preview import Message, Preview, Step
 from trainform.review.stand_ins import UNKNOWN
-from trainform.secret_text.search import masked
+from trainform.secrets import masked_lines
 
 SEVERITIES = ("info", "warning", "error")
 MOST_PATHS = 5
@@ -125,7 +125,7 @@ def _of_failure(
     cost, capacity = _unknown_amounts(AFTER_FAILURE)
     return {
         "outcome": Outcome.failed,
-        "headline": _failed(masked(context.preview.failed, MASK)),
+        "headline": _failed(masked_lines(context.preview.failed)),
         "effects": [*known, Effect(kind="unknown", object=context.stack, sentence=sentence_of_rest)],
         "findings": [finding for finding in found if finding.category not in OF_WHOLE_PREVIEWS],
         "cost": cost,
@@ -211,7 +211,7 @@ def _order(finding: Finding) -> tuple[Any, ...]:
 def _message(message: Message) -> EngineMessage:
     return EngineMessage.model_validate({
         "severity": message.severity if message.severity in SEVERITIES else "info",
-        "text": masked(message.text.strip(), MASK),
+        "text": masked_lines(message.text.strip()),
         "object": message.urn.rpartition("::")[2],
     })  # fmt: skip
 

@@ -1,6 +1,8 @@
-"""What stands for a value that is not shown. It imports nothing, so that the engine starts without a wait for anything."""
+"""What stands for a value that is not shown. It imports next to nothing, so that the engine starts without a wait."""
 
-MASKED = "[secret]"
+from trainform.escaping import MASK
+
+MASKED = MASK
 """Stands for each secret value. Where either side of a change is secret, both sides are masked."""
 CHANGED_MASK = "[secret, changed]"
 """Stands for the new side of a secret of which the preview shows that it changes, although both sides are masked."""

@@ -17,12 +17,11 @@ from trainform.check import CheckedJob
 from trainform.cluster.api import ClusterApi
 from trainform.cluster.identity import place
 from trainform.deployed.engine import exported
-from trainform.errors import MASK, ClusterError
+from trainform.errors import ClusterError
 from trainform.manifests.shapes import mapping, mappings
 from trainform.plan.inputs import resolved
 from trainform.plan.record import Record, read_record
 from trainform.project import stack_path
-from trainform.review.difference import without_secrets
 from trainform.review.files import StackFiles, stack_files
 from trainform.review.stack_choice import chosen_by
 from trainform.review.steps import RECORD
@@ -32,7 +31,7 @@ from trainform.saved.policy import policy_files
 from trainform.saved.program import program_files
 from trainform.saved.seal import keyed
 from trainform.saved.variables import provider_variables
-from trainform.secret_text.search import masked
+from trainform.secrets import masked, masked_line
 from trainform.spec.environment import Environment
 from trainform.spec.read import read_content
 from trainform.spec.stack import NAMESPACE, project_name
@@ -54,7 +53,7 @@ class Source(Struct, frozen=True):
 
     def document(self, data: Any) -> Document:
         """The data with its hash, and without what looks like a secret."""
-        return Document(hash=keyed(self.key, data), shown=without_secrets(data))
+        return Document(hash=keyed(self.key, data), shown=masked(data))
 
 
 def gather(source: Source) -> Facts:
@@ -121,7 +120,7 @@ def config_of(source: Source) -> dict[str, Setting]:
 def _shown(key: str, value: Any) -> str | None:
     space, _, name = key.partition(":")
     known = space == NAMESPACE and name in SHOWN and isinstance(value, str | int)
-    return masked(str(value), MASK) if known else None
+    return masked_line(str(value)) if known else None
 
 
 # --- the state

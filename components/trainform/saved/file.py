@@ -10,12 +10,12 @@ from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
-from trainform.errors import MASK, InputError, Problem
+from trainform.errors import InputError, Problem
 from trainform.review.read import DECODER, RepeatedKeyError
 from trainform.saved.engine import OF_SERVICES
 from trainform.saved.model import VERSION, Saved, SavedFile
 from trainform.saved.seal import keyed
-from trainform.secret_text.search import masked_line
+from trainform.secrets import masked_line
 from trainform.spec.explain import explain
 from trainform.spec.files import read_text
 
@@ -41,7 +41,7 @@ def read_saved(file: str) -> SavedFile:
     try:
         data = DECODER.decode(text)
     except RepeatedKeyError as error:
-        key = masked_line(str(error), MASK)
+        key = masked_line(str(error))
         raise _refused(file, f"the key {key} is there twice, so that nobody knows which value counts") from None
     except (ValueError, RecursionError):
         raise _refused(file, "this is not the JSON of a saved review") from None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from typing import Any
 
 from tests.support.samples import environment
@@ -12,7 +11,6 @@ from trainform.rules.limits.rule import Finding
 from trainform.rules.limits.secrets import plain_secrets
 
 TOKEN = "ghp" + "_" + "aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xYzAbC"
-CODED = base64.b64encode(TOKEN.encode()).decode().rstrip("=")
 
 
 def judged(*objects: Any, pods: tuple[Any, ...] = ()) -> list[Finding]:

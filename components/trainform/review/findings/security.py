@@ -13,7 +13,7 @@ from trainform.manifests.templates import Template
 from trainform.review import steps
 from trainform.review.causes import causes
 from trainform.review.context import Context, JobReview
-from trainform.review.difference import Difference, differences, without_secrets
+from trainform.review.difference import Difference, differences
 from trainform.review.kinds import Kind
 from trainform.review.model import Category, Finding, Place
 from trainform.review.preview import State, Step
@@ -23,6 +23,7 @@ from trainform.rules.limits.places import Place as Spot
 from trainform.rules.limits.places import places
 from trainform.rules.limits.pod_security import CONTROLS, Openings, effective
 from trainform.rules.limits.secrets import by_name, secrets_in, without_content
+from trainform.secrets import masked
 from trainform.spec.environment import Environment
 from trainform.spec.names import qualified, split_registry
 from trainform.spec.roles import Role
@@ -264,7 +265,7 @@ def _identity(found: Found) -> tuple[Kind, str, str, object]:
 
 
 def _finding(found: Found, subject: Subject) -> Finding:
-    value = without_secrets(found.spot.value)
+    value = masked(found.spot.value)
     said = f"{found.spot.where} = {str(value).lower() if isinstance(value, bool) else value}"
     allowed = "; the environment allows it" if found.allowed else ""
     title = f"{found.kind.title.removesuffix('.')}: {said} in {subject.pods(found.role)}{allowed}."
@@ -279,7 +280,7 @@ def _images(old: Iterable[Template], new: Iterable[Template], subject: Subject) 
         before = was.get((role, where))
         if image == before or image in (MASKED, UNKNOWN):
             continue
-        pods, sides = subject.pods(role), (without_secrets(before), without_secrets(image))
+        pods, sides = subject.pods(role), (masked(before), masked(image))
         if DIGEST not in image and (before in (None, MASKED, UNKNOWN) or DIGEST in str(before)):
             mutable.setdefault(image, []).append((role, where))
         registry = _registry(image)
@@ -288,7 +289,7 @@ def _images(old: Iterable[Template], new: Iterable[Template], subject: Subject) 
             yield subject.finding(REGISTRY, role, where, *sides, title, IMAGE)
     for image, at in mutable.items():
         pods = subject.pods(", ".join(dict.fromkeys(role for role, _ in at)))
-        sides = without_secrets(was.get(at[0])), without_secrets(image)
+        sides = masked(was.get(at[0])), masked(image)
         title = f"The image of {pods} has no digest: {sides[1]}."
         yield subject.finding(MUTABLE, *at[0], *sides, title, IMAGE)
 

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from trainform.errors import MASK, Problem, list_names
+from trainform.errors import Problem, list_names
 from trainform.rules.limits.table import BY_CODE
 from trainform.rules.references import Known
-from trainform.secret_text.search import masked
+from trainform.secrets import masked_line
 from trainform.spec.environment import Environment
 from trainform.spec.limits import Severity
 from trainform.spec.quantities import seconds
@@ -51,7 +51,7 @@ def verdict(
         else:
             problems.append(_with_waiver(problem, waivers, environment, today))
     notes += _notes(waivers, {identity(problem): problem for problem in severities}, accepted, today)
-    shown = tuple(masked(note, MASK) for note in notes)
+    shown = tuple(map(masked_line, notes))
     return Verdict((*problems, *waiver_problems(waivers, environment, today)), shown, tuple(severities.items()))
 
 

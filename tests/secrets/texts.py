@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 
-from tests.secret_text.samples import ANY, COMMANDS, HEX, NAMED, PLAIN, PW, SAMPLES, coded, of
+from tests.secrets.samples import ANY, CHOSEN, HEX, ISSUED, PLAIN, PW, SHAPES, TOKENS, coded, of
 
 SETTINGS = """
 NCCL_IB_DISABLE=0 NCCL_SOCKET_IFNAME=eth0 NCCL_IB_GID_INDEX=3 NCCL_NET_GDR_LEVEL=PHB NCCL_ALGO=Ring,Tree NCCL_PROTO=Simple NCCL_P2P_LEVEL=NVL
@@ -152,23 +152,26 @@ HARMLESS: list[tuple[str, str]] = [
     ("X", "dapibus"), ("X", "sg.example.com"), ("X", "hvs.example.com"), ("X", "pul-request"), ("X", "xoxo-hugs-and-kisses-from-me"), ("X", "do_v1_x"), ("X", "ya29.example.com"),
 ]  # fmt: skip
 SECRET: list[tuple[str, str]] = [
-    *(("VALUE", text) for texts in SAMPLES.values() for text in texts),
-    *((name, PLAIN) for names in NAMED.values() for name in names),
-    *(("args", text) for texts in COMMANDS.values() for text in texts),
-    ("HF_TOKEN", "hf_secret" + "123"), ("args", "--token my_token" + "77"),
-    ("WANDB", of(HEX, 40)),
-    ("DB_PASS", "20260101"),
+    *(("VALUE", text) for text in SHAPES),
+    *((name, PLAIN) for name in (*CHOSEN, *ISSUED)),
+    ("HF_TOKEN", "hf_secret" + "123"), ("args", "--token my_token" + "77"), ("DB_PASS", "20260101"),
     *((name, value) for name in ("POSTGRES_PASSWORD", "REDIS_AUTH", "MYSQL_ROOT_PASS") for value in ("dummy", "changeme", "password", "xy")),
     *(("args", text) for text in [
-        f"curl -H 'PRIVATE-TOKEN: {PLAIN}' https://git.example.com", f'curl -H "X-API-Key: {PLAIN}" https://h', f"curl --header 'Authorization: {PLAIN}' https://h",
-        f"curl -H X-API-Key:{PLAIN} https://h", f"kubectl create secret generic hf --from-literal=token={PLAIN}", f"docker run --env=HF_TOKEN={PLAIN} a",
-        f"[db]\nuser = trainer\npassword = {PW}", f"[default]\naws_access_key_id = a\naws_secret_access_key = {PLAIN}\n", "[client]\npassword=lettersonly\n",
-        "[client]\npassword: lettersonly\n", f"password = {PW}", f"secret_key={PLAIN}7\n", f"registry=https://npm.example.com\n_auth = {PLAIN}7\n",
-    ]),
-    *(("args", text) for text in [
+        f"curl -H 'PRIVATE-TOKEN: {PLAIN}' https://git.example.com", f'curl -H "X-API-Key: {PLAIN}" https://h',
+        f"kubectl create secret generic hf --from-literal=token={PLAIN}", f"docker run --env=HF_TOKEN={PLAIN} a", f"https://h/a?access_token={PLAIN}",
+        f"[db]\nuser = trainer\npassword = {PW}", "[client]\npassword=lettersonly\n", f"password = {PW}", f"secret_key={PLAIN}7\n", f"_auth = {PLAIN}7\n",
         f"--hf-token {PLAIN}", f"--hf_token={PLAIN}", f"--api-key '{PLAIN}'", f"-password={PLAIN}", f"++wandb.api_key={PLAIN}", f"HF_TOKEN={PLAIN} python a.py",
         f"export DB_PASS='{PLAIN}'; train", f"sh -c 'train --token {PLAIN}'", f"host=db password={PLAIN} dbname=runs", f"mysql --user a --password {PLAIN}",
         f'login(token="{PLAIN}")', f"client = Client(api_key='{PLAIN}')", f'{{"password": "{PLAIN}"}}', f"lr: 1\ndb_pass: {PLAIN}9\n", f'api_key = "{PLAIN}"',
-        f"secret: '{PLAIN}'\n", f"  - token: {PLAIN}7\n", f'"hfToken": "{PLAIN}"',
+        f"  - token: {PLAIN}7\n", f'"hfToken": "{PLAIN}"', f"Server=db;User=trainer;Pwd={PW}", f"AccountName=runs;AccountKey={PLAIN};EndpointSuffix=core",
+    ]),
+]  # fmt: skip
+# What docs/how-to/use-secrets.md lists as not found.
+NOT_FOUND: list[tuple[str, str]] = [
+    ("VALUE", PW), ("secret", "hf-token"), ("TOKEN", base64.b64encode(PW.encode()).decode()[:3]), ("HF_TOKEN", "4096"),
+    ("VALUE", base64.b64encode(TOKENS[0].encode()).decode()),
+    *(("args", text) for text in [
+        f"curl -u trainer:{PW} https://h/a", f"sshpass -p {PW} ssh h", f"docker login -u trainer -p {PW} h", f"mysql -uroot -p{PW} runs",
+        "[client]\npassword = lettersonly\n",
     ]),
 ]  # fmt: skip
