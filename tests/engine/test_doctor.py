@@ -211,7 +211,7 @@ def test_what_the_environments_stack_makes(project: Project) -> None:
         "priorityclasses t-urgent",
         "persistentvolumeclaims shared-data",
     ]
-    assert check["fix"].startswith(f"{DEPLOY} makes those")
+    assert check["fix"].startswith(f"`{DEPLOY}` creates")
     assert found["verbs"]["environment"]["ready"]
     (project.folder / "stacks" / "Pulumi.dev.yaml").write_text("config: {trainform:environment: dev}\n")
     stack = "dev"

@@ -138,7 +138,7 @@ def look_at_environment(request: Request, findings: Findings) -> Finding:
     missing = [text for text, answer in zip(shown, answers, strict=True) if answer.missing]
     unread = [text for text, answer in zip(shown, answers, strict=True) if not (answer.found or answer.missing)]
     if missing:
-        fix = f"{deploy(environment.name)} makes those that the environment creates; its owner makes the others"
+        fix = f"`{deploy(environment.name)}` creates those of the environment; ask the platform team for the others"
         return Finding(State.MISSING, f"there is no {', no '.join(missing)}", fix, {"missing": missing})
     if unread:
         return Finding(State.UNKNOWN, f"this account has no permission to read {', '.join(unread)}")

@@ -25,7 +25,6 @@ from trainform.toolchain.pulumi import ready_pulumi
 from trainform.toolchain.system import OLDEST_PULUMI, plugin_versions
 from trainform.toolchain.versions import format_version, parse_version
 
-OLDEST_PYTHON = (3, 11)
 PATIENCE = 10.0  # seconds
 PACKAGES = ("trainform", "pulumi", "pulumi-kubernetes", "pip")  # Pulumi runs `pip list` before each program
 ASK_PYTHON = f"""
@@ -68,8 +67,6 @@ def look_at_python(request: Request, findings: Findings) -> Finding:
     details = json.loads(run_program([str(python), "-c", ASK_PYTHON], request.timeout).stdout)
     details["path"] = str(python)
     found = f"{details['python']}, {python}"
-    if (version := parse_version(details["python"])) is None or version < OLDEST_PYTHON:
-        return Finding(State.MISSING, f"{found}; {format_version(OLDEST_PYTHON)} or later is required", details=details)
     absent = [name for name in PACKAGES[:3] if details[name] is None]
     if absent:
         return Finding(State.MISSING, f"{found} has no {', '.join(absent)}", _packages_fix(request.root), details)
