@@ -16,9 +16,14 @@ from typing import Any
 
 import pytest
 
+from tests.review.forms.samples import FAILED, RICH, USUAL
+from tests.support.github_api import ACTIONS, DETAILS, HEAD, TOKEN, GithubApi, comment
 from tests.support.repository import ROOT
 from tests.support.workflows import EXPRESSION, GITHUB, GITLAB, read_as_texts, scripts, step, steps
 from tests.test_documents import parsed
+from trainform.review.forms import as_json
+from trainform.review.model import Report, Selection
+from trainform.review.whole import review_of
 from trainform.toolchain.parts import PULUMI_VERSION
 
 WORKFLOW, PIPELINE = read_as_texts(GITHUB.read_text()), read_as_texts(GITLAB.read_text())
@@ -272,6 +277,74 @@ def test_a_pull_request_that_is_not_reviewed_says_why(tmp_path: Path) -> None:
         "::notice title=This pull request is not reviewed::Forks and Dependabot get no secrets."
     )
     assert "get no secrets" in summary.read_text()
+
+
+# --- the comment
+
+
+def written(folder: Path, *reports: Report) -> Path:
+    """A report in a file, of these stacks; without any of them, of a change that touches none."""
+    selection = None if reports else Selection(since="origin/main", base="6f1c0de", touched={}, removed=[])
+    path = folder / "review.json"
+    path.write_text(as_json.render(review_of(reports, selection, project="training")))
+    return path
+
+
+def test_the_comment_is_found_among_others_and_updated(tmp_path: Path) -> None:
+    api = GithubApi()
+    report = written(tmp_path, RICH)
+    assert comment(api, tmp_path, report, HEAD).returncode == 0
+    [first] = api.comments
+    line = first.body.partition("\n")[0]
+    assert line == "<!-- trainform-review training -->"
+    assert f"[The whole report]({DETAILS})\nCommit {HEAD}\n" in first.body
+
+    # comments of people, who may quote the marker; of another project; and of the same account on something else
+    others = [api.comment("ada", first.body), api.comment(ACTIONS, "Tests passed.")]
+    others += [api.comment(ACTIONS, "<!-- trainform-review other -->\n"), api.comment("ada", f"see\n{line}")]
+    others += [api.comment("ada", f"{number}") for number in range(150)]
+    api.comments.append(api.comments.pop(0))  # on the second page
+    before = [other.body for other in others]
+    ran = comment(api, tmp_path, written(tmp_path, USUAL), HEAD)
+    assert (ran.returncode, ran.stdout) == (0, ""), ran.stderr
+    assert f"Review of {USUAL.stack}" in first.body
+    assert [other.body for other in others] == before
+    assert len(api.comments) == 155
+
+
+def test_no_comment_for_a_commit_that_is_not_the_head(tmp_path: Path) -> None:
+    api = GithubApi()
+    there = api.comment(ACTIONS, "<!-- trainform-review training -->\nof the newer commit\n")
+    ran = comment(api, tmp_path, written(tmp_path, RICH), "0" * 40)
+    assert (ran.returncode, ran.stdout.startswith("Nothing is written: this run is of the commit 000")) == (0, True)
+    assert there.body.endswith("of the newer commit\n")
+
+
+def test_a_review_of_no_stack_makes_no_comment_and_updates_one(tmp_path: Path) -> None:
+    api = GithubApi()
+    assert comment(api, tmp_path, written(tmp_path), HEAD).returncode == 0
+    assert api.comments == []
+    comment(api, tmp_path, written(tmp_path, RICH), HEAD)
+    comment(api, tmp_path, written(tmp_path), HEAD)
+    [found] = api.comments
+    assert "No stack is touched" in found.body
+
+
+def test_a_preview_that_failed_is_in_the_comment(tmp_path: Path) -> None:
+    api = GithubApi()
+    assert comment(api, tmp_path, written(tmp_path, FAILED), HEAD).returncode == 0
+    assert "The preview failed" in api.comments[0].body
+
+
+def test_the_job_fails_where_github_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    api = GithubApi()
+    monkeypatch.setattr(api, "answer", lambda *_: (403, {"message": "Resource not accessible by integration"}, ""))
+    ran = comment(api, tmp_path, written(tmp_path, RICH), HEAD)
+    assert ran.returncode != 0
+    assert TOKEN not in ran.stdout + ran.stderr
+
+
+# --- GitLab
 
 
 def test_the_pipeline_compares_with_the_target_branch_where_it_runs_on_a_merge_of_both() -> None:

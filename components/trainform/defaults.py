@@ -52,9 +52,7 @@ MAX_RETRY = 3  # as Volcano's webhook sets it for 0; explicit, since its check o
 NOT_CHECKED = "not checked: "  # how messages of the preflight begin that a review lists as not checked
 QUEUE_OPEN_SECONDS = 40  # a Queue opens in about a second; after this time its controller is taken to be missing
 CONNECT_SECONDS = 5
-POST_SECONDS = 300  # for all requests of a comment together, their repetitions and waits among them
-REQUEST_SECONDS = 30
-LONGEST_COMMENT = 65_535  # GitHub refuses one of more than 65,536 characters
+LONGEST_COMMENT = 65_000  # bytes; GitHub refuses more than 65,536 characters
 
 # Limits for one object, in bytes. etcd accepts requests of 1.5 MiB, which include managed fields and status; the API server accepts
 # 1 MiB for all values of a ConfigMap or Secret.

@@ -14,14 +14,12 @@ import yaml
 
 from tests.doctor.conftest import Program, request
 from trainform.doctor import machine as looks
-from trainform.doctor.checks import ADDONS, CHECKS
 from trainform.doctor.model import Finding, State
-from trainform.sandbox.addons import chosen_addons, required_parts, with_dependencies
-from trainform.toolchain.addons import ADDON_PARTS, addon_folder
 from trainform.toolchain.cache import toolchain_folder
 from trainform.toolchain.origins import MODE_VARIABLE
 from trainform.toolchain.parts import CONTROL_PLANE_PARTS, PULUMI_PARTS
 
+PYTHON = {"python": Finding(State.OK, "", details={"path": "python3", "pulumi-kubernetes": "4.25.0"})}
 PACKAGES = {"python": "3.12.4", "pip": "26.3", "trainform": "0.1.0", "pulumi": "3.259.0", "pulumi-kubernetes": "4.25.0"}
 
 
@@ -61,10 +59,7 @@ def test_a_virtual_environment_that_is_not_there(machine: Path, options: dict[st
     root = project(machine / "mine", options)
     found = looks.look_at_python(request(root), {})
     assert (found.state, found.text) == (State.MISSING, f"there is no {root}/.venv/bin/python")
-    assert found.fix.startswith(f"python3 -m venv {root}/.venv, and install trainform into it")
-    (root / "tools").mkdir()
-    (root / "tools" / "venv.py").touch()
-    assert looks.look_at_python(request(root), {}).fix == "make venv"
+    assert found.fix.startswith("make it, and install trainform into it")
 
 
 def test_a_project_without_one_runs_the_python_on_path(
@@ -76,20 +71,9 @@ def test_a_project_without_one_runs_the_python_on_path(
     assert of_program(program, machine / "mine").text == f"3.13.1, {machine}/bin/python3.13"
 
 
-@pytest.mark.parametrize(
-    ("packages", "reason"),
-    [
-        ({"python": "3.10.12"}, "3.11 or later is required"),
-        ({"python": "?"}, "3.11 or later is required"),
-        ({"pulumi": None}, "has no pulumi"),
-    ],
-)
-def test_a_python_that_will_not_do(
-    machine: Path, program: Program, packages: dict[str, str | None], reason: str
-) -> None:
-    found = of_program(program, machine / "mine", **packages)
-    assert found.state is State.MISSING
-    assert found.text.endswith(reason)
+def test_a_python_without_a_package(machine: Path, program: Program) -> None:
+    found = of_program(program, machine / "mine", pulumi=None)
+    assert (found.state, found.text.endswith("has no pulumi")) == (State.MISSING, True)
 
 
 @pytest.mark.parametrize(
@@ -101,63 +85,76 @@ def test_whatever_the_project_file_holds(machine: Path, program: Program, conten
     assert looks.look_at_python(request(machine / "mine"), {}).text == f"3.12.4, {machine}/bin/python3"
 
 
-@pytest.mark.parametrize(
-    ("pip", "state"),
-    [("23.2.1", State.NOTE), ("24.0", State.NOTE), ("24.1", State.OK), ("26.3", State.OK), (None, State.MISSING)],
-)
-def test_pip(machine: Path, program: Program, pip: str | None, state: State) -> None:
-    python = of_program(program, machine / "my project", pip=pip)
-    found = looks.look_at_pip(request(machine / "my project"), {"python": python})
-    assert found.state is state
-    assert found.fix == (
-        ""
-        if state is State.OK
-        else f"{machine}/bin/python3 -m pip install --upgrade pip"
-        if pip is not None
-        else f"{machine}/bin/python3 -m ensurepip && {machine}/bin/python3 -m pip install --upgrade pip"
-    )
+def test_no_pip(machine: Path, program: Program) -> None:
+    """uv brings its own."""
+    python = program("python3", f"echo '{json.dumps(PACKAGES | {'pip': None})}'")
+    found = looks.look_at_python(request(project(machine / "mine", {})), {})
+    assert (found.state, found.fix) == (State.MISSING, f"{python} -m ensurepip")
+    root = project(machine / "uv", {"toolchain": "uv", "virtualenv": "env"})
+    (root / "env" / "bin").mkdir(parents=True)
+    python.rename(root / "env" / "bin" / "python")
+    assert looks.look_at_python(request(root), {}).state is State.OK
 
 
-def test_uv_brings_a_pip_of_its_own(machine: Path) -> None:
-    root = project(machine / "mine", {"toolchain": "uv"})
-    python = Finding(State.OK, "", details=PACKAGES | {"pip": None, "path": "/my env/bin/python"})
-    found = looks.look_at_pip(request(root), {"python": python})
-    assert (found.state, found.fix) == (State.NOTE, "uv pip install --python '/my env/bin/python' pip")
+# --- Pulumi
 
 
 @pytest.mark.parametrize(
-    ("lines", "state"),
+    ("answer", "state", "reason"),
     [
-        (['echo "go1.26.8"'], State.OK),
-        (['echo "go1.25.3"'], State.NOTE),
-        (['echo "devel"'], State.NOTE),
-        (['[ "$GOTOOLCHAIN" = local ] && echo go1.27.0'], State.OK),
+        ("v3.259.0", State.OK, "v3.259.0, "),
+        ("v3.231.0", State.MISSING, "is 3.231; 3.232 or later is required"),
+        ("hello", State.MISSING, "is unknown; 3.232 or later is required"),
     ],
 )
-def test_go(machine: Path, program: Program, lines: list[str], state: State) -> None:
-    assert looks.look_at_go(request(machine), {}).state is State.NOTE
-    path = program("go", *lines)
-    found = looks.look_at_go(request(machine), {})
-    assert found.state is state
-    assert str(path) in found.text
+def test_pulumi(machine: Path, program: Program, answer: str, state: State, reason: str) -> None:
+    program("pulumi", f"echo {answer}")
+    found = looks.look_at_pulumi(request(machine), PYTHON)
+    assert (found.state, reason in found.text) == (state, True)
 
 
-def test_the_version_of_go_is_a_word(machine: Path, program: Program) -> None:
-    """What `go env` prints ends its line."""
-    path = program("go", "echo go1.26.8")
-    assert looks.look_at_go(request(machine), {}) == Finding(State.OK, f"1.26.8, {path}")
+def test_no_pulumi(machine: Path) -> None:
+    found = looks.look_at_pulumi(request(machine), PYTHON)
+    assert found == Finding(State.MISSING, "not on PATH", "trainform toolchain ensure --pulumi-only")
+    folder = toolchain_folder() / "pulumi-build"
+    (folder / "bin").mkdir(parents=True)
+    found = looks.look_at_pulumi(request(machine), PYTHON)
+    assert found.fix == f'export PATH="{folder}/bin:$PATH" PULUMI_HOME="{folder}/home"'
 
 
-def test_kubectl(machine: Path, program: Program) -> None:
-    assert looks.look_at_kubectl(request(machine), {}).state is State.NOTE
-    path = program("kubectl", """echo '{"clientVersion": {"gitVersion": "v1.34.1"}}'""")
-    assert looks.look_at_kubectl(request(machine), {}) == Finding(State.OK, f"v1.34.1, {path}")
+def test_the_sdk_has_the_version_of_the_sandboxs_plugin(
+    machine: Path, program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There the engine downloads nothing."""
+    home = toolchain_folder() / "pulumi-build" / "home"
+    plugin = home / "plugins" / "resource-kubernetes-v4.25.0" / "pulumi-resource-kubernetes"
+    plugin.parent.mkdir(parents=True)
+    plugin.touch()
+    program("pulumi", "echo v3.259.0")
+    newer = {"python": Finding(State.OK, "", details={"path": "/my env/bin/python", "pulumi-kubernetes": "4.34.2"})}
+    assert looks.look_at_pulumi(request(machine), newer).state is State.OK, "another PULUMI_HOME"
+    monkeypatch.setenv("PULUMI_HOME", str(home))
+    assert looks.look_at_pulumi(request(machine), PYTHON).state is State.OK
+    found = looks.look_at_pulumi(request(machine), newer)
+    assert (found.state, found.fix) == (State.MISSING, "'/my env/bin/python' -m pip install pulumi-kubernetes==4.25.0")
+
+    (machine / "Pulumi.yaml").write_text("name: vision\nruntime: python\n")
+    for sdk, told in (("4.25.0", False), ("4.34.2", True), (None, False)):
+        python = program("python3", f"echo '{json.dumps(PACKAGES | {'pulumi-kubernetes': sdk})}'")
+        assert (f"{python} -m pip install" in looks.sdk_fix(machine, home)) == told
+    program("python3", "exit 1")
+    assert looks.sdk_fix(machine, home) == ""
 
 
-def test_programs_by_name(machine: Path, program: Program) -> None:
-    assert looks.look_for_program("make")(request(machine), {}) == Finding(State.MISSING, "not on PATH")
-    path = program("make")
-    assert looks.look_for_program("make")(request(machine), {}) == Finding(State.OK, str(path))
+def test_the_login_is_asked_of_pulumi(machine: Path, program: Program) -> None:
+    program("pulumi", """echo '{"user": "ada", "url": "s3://states?endpoint=x&key=s3cret"}'""")
+    assert looks.look_at_login(request(machine), {}) == Finding(State.OK, "s3://states")
+    program("pulumi", "echo 'error: unable to open \"s3://states?key=s3cret\": no such bucket' >&2", "exit 255")
+    found = looks.look_at_login(request(machine), {})
+    assert found == Finding(State.MISSING, 'unable to open "s3://states": no such bucket')
+
+
+# --- the tool chain
 
 
 def finished(folder: Path, *parts: str) -> None:
@@ -181,7 +178,7 @@ def test_the_tool_chain(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     )
     finished(folder, "kwok")
     (folder / "pulumi-build").mkdir()
-    assert looks.look_at_tool_chain(request(machine), {}) == Finding(State.OK, f"complete, {folder}; its pulumi: build")
+    assert looks.look_at_tool_chain(request(machine), {}) == Finding(State.OK, f"complete, {folder}")
 
 
 def test_a_tool_chain_that_was_downloaded(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,29 +188,7 @@ def test_a_tool_chain_that_was_downloaded(machine: Path, monkeypatch: pytest.Mon
     for name in ("controlplane", "kwok", "pulumi"):
         (toolchain_folder() / f"{name}-download").mkdir(parents=True)
     found = looks.look_at_tool_chain(request(machine), {})
-    assert found == Finding(State.OK, f"complete, {toolchain_folder()}; its pulumi: download")
-
-
-def test_the_add_ons(machine: Path) -> None:
-    found = looks.look_at_addons(request(machine), {})
-    assert found.state is State.MISSING
-    assert found.text.startswith("not built: training-operator, trainer, kueue, kubedl, kube-scheduler; about 7 min")
-    for part in ADDON_PARTS:
-        (addon_folder(part) / part.folder).mkdir(parents=True)
-    assert looks.look_at_addons(request(machine), {}) == Finding(State.OK, "complete")
-
-
-@pytest.mark.parametrize(
-    ("needed", "tool_chain", "state"),
-    [(0, State.MISSING, State.OK), (10**9, State.MISSING, State.MISSING), (10**9, State.OK, State.OK)],
-)
-def test_disk(machine: Path, monkeypatch: pytest.MonkeyPatch, needed: int, tool_chain: State, state: State) -> None:
-    """Room is needed for what is still to be built; an exabyte is more than this machine has."""
-    monkeypatch.setenv("TRAINFORM_CACHE", str(machine / "not" / "yet"))
-    monkeypatch.setattr(looks, "BUILD_GB", needed)
-    found = looks.look_at_disk(request(machine), {"tool_chain": Finding(tool_chain, "")})
-    assert found.state is state
-    assert f" GB free in {machine}/not/yet" in found.text
+    assert found == Finding(State.OK, f"complete, {toolchain_folder()}")
 
 
 def test_no_docker(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -223,10 +198,3 @@ def test_no_docker(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(TrainformError, match="a rehearsal needs Docker, and none answers") as caught:
         looks.look_at_docker(request(machine), {})
     assert "apt-get install docker.io" in caught.value.fix
-
-
-def test_the_fix_for_add_ons_installs_all_of_them() -> None:
-    names = with_dependencies(chosen_addons([ADDONS]))
-    assert set(required_parts(names)) == set(ADDON_PARTS)
-    [check] = [check for check in CHECKS if check.name == "addons"]
-    assert check.fix == f"trainform toolchain ensure --with {ADDONS}"

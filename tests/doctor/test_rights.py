@@ -13,7 +13,7 @@ from trainform import defaults
 from trainform.backends.table import BACKENDS
 from trainform.cluster import read
 from trainform.cluster.operators import operators
-from trainform.doctor.cluster import environment_objects, experiment_objects, image_version
+from trainform.doctor.cluster import environment_objects, experiment_objects
 from trainform.spec.environment import Environment
 from trainform.spec.load import load_environment
 
@@ -71,17 +71,3 @@ def test_operators_are_those_of_the_backends() -> None:
     assert set(versions) - set(BACKENDS) == {defaults.KUEUE}
     group, version, _ = read._NAMESPACED["LocalQueue"]
     assert versions[defaults.KUEUE] == f"{group}/{version}"
-
-
-@pytest.mark.parametrize(
-    ("reference", "name", "version"),
-    [
-        ("docker.io/volcanosh/vc-controller-manager:v1.14.0", "vc-controller-manager", "v1.14.0"),
-        ("registry.example.com:5000/mirror/kueue/kueue:v0.19.2@sha256:0a1b", "kueue", "v0.19.2"),
-        ("registry.k8s.io/jobset/jobset@sha256:0a1b", "jobset", "sha256:0a1b"),
-        ("localhost:5000/kubedl", "kubedl", "latest"),
-        ("kubedl", "kubedl", "latest"),
-    ],
-)
-def test_versions_of_images(reference: str, name: str, version: str) -> None:
-    assert image_version(reference) == (name, version)

@@ -6,12 +6,13 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import cast
 
 import psutil
 import pytest
 
-from trainform.doctor.model import Check, Finding, Findings, Request, State
-from trainform.doctor.runner import in_parallel, run_checks
+from trainform.cluster.api import ClusterApi
+from trainform.doctor.model import Check, Finding, Findings, Request, State, run_checks
 from trainform.errors import MASK, TrainformError
 
 NOW = Request(Path("/nowhere"), None, 0.3)
@@ -26,7 +27,7 @@ def check(name: str, finding: Finding | Exception = OK, **parts: object) -> Chec
             raise finding
         return finding
 
-    return Check(name, found, **parts)  # type: ignore[arg-type]
+    return Check(name, found, (), **parts)  # type: ignore[arg-type]
 
 
 def hanging(name: str, **parts: object) -> Check:
@@ -34,7 +35,7 @@ def hanging(name: str, **parts: object) -> Check:
         threading.Event().wait()
         raise AssertionError("nobody sets it")
 
-    return Check(name, found, **parts)  # type: ignore[arg-type]
+    return Check(name, found, (), **parts)  # type: ignore[arg-type]
 
 
 def test_a_check_that_hangs_does_not_delay_others() -> None:
@@ -63,7 +64,7 @@ def test_checks_run_at_the_same_time() -> None:
         meeting.wait()
         return OK
 
-    assert run_checks([Check("one", found), Check("other", found)], PATIENT) == {"one": OK, "other": OK}
+    assert run_checks([Check("one", found, ()), Check("other", found, ())], PATIENT) == {"one": OK, "other": OK}
 
 
 def test_a_check_gets_the_findings_that_it_needs() -> None:
@@ -77,7 +78,7 @@ def test_a_check_gets_the_findings_that_it_needs() -> None:
     checks = [
         check("pip", note),
         check("operators", missing),
-        Check("rights", found, needs=("pip",), after=("operators",)),
+        Check("rights", found, (), needs=("pip",), after=("operators",)),
     ]
     assert run_checks(checks, PATIENT)["rights"] == OK
     assert seen == [{"pip": note, "operators": missing}]
@@ -90,12 +91,8 @@ def test_a_check_gets_the_findings_that_it_needs() -> None:
     assert found_states["cluster"] == found_states["rights"] == Finding(State.UNKNOWN, "needs kubeconfig")
 
 
-def test_a_check_that_does_not_apply_is_not_run() -> None:
-    checks = [
-        hanging("queues", applies=lambda request: request.environment is not None),
-        check("rights", after=("queues",)),
-    ]
-    assert run_checks(checks, PATIENT) == {"rights": OK}
+def test_a_check_of_an_environment_is_not_made_without_one() -> None:
+    assert run_checks([hanging("rights", of_environment=True), check("python")], PATIENT) == {"python": OK}
 
 
 @pytest.mark.parametrize(
@@ -128,7 +125,7 @@ def test_connections_are_closed() -> None:
             self.closed = True
 
     connection = Connection()
-    run_checks([check("kubeconfig", Finding(State.OK, "there", value=connection))], PATIENT)
+    run_checks([check("kubeconfig", Finding(State.OK, "there", value=cast(ClusterApi, connection)))], PATIENT)
     assert connection.closed
 
 
@@ -142,24 +139,17 @@ def test_child_processes_of_late_checks_are_killed_and_no_others() -> None:
         return OK
 
     with subprocess.Popen(["sleep", "300"]) as ours:
-        assert run_checks([Check("cluster", found)], LATER)["cluster"].state is State.MISSING
+        assert run_checks([Check("cluster", found, ())], LATER)["cluster"].state is State.MISSING
         assert started[0].wait(60) == -9
         assert psutil.Process(ours.pid).is_running()
         ours.kill()
 
 
-def test_in_parallel() -> None:
-    assert in_parallel([lambda: 1, lambda: 2]) == [1, 2]
-    with pytest.raises(ZeroDivisionError):
-        in_parallel([lambda: 1, lambda: 1 // 0])
-
-
 def test_a_process_ends_though_a_check_hangs() -> None:
     script = (
-        "import threading\nfrom pathlib import Path\n"
-        "from trainform.doctor.runner import run_checks, in_parallel\nfrom trainform.doctor.model import Request, Check\n"
+        "import threading\nfrom pathlib import Path\nfrom trainform.doctor.model import Request, Check, run_checks\n"
         "hang = threading.Event().wait\n"
-        "print(run_checks([Check('go', lambda request, findings: in_parallel([hang]))], Request(Path(), None, 0.1))['go'].text)"
+        "print(run_checks([Check('go', lambda request, findings: hang(), ())], Request(Path(), None, 0.1))['go'].text)"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "no answer within 0.1 s\n", "")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import socket
 from pathlib import Path
@@ -49,9 +48,7 @@ def test_a_hostile_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caps
             main(["new", "-e", "prod", "--from-context", CONTEXT])
     printed = capsys.readouterr()
     assert exit_.value.code == 0
-    (note,) = printed.err.splitlines()
-    assert note.startswith("note: operators could not be read: http://127.0.0.1:")
-    assert note.endswith("(its answer to /apis/apps/v1/deployments lacks fields that Kubernetes has)")
+    assert printed.err == ""
     text = (tmp_path / "stacks/environments/prod.yaml").read_text()
     assert text.isascii()
     assert "\x1b" not in text + printed.out
@@ -64,7 +61,7 @@ def test_a_hostile_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caps
 def test_lists_without_permission_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with website(says({"message": "no"}, status=403)) as server:
         kubeconfig(tmp_path, monkeypatch, server)
-        found = survey(CONTEXT, tmp_path)
+        found = survey(CONTEXT)
     assert (found.nodes, found.storage_classes, found.queues, found.operators) == (None, None, None, None)
     assert found.namespace == "default"
     assert [note.partition(" could not be read: ")[0] for note in found.unread] == [
@@ -80,21 +77,7 @@ def test_lists_without_permission_are_reported(tmp_path: Path, monkeypatch: pyte
 def test_invalid_lists_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: dict[str, Any]) -> None:
     with website(says(content)) as server:
         kubeconfig(tmp_path, monkeypatch, server)
-        assert survey(CONTEXT, tmp_path).nodes is None
-
-
-def test_an_endless_list_ends_at_the_time_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The time is up for all of it together."""
-    numbers = itertools.count()
-
-    def answer(path: str) -> Answer:
-        return says({"items": [], "metadata": {"continue": str(next(numbers))}})
-
-    with website(answer) as server:
-        kubeconfig(tmp_path, monkeypatch, server)
-        found = survey(CONTEXT, tmp_path, seconds=1.0)
-    assert found.nodes is None
-    assert "nodes could not be read: no answer within 1 s" in found.unread
+        assert survey(CONTEXT).nodes is None
 
 
 def test_only_needed_fields_of_objects_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,7 +86,7 @@ def test_only_needed_fields_of_objects_are_kept(tmp_path: Path, monkeypatch: pyt
     full = {"metadata": {**metadata, "managedFields": [{}]}, "status": {**status, "images": images}, "spec": 5}
     with website(says({"items": [full, None, "x"], "metadata": {}})) as server:
         kubeconfig(tmp_path, monkeypatch, server)
-        found = survey(CONTEXT, tmp_path)
+        found = survey(CONTEXT)
     assert found.nodes == [{"metadata": metadata, "status": status}, {}, {}]
     assert found.storage_classes == [{"metadata": {"name": "n"}}, {}, {}]
 
@@ -143,7 +126,7 @@ def test_an_invalid_namespace_of_the_context_is_an_error(
         content["contexts"][0]["context"]["namespace"] = namespace
         path.write_text(yaml.safe_dump(content))
         with pytest.raises(ClusterError) as caught:
-            survey(CONTEXT, tmp_path)
+            survey(CONTEXT)
     assert f"the context {CONTEXT} of {path} names the namespace" in caught.value.message
     assert "is not a DNS label" in caught.value.message
     assert caught.value.fix == f"kubectl config set-context {CONTEXT} --namespace=NAME"
@@ -153,6 +136,6 @@ def test_an_invalid_namespace_of_the_context_is_an_error(
 def test_a_server_that_does_not_answer_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         kubeconfig(tmp_path, monkeypatch, f"http://127.0.0.1:{silent.getsockname()[1]}")
-        with pytest.raises(ClusterError, match=r"timed out|no answer within") as caught:
-            survey(CONTEXT, tmp_path, seconds=1.0)
+        with pytest.raises(ClusterError, match="timed out") as caught:
+            survey(CONTEXT, seconds=1.0)
     assert caught.value.fix

@@ -9,18 +9,16 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 from tests.engine.project import Project, Ran, run
-from tests.support.github_api import TOKEN, GithubApi
+from tests.support.github_api import NUMBER, REPOSITORY, GithubApi
 from tests.support.workflows import GITHUB, environment_of, read_as_texts, step
 
 SHELL = ("bash", "--noprofile", "--norc", "-e", "-o", "pipefail")  # as the runner starts `shell: bash`
-MAIN, TOPIC, NUMBER = "main", "longer-run", 7
-DETAILS = "https://github.com/ml/training/actions/runs/100/artifacts/2101"
+MAIN, TOPIC = "main", "longer-run"
 # What the job with the project gets from its own step, or not at all.
 OF_A_DEVELOPER = ("KUBECONFIG", "PULUMI_CONFIG_PASSPHRASE", "PULUMI_BACKEND_URL")
 AUTHOR = {f"GIT_{who}_{what}": f"ada{at}" for who in ("AUTHOR", "COMMITTER") for what, at in (("NAME", ""), ("EMAIL", "@example.com"))}  # fmt: skip
@@ -28,9 +26,8 @@ AUTHOR = {f"GIT_{who}_{what}": f"ada{at}" for who in ("AUTHOR", "COMMITTER") for
 
 @dataclasses.dataclass(frozen=True)
 class Run:
-    """A run of the workflow. commit: the head of the branch for which it began; report: the artefact of its first job."""
+    """A run of the job `review`. commit: the head of the branch for which it began; report: its artefact."""
 
-    number: int
     commit: str
     reviewed: Ran
     report: Path
@@ -63,8 +60,8 @@ class PullRequest:
         self.git("add", "--all")
         self.git("commit", "--quiet", "--message", subject)
         self.git("push", "--quiet", "origin", f"HEAD:refs/heads/{branch}")
-        self.api.heads[NUMBER] = self.git("rev-parse", "HEAD")
-        return self.api.heads[NUMBER]
+        self.api.head = self.git("rev-parse", "HEAD")
+        return self.api.head
 
     def merge(self) -> None:
         """Merge the branch, as the button of the pull request does."""
@@ -93,36 +90,21 @@ class PullRequest:
         temporary = self._workspace(f"temporary-{number}-{attempt}")
         temporary.mkdir()
         runner = {
-            **self._variables(number, attempt),
+            "GITHUB_ACTIONS": "true",
+            "GITHUB_REPOSITORY": REPOSITORY,
+            "GITHUB_REF": f"refs/pull/{NUMBER}/merge",
+            "GITHUB_BASE_REF": MAIN,
+            "GITHUB_HEAD_REF": TOPIC,
             "RUNNER_TEMP": str(temporary),
             "GITHUB_STEP_SUMMARY": str(summary),
         }
-        del runner["GITHUB_TOKEN"]
         environ = {name: value for name, value in self.project.environ.items() if name not in OF_A_DEVELOPER} | runner
         ran = self._step("review", "Review", workspace, environ, context)
         shown = summary.read_text() if summary.exists() else ""
-        return Run(number, self.api.heads[NUMBER], ran, workspace / "review.json", shown)
-
-    def comment(self, made: Run, *, attempt: int = 1) -> Ran:
-        """The job `comment`: in an empty folder, with the report, and with nothing of the project's or the cluster's."""
-        folder = self._workspace(f"comment-{len([*self.folder.glob('comment-*')])}")
-        (folder / "report").mkdir(parents=True)
-        shutil.copy(made.report, folder / "report")
-        (folder / ".venv").symlink_to(sys.prefix)
-        plain = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
-        now, self.api.heads[NUMBER] = self.api.heads[NUMBER], made.commit
-        variables = self._variables(made.number, attempt)
-        self.api.heads[NUMBER] = now
-        del variables["GITHUB_TOKEN"]
-        context = {"github.token": TOKEN, "needs.review.outputs.details": DETAILS}
-        return self._step("comment", "Comment", folder, plain | variables, context)
+        return Run(self.api.head, ran, workspace / "review.json", shown)
 
     def _workspace(self, name: str) -> Path:
         return self.folder / name
-
-    def _variables(self, number: int, attempt: int) -> dict[str, str]:
-        found = self.api.variables(self.folder, run=number, attempt=attempt, number=NUMBER)
-        return {**found, "GITHUB_BASE_REF": MAIN, "GITHUB_HEAD_REF": TOPIC}
 
     def _step(self, job: str, name: str, folder: Path, environ: Mapping[str, str], context: Mapping[str, str]) -> Ran:
         found = step(self.workflow, job, name)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +11,10 @@ import yaml
 
 from tests.engine.live import Live
 from tests.engine.project import SSH_SECRET, Project
-from tests.engine.pull_request import DETAILS, NUMBER, PullRequest
-from tests.review.forms.samples import RICH
-from tests.support.github_api import ACTIONS, TOKEN, GithubApi
+from tests.engine.pull_request import PullRequest, Run
+from tests.support.github_api import ACTIONS, DETAILS, TOKEN, GithubApi, comment
 from tests.support.leaks import leaks
 from tests.support.repository import ROOT
-from trainform.review.forms import as_json
-from trainform.review.whole import review_of
 
 IMAGE = "registry.example.com/ai/pytorch-training"
 # The program tells what it sees, as that of somebody who looks for secrets would.
@@ -28,12 +23,6 @@ import json, os
 from pathlib import Path
 Path(os.environ["RUNNER_TEMP"], f"seen-{os.getpid()}.json").write_text(json.dumps(dict(os.environ)))
 """
-
-
-@pytest.fixture
-def api() -> Iterator[GithubApi]:
-    with GithubApi() as api:
-        yield api
 
 
 def experiment(project: Project, name: str, tag: str, replicas: int = 2) -> None:
@@ -67,9 +56,16 @@ def deployed(project: Project, live: Live) -> None:
 
 
 @pytest.mark.proof("a pull request from its first push to `up`, with three stacks and their environment")
-def test_the_life_of_a_pull_request(project: Project, live: Live, api: GithubApi, tmp_path: Path) -> None:
+def test_the_life_of_a_pull_request(project: Project, live: Live, tmp_path: Path) -> None:
     deployed(project, live)
+    api = GithubApi()
     request = PullRequest(project, tmp_path, api)
+
+    def written(made: Run) -> str:
+        """What the job `comment` prints for a review."""
+        ran = comment(api, tmp_path, made.report, made.commit)
+        assert ran.returncode == 0, ran.stderr
+        return ran.stdout
 
     # the first push: both experiments of dev and dev itself, not the one of lab
     experiment(project, "bert", "b")
@@ -81,27 +77,25 @@ def test_the_life_of_a_pull_request(project: Project, live: Live, api: GithubApi
     assert state_of(project) == before, "rights to read the state are enough"
     assert first.reviewed.code == 0, first.reviewed.output
     assert "Review of 3 stacks" in first.summary
-    request.comment(first).succeeded()
-    [comment] = api.of(NUMBER)
-    assert comment.author == ACTIONS
+    written(first)
+    [found] = api.comments
+    assert found.author == ACTIONS
     for said in ("bert.dev", "resnet.dev", "TR-RESTART-1", "TR-NEIGHBOURS-1", DETAILS, first.commit[:12]):
-        assert said in comment.body, comment.body
-    assert "sdxl-lora.lab" not in comment.body
+        assert said in found.body, found.body
+    assert "sdxl-lora.lab" not in found.body
 
     # a second push: the same comment
     experiment(project, "bert", "a")
     request.push("Leave bert as it is")
     second = request.review(200)
-    request.comment(second).succeeded()
-    assert api.of(NUMBER) == [comment]
-    assert second.commit[:12] in comment.body
+    written(second)
+    assert api.comments == [found]
+    assert second.commit[:12] in found.body
 
-    # older runs are late
-    written = comment.body
-    assert "nothing is posted" in request.comment(first).succeeded()
-    late = dataclasses.replace(second, number=150)
-    assert "stays as it is" in request.comment(late).succeeded()
-    assert [each.body for each in api.of(NUMBER)] == [written]
+    # a run of an older commit is late
+    before_it = found.body
+    assert "Nothing is written" in written(first)
+    assert [each.body for each in api.comments] == [before_it]
 
     # the merge: what it says is still to do; then somebody does it, and runs the workflow again
     developer = tmp_path / "developer"
@@ -109,40 +103,30 @@ def test_the_life_of_a_pull_request(project: Project, live: Live, api: GithubApi
     project.environ["RUNNER_TEMP"] = str(developer)  # where the program tells what it sees
     request.merge()
     merged = request.review(300, merged=True)
-    request.comment(merged).succeeded()
-    assert "TR-RESTART-1" in comment.body
+    written(merged)
+    assert "TR-RESTART-1" in found.body
     for stack in ("dev", "resnet.dev"):
         project.up(stack)
     again = request.review(300, merged=True, attempt=2)
-    request.comment(again, attempt=2).succeeded()
-    assert api.of(NUMBER) == [comment]
-    assert "TR-" not in comment.body, comment.body
-    assert "Nothing changes" in comment.body, comment.body
+    written(again)
+    assert api.comments == [found]
+    assert "TR-" not in found.body, found.body
+    assert "Nothing changes" in found.body, found.body
 
     nothing_leaked(project, api, tmp_path)
 
 
-@pytest.mark.shows("the commands of the workflow, for a pull request that touches no stack any more")
-def test_a_pull_request_that_touches_no_stack(project: Project, api: GithubApi, tmp_path: Path) -> None:
+@pytest.mark.shows("the commands of the workflow, for a pull request that touches no stack")
+def test_a_pull_request_that_touches_no_stack(project: Project, tmp_path: Path) -> None:
+    api = GithubApi()
     request = PullRequest(project, tmp_path, api)
     (project.folder / "README.md").write_text("Training jobs\n")
     request.push("Say what this is")
     quiet = request.review(100)
     assert quiet.reviewed.code == 0, quiet.reviewed.output
     assert "No stack is touched" in quiet.summary
-    assert "none is made" in request.comment(quiet).succeeded()
-    assert api.of(NUMBER) == []
-
-    earlier = tmp_path / "earlier" / "review.json"
-    earlier.parent.mkdir()
-    earlier.write_text(as_json.render(review_of([RICH], project="trainform")))
-    request.comment(dataclasses.replace(quiet, number=90, report=earlier)).succeeded()
-    [comment] = api.of(NUMBER)
-    assert "HIGH" in comment.body
-    request.comment(quiet).succeeded()
-    assert api.of(NUMBER) == [comment]
-    assert "No stack is touched" in comment.body
-    assert "HIGH" not in comment.body
+    assert comment(api, tmp_path, quiet.report, quiet.commit).returncode == 0
+    assert api.comments == []
 
 
 def state_of(project: Project) -> dict[str, int]:
@@ -151,11 +135,8 @@ def state_of(project: Project) -> dict[str, int]:
 
 
 def nothing_leaked(project: Project, api: GithubApi, folder: Path) -> None:
-    """No request has a secret of the project or the cluster but the token itself, and no program of a preview saw the token."""
-    sent = {
-        f"{at}: {request.method} {request.path}": json.dumps(request.data) for at, request in enumerate(api.requests)
-    }
-    assert {request.token for request in api.requests} == {TOKEN}
+    """No request has a secret of the project or the cluster and no program of a preview saw the token."""
+    sent = {f"{at}: {method} {path}": json.dumps(data) for at, (method, path, data) in enumerate(api.requests)}
     users = yaml.safe_load(Path(project.environ["KUBECONFIG"]).read_text())["users"]
     credentials = {value for user in users for value in user["user"].values() if isinstance(value, str)}
     assert leaks(sent, {*project.secrets, SSH_SECRET, *credentials, TOKEN}) == []

@@ -1,346 +1,180 @@
-"""GitHub's REST API as far as comments on pull requests need it, on real sockets: what its documentation says of paging, rights, lengths, rate limits
-and redirects. Every answer can be made to fail on demand."""
+"""The part of GitHub's REST API that the workflow of docs/how-to/ci uses, on a real socket, and the `gh` that asks it.
+
+`gh` is the one on PATH. Where there is none, a script with `jq` and `curl` stands in: it understands the options that the workflow uses.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
+import os
 import re
-import socket
-import struct
+import shutil
+import subprocess
+import sys
+import tempfile
 import threading
-import time
-from collections.abc import Callable
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-LONGEST_BODY = 65536
-MOST_PER_PAGE, USUAL_PER_PAGE = 100, 30
+import pytest
+
+from tests.support.workflows import GITHUB, environment_of, read_as_texts, step
+
 ACTIONS = "github-actions[bot]"
 TOKEN = "ghs_16C7e42F292c6912E7710c838347Ae178B4a"  # noqa: S105 - it opens nothing but this server
 HEAD = "4f1c0d2e9b7a6583c1d0e2f3a4b5c6d7e8f90123"
+REPOSITORY, NUMBER = "ml/training", 7
+DETAILS = "https://github.com/ml/training/actions/runs/100/artifacts/2101"
+STAND_IN = r"""#!/usr/bin/env bash
+set -euo pipefail
+method='' data='' filter=. silent=''
+shift # the word `api`
+while [ $# -gt 0 ]; do
+  case $1 in
+    --paginate) ;;
+    --silent) silent=1 ;;
+    --method) method=$2; shift ;;
+    --jq) filter=$2; shift ;;
+    -F) data=$(jq --raw-input --slurp '{body: .}' "${2#body=@}"); shift ;;
+    *) url="http://api.github.localhost/$1" ;;
+  esac
+  shift
+done
+while [ -n "$url" ]; do
+  answer=$(curl --silent --show-error --fail --dump-header headers.txt -H "Authorization: token $GH_TOKEN" \
+    --request "${method:-$([ -n "$data" ] && echo POST || echo GET)}" ${data:+--data "$data"} "$url")
+  [ -n "$silent" ] || jq --raw-output "$filter" <<< "$answer"
+  url=$(sed -n 's/^Link: <\(.*\)>; rel="next".*/\1/p' headers.txt)
+done
+"""
 
 
 @dataclasses.dataclass
 class Comment:
-    """A comment on an issue."""
+    """A comment on the pull request."""
 
     id: int
-    issue: int
     author: str
     body: str
 
-    @property
-    def is_bot(self) -> bool:
-        return self.author.endswith("[bot]")
-
-
-@dataclasses.dataclass(frozen=True)
-class Right:
-    """What a token may do. user: whether it is one of a user, which `GET /user` takes; that of an app gets 403 there."""
-
-    login: str
-    write: bool = True
-    read: bool = True
-
-    @property
-    def is_user(self) -> bool:
-        return not self.login.endswith("[bot]")
-
-
-@dataclasses.dataclass(frozen=True)
-class Failure:
-    """What becomes of a request. done: whether it is done all the same; drop: the connection is closed without an answer; slow: seconds before the
-    answer."""
-
-    status: int = 500
-    message: str = "Server Error"
-    headers: tuple[tuple[str, str], ...] = ()
-    done: bool = False
-    drop: bool = False
-    slow: float = 0.0
-
-
-def primary_limit(reset: float) -> Failure:
-    """The primary rate limit, until a time in seconds of UTC."""
-    headers = (("x-ratelimit-limit", "1000"), ("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", str(int(reset))))
-    return Failure(403, "API rate limit exceeded for installation ID 17.", headers)
-
-
-def secondary_limit(after: int | None = None, status: int = 403) -> Failure:
-    """A secondary rate limit; without `retry-after` where the server sends none."""
-    headers = () if after is None else (("retry-after", str(after)),)
-    return Failure(
-        status, "You have exceeded a secondary rate limit. Please wait a few minutes before you try again.", headers
-    )
-
-
-@dataclasses.dataclass(frozen=True)
-class Request:
-    """A request that came in. token: what it was authorized with."""
-
-    method: str
-    path: str
-    token: str
-    data: Any = None
-
-
-@dataclasses.dataclass(frozen=True)
-class _Answer:
-    status: int
-    data: Any = None
-    headers: tuple[tuple[str, str], ...] = ()
-
 
 class GithubApi:
-    """The server. `failures`: what becomes of the next requests whose method and path match, in this order; a failure is used up once.
-    `redirect`: where paths that begin so are sent on to. `links`: the header `Link` of every page, in place of the true one."""
+    """The server of one pull request. `requests`: method, path and data of each request."""
 
-    def __init__(self, repository: str = "ml/training", prefix: str = "") -> None:
-        self.repository, self.prefix = repository, prefix
+    def __init__(self) -> None:
         self.comments: list[Comment] = []
-        self.heads: dict[int, str] = {7: HEAD}
-        self.tokens: dict[str, Right] = {TOKEN: Right(ACTIONS)}
-        self.requests: list[Request] = []
-        self.failures: list[tuple[str, str, Failure]] = []
-        self.before: Callable[[Request], None] = lambda request: None
-        self.redirect: tuple[str, str] | None = None
-        self.redirects_with = 307
-        self.graphql = True
-        self.links: str | None = None
-        self._next = 900
-        self._lock = threading.RLock()
-        self._server: ThreadingHTTPServer | None = None
-        self._thread: threading.Thread | None = None
+        self.head = HEAD
+        self.requests: list[tuple[str, str, Any]] = []
 
-    # --- its life
+    def comment(self, author: str, body: str) -> Comment:
+        """Add a comment."""
+        self.comments.append(Comment(901 + len(self.comments), author, body))
+        return self.comments[-1]
 
-    def start(self) -> GithubApi:
-        api = self
+    def answer(self, method: str, url: str, data: Any) -> tuple[int, Any, str]:
+        """Return the status, the answer, and the header `Link`."""
+        self.requests.append((method, url, data))
+        found, root = urlsplit(url), f"/repos/{REPOSITORY}"
+        if (method, found.path) == ("GET", f"{root}/pulls/{NUMBER}"):
+            return 200, {"head": {"sha": self.head}}, ""
+        if (method, found.path) == ("POST", f"{root}/issues/{NUMBER}/comments"):
+            return 201, dataclasses.asdict(self.comment(ACTIONS, data["body"])), ""
+        if (method, found.path) == ("GET", f"{root}/issues/{NUMBER}/comments"):
+            return self._page(found.path, parse_qs(found.query))
+        one = re.fullmatch(rf"{root}/issues/comments/(\d+)", found.path)
+        for comment in self.comments:
+            if method == "PATCH" and one is not None and comment.id == int(one[1]):
+                comment.body = data["body"]
+                return 200, dataclasses.asdict(comment), ""
+        return 404, {"message": "Not Found"}, ""
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
+    def _page(self, path: str, query: dict[str, list[str]]) -> tuple[int, Any, str]:
+        count, page = int(query["per_page"][0]), int(query.get("page", ["1"])[0])
+        shown = [
+            {"id": comment.id, "body": comment.body, "user": {"login": comment.author}}
+            for comment in self.comments[(page - 1) * count : page * count]
+        ]
+        following = f"http://api.github.localhost{path}?per_page={count}&page={page + 1}"
+        return 200, shown, f'<{following}>; rel="next"' if page * count < len(self.comments) else ""
 
-            def do_GET(self) -> None:
-                api._handle(self)
 
-            do_POST = do_PATCH = do_DELETE = do_GET  # noqa: N815 - the names of the base class
+def _handler(api: GithubApi) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            text = self.rfile.read(int(self.headers.get("Content-Length", "0")))
+            allowed = self.headers.get("Authorization") == f"token {TOKEN}"
+            path = self.path.removeprefix("http://api.github.localhost")  # it is the client's proxy
+            status, data, link = 401, {"message": "Bad credentials"}, ""
+            if allowed:
+                status, data, link = api.answer(self.command, path, json.loads(text) if text else None)
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            if link:
+                self.send_header("Link", link)
+            self.end_headers()
+            self.wfile.write(json.dumps(data).encode())
 
-            def log_message(self, *arguments: object) -> None:
-                """Nothing on standard error."""
+        do_POST = do_PATCH = do_GET  # noqa: N815 - the names of the base class
 
-        class Server(ThreadingHTTPServer):
-            daemon_threads = True
+        def log_message(self, *arguments: object) -> None:
+            """Print nothing on standard error."""
 
-            def handle_error(self, request: object, client_address: object) -> None:
-                """A client that closes its connection is no error of the server."""
+    return Handler
 
-        self._server = Server(("127.0.0.1", 0), Handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
-        self._thread.start()
-        return self
 
-    def close(self) -> None:
-        assert self._server is not None
-        assert self._thread is not None
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+def gh_folder(folder: Path) -> Path:
+    """Return the folder of `gh`, which is a new one with the stand-in where there is none. The test is skipped without `jq` and `curl`."""
+    found = shutil.which("gh")
+    if found is not None:
+        return Path(found).parent
+    if shutil.which("jq") is None or shutil.which("curl") is None:
+        pytest.skip("neither gh nor jq and curl are on this machine")
+    script = folder / "stand-in" / "gh"
+    script.parent.mkdir(exist_ok=True)
+    script.write_text(STAND_IN)
+    script.chmod(0o755)
+    return script.parent
 
-    def __enter__(self) -> GithubApi:
-        return self.start()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
+@contextlib.contextmanager
+def served(api: GithubApi) -> Iterator[str]:
+    """Serve the API inside the block, and yield its address."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(api))
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+    thread.join()
 
-    @property
-    def url(self) -> str:
-        assert self._server is not None
-        return f"http://127.0.0.1:{self._server.server_port}{self.prefix}"
 
-    # --- what is in it
-
-    def comment(self, author: str, body: str, issue: int = 7) -> Comment:
-        """A comment that is there already."""
-        with self._lock:
-            self._next += 1
-            self.comments.append(Comment(self._next, issue, author, body))
-            return self.comments[-1]
-
-    def of(self, issue: int = 7) -> list[Comment]:
-        """The comments on an issue, oldest first."""
-        return [comment for comment in self.comments if comment.issue == issue]
-
-    def fail(self, method: str, path: str, *failures: Failure) -> None:
-        """Make the next requests fail, one by one. path: a regular expression that is looked for."""
-        self.failures += [(method, path, failure) for failure in failures]
-
-    def made(self, *methods: str) -> list[Request]:
-        """The requests with these methods."""
-        return [request for request in self.requests if request.method in methods]
-
-    def variables(self, folder: Path, *, run: int = 100, attempt: int = 1, number: int = 7) -> dict[str, str]:
-        """The variables of a run of Actions for a pull request, at its head as it is now."""
-        event = folder / f"event-{number}-{run}-{attempt}.json"
-        event.write_text(
-            json.dumps({"number": number, "pull_request": {"number": number, "head": {"sha": self.heads[number]}}})
-        )
-        return {
-            "GITHUB_ACTIONS": "true",
-            "GITHUB_TOKEN": TOKEN,
-            "GITHUB_REPOSITORY": self.repository,
-            "GITHUB_API_URL": self.url,
-            "GITHUB_SERVER_URL": "https://github.com",
-            "GITHUB_EVENT_PATH": str(event),
-            "GITHUB_EVENT_NAME": "pull_request",
-            "GITHUB_REF": f"refs/pull/{number}/merge",
-            "GITHUB_SHA": "0" * 40,
-            "GITHUB_RUN_ID": str(run),
-            "GITHUB_RUN_ATTEMPT": str(attempt),
+def comment(api: GithubApi, folder: Path, report: Path, commit: str) -> subprocess.CompletedProcess[str]:
+    """Run the step that writes the comment, for the review of a commit, in an empty folder with nothing but the report."""
+    found = step(read_as_texts(GITHUB.read_text()), "comment", "Comment")
+    workspace = Path(tempfile.mkdtemp(dir=folder))
+    (workspace / "report").mkdir()
+    shutil.copy(report, workspace / "report" / "review.json")
+    (workspace / ".venv").symlink_to(sys.prefix)
+    context = {
+        "github.token": TOKEN,
+        "needs.review.outputs.details": DETAILS,
+        "github.event.pull_request.head.sha": commit,
+        "github.event.pull_request.number": str(NUMBER),
+    }
+    with served(api) as address:
+        environ = {
+            "PATH": f"{gh_folder(folder)}{os.pathsep}{os.environ['PATH']}",
+            "HOME": str(workspace),
+            "GITHUB_REPOSITORY": REPOSITORY,
+            # `gh` asks this host without TLS, and the server is the proxy to it
+            "GH_HOST": "github.localhost",
+            "http_proxy": address,
+            **environment_of(found, context),
         }
-
-    # --- requests
-
-    def _handle(self, handler: BaseHTTPRequestHandler) -> None:
-        length = int(handler.headers.get("Content-Length", "0"))
-        text = handler.rfile.read(length).decode()
-        path = handler.path.removeprefix(self.prefix)
-        token = handler.headers.get("Authorization", "").removeprefix("Bearer ")
-        request = Request(handler.command, path, token, json.loads(text) if text else None)
-        with self._lock:
-            self.requests.append(request)
-            self.before(request)
-            failure = self._failure(request)
-            answer = self._answer(request) if failure is None or failure.done or failure.slow else _Answer(0)
-        if failure is not None:
-            time.sleep(failure.slow)
-            if failure.drop:
-                # a reset, as from a server that is gone
-                handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-                handler.close_connection = True
-                handler.connection.close()
-                return
-            if not failure.slow:
-                answer = _Answer(failure.status, {"message": failure.message}, failure.headers)
-        self._send(handler, answer)
-
-    def _send(self, handler: BaseHTTPRequestHandler, answer: _Answer) -> None:
-        body = b"" if answer.data is None else json.dumps(answer.data).encode()
-        handler.send_response(answer.status)
-        handler.send_header("Content-Type", "application/json; charset=utf-8")
-        handler.send_header("Content-Length", str(len(body)))
-        for name, value in answer.headers:
-            handler.send_header(name, value)
-        handler.end_headers()
-        handler.wfile.write(body)
-
-    def _failure(self, request: Request) -> Failure | None:
-        for index, (method, path, failure) in enumerate(self.failures):
-            if method == request.method and re.search(path, request.path):
-                del self.failures[index]
-                return failure
-        return None
-
-    def _answer(self, request: Request) -> _Answer:
-        if self.redirect is not None and request.path.startswith(f"{self.redirect[0]}/"):
-            place = self.redirect[1] + request.path.removeprefix(self.redirect[0])
-            return _Answer(self.redirects_with, {"message": "Moved", "url": place}, (("Location", place),))
-        right = self.tokens.get(request.token)
-        if right is None:
-            return _Answer(401, {"message": "Bad credentials"})
-        found = urlsplit(request.path)
-        below = f"/repos/{self.repository}"
-        if found.path == "/user":
-            return self._user(right)
-        if found.path == "/graphql":
-            return self._viewer(right)
-        if not found.path.startswith(f"{below}/") or not right.read:
-            return _Answer(404, {"message": "Not Found"})
-        return self._of_repository(request, found.path.removeprefix(below), parse_qs(found.query), right)
-
-    def _user(self, right: Right) -> _Answer:
-        if right.is_user:
-            return _Answer(200, {"login": right.login, "id": 583231, "type": "User"})
-        return _Answer(403, {"message": "Resource not accessible by integration"})
-
-    def _viewer(self, right: Right) -> _Answer:
-        if self.graphql:
-            return _Answer(200, {"data": {"viewer": {"login": right.login}}})
-        return _Answer(200, {"data": None, "errors": [{"message": "Resource not accessible by integration"}]})
-
-    def _of_repository(self, request: Request, path: str, query: dict[str, list[str]], right: Right) -> _Answer:
-        if (found := re.fullmatch(r"/pulls/(\d+)", path)) and request.method == "GET" and int(found[1]) in self.heads:
-            number = int(found[1])
-            return _Answer(200, {"number": number, "state": "open", "head": {"sha": self.heads[number]}})
-        if found := re.fullmatch(r"/issues/(\d+)/comments", path):
-            if request.method == "GET":
-                return self._listed(int(found[1]), query)
-            return self._created(int(found[1]), request.data, right)
-        if found := re.fullmatch(r"/issues/comments/(\d+)", path):
-            return self._one(int(found[1]), request, right)
-        return _Answer(404, {"message": "Not Found"})
-
-    def _listed(self, issue: int, query: dict[str, list[str]]) -> _Answer:
-        """A page of the comments by ascending id, with the addresses of the others."""
-        count = min(int(query.get("per_page", [str(USUAL_PER_PAGE)])[0]), MOST_PER_PAGE)
-        page = int(query.get("page", ["1"])[0])
-        all_of_it = self.of(issue)
-        last = max(1, -(-len(all_of_it) // count))
-        base = f"{self.url}/repos/{self.repository}/issues/{issue}/comments"
-        links = {"next": page + 1, "last": last} if page < last else {}
-        links |= {"prev": page - 1, "first": 1} if page > 1 else {}
-        told = ", ".join(f'<{base}?per_page={count}&page={number}>; rel="{name}"' for name, number in links.items())
-        shown = [self._shown(comment) for comment in all_of_it[(page - 1) * count : page * count]]
-        told = told if self.links is None else self.links
-        return _Answer(200, shown, (("Link", told),) if told else ())
-
-    def _shown(self, comment: Comment) -> dict[str, Any]:
-        user = {"login": comment.author, "type": "Bot" if comment.is_bot else "User"}
-        return {
-            "id": comment.id,
-            "body": comment.body,
-            "user": user,
-            "html_url": f"https://github.com/{self.repository}/pull/{comment.issue}#issuecomment-{comment.id}",
-        }
-
-    def _refused(self, data: Any, right: Right) -> _Answer | None:
-        """Why nothing may be written."""
-        if not right.write:
-            return _Answer(403, {"message": "Resource not accessible by integration"})
-        body = data.get("body") if isinstance(data, dict) else None
-        if not isinstance(body, str) or not body.strip():
-            return _Answer(422, {"message": "Validation Failed", "errors": [{"message": "body cannot be blank"}]})
-        if len(body) > LONGEST_BODY:
-            error = {"resource": "IssueComment", "code": "unprocessable", "field": "data",
-                     "message": "Body is too long (maximum is 65536 characters)"}  # fmt: skip
-            return _Answer(422, {"message": "Validation Failed", "errors": [error]})
-        return None
-
-    def _created(self, issue: int, data: Any, right: Right) -> _Answer:
-        refused = self._refused(data, right)
-        if refused is not None:
-            return refused
-        if issue not in self.heads:
-            return _Answer(404, {"message": "Not Found"})
-        return _Answer(201, self._shown(self.comment(right.login, data["body"], issue)))
-
-    def _one(self, number: int, request: Request, right: Right) -> _Answer:
-        found = next((comment for comment in self.comments if comment.id == number), None)
-        if found is None:
-            return _Answer(404, {"message": "Not Found"})
-        if request.method == "GET":
-            return _Answer(200, self._shown(found))
-        if request.method == "DELETE":
-            if not right.write:
-                return _Answer(403, {"message": "Resource not accessible by integration"})
-            self.comments.remove(found)
-            return _Answer(204)
-        refused = self._refused(request.data, right)
-        if refused is None:
-            found.body = request.data["body"]
-        return _Answer(200, self._shown(found)) if refused is None else refused
+        words = ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "-c", found["run"]]
+        return subprocess.run(words, cwd=workspace, env=environ, capture_output=True, text=True, check=False)

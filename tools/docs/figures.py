@@ -25,7 +25,6 @@ COMMANDS = "cli"
 BESIDE = (
     "atomic",
     "doctor",
-    "github",
     "locking",
     "policy_pack",
     "progress",

@@ -53,7 +53,7 @@ class VerbGroup(TyperGroup):
         word, verbs = args[0], self.list_commands(ctx)
         if word in verbs or ctx.resilient_parsing:  # resilient_parsing: shell completion
             return super().resolve_command(ctx, args)
-        raise CommandLineError(f"No such command {word!r}", suggestion(ctx.command_path, word, verbs, args[1:]))
+        raise CommandLineError(f"No such command {word!r}", suggestion(ctx.command_path, word, verbs))
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         groups: dict[str, list[tuple[str, str]]] = {}

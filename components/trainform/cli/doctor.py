@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,14 +12,15 @@ from trainform.cli.app import prints_data
 from trainform.cli.arguments import WHICH_ENVIRONMENT, JsonOption, environment_option, from_input
 
 if TYPE_CHECKING:
-    from trainform.doctor.model import Check, Findings, Verdict
+    from trainform.doctor.model import Check, Finding
 
-STYLES = {"note": "yellow", "missing": "red", "not checked": "dim"}
+STYLES = {"not checked": "dim", "note": "yellow", "missing": "red"}
+Data = dict[str, Any]
 
 EnvironmentOption = Annotated[
     str | None,
     environment_option(
-        f"{WHICH_ENVIRONMENT} Checks that what it names exists in its context: namespace, queues, classes, claims. "
+        f"{WHICH_ENVIRONMENT} Checks its context, the permissions in its namespace, and that what it names exists. "
         "Without it: the current context."
     ),
 ]
@@ -28,8 +30,7 @@ ForOption = Annotated[
         "--for",
         metavar="VERBS",
         help="Exit code 1 if something is missing for one of these: check, preview, review, up, rehearse, sandbox, demo, test "
-        "(`make test`), environment "
-        "(its own stack) and so on; several with commas.",
+        "(`make test`), environment (its own stack) and so on; several with commas.",
         show_default=False,
     ),
 ]
@@ -58,29 +59,30 @@ def command(
     something is missing for one of those commands; 2 if an option or the environment's file is wrong.
     """
     from trainform.check_files import check_environment
-    from trainform.doctor.checks import CHECKS
-    from trainform.doctor.model import Request, verdicts
-    from trainform.doctor.runner import run_checks
-    from trainform.doctor.sandbox import sandbox_fix, with_sandbox_fix
+    from trainform.doctor.checks import CHECKS, VERBS
+    from trainform.doctor.model import Request, run_checks
+    from trainform.doctor.sandbox import with_sandbox_fix
     from trainform.spec.load import project_root
     from trainform.terminal.lines import echo_json
 
     chosen = _chosen([] if verbs is None else verbs)
     offered = None if environment is None else check_environment(from_input(environment)).checked()
     request = Request(project_root(), offered, timeout)
-    findings = with_sandbox_fix(run_checks(CHECKS, request), sandbox_fix(request))
-    found = verdicts(CHECKS, findings)
+    findings = with_sandbox_fix(run_checks(CHECKS, request), request)
+    made = {check.name: _as_data(check, findings[check.name]) for check in CHECKS if check.name in findings}
+    verdicts = {verb: _verdict(verb, made) for verb in VERBS}
+    ready = all(verdicts[verb]["ready"] for verb in chosen)
     if as_json:
-        echo_json(_as_data(CHECKS, findings, found, chosen))
+        echo_json({"ready": ready, "asked": chosen, "checks": made, "verbs": verdicts})
     else:
-        _print(CHECKS, findings, found)
-    if not all(verdict.ready for verdict in found if verdict.verb in chosen):
+        _print(made, verdicts)
+    if not ready:
         raise typer.Exit(1)
 
 
 def _chosen(texts: Sequence[str]) -> list[str]:
     """Return the commands in texts such as `up,rehearse`. Raises `InputError` with the known ones for any other."""
-    from trainform.doctor.model import VERBS
+    from trainform.doctor.checks import VERBS
     from trainform.errors import InputError, Problem
 
     names = [name.strip() for text in texts for name in text.split(",") if name.strip()]
@@ -90,41 +92,57 @@ def _chosen(texts: Sequence[str]) -> list[str]:
     return names
 
 
-def _as_data(
-    checks: Sequence[Check], findings: Findings, found: Sequence[Verdict], chosen: Sequence[str]
-) -> dict[str, Any]:
-    return {
-        "ready": all(verdict.ready for verdict in found if verdict.verb in chosen),
-        "asked": list(chosen),
-        "checks": {
-            check.name: {
-                "state": findings[check.name].state,
-                "found": findings[check.name].text,
-                "fix": findings[check.name].fix,
-                "needed_for": list(check.verbs),
-                "details": findings[check.name].details,
-            }
-            for check in checks
-            if check.name in findings
-        },
-        "verbs": {
-            verdict.verb: {
-                "ready": verdict.ready,
-                "missing": list(verdict.missing),
-                "not_checked": list(verdict.unknown),
-            }
-            for verdict in found
-        },
-    }
+def _as_data(check: Check, finding: Finding) -> Data:
+    words = {"state": finding.state, "found": finding.text, "fix": finding.fix}
+    return {**words, "needed_for": list(check.verbs), "details": finding.details}
 
 
-def _print(checks: Sequence[Check], findings: Findings, found: Sequence[Verdict]) -> None:
+def _verdict(verb: str, made: Data) -> Data:
+    """Return what is missing for a command."""
+    missing, unknown = (
+        [name for name, check in made.items() if verb in check["needed_for"] and check["state"] == state]
+        for state in ("missing", "not checked")
+    )
+    return {"ready": not missing, "missing": missing, "not_checked": unknown}
+
+
+def _print(made: Data, verdicts: Data) -> None:
     from rich.text import Text
 
-    from trainform.cli.doctor_text import lines
-    from trainform.terminal.lines import terminal_width
+    from trainform.escaping import escaped
     from trainform.terminal.screen import screen
 
     console = screen()
-    for state, line in lines(checks, findings, found, terminal_width()):
-        console.print(Text(line, style=STYLES.get(state, "")), soft_wrap=True)
+    for style, line in _lines(made, verdicts):
+        console.print(Text(escaped(line), style=STYLES.get(style, "")), soft_wrap=True)
+
+
+def _lines(made: Data, verdicts: Data) -> Iterator[tuple[str, str]]:
+    """Yield a line for this machine, one for the cluster and one for the commands that are ready; then what is missing, with its fix."""
+    from trainform.doctor.checks import ON_MACHINE
+
+    machine = {check.name for check in ON_MACHINE}
+    for place, here in (("this machine", True), ("cluster", False)):
+        found = [name for name, check in made.items() if (name in machine) is here and check["state"] == "ok"]
+        texts = [f"{_title(name)} {made[name]['found']}" for name in found]
+        if texts:
+            yield "", f"{place}: {'; '.join(texts)}"
+    verbs: dict[str, list[str]] = {}
+    for verb, verdict in verdicts.items():
+        verbs.setdefault(", ".join(map(_title, verdict["missing"])), []).append(verb)
+    for missing, named in verbs.items():
+        yield (
+            "",
+            f"{'not ready' if missing else 'ready'}: {', '.join(named)}{f' ({missing} missing)' if missing else ''}",
+        )
+    wanting = [name for state in STYLES for name, check in made.items() if check["state"] == state]
+    for (state, _), group in itertools.groupby(wanting, key=lambda name: (made[name]["state"], made[name]["fix"])):
+        names = list(group)
+        for name in names:
+            yield state, f"{state}: {_title(name)}: {made[name]['found']}"
+        if made[names[0]]["fix"]:
+            yield "", f"  fix: {made[names[0]]['fix']}"
+
+
+def _title(name: str) -> str:
+    return name.replace("_", " ")

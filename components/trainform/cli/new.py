@@ -208,7 +208,7 @@ def _from_context(name: str, context: str, root: Path) -> str:
 
     if not context:
         raise InputError([Problem("--from-context", None, "is empty", "name one of `kubectl config get-contexts`")])
-    found = survey(context, root)
+    found = survey(context)
     note(*(f"note: {what}" for what in found.unread), err=True)
     return from_survey(name, found)
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from msgspec import Struct, structs
 
+from trainform import defaults
 from trainform.cli import candidates
 from trainform.cli.arguments import WHICH_ENVIRONMENT, environment_option
 from trainform.cli.review_files import Form, forms_of
-from trainform.cli.review_posting import Comments, Forge, posting_of
 from trainform.cli.review_saving import SAVE, Saving, saving_of
 from trainform.cli.review_stacks import (
     CHANGED_SINCE,
@@ -23,7 +24,7 @@ from trainform.cli.review_stacks import (
     selection_since,
     stacks_of,
 )
-from trainform.errors import InputError, Problem
+from trainform.errors import CommandLineError, InputError, Problem
 from trainform.terminal.lines import echo, terminal_width
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from trainform.review.model import Review, Selection
 
 WIDTH_OF_FILES = 100
+LENGTH, DETAILS = "--max-bytes", "--details"
+ADDRESS = re.compile(r"https://[A-Za-z0-9._~:/?#@!$&*+,;=%-]{1,2000}")
 STYLES = {"": "", "title": "bold", "high": "bold red", "medium": "yellow", "low": "cyan"}
 
 StackArguments = Annotated[
@@ -77,7 +80,7 @@ StoredOption = Annotated[
     ),
 ]
 FormOption = Annotated[
-    Form, typer.Option("--format", metavar="terminal|markdown|html|json", help="Form on standard output.")
+    Form, typer.Option("--format", metavar="terminal|markdown|html|json|comment", help="Form on standard output.")
 ]
 FilesOption = Annotated[
     list[str] | None,
@@ -103,31 +106,22 @@ DurationOption = Annotated[
     str | None,
     typer.Option("--duration", metavar="TIME", help="Length of the run, for its cost: 72h.", show_default=False),
 ]
-PostOption = Annotated[
-    Forge | None,
+LengthOption = Annotated[
+    int | None,
     typer.Option(
-        "--post",
-        metavar="github",
-        help="Post the report on the pull request of this run as well, with the token in GITHUB_TOKEN. A comment that is "
-        "there is updated.",
-        show_default=False,
-    ),
-]
-CommentsOption = Annotated[
-    Comments | None,
-    typer.Option(
-        "--comments",
-        metavar="one|each",
-        help="With --post: one comment for all stacks, or one for each. Default: one.",
+        LENGTH,
+        min=4000,
+        metavar="NUMBER",
+        help="With --format comment: the length of the comment, 65000 if it is not set. Parts that do not fit are left out and counted.",
         show_default=False,
     ),
 ]
 DetailsOption = Annotated[
     str | None,
     typer.Option(
-        "--details",
+        DETAILS,
         metavar="URL",
-        help="With --post: where the whole report is, for the link in the comment. Default: the page of the run.",
+        help="With --format comment: the address of the whole report, for a link in the comment.",
         show_default=False,
     ),
 ]
@@ -155,8 +149,7 @@ def command(
     fail_on: FailOption = None,
     duration: DurationOption = None,
     no_cluster: ClusterOption = False,
-    post: PostOption = None,
-    comments: CommentsOption = None,
+    max_bytes: LengthOption = None,
     details: DetailsOption = None,
     save: SaveOption = None,
 ) -> None:
@@ -164,9 +157,9 @@ def command(
 
     It runs `pulumi preview` and reads the cluster beside it, for at most 2 seconds more; nothing is changed. Several
     stacks make one report: a summary, their cost in sum, and what is to be said of each. Secrets are masked, those in a
-    program's own messages as far as they are known. Exit code: 0, 1 if a preview or --post fails, 2 for wrong arguments,
-    or 3 if a condition of --fail-on is met: by one of the stacks, or by the cost of all. With --review-json and --post,
-    and without --fail-on, a preview that failed earlier does not count: whoever made the report has said so.
+    program's own messages as far as they are known. Exit code: 0, 1 if a preview fails, 2 for wrong arguments, or 3 if
+    a condition of --fail-on is met: by one of the stacks, or by the cost of all. With --review-json and --format comment,
+    and without --fail-on, a preview that failed earlier does not count: the job that made the report has failed already.
     """
     conditions = None if fail_on is None else _conditions(fail_on)
     hours = None if duration is None else _hours(duration)
@@ -185,22 +178,24 @@ def command(
     beside_save = {name: there for name, there in making.items() if name not in ("STACK", "--duration")}
     beside_save |= {STORED: review_json is not None, "--no-cluster": no_cluster}
     saving = saving_of(save, named, targets, beside_save)
-    posting = posting_of(post, comments, details)  # who waits ten minutes for previews wants to know before
+    length_and_page = _comment_options(form, max_bytes, details)
     if review_json is not None:
         review = _written_before(review_json)
     else:
-        hidden = frozenset[str]() if posting is None else posting.hidden
-        wanted = Wanted(named, environment if every else None, given, changed_since, hidden)
+        wanted = Wanted(named, environment if every else None, given, changed_since)
         review = _review(wanted, hours, saving, ask_cluster=not no_cluster)
     forms_of([*targets])  # a preview may take minutes, in which others may make a file or a link of the name
     for file, chosen in targets.items():
         _write(review, file, chosen)
-    _show(review, form)
-    if posting is not None:
-        posting.post(review)
+    if form is Form.COMMENT:
+        from trainform.review.forms import comment
+
+        echo(*comment.render(review, *length_and_page).removesuffix("\n").split("\n"))
+    else:
+        _show(review, form)
     if saving is not None:
         saving.write()
-    if review_json is None or posting is None or conditions is not None:  # else told by the job that made the report
+    if review_json is None or form is not Form.COMMENT or conditions is not None:
         _end(review, conditions)
 
 
@@ -233,18 +228,26 @@ def _hours(duration: str) -> Fraction:
         raise InputError([Problem("--duration", duration, "is not a duration", DURATION_HINT)]) from None
 
 
+def _comment_options(form: Form, max_bytes: int | None, details: str | None) -> tuple[int, str | None]:
+    """Return the length of the comment and the address of the whole report. Raises an error for options of another form."""
+    if form is not Form.COMMENT and (max_bytes, details) != (None, None):
+        name = DETAILS if max_bytes is None else LENGTH
+        raise CommandLineError(f"{name} has no meaning without --format comment", "add `--format comment`")
+    if details is not None and ADDRESS.fullmatch(details) is None:
+        raise InputError([Problem(DETAILS, details, "is not an https address", "write it as https://example.com/page")])
+    return defaults.LONGEST_COMMENT if max_bytes is None else max_bytes, details
+
+
 # --- reading
 
 
 class Wanted(Struct, frozen=True):
-    """What is reviewed: stacks, all of an environment, previews that were made elsewhere, or what changed since a commit. hidden: variables that no
-    preview gets."""
+    """What is reviewed: stacks, all of an environment, previews that were made elsewhere, or what changed since a commit."""
 
     stacks: list[str]
     environment: str | None
     previews: list[str]
     since: str | None
-    hidden: frozenset[str]
 
 
 def _written_before(file: str) -> Review:
@@ -270,7 +273,7 @@ def _read(wanted: Wanted, begin: Begin) -> list[Read]:
 
     if wanted.previews:
         return made_elsewhere(wanted.previews, wanted.stacks, begin)
-    return made_here(*stacks_of(wanted.stacks, wanted.environment), begin, wanted.hidden)
+    return made_here(*stacks_of(wanted.stacks, wanted.environment), begin)
 
 
 def _read_selected(wanted: Wanted, selection: Selection, begin: Begin) -> list[Read]:

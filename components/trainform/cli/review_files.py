@@ -23,6 +23,7 @@ class Form(StrEnum):
     MARKDOWN = "markdown"
     HTML = "html"
     JSON = "json"
+    COMMENT = "comment"
 
 
 FORM_OF_SUFFIX = {".md": Form.MARKDOWN, ".html": Form.HTML, ".json": Form.JSON, ".txt": Form.TERMINAL}

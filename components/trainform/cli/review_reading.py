@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
@@ -67,15 +67,15 @@ def cluster_reads(*, ask_cluster: bool) -> Iterator[Begin]:
 # --- previews that are made here
 
 
-def made_here(stacks: Sequence[str], root: Path, begin: Begin, hidden: Collection[str] = ()) -> list[Read]:
+def made_here(stacks: Sequence[str], root: Path, begin: Begin) -> list[Read]:
     """Run the previews of the stacks side by side. Beside them the files are checked, and the cluster is read as far as no preview is needed for it.
 
-    hidden: variables that no program of a preview gets. InputError with every problem of the stacks' files of config, which says more than the engine's errors about them.
+    InputError with every problem of the stacks' files of config, which says more than the engine's errors about them.
     """
     with (
         ThreadPoolExecutor(1) as beside,
         _progress(stacks) as watch,
-        previews_in(root, watch=watch, hidden=hidden) as begin_preview,
+        previews_in(root, watch=watch) as begin_preview,
     ):
         runs = [begin_preview(stack) for stack in stacks]
         checks = [beside.submit(_begun, stack, root, begin) for stack in stacks]

@@ -90,7 +90,7 @@ def up_command(
     different folders can run at the same time.
     """
     from trainform.cli.progress import display
-    from trainform.doctor.pulumi import sdk_fix
+    from trainform.doctor.machine import sdk_fix
     from trainform.sandbox import chosen_addons, chosen_folder, up, warn_about_other_salts
     from trainform.spec.load import project_root
     from trainform.toolchain import ensure

@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -65,13 +65,13 @@ def pulumi() -> str:
     return found
 
 
-def environ_of_engine(hidden: Collection[str] = ()) -> dict[str, str]:
-    """The variables that the engine gets: without those that show secrets, and without the hidden ones. TrainformError for one by which it would not take
+def environ_of_engine() -> dict[str, str]:
+    """The variables that the engine gets: without those that show secrets. TrainformError for one by which it would not take
     the files that trainform reads: what is shown, compared and applied would not be the same."""
     for option, why in _ELSEWHERE.items():
         if os.environ.get(_variable(option)):
             raise TrainformError(f"{_variable(option)} is set, which {why}", f"`unset {_variable(option)}`")
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(_DEBUGGING) and key not in hidden}
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(_DEBUGGING)}
     return kept | {"PULUMI_SKIP_UPDATE_CHECK": "true"}
 
 

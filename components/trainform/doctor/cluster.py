@@ -1,23 +1,24 @@
-"""Checks of the cluster: connection, account, operators and permissions."""
+"""Checks of the cluster: connection, account, operators, permissions, and the objects that an environment names."""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Sequence, Set
+from concurrent.futures import ThreadPoolExecutor
 from http.client import OK
-from typing import Any, cast
+from typing import cast
 
 from msgspec import Struct
 
 from trainform import defaults
 from trainform.backends.gangs import PODGROUP_CRDS
+from trainform.backends.queues import API_VERSION as QUEUE_API
 from trainform.backends.queues import CRDS as QUEUE_CRDS
 from trainform.backends.table import BACKENDS
 from trainform.cluster.api import ClusterApi
 from trainform.cluster.identity import environment_problem, is_sandbox
-from trainform.cluster.operators import Operator, operators
+from trainform.cluster.operators import operators
 from trainform.doctor.model import Finding, Findings, Request, State
-from trainform.doctor.runner import in_parallel
+from trainform.project import deploy
 from trainform.spec.environment import Environment
 
 ANONYMOUS = "system:anonymous"
@@ -25,6 +26,7 @@ ANONYMOUS = "system:anonymous"
 # without `get` it crashes.
 VERBS = ("get", "list", "watch", "create", "patch", "delete")
 OF_EXPERIMENTS = ("configmaps", "services", "secrets", "persistentvolumeclaims")  # in addition to the operator's kinds
+AT_ONCE = 10  # requests
 
 
 def look_at_kubeconfig(request: Request, findings: Findings) -> Finding:
@@ -43,124 +45,109 @@ def connection(findings: Findings) -> ClusterApi:
 
 
 def look_at_cluster(request: Request, findings: Findings) -> Finding:
-    """Check that a Kubernetes API answers."""
-    api = connection(findings)
+    """Check that a Kubernetes API answers, and which account it sees."""
+    api, path = connection(findings), "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+    version = server_version(api)
+    review = api.post(path, {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"})
+    if ANONYMOUS in review.message:
+        return Finding(State.MISSING, f"the account is {ANONYMOUS}: the kubeconfig has no credentials for the cluster")
+    details = {"version": version}
+    if review.found:
+        with api.reading(path):
+            details["user"] = str(review.body["status"]["userInfo"]["username"])
+    return Finding(State.OK, f"Kubernetes {version}, account {details.get('user', 'unknown')}", details=details)
+
+
+def server_version(api: ClusterApi) -> str:
+    """Return the version of the API server, "unknown" without the permission to read it. Raises `ClusterError` if it is not Kubernetes."""
     answer = api.get("/version")
     version = answer.body.get("gitVersion")
     if answer.forbidden:
-        return Finding(State.OK, "it answers, but this account has no permission to read its version")
+        return "unknown"
     if answer.status != OK or not isinstance(version, str):
         raise api.not_kubernetes("its answer has no version")
-    return Finding(State.OK, f"Kubernetes {version}", details={"version": version})
+    return version
 
 
 def look_at_identity(request: Request, findings: Findings) -> Finding:
     """Check that it is the cluster to which the environment is bound, and show the line that binds it."""
-    api = connection(findings)
-    uid, cluster = api.uid(), None if request.environment is None else request.environment.cluster
-    details = {} if uid is None else {"uid": uid}
-    if request.environment is not None and cluster is not None and cluster.uid is not None:
-        problem = environment_problem(api, request.environment)
-        if problem is not None:
-            return Finding(State.MISSING, problem.reason, problem.fix, details)
-        return Finding(State.OK, f"{uid}, to which the environment is bound", details=details)
+    api, environment = connection(findings), request.environment
+    problem = None if environment is None else environment_problem(api, environment)
+    if problem is not None:
+        return Finding(State.MISSING, problem.reason, problem.fix)
+    uid = api.uid()
     if uid is None:
         return Finding(State.OK, f"this account has no permission to read the namespace {defaults.KUBE_SYSTEM}")
-    if cluster is None or is_sandbox(api):
+    details = {"uid": uid}
+    if environment is None or environment.cluster.uid is not None or is_sandbox(api):
         return Finding(State.OK, uid, details=details)
     fix = f"write in the environment `cluster: {{context: {api.config.context_name}, uid: {uid}}}`"
     return Finding(State.NOTE, f"{uid}; the environment names none, and is bound to no cluster", fix, details)
 
 
-def look_at_account(request: Request, findings: Findings) -> Finding:
-    """Check which account the cluster sees."""
-    api, path = connection(findings), "/apis/authentication.k8s.io/v1/selfsubjectreviews"
-    answer = api.post(
-        path,
-        {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"},
-    )
-    if ANONYMOUS in answer.message:
-        return Finding(State.MISSING, f"the account is {ANONYMOUS}: the kubeconfig has no credentials for the cluster")
-    if not answer.found:
-        return Finding(State.UNKNOWN, f"the cluster does not return the account: {answer.message}")
-    with api.reading(path):
-        user = str(answer.body["status"]["userInfo"]["username"])
-    return Finding(State.OK, user, details={"user": user})
-
-
-# --- operators
+def served_operators(api: ClusterApi) -> list[str] | None:
+    """Return the names of the operators whose API version is served, None if this account may not list the API groups."""
+    groups = api.get("/apis")
+    if not groups.found:
+        return None
+    with api.reading("/apis"):
+        served = {str(version["groupVersion"]) for group in groups.body["groups"] for version in group["versions"]}
+    return [operator.name for operator in operators() if operator.api_version in served]
 
 
 def look_at_operators(request: Request, findings: Findings) -> Finding:
-    """Check which operators are served, with the versions of their controllers. Those of the environment must be; without one, any."""
-    api = connection(findings)
-    groups = api.get("/apis")
-    if not groups.found:
-        return Finding(State.UNKNOWN, f"the cluster does not return its API groups: {groups.message}")
-    with api.reading("/apis"):
-        served = {str(group["name"]): list(_versions(group)) for group in groups.body["groups"]}
-    controllers = _controllers(api)
-    there = {
-        row.name: _controller(row, controllers) for row in operators() if row.api_version in served.get(row.group, ())
-    }
-    absent = [_absent(row, served) for row in operators() if row.name not in there]
-    text = ", ".join(f"{name} ({version})" for name, version in there.items()) if there else "none"
-    text += f"; not found: {', '.join(absent)}" if absent else ""
-    details = {"found": there}
-    lacking = [row.project for row in operators() if row.name in required_operators(request) and row.name not in there]
+    """Check that the operators of the environment are served; without an environment, any of a backend."""
+    served, environment = served_operators(connection(findings)), request.environment
+    if served is None:
+        return Finding(State.UNKNOWN, "this account may not list the API groups")
+    text, details = ", ".join(served) if served else "none", {"found": served}
+    needed = () if environment is None else (environment.backend, environment.admission)
+    lacking = [row for row in operators() if row.name in needed and row.name not in served]
     if lacking:
-        fix = f"install {' and '.join(lacking)} in the cluster, or choose another `backend`"
-        return Finding(State.MISSING, f"the environment needs {' and '.join(lacking)}; found: {text}", fix, details)
-    if not set(there) - {defaults.KUEUE}:
-        return Finding(State.MISSING, text, details=details)
-    return Finding(State.OK, text, details=details)
+        names = " and ".join(f"{row.project} ({row.api_version})" for row in lacking)
+        fix = f"install {' and '.join(row.project for row in lacking)} in the cluster, or choose another `backend`"
+        return Finding(State.MISSING, f"the environment needs {names}; found: {text}", fix, details)
+    return Finding(State.OK if {*served} - {defaults.KUEUE} else State.MISSING, text, details=details)
 
 
-def required_operators(request: Request) -> tuple[str, ...]:
-    """Return the operators that the environment's jobs need."""
-    environment = request.environment
-    return () if environment is None else tuple(dict.fromkeys((environment.backend, environment.admission)))
+# --- objects that an environment names
 
 
-def _versions(group: Mapping[str, Any]) -> Iterator[str]:
-    return (str(version["groupVersion"]) for version in group["versions"])
+def named_objects(environment: Environment) -> dict[str, list[str]]:
+    """Return the names in an environment by the path of their collection."""
+    inside = f"/api/v1/namespaces/{environment.namespace.name}"
+    queues = () if environment.admission == defaults.KUEUE else (defaults.QUEUE, *environment.queues)
+    named = {
+        "/api/v1/namespaces": [environment.namespace.name],
+        f"/apis/{QUEUE_API}/queues": queues,
+        "/apis/scheduling.k8s.io/v1/priorityclasses": environment.priority_classes,
+        "/apis/storage.k8s.io/v1/storageclasses": environment.storage_classes.values(),
+        f"{inside}/persistentvolumeclaims": environment.claims,
+        f"{inside}/secrets": environment.image_pull_secrets,
+    }
+    return {path: list(dict.fromkeys(names)) for path, names in named.items()}
 
 
-def _absent(operator: Operator, served: Mapping[str, list[str]]) -> str:
-    others = served.get(operator.group)
-    return f"{operator.name} (serves {', '.join(others)}, not {operator.api_version})" if others else operator.name
+def look_at_environment(request: Request, findings: Findings) -> Finding:
+    """Check that the objects exist which the environment names."""
+    environment, api = _environment_of(request), connection(findings)
+    paths = [f"{path}/{name}" for path, names in named_objects(environment).items() for name in names]
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        answers = [*pool.map(lambda path: api.get(path, metadata_only=True), paths)]
+    shown = [" ".join(path.split("/")[-2:]) for path in paths]
+    missing = [text for text, answer in zip(shown, answers, strict=True) if answer.missing]
+    unread = [text for text, answer in zip(shown, answers, strict=True) if not (answer.found or answer.missing)]
+    if missing:
+        fix = f"`{deploy(environment.name)}` creates those of the environment; ask the platform team for the others"
+        return Finding(State.MISSING, f"there is no {', no '.join(missing)}", fix, {"missing": missing})
+    if unread:
+        return Finding(State.UNKNOWN, f"this account has no permission to read {', '.join(unread)}")
+    return Finding(State.OK, ", ".join(shown))
 
 
-def _controllers(api: ClusterApi) -> list[tuple[str, bool]] | None:
-    """Return image and readiness of every Deployment, None if they may not be listed."""
-    path = "/apis/apps/v1/deployments"
-    with api.reading(path):
-        items = api.list_all(path, _images)
-    return None if items is None else [image for images in items for image in images]
-
-
-def _images(deployment: Any) -> list[tuple[str, bool]]:
-    ready = deployment.get("status", {}).get("readyReplicas", 0) > 0
-    containers = deployment["spec"]["template"]["spec"]["containers"]
-    return [(str(container["image"]), ready) for container in containers]
-
-
-def _controller(operator: Operator, controllers: list[tuple[str, bool]] | None) -> str:
-    """Return the version of an operator's controller, or why it is unknown."""
-    if controllers is None:
-        return "version unknown: this account has no permission to list deployments"
-    for image, ready in controllers:
-        name, version = image_version(image)
-        if name == operator.image:
-            return version if ready else f"{version}, but none of its pods is ready"
-    return "version unknown: its controller has no deployment"
-
-
-def image_version(image: str) -> tuple[str, str]:
-    """Return the last part of an image's name, and its tag, or its digest, or `latest`."""
-    name, _, digest = image.rpartition("/")[2].partition("@")
-    name, _, tag = name.partition(":")
-    return name, next(word for word in (tag, digest, "latest") if word)
+def _environment_of(request: Request) -> Environment:
+    """Return the environment, for checks that are made only with one."""
+    return cast(Environment, request.environment)
 
 
 # --- permissions
@@ -178,16 +165,10 @@ class Objects(Struct, frozen=True):
 
 
 def look_at_rights(request: Request, findings: Findings) -> Finding:
-    """Check the permissions for `pulumi up` of an experiment, in the namespace of the environment or of the context."""
-    api = connection(findings)
-    if request.environment is not None:
-        environment = request.environment
-        wanted = experiment_objects({environment.backend}, environment.admission, environment.namespace.name)
-    else:
-        found = set(findings["operators"].details.get("found", ()))
-        admission = defaults.VOLCANO if defaults.VOLCANO in found else defaults.KUEUE
-        wanted = experiment_objects(found, admission, api.config.namespace)
-    return _rights(api, wanted)
+    """Check the permissions for `pulumi up` of an experiment in the environment's namespace."""
+    environment = _environment_of(request)
+    wanted = experiment_objects({environment.backend}, environment.admission, environment.namespace.name)
+    return _rights(connection(findings), wanted)
 
 
 def experiment_objects(backends: Set[str], admission: str, namespace: str) -> list[Objects]:
@@ -205,9 +186,8 @@ def experiment_objects(backends: Set[str], admission: str, namespace: str) -> li
 
 def look_at_environment_rights(request: Request, findings: Findings) -> Finding:
     """Check the permissions for `pulumi up` of the environment's own stack."""
-    api, environment = connection(findings), request.environment
-    namespace = api.config.namespace if environment is None else environment.namespace.name
-    return _rights(api, environment_objects(environment, namespace))
+    environment = _environment_of(request)
+    return _rights(connection(findings), environment_objects(environment, environment.namespace.name))
 
 
 def environment_objects(environment: Environment | None, namespace: str) -> list[Objects]:
@@ -228,7 +208,8 @@ def _of_crds(crds: tuple[str, ...], namespace: str | None = None) -> list[Object
 def _rights(api: ClusterApi, wanted: Sequence[Objects]) -> Finding:
     """Return a finding with the verbs that are not allowed on these objects."""
     reviews = [(verb, objects) for objects in wanted for verb in VERBS]
-    allowed = in_parallel([functools.partial(_allowed, api, *words) for words in reviews])
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        allowed = [*pool.map(lambda words: _allowed(api, *words), reviews)]
     if None in allowed:
         return Finding(State.UNKNOWN, "the cluster does not return the permissions of this account")
     namespaces = sorted({objects.namespace for objects in wanted if objects.namespace is not None})
@@ -248,13 +229,7 @@ def _allowed(api: ClusterApi, verb: str, objects: Objects) -> bool | None:
     attributes = {"verb": verb, "group": objects.group, "resource": objects.plural}
     attributes |= {} if objects.namespace is None else {"namespace": objects.namespace}
     path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
-    answer = api.post(
-        path,
-        {
-            "apiVersion": "authorization.k8s.io/v1",
-            "kind": "SelfSubjectAccessReview",
-            "spec": {"resourceAttributes": attributes},
-        },
-    )
+    review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview"}
+    answer = api.post(path, {**review, "spec": {"resourceAttributes": attributes}})
     with api.reading(path):
         return bool(answer.body["status"]["allowed"]) if answer.found else None

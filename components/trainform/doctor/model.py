@@ -1,81 +1,50 @@
-"""Checks, their findings, and which commands can work with these findings. Pure data; other modules run the checks."""
+"""Checks and their findings, and the run of all checks at the same time."""
 
 from __future__ import annotations
 
+import concurrent.futures
+import contextlib
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
+import psutil
 from msgspec import Struct
 
+from trainform.cluster.api import ClusterApi
+from trainform.errors import InputError, TrainformError, shorten, without_credentials
 from trainform.spec.environment import Environment
-
-# The commands of trainform and Pulumi, with a description if the name alone is not clear. A command without a check needs only this
-# installation.
-VERBS = {
-    "init": "",
-    "new": "",
-    "check": "",
-    "plan": "",
-    "render": "",
-    "schema": "",
-    "preview": "`pulumi preview` of an experiment",
-    "review": "",
-    "apply": "",
-    "up": "`pulumi up` of an experiment",
-    "environment": "`pulumi up` of the environment's own stack",
-    "destroy": "",
-    "promote": "",
-    "history": "",
-    "rollback": "",
-    "drift": "",
-    "stacks": "",
-    "diff": "",
-    "rehearse": "",
-    "sandbox": "",
-    "demo": "",
-    "toolchain": "",
-    "test": "`make test`",
-}
 
 
 class State(StrEnum):
-    """The result of a check."""
+    """The result of a check. NOTE: nothing is missing. UNKNOWN: something else is missing, or there is no permission."""
 
     OK = "ok"
     NOTE = "note"
-    """Nothing is missing, but there is something that the user should know."""
     MISSING = "missing"
     UNKNOWN = "not checked"
-    """The check could not be made: something else is missing, or there is no permission."""
-
-
-class Closable(Protocol):
-    """A connection that can be closed."""
-
-    def close(self) -> None:
-        """Close it."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """The result of one check. `text`: what was found, or why not. `fix`: the command that corrects it. `details`: data for programs and for
-    later checks. `value`: a connection that later checks use."""
+    """The result of one check. `fix`: the command that corrects it. `details`: data for programs. `value`: the connection of later checks."""
 
     state: State
     text: str
     fix: str = ""
     details: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    value: Closable | None = dataclasses.field(default=None, compare=False, repr=False)
+    value: ClusterApi | None = dataclasses.field(default=None, compare=False, repr=False)
 
 
 Findings = Mapping[str, Finding]
 
 
 class Request(Struct, frozen=True):
-    """What is checked: the project's folder, the environment (None: no environment), and how many seconds all checks may take."""
+    """What is checked: the project's folder, the environment if there is one, and how many seconds all checks may take."""
 
     root: Path
     environment: Environment | None
@@ -83,7 +52,7 @@ class Request(Struct, frozen=True):
 
     @property
     def timeout(self) -> float:
-        """Seconds for one program or server: less than for all checks, so that the check can still name the one that does not answer."""
+        """Seconds for one program or server, so that its check can still name what does not answer."""
         return 0.8 * self.seconds
 
     @property
@@ -92,49 +61,71 @@ class Request(Struct, frozen=True):
         return None if self.environment is None else self.environment.cluster.context
 
 
-def always(request: Request) -> bool:
-    """Return True: the check applies to every request."""
-    return True
-
-
 class Check(Struct, frozen=True):
-    """One check. `verbs`: the commands that need it. `needs`: checks that must succeed first. `after`: other checks whose findings it reads.
-    `fix`: the default fix, if `look` returns none. `applies`: False if there is nothing to check."""
+    """One check. `verbs`: the commands that need it. `needs`: checks that must succeed first. `after`: a check whose finding it reads.
+    `fix`: the default. `of_environment`: made only with an environment."""
 
     name: str
     look: Callable[[Request, Findings], Finding]
+    verbs: tuple[str, ...]
     fix: str = ""
-    verbs: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
-    applies: Callable[[Request], bool] = always
+    of_environment: bool = False
 
 
-class Verdict(Struct, frozen=True):
-    """The checks that failed for a command, and those that could not be made."""
+def run_checks(checks: Sequence[Check], request: Request) -> dict[str, Finding]:
+    """Return the findings by check, after at most `request.seconds`. Daemon threads run the checks: Python does not wait for them at its end."""
+    made = [check for check in checks if request.environment is not None or not check.of_environment]
+    answers = {check.name: Future[Finding]() for check in made}
+    running = _children()
+    for check in made:
+        threading.Thread(target=_answer, args=(check, request, answers), daemon=True).start()
+    concurrent.futures.wait(answers.values(), timeout=request.seconds)
+    done = {name for name, answer in answers.items() if answer.done()}
+    findings = {
+        check.name: answers[check.name].result() if check.name in done else _late_finding(check, done, request.seconds)
+        for check in made
+    }
+    for child in _children() - running if len(done) < len(made) else ():
+        with contextlib.suppress(psutil.NoSuchProcess):
+            child.kill()  # such as a command of the kubeconfig that waits for a password
+    for finding in findings.values():
+        if finding.value is not None:
+            finding.value.close()
+    return findings
 
-    verb: str
-    missing: tuple[str, ...]
-    unknown: tuple[str, ...]
 
-    @property
-    def ready(self) -> bool:
-        """True if nothing is known to be missing."""
-        return not self.missing
+def _children() -> set[psutil.Process]:
+    return {*psutil.Process().children(recursive=True)}
 
 
-def verdicts(checks: Iterable[Check], findings: Findings) -> list[Verdict]:
-    """Return a verdict for each command."""
-    made = [check for check in checks if check.name in findings]
+def _answer(check: Check, request: Request, answers: Mapping[str, Future[Finding]]) -> None:
+    """Wait for the checks that this one depends on, and set its finding."""
+    known = {name: answers[name].result() for name in (*check.needs, *check.after) if name in answers}
+    failed = [name for name in check.needs if known[name].state in (State.MISSING, State.UNKNOWN)]
+    try:
+        finding = _unknown(failed[0]) if failed else check.look(request, known)
+    except InputError as error:
+        finding = Finding(State.MISSING, " ".join(line for problem in error.problems for line in problem.lines()))
+    except TrainformError as error:
+        finding = Finding(State.MISSING, error.message, error.fix)
+    except Exception as error:  # an unexpected error in one check must not hide the other findings
+        finding = Finding(State.MISSING, f"the check failed: {type(error).__name__}: {shorten(error)}")
+    fixable = finding.state in (State.MISSING, State.NOTE)
+    fix = (finding.fix if finding.fix else check.fix) if fixable else ""
+    answers[check.name].set_result(dataclasses.replace(finding, text=_one_line(finding.text), fix=_one_line(fix)))
 
-    def needed(verb: str, state: State) -> tuple[str, ...]:
-        return tuple(check.name for check in made if verb in check.verbs and findings[check.name].state is state)
 
-    return [Verdict(verb, needed(verb, State.MISSING), needed(verb, State.UNKNOWN)) for verb in VERBS]
+def _one_line(text: str) -> str:
+    """Return the text on one line without credentials, since messages of servers and programs may have both."""
+    return " ".join(without_credentials(text).split())
 
 
-def fixes(checks: Sequence[Check], findings: Findings) -> dict[str, str]:
-    """Return the fix for each check with the state missing or note, by check."""
-    wanting = (State.MISSING, State.NOTE)
-    found = {check.name: findings[check.name] for check in checks if check.name in findings}
-    return {name: finding.fix for name, finding in found.items() if finding.state in wanting and finding.fix}
+def _late_finding(check: Check, done: set[str], seconds: float) -> Finding:
+    waiting = [name for name in (*check.needs, *check.after) if name not in done]
+    return _unknown(waiting[0]) if waiting else Finding(State.MISSING, f"no answer within {seconds:g} s", check.fix)
+
+
+def _unknown(name: str) -> Finding:
+    return Finding(State.UNKNOWN, f"needs {name.replace('_', ' ')}")

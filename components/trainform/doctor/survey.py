@@ -2,124 +2,81 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import shlex
-from collections.abc import Mapping
-from pathlib import Path
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from trainform.backends.queues import API_VERSION as QUEUE_API
 from trainform.cluster.api import ClusterApi
 from trainform.cluster.operators import KUEUE
 from trainform.cluster.survey import Survey
-from trainform.doctor.cluster import (
-    connection,
-    look_at_cluster,
-    look_at_identity,
-    look_at_kubeconfig,
-    look_at_operators,
-)
-from trainform.doctor.model import Check, Finding, Findings, Request, State
-from trainform.doctor.runner import run_checks
+from trainform.doctor.cluster import served_operators, server_version
 from trainform.errors import ClusterError, shorten
-from trainform.spec.environment import Cluster, Environment, Namespace
 from trainform.spec.names import LABEL, MEANING, is_label
 
+Fields = dict[str, tuple[str, ...]]
 SECONDS = 30.0  # a list of thousands of nodes takes several
-Fields = Mapping[str, tuple[str, ...]]
-"""Part of an object -> the names of its fields that are kept."""
-CONNECTED = ("kubeconfig", "cluster")
-NODE = {"metadata": ("name", "labels"), "spec": ("taints", "unschedulable"), "status": ("allocatable", "conditions")}
-CLASS = {"metadata": ("name",)}
-QUEUE = {"metadata": ("name",), "spec": ("parent",), "status": ("state",)}
+NODE: Fields = {
+    "metadata": ("name", "labels"),
+    "spec": ("taints", "unschedulable"),
+    "status": ("allocatable", "conditions"),
+}
+CLASS: Fields = {"metadata": ("name",)}
+QUEUE: Fields = {**CLASS, "spec": ("parent",), "status": ("state",)}
+# Path of a collection, and the fields of its objects that are kept.
+LISTS: dict[str, tuple[str, Fields]] = {
+    "nodes": ("/api/v1/nodes", NODE),
+    "storage_classes": ("/apis/storage.k8s.io/v1/storageclasses", CLASS),
+    "queues": (f"/apis/{QUEUE_API}/queues", QUEUE),
+    "local_queues": (f"/apis/{KUEUE.api_version}/namespaces/{{namespace}}/localqueues", CLASS),
+}
+UNREADABLE = "this account has no permission to list them"
 
 
-def _items(api: ClusterApi, path: str, fields: Fields) -> Finding:
-    items = api.list_all(path, functools.partial(_only, fields))
-    if items is None:
-        return Finding(State.UNKNOWN, "this account has no permission to list them")
-    return Finding(State.OK, str(len(items)), details={"items": items})
+def survey(context: str, seconds: float = SECONDS) -> Survey:
+    """Return the data of the context's cluster. Raises `ClusterError` if there is no connection; single lists that fail are in `unread`."""
+    with contextlib.closing(ClusterApi(context, seconds)) as api:
+        namespace = api.config.namespace
+        if not is_label(namespace):  # it becomes a part of paths
+            raise ClusterError(
+                f"the context {context} of {api.config.fname} names the namespace {shorten(namespace)}, which {MEANING[LABEL][0]}",
+                f"kubectl config set-context {shlex.quote(context)} --namespace=NAME",
+            )
+        server_version(api)
+        found: dict[str, Any] = {"operators": _attempt(lambda: served_operators(api))}
+        with ThreadPoolExecutor(len(LISTS)) as pool:
+            found |= zip(LISTS, pool.map(functools.partial(_listed, api), LISTS), strict=True)
+        uid = None
+        with contextlib.suppress(ClusterError):
+            uid = api.uid()
+    unread = [name for name in ("nodes", "storage_classes", "operators") if isinstance(found[name], str)]
+    items = {name: None if isinstance(value, str) else value for name, value in found.items()}
+    notes = tuple(f"{name.replace('_', ' ')} could not be read: {found[name]}" for name in unread)
+    return Survey(context=context, namespace=namespace, uid=uid, unread=notes, **items)
+
+
+def _attempt(read: Any) -> Any:
+    """Return what the function reads, or the reason why it cannot."""
+    try:
+        found = read()
+    except ClusterError as error:
+        return error.message
+    return UNREADABLE if found is None else found
+
+
+def _listed(api: ClusterApi, name: str) -> Any:
+    path, fields = LISTS[name]
+    keep = functools.partial(_only, fields)
+    return _attempt(lambda: api.list_all(path.format(namespace=api.config.namespace), keep))
 
 
 def _only(fields: Fields, item: Any) -> dict[str, dict[str, Any]]:
     """Return only these fields of an object, to use less memory for thousands of nodes."""
-    parts = {part: item.get(part) if isinstance(item, dict) else None for part in fields}
+    parts = {part: item.get(part) for part in fields} if isinstance(item, dict) else {}
     return {
         part: {name: value[name] for name in fields[part] if name in value}
         for part, value in parts.items()
         if isinstance(value, dict)
     }
-
-
-def _look_at_nodes(request: Request, findings: Findings) -> Finding:
-    return _items(connection(findings), "/api/v1/nodes", NODE)
-
-
-def _look_at_storage_classes(request: Request, findings: Findings) -> Finding:
-    return _items(connection(findings), "/apis/storage.k8s.io/v1/storageclasses", CLASS)
-
-
-def _look_at_queues(request: Request, findings: Findings) -> Finding:
-    return _items(connection(findings), f"/apis/{QUEUE_API}/queues", QUEUE)
-
-
-def _look_at_local_queues(request: Request, findings: Findings) -> Finding:
-    api = connection(findings)
-    return _items(api, f"/apis/{KUEUE.api_version}/namespaces/{api.config.namespace}/localqueues", CLASS)
-
-
-def _look_at_kubeconfig(request: Request, findings: Findings) -> Finding:
-    """Check the kubeconfig as the doctor does, and the context's namespace, which becomes the environment's and a part of API paths."""
-    finding = look_at_kubeconfig(request, findings)
-    config = connection({"kubeconfig": finding}).config
-    if is_label(config.namespace):
-        return finding
-    connection({"kubeconfig": finding}).close()
-    raise ClusterError(
-        f"the context {request.context} of {config.fname} names the namespace {shorten(config.namespace)}, which {MEANING[LABEL][0]}",
-        f"kubectl config set-context {shlex.quote(str(request.context))} --namespace=NAME",
-    )
-
-
-CHECKS = (
-    Check("kubeconfig", _look_at_kubeconfig),
-    Check("cluster", look_at_cluster, "check the network or VPN with `kubectl get --raw /readyz`", needs=CONNECTED[:1]),
-    Check("identity", look_at_identity, needs=CONNECTED),
-    Check("operators", look_at_operators, needs=CONNECTED),
-    Check("nodes", _look_at_nodes, needs=CONNECTED),
-    Check("storage_classes", _look_at_storage_classes, needs=CONNECTED),
-    Check("queues", _look_at_queues, needs=CONNECTED),
-    Check("local_queues", _look_at_local_queues, needs=CONNECTED),
-)
-
-
-def survey(context: str, root: Path, seconds: float = SECONDS) -> Survey:
-    """Return the data of the context's cluster. Raises `ClusterError` if there is no connection; single lists that fail are in `unread`."""
-    request = Request(root, _only_context(context), seconds)
-    found = run_checks(CHECKS, request)
-    for name in CONNECTED:
-        if found[name].state is not State.OK:
-            raise ClusterError(found[name].text, found[name].fix)
-    served = found["operators"].details.get("found")
-    unread = [(name, found[name]) for name in ("nodes", "storage_classes") if _objects(found, name) is None]
-    unread += [("operators", found["operators"])] if served is None else []
-    return Survey(
-        context=context,
-        namespace=connection(found).config.namespace,
-        operators=None if served is None else tuple(served),
-        nodes=_objects(found, "nodes"),
-        storage_classes=_objects(found, "storage_classes"),
-        queues=_objects(found, "queues"),
-        local_queues=_objects(found, "local_queues"),
-        uid=found["identity"].details.get("uid"),
-        unread=tuple(f"{name.replace('_', ' ')} could not be read: {finding.text}" for name, finding in unread),
-    )
-
-
-def _only_context(context: str) -> Environment:
-    """Return an environment with this context for the checks, which use nothing else of it."""
-    return Environment(name="new", cluster=Cluster(context=context), namespace=Namespace(name="new"))
-
-
-def _objects(findings: Findings, name: str) -> list[Any] | None:
-    return findings[name].details.get("items")

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
@@ -41,19 +41,16 @@ def previews_in(
     folder: Path,
     arguments: Sequence[str] = (),
     watch: Callable[[Sequence[str]], None] = lambda running: None,
-    hidden: Collection[str] = (),
 ) -> Iterator[Callable[[str], Future[EngineRun]]]:
     """What begins `pulumi preview` of a stack in the project's folder, beside those that run, each in a process of its own.
 
     What ends the block early (Ctrl-C, an error) ends all of them; none has begun when the block is entered, so that none is left behind. arguments:
-    further options of the engine. watch: is called with the stacks whose preview runs, whenever one begins or ends. hidden: variables that the engine and
-    its program do not get. CommandLineError if an option
-    would show secrets; ToolchainError if there is no pulumi.
+    further options of the engine. watch: is called with the stacks whose preview runs, whenever one begins or ends. CommandLineError if an option would show secrets; ToolchainError if there is no pulumi.
     """
     for argument in arguments:
         _check(argument)
     words = [pulumi(), "preview", "--json", "--non-interactive", "--color", "never", *arguments]
-    engines = _Engines(words, folder, {**environ_of_engine(hidden), STREAMING: "true"}, watch)
+    engines = _Engines(words, folder, {**environ_of_engine(), STREAMING: "true"}, watch)
     with exit_on_termination(), ThreadPoolExecutor(_at_once()) as pool:
         try:
             yield lambda stack: pool.submit(engines.run, stack)

@@ -39,10 +39,10 @@ def _document(first: Section, *others: Section) -> Iterator[str]:
     yield from (prose(block.text) for block in first.blocks if isinstance(block, Item))
     for section in others:
         yield f"### {prose(section.title)}"
-        yield from _merged(section.blocks)
+        yield from merged(section.blocks)
 
 
-def _merged(blocks: Sequence[Block]) -> Iterator[str]:
+def merged(blocks: Sequence[Block]) -> Iterator[str]:
     """The blocks as Markdown; items that follow each other are one list."""
     listed: list[str] = []
     for block in blocks:

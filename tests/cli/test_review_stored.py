@@ -1,34 +1,20 @@
-"""`trainform review --post` and `--review-json`: the words, the variables, what is read and what is posted."""
+"""`trainform review --review-json`, and the comment that is made from it."""
 
 from __future__ import annotations
 
 import json
-import os
-import stat
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.cli.running import run
-from tests.review.forms.samples import EMPTY, FAILED, ONE_FAILED, RICH, USUAL
-from tests.support.github_api import ACTIONS, TOKEN, GithubApi, Right
-from tests.support.repository import ROOT
+from tests.review.forms.samples import EMPTY, FAILED, ONE_FAILED, RICH
 from trainform.review.forms import as_json, markdown
 from trainform.review.model import Review
 from trainform.review.whole import review_of
-
-
-@pytest.fixture
-def api(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[GithubApi]:
-    """The server, with the variables of a run for its pull request."""
-    with GithubApi() as server:
-        for name, value in server.variables(tmp_path).items():
-            monkeypatch.setenv(name, value)
-        yield server
 
 
 def stored(folder: Path, review: Review, name: str = "review.json") -> str:
@@ -161,103 +147,44 @@ def test_a_report_that_is_not_there(tmp_path: Path) -> None:
     assert "--review-json = " in err
 
 
-# --- posting
+# --- a comment
 
 
-def test_it_is_posted_after_it_is_shown(api: GithubApi, report: str) -> None:
-    code, out, err = run("review", "--review-json", report, "--post", "github")
-    assert (code, err) == (0, "trainform: the comment on 2 stacks is made\n")
-    assert out.startswith("Review of 2 stacks")
-    [comment] = api.of()
-    assert "actions/runs/100)" in comment.body
+def test_a_comment(report: str) -> None:
+    words = ["--format", "comment", "--details", "https://ci.example.com/review.html"]
+    code, out, err = run("review", "--review-json", report, *words)
+    assert (code, err) == (0, "")
+    assert out.startswith("<!-- trainform-review training -->\n## Review of 2 stacks\n")
+    assert out.endswith("[The whole report](https://ci.example.com/review.html)\n")
 
 
-def test_a_comment_for_each_with_a_link(api: GithubApi, report: str) -> None:
-    words = ["--comments", "each", "--details", "https://ci.example.com/review.html"]
-    code, _, err = run("review", "--review-json", report, "--post", "github", *words)
-    assert code == 0
-    assert "the comment on the stack sdxl-lora.prod is made" in err
-    assert "nothing changes in the stack hello.dev" in err
-    [comment] = api.of()
-    assert "[The whole report](https://ci.example.com/review.html)" in comment.body
+def test_a_comment_has_at_most_so_many_bytes(report: str) -> None:
+    words = ["--format", "comment", "--max-bytes", "5000"]
+    code, out, _ = run("review", "--review-json", report, *words)
+    assert (code, len(out.encode()) <= 5000) == (0, True)
+    assert "**Left out; the whole report has all parts:**" in out
 
 
-def test_what_failed_where_the_report_was_made_does_not_fail_the_posting(api: GithubApi, tmp_path: Path) -> None:
-    """The job that made the report has failed already. Who wants to hear it again says so by a condition, or does not post."""
+def test_what_failed_where_the_report_was_made_does_not_fail_the_comment(tmp_path: Path) -> None:
+    """The job that made the report has failed already. A condition asks again."""
     failed = stored(tmp_path, ONE_FAILED)
-    assert run("review", "--review-json", failed, "--post", "github")[0] == 0
-    assert "The preview failed" in api.of()[0].body
+    code, out, _ = run("review", "--review-json", failed, "--format", "comment")
+    assert (code, "The preview failed" in out) == (0, True)
     assert run("review", "--review-json", failed)[0] == 1
-    assert run("review", "--review-json", failed, "--post", "github", "--fail-on", "data")[0] == 1
-    api.tokens[TOKEN] = Right(ACTIONS, write=False)
-    assert run("review", "--review-json", failed, "--post", "github", "--comments", "each")[0] == 1, "nothing is posted"
+    assert run("review", "--review-json", failed, "--format", "comment", "--fail-on", "data")[0] == 1
 
 
-def test_a_condition_keeps_its_exit_code(api: GithubApi, report: str) -> None:
-    assert run("review", "--review-json", report, "--post", "github", "--fail-on", "high")[0] == 3
-    assert len(api.of()) == 1
-
-
-def test_where_posting_fails_the_report_is_there_all_the_same(api: GithubApi, report: str, tmp_path: Path) -> None:
-    api.tokens[TOKEN] = Right(ACTIONS, write=False)
-    file = tmp_path / "review.md"
-    code, out, err = run("review", "--review-json", report, "--post", "github", "-o", str(file), "--fail-on", "high")
-    assert code == 1
-    assert out.startswith("Review of 2 stacks")
-    assert file.read_text(encoding="utf-8").startswith("## Review of 2 stacks")
-    assert "the token may not do this (403 Forbidden: Resource not accessible by integration)" in err
-    assert "pull-requests: write" in err
-    assert TOKEN not in out + err
-
-
-@pytest.mark.parametrize("words", [["--comments", "each"], ["--details", "https://ci.example.com/"]])
-def test_words_of_posting_alone(words: list[str], report: str) -> None:
-    code, _, err = run("review", "--review-json", report, *words)
-    assert code == 2
-    assert "add `--post github`" in err
-
-
-def test_all_variables_that_are_missing_are_told_before_a_preview_runs(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    for name in [name for name in os.environ if name.startswith("GITHUB_")]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("PATH", str(tmp_path))  # no engine
-    monkeypatch.setenv("GITHUB_REPOSITORY", "training")
-    monkeypatch.setenv("GITHUB_EVENT_PATH", str(tmp_path / "none.json"))
-    monkeypatch.chdir(ROOT)
-    code, out, err = run("review", "dev", "--post", "github", "--details", "http://ci.example.com")
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--max-bytes", "5000"], "add `--format comment`"),
+        (["--details", "https://ci.example.com/", "--format", "markdown"], "add `--format comment`"),
+        (["--format", "comment", "--details", "http://ci.example.com/"], "is not an https address"),
+        (["--format", "comment", "--details", "https://ci.example.com/) x"], "is not an https address"),
+        (["--format", "comment", "--max-bytes", "100"], "is below 4000"),
+    ],
+)
+def test_wrong_options_of_a_comment(words: list[str], told: str, report: str) -> None:
+    code, out, err = run("review", "--review-json", report, *words)
     assert (code, out) == (2, "")
-    assert "5 problems:" in err
-    for name in ("GITHUB_TOKEN", "GITHUB_REPOSITORY = training", "GITHUB_EVENT_PATH", "GITHUB_RUN_ID", "--details"):
-        assert f"\n{name}" in err
-
-
-def test_the_engine_and_its_program_do_not_get_the_token(
-    api: GithubApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """An engine that writes down its variables, and fails."""
-    engine, seen = tmp_path / "pulumi", tmp_path / "variables"
-    engine.write_text(f"#!/bin/sh\nenv > {seen}\nexit 1\n")
-    engine.chmod(engine.stat().st_mode | stat.S_IXUSR)
-    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
-    for name, value in {
-        "GH_TOKEN": "ghp_other0token",
-        "NETRC": f"machine github.com password {TOKEN}",
-        "KEPT": "1",
-    }.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.chdir(ROOT)
-    assert run("review", "dev", "--no-cluster", "--post", "github")[0] == 1
-    found = seen.read_text()
-    assert [name for name in ("GITHUB_TOKEN=", "GH_TOKEN=", "NETRC=", TOKEN) if name in found] == []
-    assert "KEPT=1\n" in found
-    assert "The preview failed" in api.of()[0].body
-    run("review", "dev", "--no-cluster")
-    assert f"GITHUB_TOKEN={TOKEN}\n" in seen.read_text()
-
-
-def test_usual(api: GithubApi, tmp_path: Path) -> None:
-    one = stored(tmp_path, review_of([USUAL], project="training"), "one.json")
-    assert run("review", "--review-json", one, "--post", "github")[0] == 0
-    assert "## Review of sdxl-lora.prod" in api.of()[0].body
+    assert told in err
