@@ -20,7 +20,6 @@ WAY_BACK = (
 )
 
 
-KUBECTL = "kubectl"
 REMOVED = (
     "`pulumi up` leaves these fields, with one exception: where it changes an object, it removes the fields whose manager begins with `kubectl` "
     "(labels and annotations too). To keep one, write it into the files."
@@ -77,20 +76,10 @@ def _stack(stack: StackDrift, read_at: str) -> list[Section]:
         Section(f"Drift of {stack.stack}", (Item(_outcome(stack, drifted)),)),
         Section("Not as deployed", tuple(Item(object_sentence(each, stack, read_at), tuple(field_rows(each.fields, read_at))) for each in drifted)),
         Section("To put it back", (Item(WAY_BACK, commands),) if commands else ()),
-        Section("Fields of others", (*_of_others(others, read_at),)),
+        Section("Fields of others", (*([Item(REMOVED)] if others else []), *(Item(f"{each.kind} {each.name} has fields of others.", tuple(field_rows(each.others, read_at))) for each in others))),
         Section("Not compared", tuple(map(Item, _not_compared(stack)))),
         Section("Notes", tuple(map(Item, stack.notes))),
     ])  # fmt: skip
-
-
-def _of_others(objects: list[ObjectDrift], read_at: str) -> Iterator[Item]:
-    if any(field.manager.startswith(KUBECTL) for each in objects for field in each.others):
-        yield Item(REMOVED)
-        what = "has fields of others."
-    else:
-        what = "has fields that `pulumi up` leaves as they are."
-    for each in objects:
-        yield Item(f"{each.kind} {each.name} {what}", tuple(field_rows(each.others, read_at)))
 
 
 def _outcome(stack: StackDrift, drifted: list[ObjectDrift]) -> str:
