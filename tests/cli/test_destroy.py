@@ -208,6 +208,6 @@ def test_what_stays_in_the_namespace_is_listed_with_the_command_that_deletes_it(
         "note: the namespace ai-dev stays in the cluster, with:",
         f"  ConfigMap: {', '.join(f'notes-{number:02}' for number in range(10))} and 2 more",
         "  PersistentVolumeClaim: bert-checkpoints",
-        "  (not listed, no permission: Secret)",
+        "  (could not be listed: Secret)",
         "  to delete it with everything in it: kubectl delete namespace ai-dev --context dev-cluster",
     ]

@@ -308,6 +308,8 @@ def test_what_the_report_says_to_run_puts_it_back(addons_project: Project, addon
     as_planned(addons_live, project.plan("bert"))
     deployed = Deployed(addons_live, project.rendered("bert").manifests)
     deployed.edit("Queue", {"spec": {"weight": 7}})
+    deployed.edit("Queue", {"metadata": {"labels": {"by-hand": "1"}}}, manager="kubectl-label")
+    deployed.edit("Queue", {"metadata": {"labels": {"by-a-tool": "1"}}}, manager="label-tool")
     deployed.edit("Secret", {"data": {"id_ed25519": SPY}})
     deployed.edit("ConfigMap", {"metadata": {"labels": {OURS: "other"}}}, "launch")
     deployed.edit("Service", OTHER_PORT, "worker-0")
@@ -331,7 +333,9 @@ def test_what_the_report_says_to_run_puts_it_back(addons_project: Project, addon
     project.run(*up, "--yes", "--non-interactive").succeeded()
     assert told(project, "bert", code=0) == {}
     project.unchanged(stack)
-    assert addons_live.get("queues", "bert")["spec"]["weight"] == 2
+    queue = addons_live.get("queues", "bert")
+    assert queue["spec"]["weight"] == 2
+    assert {"by-hand", "by-a-tool"} & queue["metadata"]["labels"].keys() == {"by-a-tool"}
     assert addons_live.get("secrets", "bert-ssh", project.namespace)["data"]["id_ed25519"] != SPY
     project.destroy(stack)
 

@@ -71,7 +71,7 @@ def planned(urn: str = JOB_URN, operation: str = "update", **inputs: Any) -> Pla
 def live(**more: Any) -> Touched:
     """The live job object."""
     given = {"api_version": "batch.volcano.sh/v1alpha1", "kind": "Job", "namespace": "ai", "name": "resnet-1f3a9c"}
-    return Touched.model_validate({**given, "uid": "7d6c", "generation": 3, **more})
+    return Touched.model_validate({**given, "uid": "7d6c", **more})
 
 
 def saved() -> Saved:

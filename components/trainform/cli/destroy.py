@@ -131,7 +131,7 @@ def _show_what_stays(exported: Mapping[str, Any]) -> None:
             note(*(lines if lines else ["  no objects"]), err=True)
             if found.not_listed:
                 kinds = ", ".join(found.not_listed[:MOST_NAMED])
-                note(f"  (not listed, no permission: {kinds}{_more(found.not_listed)})", err=True)
+                note(f"  (could not be listed: {kinds}{_more(found.not_listed)})", err=True)
         on = "" if context is None else f" --context {shlex.quote(context)}"
         note(f"  to delete it with everything in it: kubectl delete namespace {namespace.name}{on}", err=True)
 

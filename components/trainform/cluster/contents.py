@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from http.client import METHOD_NOT_ALLOWED, NOT_FOUND
 
 from msgspec import Struct
 
@@ -17,10 +16,12 @@ OF_CLUSTER = {"Endpoints", "Event"}
 OF_NAMESPACE = {("ConfigMap", "kube-root-ca.crt"), ("ServiceAccount", "default")}
 """Objects that Kubernetes creates in every namespace."""
 COMPUTED = "metrics.k8s.io/"
+NO_LIST = (NOT_FOUND, METHOD_NOT_ALLOWED)
+"""Answers for kinds that have no list, such as reviews."""
 
 
 class Contents(Struct, frozen=True):
-    """Kind and name of each object without an owner. not_listed: the kinds that this account may not list."""
+    """Kind and name of each object without an owner. not_listed: kinds, or versions of them, that could not be listed."""
 
     objects: tuple[tuple[str, str], ...]
     not_listed: tuple[str, ...]
@@ -29,31 +30,30 @@ class Contents(Struct, frozen=True):
 def contents(api: ClusterApi, namespace: str) -> Contents:
     """Return the objects in the namespace. Those of controllers, such as the pods of a job, are left out. Raises `ClusterError`."""
     groups = mappings(api.get("/apis").body.get("groups"))
-    versions = ["v1", *(str(mapping(group.get("preferredVersion")).get("groupVersion")) for group in groups)]
+    preferred = [str(mapping(group.get("preferredVersion")).get("groupVersion")) for group in groups]
+    versions = ["v1", *(version for version in preferred if not version.startswith(COMPUTED))]
+    not_listed = set[str]()
+
+    def served_kinds(version: str) -> dict[str, Served]:
+        try:
+            return served(api, version)
+        except NotReadError:
+            not_listed.add(version)
+            return {}
+
     with ThreadPoolExecutor(MAX_CONNECTIONS) as pool:
         kinds = [
-            (version, kind, place)
-            for version, found in zip(versions, pool.map(lambda version: _served(api, version), versions), strict=True)
+            (kind, collection(version, place, namespace))
+            for version, found in zip(versions, pool.map(served_kinds, versions), strict=True)
             for kind, place in found.items()
-            if place.namespaced and kind not in OF_CLUSTER and not version.startswith(COMPUTED)
+            if place.namespaced and kind not in OF_CLUSTER
         ]
-        paths = [collection(version, place, namespace) for version, _, place in kinds]
-        lists = [*pool.map(lambda path: api.listed(path, _metadata, metadata_only=True), paths)]
-    objects, not_listed = set[tuple[str, str]](), set[str]()
-    for (_, kind, _), listed in zip(kinds, lists, strict=True):
+        lists = [*pool.map(lambda each: api.listed(each[1], metadata_only=True), kinds)]
+    objects = set[tuple[str, str]]()
+    for (kind, _), listed in zip(kinds, lists, strict=True):
         if not isinstance(listed, Answer):
-            objects |= {(kind, str(each.get("name"))) for each in listed if not each.get("ownerReferences")}
-        elif listed.forbidden:
+            found = [mapping(mapping(each).get("metadata")) for each in listed]
+            objects |= {(kind, str(each.get("name"))) for each in found if not each.get("ownerReferences")}
+        elif listed.status not in NO_LIST:
             not_listed.add(kind)
     return Contents(tuple(sorted(objects - OF_NAMESPACE)), tuple(sorted(not_listed)))
-
-
-def _served(api: ClusterApi, version: str) -> dict[str, Served]:
-    try:
-        return served(api, version)
-    except NotReadError:
-        return {}
-
-
-def _metadata(body: Any) -> Mapping[str, Any]:
-    return mapping(mapping(body).get("metadata"))

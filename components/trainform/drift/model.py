@@ -48,7 +48,8 @@ class ObjectDrift(Part):
     state: Literal["as deployed", "changed", "gone", "made anew"]
     fields: list[FieldDrift] = Field(default=[], description="What was deployed and is otherwise now.")
     others: list[FieldDrift] = Field(
-        default=[], description="What others have written beside it: `pulumi up` leaves it as it is."
+        default=[],
+        description="What others have written beside it. `pulumi up` leaves it, but where it changes the object it removes what `kubectl` has written.",
     )
     manager: str = Field(default="", description="Who made the object anew; empty: unknown, or it was not.")
     created: str = Field(default="", description="When it was made anew (RFC 3339).")

@@ -20,6 +20,12 @@ WAY_BACK = (
 )
 
 
+REMOVED = (
+    "`pulumi up` leaves these fields, with one exception: where it changes an object, it removes the fields whose manager begins with `kubectl` "
+    "(labels and annotations too). To keep one, write it into the files."
+)
+
+
 def documents(report: DriftReport) -> list[list[Section]]:
     """A document for the stack; for several a table, what is said of those that have no object to tell of, and a document for each of the others."""
     if len(report.stacks) == 1:
@@ -70,7 +76,7 @@ def _stack(stack: StackDrift, read_at: str) -> list[Section]:
         Section(f"Drift of {stack.stack}", (Item(_outcome(stack, drifted)),)),
         Section("Not as deployed", tuple(Item(object_sentence(each, stack, read_at), tuple(field_rows(each.fields, read_at))) for each in drifted)),
         Section("To put it back", (Item(WAY_BACK, commands),) if commands else ()),
-        Section("Fields of others", tuple(Item(f"{each.kind} {each.name} has fields that `pulumi up` leaves as they are.", tuple(field_rows(each.others, read_at))) for each in others)),
+        Section("Fields of others", (*([Item(REMOVED)] if others else []), *(Item(f"{each.kind} {each.name} has fields of others.", tuple(field_rows(each.others, read_at))) for each in others))),
         Section("Not compared", tuple(map(Item, _not_compared(stack)))),
         Section("Notes", tuple(map(Item, stack.notes))),
     ])  # fmt: skip

@@ -132,21 +132,13 @@ def state_of(exported: Mapping[str, Any], source: Source) -> State:
     resources = mappings(deployment.get("resources"))
     return State(
         written=str(mapping(deployment.get("manifest")).get("time", "")),
-        resources=_by_urn(resources, source.key),
+        resources=keyed(source.key, resources),
         pending=keyed(source.key, deployment.get("pending_operations")),
         deployed={
             str(record.experiment.get("name", record.job)): source.document(_record_data(record))
             for record in _records(resources)
         },
     )
-
-
-def _by_urn(resources: list[dict[str, Any]], key: bytes) -> dict[str, str]:
-    """The hash of all that is there under each URN: what waits to be deleted has that of what is in its place."""
-    found: dict[str, list[Any]] = {}
-    for resource in resources:
-        found.setdefault(str(resource.get("urn", "")), []).append(resource)
-    return {urn: keyed(key, each) for urn, each in sorted(found.items())}
 
 
 def _records(resources: list[dict[str, Any]]) -> Iterator[Record]:

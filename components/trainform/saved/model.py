@@ -33,7 +33,7 @@ class State(Part):
     """What Pulumi has of the stack."""
 
     written: str = Field(description="When the state was written last, which every `pulumi up` does.")
-    resources: dict[str, Hash] = Field(description="By URN.")
+    resources: Hash
     pending: Hash = Field(description="Of the operations that an interrupted `pulumi up` has left.")
     deployed: dict[str, Document] = Field(description="What is recorded as deployed, by experiment.")
 
@@ -75,7 +75,6 @@ class Touched(Part):
     namespace: str
     name: str
     uid: str = ""
-    generation: int | None = None
     fields: dict[str, JsonValue] = Field(default={}, description="By path.")
     unread: str = ""
 

@@ -15,8 +15,7 @@ from trainform.saved.policy import PACKS
 from trainform.saved.steps import PROVIDERS
 from trainform.spec.stack import NAMESPACE
 
-COMPONENTS, OF_PULUMI = f"{NAMESPACE}:", "pulumi:"
-PARTS = (COMPONENTS, OF_PULUMI)
+COMPONENTS = f"{NAMESPACE}:"
 MOST_FIELDS = 20
 """Fields of one object that are told."""
 
@@ -135,9 +134,8 @@ def _keys(saved: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
 
 
 def _state(saved: State, now: State) -> Iterator[Moved]:
-    """What has become of the state: what is deployed in the words of the experiment, then the resources, then that nothing but the time differs."""
+    """What has become of the state: what is deployed in the words of the experiment, then that it was written."""
     yield from _deployed(saved, now)
-    yield from _resources(saved, now)
     if saved.pending != now.pending:
         yield Moved(what="state", path="pending operations", sentence="A `pulumi up` was interrupted.")
     if saved != now:
@@ -149,20 +147,6 @@ def _deployed(saved: State, now: State) -> Iterator[Moved]:
     for name in _keys(saved.deployed, now.deployed):
         sentence = f"Something else is deployed of {name}."
         yield from _document("deployed", "", saved.deployed.get(name), now.deployed.get(name), sentence)
-
-
-def _resources(saved: State, now: State) -> Iterator[Moved]:
-    """The objects, in one sentence for all that have become the same. Parts of a job that only Pulumi has are left out."""
-    for urn in _keys(saved.resources, now.resources):
-        was, will = saved.resources.get(urn), now.resources.get(urn)
-        if was != will and not _is_part(urn):
-            sentence = f"The state has {_word(was, will, 'more objects', 'these objects no longer', 'other values of these objects')}."
-            yield Moved(what="state", path=f"{_kind(urn)}/{_name(urn)}", sentence=sentence)
-
-
-def _is_part(urn: str) -> bool:
-    """True for components of trainform's, and what Pulumi has for itself."""
-    return _type(urn).startswith(PARTS)
 
 
 def _type(urn: str) -> str:
@@ -201,15 +185,8 @@ def _object(was: Touched, now: Touched) -> Iterator[Moved]:
         return
     for field in _keys(was.fields, now.fields):
         if was.fields.get(field) != now.fields.get(field) or (field in was.fields) != (field in now.fields):
-            sentence = f"{was.kind} {was.name} was changed in the cluster by somebody else{_generations(was, now)}."
+            sentence = f"{was.kind} {was.name} was changed in the cluster by somebody else."
             yield Moved(what="object", path=f"{path}: {field}", was=was.fields.get(field), now=now.fields.get(field), sentence=sentence)  # fmt: skip
-
-
-def _generations(was: Touched, now: Touched) -> str:
-    """What the API server counts of changes. By itself it says nothing: controllers change objects too."""
-    if was.generation == now.generation or was.generation is None:
-        return ""
-    return f" (generation {was.generation}, now {now.generation})"
 
 
 # --- the steps

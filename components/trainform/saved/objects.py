@@ -71,12 +71,10 @@ def _touched(key: Key, wanted: _Wanted, live: Live) -> Touched:
     if live.body is None:
         return found
     metadata = mapping(live.body.get("metadata"))
-    generation = metadata.get("generation")
     fields = {drift.path: drift.live for drift in drift_of(wanted.body, live.body)}
     return found.model_copy(
         update={
             "uid": str(metadata.get("uid", "")),
-            "generation": generation if isinstance(generation, int) else None,
             "fields": fields,
         }
     )
