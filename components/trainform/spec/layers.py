@@ -98,7 +98,7 @@ def _leaves(base: Any, patch: Any, keys: Keys, place: Keys) -> Iterator[tuple[Ke
     entries = {item["name"]: item for item in base} if is_list else base if isinstance(base, Mapping) else {}
     # of a list of named items: the index in the merged list
     items = merge_patch(base, dict(patch)) if is_list else []
-    indices = {item["name"]: index for index, item in enumerate(items)}
+    indices: dict[str, Any] = {item["name"]: index for index, item in enumerate(items)}
     for key, value in patch.items():
         yield from _leaves(entries.get(key), value, (*keys, indices.get(key, key)), (*place, key))
 
