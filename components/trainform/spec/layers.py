@@ -98,9 +98,10 @@ def _leaves(base: Any, patch: Any, keys: Keys, place: Keys) -> Iterator[tuple[Ke
     entries = {item["name"]: item for item in base} if is_list else base if isinstance(base, Mapping) else {}
     # of a list of named items: the index in the merged list
     items = merge_patch(base, dict(patch)) if is_list else []
-    indices: dict[str, Any] = {item["name"]: index for index, item in enumerate(items)}
+    indices = {item["name"]: index for index, item in enumerate(items)}
     for key, value in patch.items():
-        yield from _leaves(entries.get(key), value, (*keys, indices.get(key, key)), (*place, key))
+        at: Any = indices.get(key, key)
+        yield from _leaves(entries.get(key), value, (*keys, at), (*place, key))
 
 
 def _at(data: Any, keys: Keys) -> Any:
