@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from tests.cli.running import run
 from tests.support.repository import ROOT, names, read
 from trainform.check import check_experiment
-from trainform.cli.plan_text import _columns
 from trainform.escaping import display_width, escaped, wrapped
 from trainform.objects import job_manifests
 from trainform.plan.model import Plan
@@ -113,42 +112,11 @@ def test_the_plan_fits_terminals_of_any_width(columns: int, long: str, monkeypat
 cells = st.text(st.characters(exclude_categories=["Zs", "Zl", "Zp", "Cc"]), min_size=1, max_size=30)
 
 
-@given(st.lists(st.tuples(cells, cells, cells), max_size=6), st.integers(1, 60))
-def test_a_cell_is_never_broken(rows: list[tuple[str, str, str]], width: int) -> None:
-    """In order, and a line that is too long holds one of them alone."""
-    lines = list(_columns(rows, width))
-    whole = [escaped(cell) for row in rows for cell in row]
-    assert "".join("".join(lines).split()) == "".join("".join(whole).split())
-    for line in lines:
-        assert display_width(line) <= width or line.strip() in whole
-    for cell in whole:
-        assert any(cell in line for line in lines)
-
-
 @given(st.lists(cells, max_size=9), st.integers(1, 60))
 def test_a_word_is_never_broken(given_words: list[str], width: int) -> None:
     lines = wrapped(" ".join(given_words), width)
     assert " ".join(lines).split() == " ".join(map(escaped, given_words)).split()
     assert all(display_width(line) <= width or len(line.split()) == 1 for line in lines)
-
-
-class Counted(str):
-    """A text that counts how often somebody asks for its length."""
-
-    asked = 0
-
-    def __len__(self) -> int:
-        Counted.asked += 1
-        return super().__len__()
-
-
-@pytest.mark.parametrize("length", [5, 90], ids=["narrow", "wide"])
-def test_every_cell_is_measured_once(length: int) -> None:
-    """Also where each row makes the table too wide: it was measured anew without the widest row, for each of them."""
-    Counted.asked = 0
-    rows = [(Counted("x" * length), Counted(f"env.NAME_{number}")) for number in range(200)]
-    assert len(list(_columns(rows, COLUMNS))) == 200 * (1 if length < COLUMNS else 2)
-    assert Counted.asked <= 2 * len(rows)
 
 
 def test_wide_letters_take_two_columns(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def test_a_file_is_saved_and_its_bytes_are_counted(internet: Internet, tmp_path:
     assert _save(tmp_path / "file") == (BODY, len(BODY))
     assert [request.url for request in internet.requests] == [URL]
     assert Web(QUICK).size(URL) == len(BODY)
-    assert Web(QUICK).text(URL)[0] == BODY
+    assert Web(QUICK).text(URL) == BODY
 
 
 def test_a_file_of_unknown_length_is_saved(internet: Internet, tmp_path: Path) -> None:
@@ -200,11 +200,11 @@ def test_a_token_is_requested_reused_and_renewed(internet: Internet) -> None:
     internet.sites[URL] = _guarded(tokens, Answer(b"manifest"))
     internet.sites[AUTHORITY] = _in_turn(Answer(b'{"token": "first"}'), Answer(b'{"access_token": "second"}'))
     web = Web(QUICK)
-    assert [web.text(URL)[0], web.text(URL)[0]] == [b"manifest"] * 2
+    assert [web.text(URL), web.text(URL)] == [b"manifest"] * 2
     assert len(internet.asked(AUTHORITY)) == 1
     tokens.clear()
     tokens.add("second")
-    assert web.text(URL)[0] == b"manifest"
+    assert web.text(URL) == b"manifest"
     assert len(internet.asked(AUTHORITY)) == 2
 
 
@@ -212,7 +212,7 @@ def test_a_token_is_not_sent_to_another_host(internet: Internet) -> None:
     internet.sites[URL] = _guarded({"first"}, redirect("https://storage.example.net/blob"))
     internet.sites[AUTHORITY] = Answer(b'{"token": "first"}')
     internet.sites["https://storage.example.net/blob"] = Answer(BODY)
-    assert Web(QUICK).text(URL)[0] == BODY
+    assert Web(QUICK).text(URL) == BODY
     [request] = internet.asked("https://storage.example.net/blob")
     assert "Authorization" not in request.headers
     assert all("Authorization" not in request.headers for request in internet.asked(AUTHORITY))
@@ -223,7 +223,7 @@ def test_a_token_is_sent_after_a_redirect_on_the_same_host(internet: Internet) -
     internet.sites[URL] = _guarded({"first"}, redirect(other))
     internet.sites[other] = _guarded({"first"}, Answer(BODY))
     internet.sites[AUTHORITY] = Answer(b'{"token": "first"}')
-    assert Web(QUICK).text(URL)[0] == BODY
+    assert Web(QUICK).text(URL) == BODY
 
 
 def test_a_password_is_sent_to_its_host_only(internet: Internet, tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from trainform import defaults
 from trainform.project import ENVIRONMENTS, EXPERIMENTS, known_names, known_releases, known_stacks
@@ -15,29 +15,20 @@ ADD_ONS = ", ".join(defaults.ADD_ONS)
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
-def experiments(incomplete: str) -> list[str]:
-    """Return the project's experiments whose names begin with `incomplete`."""
-    return _matching(incomplete, known_names(EXPERIMENTS))
+def _completion(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
+    """Return a function that completes one of the project's names."""
+
+    def complete(incomplete: str) -> list[str]:
+        return [name for name in names() if name.startswith(incomplete) and _PLAIN.fullmatch(name)]
+
+    return complete
 
 
-def environments(incomplete: str) -> list[str]:
-    """Return the project's environments whose names begin with `incomplete`."""
-    return _matching(incomplete, known_names(ENVIRONMENTS))
-
-
-def stacks(incomplete: str) -> list[str]:
-    """Return the project's stacks whose names begin with `incomplete`."""
-    return _matching(incomplete, known_stacks())
-
-
-def comparable(incomplete: str) -> list[str]:
-    """Return the project's stacks, experiments and releases whose names begin with `incomplete`."""
-    return _matching(incomplete, [*known_stacks(), *known_names(EXPERIMENTS), *known_releases()])
-
-
-def releases(incomplete: str) -> list[str]:
-    """Return the project's releases whose names begin with `incomplete`."""
-    return _matching(incomplete, known_releases())
+experiments = _completion(lambda: known_names(EXPERIMENTS))
+environments = _completion(lambda: known_names(ENVIRONMENTS))
+stacks = _completion(known_stacks)
+releases = _completion(known_releases)
+comparable = _completion(lambda: [*known_stacks(), *known_names(EXPERIMENTS), *known_releases()])
 
 
 def addons(incomplete: str) -> list[str]:
@@ -46,7 +37,3 @@ def addons(incomplete: str) -> list[str]:
 
     before, comma, begun = incomplete.rpartition(",")
     return [f"{before}{comma}{name}" for name in ADDONS if name.startswith(begun) and name not in before.split(",")]
-
-
-def _matching(incomplete: str, names: Iterable[str]) -> list[str]:
-    return [name for name in names if name.startswith(incomplete) and _PLAIN.fullmatch(name)]

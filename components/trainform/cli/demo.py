@@ -190,12 +190,10 @@ def _running_pods(plan: Plan, progress: Progress) -> list[dict[str, Any]]:
 def _table(plan: Plan, pods: list[dict[str, Any]]) -> Table:
     found = {pod["metadata"]["name"]: pod for pod in pods}
     table = Table("pod", "rank", "phase", "node", "gets", box=None, padding=(0, 2, 0, 0))
-    roles = {role.name: role for role in plan.roles}
-    for pod in plan.pods():
-        live = found.get(pod.name, {})
-        spec, status = live.get("spec", {}), live.get("status", {})
-        accelerators = roles[pod.role].accelerators
-        gets = "" if accelerators is None else f"{accelerators[1]} {accelerators[0]}"
-        rank = "" if pod.rank is None else str(pod.rank)
-        table.add_row(pod.name, rank, status.get("phase", "missing"), spec.get("nodeName", ""), gets)
+    for role in plan.roles:
+        gets = "" if role.accelerators is None else f"{role.accelerators[1]} {role.accelerators[0]}"
+        for pod in plan.pods_of(role):
+            live = found.get(pod.name, {"status": {"phase": "missing"}, "spec": {}})
+            rank = "" if pod.rank is None else str(pod.rank)
+            table.add_row(pod.name, rank, live["status"].get("phase", ""), live["spec"].get("nodeName", ""), gets)
     return table

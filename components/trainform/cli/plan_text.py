@@ -82,7 +82,8 @@ def _columns(rows: Iterable[Sequence[str]], width: int) -> Iterator[str]:
             padded = (cell + " " * (wide - size) for cell, size, wide in zip(row, sizes[index], widths, strict=True))
             yield f"{GAP}{GAP.join(padded)}".rstrip()
         else:
-            yield from _packed(row, sizes[index], width)
+            first, *others = wrapped(GAP.join(row), width - len(GAP))
+            yield from (f"{GAP}{first}", *(f"{GAP}{GAP}{line}" for line in others))
 
 
 def _fitting(sizes: Sequence[Sequence[int]], width: int) -> tuple[set[int], Sequence[int]]:
@@ -96,17 +97,6 @@ def _fitting(sizes: Sequence[Sequence[int]], width: int) -> tuple[set[int], Sequ
         inside.add(index)
         widths = wider
     return inside, widths
-
-
-def _packed(row: Sequence[str], sizes: Sequence[int], width: int) -> Iterator[str]:
-    """Yield the unbroken cells on as few lines as possible."""
-    line, taken = f"{GAP}{row[0]}", len(GAP) + sizes[0]
-    for cell, size in zip(row[1:], sizes[1:], strict=True):
-        if taken + len(GAP) + size > width:
-            yield line
-            line, taken = GAP, len(GAP)
-        line, taken = f"{line}{GAP}{cell}", taken + len(GAP) + size
-    yield line
 
 
 # --- roles

@@ -53,8 +53,7 @@ def ensure_command(pulumi_only: PulumiOnlyOption = False, addons: WithOption = N
 def where_command(as_json: JsonOption = False) -> None:
     """Print the path of each program.
 
-    Also where it comes from (from this machine, downloaded, built), if a download was verified, and what is missing.
-    Changes nothing.
+    Also where it comes from (from this machine, downloaded, built), and what is missing. Changes nothing.
     """
     from trainform.terminal.lines import echo, echo_json
     from trainform.toolchain.locations import locations

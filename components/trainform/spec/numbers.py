@@ -22,20 +22,18 @@ PATCHES = frozenset({"pod_overrides", "manifest_overrides"})  # where nothing sa
 
 
 def misread(data: Any, written: Mapping[str, str]) -> Iterator[Problem]:
-    """A problem for each number that does not stand in the file as everybody reads it. written: as in `Source`."""
+    """Yield a problem for each number that YAML 1.1 and 1.2 read differently. written: as in `Source`."""
     for parts, number in _numbers(data, ()):
         where = join_path(parts)
         text = written.get(where)
-        if text is None or _PLAIN.match(text) is not None:
+        is_octal = text is not None and _OCTAL.match(text) is not None
+        if text is None or _PLAIN.match(text) or (is_octal and (parts[-1] in FILE_MODES or int(text) == number)):
             continue
-        octal = _OCTAL.match(text) is not None
-        if octal and (parts[-1] in FILE_MODES or int(text) == number):
-            continue
-        other = str(int(text)) if octal else ""
-        read = f"the number {text} is {number} in YAML 1.1, as here, and {other if other else 'a text'} in YAML 1.2"
-        reason, fix = read, f"write {number}, or {other} if that is meant" if other else f"write {number}"
+        other = int(text) if is_octal else "a text"
+        reason = f"the number {text} is {number} in YAML 1.1, as here, and {other} in YAML 1.2"
+        fix = f"write {number}, or {other} if that is meant" if is_octal else f"write {number}"
         if Problem(where, text, "", "").shown_value == MASK:
-            reason, fix = "the number is another one in YAML 1.1 than in YAML 1.2", "write it in plain digits"
+            reason, fix = "YAML 1.1 and 1.2 read this number differently", "write it in plain digits"
         yield Problem(where, text, reason, f"{fix}; {QUOTE}" if PATCHES & {*parts} else fix)
 
 

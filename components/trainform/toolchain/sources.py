@@ -79,7 +79,7 @@ def _file(web: Web, release: ResolvedRelease) -> Source:
     if release.sums is None:
         raise ToolchainError(f"{release.url} has no published hash", FIX)
     try:
-        text, _ = web.text(release.sums)
+        text = web.text(release.sums)
         sha256 = published_sha256(text.decode(errors="replace"), release.url.rpartition("/")[2])
     except ValueError as error:
         raise ToolchainError(f"{release.sums} {error}", FIX) from error
@@ -89,19 +89,18 @@ def _file(web: Web, release: ResolvedRelease) -> Source:
 def _image(web: Web, release: ResolvedRelease) -> Source:
     repository = release.url.rpartition("/manifests/")[0]
     wanted, url = Platform(release.system, release.machine), release.url
-    body, headers = web.text(url, ACCEPTED)
-    document = _parse(url, body, headers.get("Docker-Content-Digest"), Manifest)
+    document = _parse(url, web.text(url, ACCEPTED), None, Manifest)
     if document.manifests:
         found = next((entry for entry in document.manifests if entry.platform == wanted), None)
         if found is None:
             raise ToolchainError(f"{url} has no image for {wanted.os} on {wanted.architecture}", FIX)
         url = f"{repository}/manifests/{found.digest}"
-        document = _parse(url, web.text(url, ACCEPTED)[0], found.digest, Manifest)
+        document = _parse(url, web.text(url, ACCEPTED), found.digest, Manifest)
     if document.config is None:
         raise ToolchainError(f"{url} is not an image manifest", FIX)
     # A manifest outside of an index has its platform only there.
     address = f"{repository}/blobs/{document.config.digest}"
-    platform = _parse(address, web.text(address)[0], document.config.digest, Platform)
+    platform = _parse(address, web.text(address), document.config.digest, Platform)
     if platform != wanted:
         raise ToolchainError(
             f"{url} is an image for {platform.os} on {platform.architecture}, "

@@ -121,12 +121,12 @@ class Web:
             event_hooks={"response": [_refuse_redirect_without_tls]},
         )
 
-    def text(self, url: str, accept: str = "*/*") -> tuple[bytes, httpx2.Headers]:
-        """Return the body of a short response, and its headers. Raises `ToolchainError` if it cannot be read."""
+    def text(self, url: str, accept: str = "*/*") -> bytes:
+        """Return the body of a short response. Raises `ToolchainError` if it cannot be read."""
 
-        def read() -> tuple[bytes, httpx2.Headers]:
+        def read() -> bytes:
             with self._response(url, accept=accept) as response:
-                return response.read(), response.headers
+                return response.read()
 
         return self._with_retries(read)
 
