@@ -145,30 +145,31 @@ def test_markup_is_shown_as_typed(text: str, path: Path) -> None:
     assert f"name = a{text}b\n" in run("check", str(path), "-e", "dev")[2]
 
 
-@pytest.mark.parametrize("text", [*FORGED, *MARKUP, *SAMPLES, HALF])
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["{}"],
-        ["check", "hello", "-e", "{}"],
-        ["check", "{}", "-e", "dev"],
-        ["check", "./{}/x.yaml", "-e", "dev"],
-        ["check", "hello", "-e", "dev", "--{}"],
-        ["plan", "hello", "-e", "dev", "{}"],
-        ["plan", "hello", "-e", "dev", "--run", "{}"],
-        ["rehearse", "hello", "-e", "dev", "--claim", "{}"],
-        ["new", "{}", "-e", "dev"],
-        ["new", "mine", "-e", "dev", "--image", "{}"],
-        ["new", "mine", "-e", "dev", "--launcher", "{}"],
-        ["new", "mine", "-e", "dev", "--accelerators", "{}"],
-        ["sandbox", "{}"],
-        ["sandbox", "up", "--with", "{}"],
-        ["toolchain", "ensure", "--with", "{}"],
-    ],
-    ids=" ".join,
+WORDS = (
+    "{}",
+    "check hello -e {}",
+    "check {} -e dev",
+    "check ./{}/x.yaml -e dev",
+    "check hello -e dev --{}",
+    "plan hello -e dev {}",
+    "plan hello -e dev --run {}",
+    "rehearse hello -e dev --claim {}",
+    "new {} -e dev",
+    "new mine -e dev --image {}",
+    "new mine -e dev --launcher {}",
+    "new mine -e dev --accelerators {}",
+    "sandbox {}",
+    "sandbox up --with {}",
+    "toolchain ensure --with {}",
 )
-def test_arguments_are_escaped(words: list[str], text: str) -> None:
-    code, out, err = run(*(word.format(f"a{text}b") for word in words))
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [(WORDS[1], text) for text in (*FORGED, *MARKUP, *SAMPLES, HALF)] + [(words, FORGED[0]) for words in WORDS],
+)
+def test_arguments_are_escaped(words: str, text: str) -> None:
+    code, out, err = run(*(word.format(f"a{text}b") for word in words.split()))
     assert (code, out) == (2, "")
     assert not unseen(err)
     assert len(FIX.findall(err)) == 1
