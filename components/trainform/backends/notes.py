@@ -10,7 +10,6 @@ from trainform.backends.beside_main import beside_main_notes
 from trainform.backends.capabilities import capability_notes
 from trainform.backends.claims import claim_notes
 from trainform.backends.endings import endless_notes
-from trainform.backends.not_judged import not_seen
 from trainform.backends.order import order_notes
 from trainform.backends.placeholders import placeholder_notes
 from trainform.backends.refusals import support_notes
@@ -48,7 +47,6 @@ def job_notes(
     yield from ssh_user_notes(plan, judged.templates)
     yield from claim_notes(plan, judged, environment)
     yield from beside_main_notes(judged.templates, backend.conventions(plan).container)
-    yield from not_seen(judged.templates, judged.objects.values())
 
 
 def _deleted(judged: Judged) -> Iterator[str]:

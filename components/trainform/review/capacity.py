@@ -184,7 +184,7 @@ def _rooms(
     free = {kind.resource: Decimal(kind.per_node), **amounts_of({"cpu": kind.cpu, "memory": kind.memory})}
     if environment.rdma is not None:
         free[environment.rdma.resource] = Decimal(environment.rdma.per_node)
-    return (Room(f"{name}-{index}", labels, (), free, whole=False) for index in range(count))
+    return (Room(f"{name}-{index}", labels, (), free) for index in range(count))
 
 
 # --- words

@@ -166,7 +166,7 @@ def test_ports_that_pods_on_one_node_may_have() -> None:
     ("kind", "field", "port", "found"),
     [
         ("TFJob", "tfReplicaSpecs", "tfjob-port", False),
-        ("MarsJob", "marsReplicaSpecs", "mars-port", False),
+        ("PyTorchJob", "pytorchReplicaSpecs", "pytorchjob-port", False),
         ("TFJob", "tfReplicaSpecs", "metrics", True),
     ],
 )

@@ -14,7 +14,6 @@ from msgspec import structs
 from trainform import defaults
 from trainform.backends.backend import Backend, Existing, Free
 from trainform.backends.gangs import QUEUE_ANNOTATION, QUEUE_LABEL, queue_labels, whole_gang_problems
-from trainform.backends.job_fields import JobFields, Kinds
 from trainform.backends.jobset.backend import JobSet
 from trainform.backends.jobset.refused import refused as refused_sets
 from trainform.backends.jobset.spec import FREE, NAMING, SCHEMA, labelled_role, spec_notes
@@ -68,7 +67,6 @@ from trainform.spec.experiment import Experiment
 GROUP = "trainer.kubeflow.org"
 RUNTIME_KIND = "TrainingRuntime"
 _JOBSET = JobSet()  # Trainer makes a JobSet from a TrainJob
-_PATCHED = "spec.runtimePatches.*.trainingRuntimeSpec.template"
 _TRAINER = {
     "numNodes!": int,
     "numProcPerNode": int,
@@ -150,17 +148,6 @@ class Trainer(Backend):
         ),
     }  # fmt: skip
 
-    # A TrainJob says nothing of the end: the JobSet that the runtime describes is deleted.
-    JOB_FIELDS: ClassVar[Kinds] = {
-        (GROUP, "TrainJob"): JobFields(more_queues=(f"{_PATCHED}.metadata.annotations.{QUEUE_ANNOTATION}",)),
-        **dict.fromkeys(
-            [(GROUP, kind) for kind in (RUNTIME_KIND, f"Cluster{RUNTIME_KIND}")],
-            JobFields(
-                queue=f"spec.template.metadata.annotations.{QUEUE_ANNOTATION}",
-                ttl="spec.template.spec.ttlSecondsAfterFinished",
-            ),
-        ),
-    }
     FREE: ClassVar[Free] = {
         "job": ("spec.activeDeadlineSeconds", *SUSPENDED, "spec.trainer.image", "spec.trainer.resourcesPerNode"),
         "runtime": tuple(f"spec.template.spec.{path}" for path in FREE),
