@@ -8,7 +8,6 @@ import pytest
 
 from tests.support.samples import environment, experiment
 from trainform import objects
-from trainform.backends.table import BACKENDS
 from trainform.check import check_experiment
 from trainform.cli.main import main
 from trainform.manifests.objects import launch_files
@@ -31,30 +30,6 @@ def test_what_is_wrong_has_a_draft_of_everything() -> None:
     assert [problem.path for problem in job.problems] == ["queue"]
     assert job.plan.revision == DRAFT_REVISION
     assert list(job.manifests) == job_manifests(job.plan)
-
-
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_variables_that_no_rule_sees_are_a_note(backend: str) -> None:
-    patch = {"spec": {"containers": {"main": {"envFrom": [{"configMapRef": {"name": "devices"}}]}}}}
-    env = {
-        "MODE": {"config_map": {"name": "tuning", "key": "mode"}},
-        "HF_TOKEN": {"secret": {"name": "hf", "key": "token"}},
-    }
-    roles = {"master": {"replicas": 1}, "worker": {"replicas": 2, "pod_overrides": patch}}
-    job = render_job(experiment(backend=backend, roles=roles, env=env), environment())
-    assert job.problems == ()
-    told = [note for note in job.plan.notes if "limits do not see" in note]
-    assert sorted(note.partition(":")[0] for note in told) == [
-        "ConfigMap devices",
-        "ConfigMap tuning",
-    ]
-    devices = next(note for note in told if "devices" in note)
-    assert "worker (spec.containers." in devices
-    assert "master" not in devices
-    plain = render_job(
-        experiment(backend=backend, roles={"master": {"replicas": 1}, "worker": {"replicas": 2}}), environment()
-    )
-    assert [note for note in plain.plan.notes if "limits do not see" in note] == []
 
 
 def test_models_from_python_are_checked_as_files_are() -> None:

@@ -39,5 +39,5 @@ def _several_nodes(mounting: Sequence[_Asked], environment: Environment) -> Iter
             yield f"each of the {template.replicas} pods of the role {template.role} needs a node of its own for its port"
     for kind, total in totals.items():
         most = environment.accelerators[kind].per_node
-        if total > most:
+        if most is not None and total > most:
             yield f"its pods need {total} {kind}, of which a node has {most}"

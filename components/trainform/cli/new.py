@@ -237,7 +237,8 @@ def _refuse_invalid_text(options: dict[str, str | None]) -> None:
 
 def _full_node(environment: Environment) -> tuple[str, int] | None:
     kind = next(iter(environment.accelerators), None)
-    return None if kind is None else (kind, environment.accelerators[kind].per_node)
+    per_node = None if kind is None else environment.accelerators[kind].per_node
+    return None if kind is None else (kind, 1 if per_node is None else per_node)
 
 
 def _accelerators(option: str) -> tuple[str, int] | None:

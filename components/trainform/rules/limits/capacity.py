@@ -20,6 +20,8 @@ def per_node(judged: Judged, environment: Environment) -> Iterator[Finding]:
     for template, asked_for in with_demands(judged, environment):
         for demand in asked_for:
             node = environment.accelerators[demand.kind]
+            if node.per_node is None:
+                continue
             if demand.each > node.per_node:
                 yield Finding(
                     f"accelerators.{demand.kind}",
@@ -52,6 +54,8 @@ def nodes(judged: Judged, environment: Environment) -> Iterator[Finding]:
     """More than the nodes of a kind hold, of pods that start together and, without a limit of the environment, of all pods."""
     for kind, of_kind in by_kind(judged, environment).items():
         node = environment.accelerators[kind]
+        if node.per_node is None or node.nodes is None:
+            continue
         held = node.nodes * node.per_node
         needed = _gang_nodes(of_kind, node.per_node)
         port, pods = _most_taken(of_kind)

@@ -96,7 +96,7 @@ class _Kinds(Struct, frozen=True, dict=True):
         def cost(name: str) -> tuple[bool, float, int]:
             kind = self.environment.accelerators[name]
             price = kind.price_per_hour
-            return price is None, 0 if price is None else price.amount, kind.per_node
+            return price is None, 0 if price is None else price.amount, kind.per_node or 0
 
         return max(names, key=cost)
 
