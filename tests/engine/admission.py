@@ -80,10 +80,9 @@ def made_of(live: Live, plan: Plan) -> None:
                 kind = {"apiVersion": JobSet.API_VERSION, "kind": "JobSet"}
                 live.make({**kind, "metadata": metadata, "spec": spec}, dry_run=True)
     backend = BACKENDS[plan.backend]
-    accounts = {template.account for template in backend.templates(plan, manifests)}
     pods, _ = backend.pods(plan, manifests)
     for pod in {repr(pod["spec"]["containers"]): pod for pod in pods}.values():
-        spec = {field: value for field, value in pod["spec"].items() if field != ACCOUNT or value not in accounts}
+        spec = {field: value for field, value in pod["spec"].items() if field != ACCOUNT or value == plan.service_account}
         metadata = {**pod["metadata"], "namespace": NAMESPACE}
         live.make({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}, dry_run=True)
 

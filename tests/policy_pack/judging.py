@@ -8,13 +8,7 @@ from typing import Any
 from tests.policy_pack.raw import raw_objects
 from tests.support.samples import environment
 from trainform.check import check_experiment
-from trainform.policy_pack.judgement import (
-    Brought,
-    Resource,
-    Verdict,
-    verdict,
-)
-from trainform.policy_pack.unknown import UNKNOWN, PartlyKnown, PartlyKnownList
+from trainform.policy_pack.judgement import Resource, Verdict, verdict
 from trainform.render import RenderedJob, render_job
 from trainform.rules.limits.table import BY_CODE
 from trainform.spec.environment import Environment
@@ -27,7 +21,7 @@ KINDS = sorted(raw_objects(GOOD))
 
 
 def found(code: str, body: dict[str, Any], cluster: Environment = REGISTRY, **more: Any) -> Verdict:
-    return verdict(BY_CODE[code], Resource("train", body, **more), cluster, TODAY, Brought())
+    return verdict(BY_CODE[code], Resource("train", body, **more), cluster, TODAY)
 
 
 def strict(cluster: Environment) -> Environment:
@@ -39,23 +33,3 @@ def strict(cluster: Environment) -> Environment:
 def rendered(name: str, backend: str) -> RenderedJob:
     job = check_experiment(name, "dev").checked()
     return render_job(job.experiment.model_copy(update={"backend": backend}), job.environment)
-
-
-def pod(**container: Any) -> dict[str, Any]:
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": "train"},
-        "spec": {"containers": [{"name": "main", "image": GOOD, **container}]},
-    }
-
-
-def plain_with_unknown(value: Any, place: tuple[str, ...] = ()) -> Any:
-    """The value with `UNKNOWN` in place of that text, as `properties` makes it."""
-    if isinstance(value, dict):
-        made = {key: plain_with_unknown(item, (*place, key)) for key, item in value.items()}
-        return PartlyKnown(made, place) if any(item is UNKNOWN for item in made.values()) else made
-    if isinstance(value, list):
-        items = [plain_with_unknown(item, (*place, str(index))) for index, item in enumerate(value)]
-        return PartlyKnownList(items, place) if any(item is UNKNOWN for item in items) else items
-    return UNKNOWN if value == "UNKNOWN" else value

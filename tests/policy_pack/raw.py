@@ -1,4 +1,4 @@
-"""Objects that make pods, as somebody writes them who has no trainform: one of each kind, with one container's image."""
+"""Jobs that a program makes without trainform: one of each kind that trainform renders, with one container's image."""
 
 from __future__ import annotations
 
@@ -32,10 +32,6 @@ def raw_objects(image: Any) -> dict[str, Body]:
     trainjob = {"runtimeRef": {"name": "torch"}, "trainer": {"image": image, "numNodes": 2}}
     made = [
         _object("batch.volcano.sh/v1alpha1", "Job", {"minAvailable": 2, "queue": "default", "tasks": tasks}),
-        _object(
-            "batch.volcano.sh/v1alpha1", "CronJob", {"jobTemplate": {"spec": {"queue": "default", "tasks": tasks}}}
-        ),
-        _object("flow.volcano.sh/v1alpha1", "JobTemplate", {"queue": "default", "tasks": tasks}),
         _object("jobset.x-k8s.io/v1alpha2", "JobSet", {"replicatedJobs": _replicated(image)}),
         _object("trainer.kubeflow.org/v1alpha1", "TrainingRuntime", runtime),
         _object("trainer.kubeflow.org/v1alpha1", "ClusterTrainingRuntime", runtime),
@@ -44,16 +40,6 @@ def raw_objects(image: Any) -> dict[str, Body]:
         _object("kubeflow.org/v1", "TFJob", _replica_specs("tfReplicaSpecs", "Worker", image)),
         _object("kubeflow.org/v1", "MPIJob", _replica_specs("mpiReplicaSpecs", "Worker", image)),
         _object("training.kubedl.io/v1alpha1", "PyTorchJob", _replica_specs("pytorchReplicaSpecs", "Worker", image)),
-        _object("training.kubedl.io/v1alpha1", "XDLJob", _replica_specs("xdlReplicaSpecs", "Worker", image)),
-        _object("v1", "Pod", _pod(image)),
-        _object("v1", "ReplicationController", {"replicas": 2, **template}),
-        _object("apps/v1", "Deployment", {"replicas": 2, **template}),
-        _object("apps/v1", "StatefulSet", {"replicas": 2, **template}),
-        _object("apps/v1", "ReplicaSet", {"replicas": 2, **template}),
-        _object("apps/v1", "DaemonSet", template),
-        _object("batch/v1", "Job", {"parallelism": 2, **template}),
-        _object("batch/v1", "CronJob", {"jobTemplate": {"spec": {"parallelism": 2, **template}}}),
-        _object("ray.io/v1", "RayCluster", {"workerGroupSpecs": [{"replicas": 2, **template}]}),
-        _object("example.com/v1", "Runner", {"podSpec": _pod(image)}),
+        _object("training.kubedl.io/v1alpha1", "TFJob", _replica_specs("tfReplicaSpecs", "Worker", image)),
     ]
     return {f"{body['apiVersion'].rpartition('/')[0]}/{body['kind']}": body for body in made}

@@ -53,13 +53,6 @@ def said(policy: Policy, type_: str, properties: dict[str, Any]) -> list[str]:
     return found
 
 
-def test_a_chart_is_told_once_and_not_by_every_rule() -> None:
-    of_all = [said(policy, "kubernetes:helm.sh/v3:Release", {}) for policy in policies(ROOT, {CONFIG: "dev"})]
-    assert [message for each in of_all for message in each] == [
-        "it is not checked in full: its provider makes the objects of the chart, which nobody sees here"
-    ]
-
-
 def test_a_provider_of_another_cluster_is_told_once() -> None:
     found = [
         message

@@ -1,98 +1,75 @@
-"""Objects beside jobs, and what operators make by fields of their own, as somebody writes them who has no trainform."""
+"""Objects that trainform did not make, judged by the rules of the environment."""
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from tests.policy_pack.judging import COMPONENT, ELSEWHERE, GOOD, REGISTRY, TODAY, found
+from tests.policy_pack.judging import COMPONENT, ELSEWHERE, GOOD, KINDS, REGISTRY, TODAY, found
 from tests.policy_pack.raw import raw_objects
 from tests.support.samples import environment
-from trainform.policy_pack.judgement import Brought, Resource, Verdict, unseen, verdict
+from trainform.policy_pack.judgement import Resource, Verdict, cluster_verdict, environment_verdict, verdict
+from trainform.policy_pack.properties import UNKNOWN, plain
 from trainform.rules.limits.table import RULES
 
-ASKING = {"name": "main", "image": GOOD, "resources": {"limits": {"baidu.com/a800_80g_cgpu": 8}}}
+ANY = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(["name", "spec"]), inner, max_size=2),
+    max_leaves=6,
+)
+OURS = {"app.kubernetes.io/managed-by": "trainform"}
 
 
-def made(version: str, kind: str, **parts: Any) -> dict[str, Any]:
-    return {"apiVersion": version, "kind": kind, "metadata": {"name": "x"}, **parts}
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_image_is_found_in_every_kind(kind: str) -> None:
+    found_in = found("TF-IMG-1", raw_objects(ELSEWHERE)[kind])
+    assert len(found_in.found) == 1
+    assert "TF-IMG-1" in found_in.found[0]
+    assert ELSEWHERE not in found_in.found[0]  # a value of another program may be a secret
+    assert found("TF-IMG-1", raw_objects(GOOD)[kind]) == Verdict()
 
 
-@pytest.mark.parametrize(("kind", "source"), [("nfs", {"server": "nfs", "path": "/"}), ("csi", {"driver": "fuse"})])
-def test_a_persistent_volume_is_no_way_to_a_type_of_volume(kind: str, source: dict[str, Any]) -> None:
-    """A claim in the environment's namespace binds to it, and pods mount the claim."""
-    body = made("v1", "PersistentVolume", spec={"capacity": {"storage": "1Ti"}, kind: source})
-    [message] = found("TF-POD-2", body).found
-    assert message.startswith(f"spec.{kind}: ")
-    assert found("TF-POD-2", body, environment(limits={"volume_types": [kind]})) == Verdict()
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_unknown_value_waits_for_the_update(kind: str) -> None:
+    found_in = found("TF-IMG-1", raw_objects(UNKNOWN)[kind])
+    assert found_in.found == ()
+    assert [place.rpartition(".")[2] for place in found_in.not_known] == ["image"]
+    assert found("TF-POD-1", raw_objects(UNKNOWN)[kind]) == Verdict(), "the rule does not read it"
 
 
-@pytest.mark.parametrize("kind", ["ResourceClaim", "ResourceClaimTemplate"])
-def test_devices_that_an_object_claims_are_refused(kind: str) -> None:
-    body = made("resource.k8s.io/v1", kind, spec={"devices": {"requests": [{"name": "gpu"}]}})
-    assert len(found("TF-RES-3", body).found) == 1
-
-
-def test_a_priority_class_for_all_pods_of_the_cluster_is_a_finding() -> None:
-    body = made("scheduling.k8s.io/v1", "PriorityClass", value=5)
-    assert found("TF-PRI-1", body) == Verdict()
-    [message] = found("TF-PRI-1", body | {"globalDefault": True}).found
-    assert message.startswith("globalDefault")
-
-
-def test_a_priority_class_is_one_that_the_environment_allows() -> None:
-    body = made("scheduling.k8s.io/v1", "PriorityClass", value=1_000_000)
-    limited = environment(limits={"priority_classes": ["batch"]})
-    [message] = found("TF-PRI-1", body, limited).found
-    assert message.startswith("metadata.name")
-    assert found("TF-PRI-1", {**body, "metadata": {"name": "batch"}}, limited) == Verdict()
-    own = environment(priority_classes={"batch": {"value": 1}})
-    [message] = found("TF-PRI-1", {**body, "metadata": {"name": "batch"}}, own).found
-    assert "which has 1 here" in message
-
-
-KUEUE = environment(admission="kueue", queues={}, limits={"queues": ["team"]})
-LABELS = {"labels": {"kueue.x-k8s.io/queue-name": "team"}}
-
-
-def test_the_queue_of_a_cron_job_is_that_of_the_jobs_that_it_makes() -> None:
-    body = raw_objects(GOOD)["batch/CronJob"]
-    body["metadata"] = {"name": "nightly", **LABELS}
-    assert len(found("TF-PLC-2", body, KUEUE).found) == 1
-    body["spec"]["jobTemplate"]["metadata"] = LABELS
-    assert found("TF-PLC-2", body, KUEUE) == Verdict()
-    body["spec"]["jobTemplate"]["metadata"] = {"labels": {"kueue.x-k8s.io/queue-name": "other"}}
-    [message] = found("TF-QUE-1", body, KUEUE).found
-    assert message.startswith("spec.jobTemplate.metadata.labels.kueue.x-k8s.io/queue-name")
-
-
-def test_a_workload_of_kueue_has_pods_and_a_queue() -> None:
-    sets = [{"name": "main", "count": 4, "template": {"spec": {"containers": [ASKING]}}}]
-    body = made("kueue.x-k8s.io/v1beta1", "Workload", spec={"queueName": "other", "podSets": sets})
-    [message] = found("TF-QUE-1", body, KUEUE).found
-    assert message.startswith("spec.queueName")
-    assert found("TF-PLC-2", body, KUEUE) == Verdict()
-    assert found("TF-RES-2", body, environment(limits={"max_accelerators": 31})).found
-    assert found("TF-RES-2", body, environment(limits={"max_accelerators": 32})) == Verdict()
-    del body["spec"]["queueName"]
-    assert len(found("TF-PLC-2", body, KUEUE).found) == 1
-
-
-def test_a_job_flow_changes_the_queue_and_the_pods_of_its_jobs() -> None:
-    tasks = [
-        {"name": "worker", "replicas": 4, "template": {"spec": {"containers": [{"name": "main", "image": ELSEWHERE}]}}}
-    ]
-    patch: dict[str, Any] = {"jobSpec": {"queue": "night", "tasks": tasks}}
-    body = made("flow.volcano.sh/v1alpha1", "JobFlow", spec={"flows": [{"name": "train", "patch": patch}]})
-    closed = environment(limits={"queues": ["default"], "registries": ["registry.example.com"]})
-    [message] = found("TF-QUE-1", body, closed).found
-    assert message.startswith("spec.flows.train.patch.jobSpec.queue")
+def test_what_is_known_is_judged_next_to_an_unknown_value() -> None:
+    body = raw_objects(ELSEWHERE)["batch.volcano.sh/Job"]
+    body["spec"]["queue"] = UNKNOWN
+    closed = environment(limits={"registries": ["registry.example.com"], "queues": ["default"]})
     assert len(found("TF-IMG-1", body, closed).found) == 1
-    assert found("TF-PLC-2", body, closed).found == ()
-    assert "the JobTemplate" in found("TF-PLC-2", body, closed).elsewhere[0]
-    del patch["jobSpec"]["queue"]
-    assert found("TF-QUE-1", body, closed) == Verdict()
+    assert found("TF-QUE-1", body, closed) == Verdict(not_known=("spec.queue",))
+    body["spec"]["tasks"][0]["template"]["spec"]["tolerations"] = UNKNOWN
+    where = environment(tolerations=[{"key": "a", "operator": "Exists"}])
+    assert found("TF-PLC-4", body, where).found == ()
+
+
+def test_other_kinds_are_not_judged() -> None:
+    pod = {"containers": [{"name": "main", "image": ELSEWHERE, "securityContext": {"privileged": True}}]}
+    body = {"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"template": {"spec": pod}}}
+    assert [found(rule.code, body) for rule in RULES] == [Verdict()] * len(RULES)
+
+
+def test_the_scheduler_and_the_queue_of_a_raw_job() -> None:
+    body = raw_objects(GOOD)["batch.volcano.sh/Job"]
+    body["spec"]["schedulerName"] = "volcano"
+    closed = environment(limits={"queues": ["default"]})
+    assert found("TF-PLC-2", body, closed) == Verdict()
+    body["spec"] |= {"schedulerName": "default-scheduler", "queue": "night"}
+    assert len(found("TF-PLC-2", body, closed).found) == 1
+    [message] = found("TF-QUE-1", body, closed).found
+    assert message.startswith("spec.queue: Jobs wait in queues that experiments may name. ")
+    job = Resource("train", body)
+    rule = next(rule for rule in RULES if rule.code == "TF-QUE-1")
+    assert verdict(rule, job, environment(limits={"queues": ["default"]}), TODAY, frozenset(["night"])) == Verdict()
 
 
 def test_the_volumes_of_a_volcano_job_are_volumes_of_its_pods() -> None:
@@ -102,41 +79,44 @@ def test_the_volumes_of_a_volcano_job_are_volumes_of_its_pods() -> None:
     assert len(found("TF-POD-2", body, environment(limits={"volume_types": ["emptyDir"]})).found) == 1
 
 
-@pytest.mark.parametrize("add_on", ["git-sync", "tensorboard"])
-def test_the_image_of_an_add_on_of_kubedl_is_judged(add_on: str) -> None:
-    body = raw_objects(GOOD)["training.kubedl.io/PyTorchJob"]
-    place = f"kubedl.io/{add_on}-config"
-    body["metadata"]["annotations"] = {place: f'{{"image": "{ELSEWHERE}"}}'}
-    [message] = found("TF-IMG-1", body).found
-    assert message.startswith(f"metadata.annotations.{place}.image: ")
-    body["metadata"]["annotations"] = {place: f'{{"image": "{GOOD}"}}'}
-    assert found("TF-IMG-1", body) == Verdict()
+def test_what_a_runtime_may_have_is_not_missing() -> None:
+    required = environment(limits={"severity": {"TF-RES-5": "error"}, "queues": ["night"]}, admission="volcano")
+    for kind in ("TrainJob", "TrainingRuntime"):
+        body = raw_objects(GOOD)[f"trainer.kubeflow.org/{kind}"]
+        assert found("TF-QUE-1", body, required) == Verdict()
+        assert (found("TF-RES-5", body, required) == Verdict()) is (kind == "TrainJob")
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"logDir": "/logs"}'])
-def test_an_add_on_without_an_image_is_read(text: str) -> None:
-    body = raw_objects(GOOD)["training.kubedl.io/PyTorchJob"]
-    body["metadata"]["annotations"] = {"kubedl.io/tensorboard-config": text}
-    for rule in RULES:
-        said = verdict(rule, Resource("train", body), REGISTRY, TODAY, Brought()).found
-        assert not any("cannot read" in message for message in said)
+def test_the_environment_of_an_object() -> None:
+    def told(metadata: dict[str, Any], parent: str = "") -> tuple[str, ...]:
+        body = raw_objects(GOOD)["jobset.x-k8s.io/JobSet"] | {"metadata": metadata}
+        return environment_verdict(Resource("train", body, parent), REGISTRY).found
+
+    assert told({"namespace": "ai-namespace"}) == told({"namespace": UNKNOWN}) == told({}) == ()
+    assert "the namespace other" in told({"namespace": "other"})[0]
+    labels = OURS | {"trainform.dev/environment": "prod"}
+    assert "for the environment prod" in told({"labels": labels}, COMPONENT.format("x"))[0]
+    other = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": "other"}}
+    assert environment_verdict(Resource("x", other), REGISTRY) == Verdict(), "it has no pods"
 
 
-KEY = {"name": "devices", "key": "visible"}
+def test_the_cluster_of_a_provider() -> None:
+    where = environment(cluster={"context": "dev-cluster"})
+    for settings in ({}, {"context": "dev-cluster"}, {"context": UNKNOWN}, {"namespace": "ai-namespace"}):
+        assert cluster_verdict(settings, where) == Verdict()
+    assert "the provider has the context prod" in cluster_verdict({"context": "prod"}, where).found[0]
+    assert "the provider has the namespace other" in cluster_verdict({"namespace": "other"}, where).found[0]
 
 
-@pytest.mark.parametrize(("parts", "where"), [
-    ({"envFrom": [{"configMapRef": {"name": "devices"}}]}, "spec.containers.main.envFrom"),
-    ({"envFrom": [{"secretRef": {"name": "devices"}}]}, "spec.containers.main.envFrom"),
-    ({"env": [{"name": "MODE", "valueFrom": {"configMapKeyRef": KEY}}]}, "spec.containers.main.env.MODE"),
-    ({"env": [{"name": "MODE", "valueFrom": {"secretKeyRef": KEY}}, {"name": "A", "value": "b"}]}, ""),
-    ({}, ""),
-])  # fmt: skip
-def test_variables_from_an_object_that_another_stack_may_make_are_told(parts: dict[str, Any], where: str) -> None:
-    container = {"name": "main", "image": GOOD, **parts}
-    body = made("v1", "Pod", spec={"containers": [container]})
-    told = [*unseen(Resource("x", body))]
-    assert [where in each and "devices" in each for each in told] == ([True] if where else [])
-    body["metadata"]["labels"] = {"app.kubernetes.io/managed-by": "trainform"}
-    ours = [*unseen(Resource("x", body, COMPONENT.format("x")))]
-    assert ours == (told if "envFrom" in parts else []), "what fields make, `check` tells"
+@given(ANY, st.sampled_from(KINDS), st.data())
+def test_odd_objects_are_judged_or_refused(value: Any, kind: str, data: st.DataObject) -> None:
+    body: Any = copy.deepcopy(raw_objects(GOOD)[kind])
+    holder = body
+    while isinstance(holder, dict | list) and holder:
+        key = data.draw(st.sampled_from(range(len(holder)) if isinstance(holder, list) else sorted(holder)))
+        if data.draw(st.booleans()) or not isinstance(holder[key], dict | list):
+            holder[key] = value
+            break
+        holder = holder[key]
+    rule = data.draw(st.sampled_from(RULES))
+    verdict(rule, Resource("train", plain(body)), REGISTRY, TODAY)

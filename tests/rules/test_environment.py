@@ -25,12 +25,6 @@ def test_types_of_volumes_that_trainform_makes() -> None:
     assert found(limits={"volume_types": [*most, "emptyDir"]}) == {}
 
 
-def test_every_pod_has_a_service_account() -> None:
-    fix = "write [default], or leave it out to allow any"
-    assert found(limits={"service_accounts": []}) == {"limits.service_accounts": fix}
-    assert found(limits={"service_accounts": ["default"]}) == {}
-
-
 def test_queues_that_are_not_there() -> None:
     assert found(limits={"queues": ["nigth"]}) == {"limits.queues[0]": "did you mean night?"}
     assert found(limits={"queues": ["night", "default"]}) == {}

@@ -52,7 +52,8 @@ class Example(Struct, frozen=True):
         rule = BY_CODE[code]
         limits = yaml.safe_load(self.limits) | ({} if rule.severity == "error" else {"severity": {code: "error"}})
         offered = {**yaml.safe_load(_ENVIRONMENT), "limits": limits}
-        written = {**yaml.safe_load(_EXPERIMENT), **yaml.safe_load(self.written), "backend": backend}
+        written = {**yaml.safe_load(_EXPERIMENT), **yaml.safe_load(self.written)}
+        written |= {} if backend is None else {"backend": backend}
         experiment, environment = Experiment.model_validate(written), Environment.model_validate(offered)
         return render_job(experiment, environment)
 
@@ -74,7 +75,6 @@ EXAMPLES: Mapping[str, Example] = {
     "TF-POD-2": Example(_pods("{volumes: [{name: data, nfs: {server: nfs.example.com, path: /data}}]}")),
     "TF-POD-3": Example("run_as: {user: 0}"),
     "TF-POD-4": Example(_pods("{runtimeClassName: kata}")),
-    "TF-POD-5": Example(_pods("{schedulingGates: [{name: example.com/wait}]}")),
     "TF-POD-6": Example('{annotations: {k8s.v1.cni.cncf.io/networks: storage}}'),
     "TF-NET-1": Example("network: {host: true}"),
     "TF-NET-2": Example("manifest_overrides: {service: {spec: {type: LoadBalancer}}}"),
@@ -91,11 +91,13 @@ EXAMPLES: Mapping[str, Example] = {
     "TF-PLC-4": Example(_pods("{tolerations: []}")),
     "TF-PLC-5": Example("tolerations: [{key: reserved}]", "tolerations: []"),
     "TF-PRI-1": Example("priority_class: urgent", "priority_classes: [batch]"),
-    "TF-ACC-1": Example("service_account: admin", "service_accounts: [default]"),
+    "TF-ACC-1": Example("service_account: admin"),
+    "TF-JOB-1": Example(
+        "{backend: jobset, manifest_overrides: {job: {spec: {managedBy: kueue.x-k8s.io/multikueue}}}}"
+    ),
     "TF-QUE-1": Example("queue: night", "queues: [default]"),
     "TF-QUE-2": Example("queue: {weight: 1}", "own_queues: false"),
     "TF-QUE-3": Example("queue: night"),
-    "TF-QUE-4": Example("{queue: {weight: 1}, manifest_overrides: {queue: {spec: {reclaimable: false}}}}"),
     "TF-COST-1": Example("roles: {worker: {replicas: 4, accelerators: {a800: 8}}}", "max_cost_per_hour: {amount: 50, currency: USD}"),
     "TF-DATA-1": Example("storage: {runs: {size: 1Ti, class: fast, mount: /runs}}"),
     "TF-DATA-2": Example(

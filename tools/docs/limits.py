@@ -16,7 +16,10 @@ Written by `make golden` from the table in `components/trainform/rules/limits`.
 
 The rules judge what is rendered, with all merge patches: whatever a field, `pod_overrides` or `manifest_overrides` makes of a pod is \
 judged in the same way. `trainform check`, `pulumi preview` and `pulumi up` apply them to experiments and, as `trainform check -e ENV`, \
-to the objects of an environment's own stack. What a rule allows stands in [`limits` of the environment](environment.md#limits)."""
+to the objects of an environment's own stack. What a rule allows stands in [`limits` of the environment](environment.md#limits).
+
+The rules do not see variables that pods take from an existing ConfigMap or Secret. What other programs make is for admission in \
+the cluster: [what the policy pack does not cover](../how-to/policy-pack.md#what-it-does-not-cover)."""
 
 SEVERITIES = """\
 The environment chooses how much a finding counts: `limits: {severity: {TF-IMG-2: warning}}`. An `error` stops `check` and `up`, a \

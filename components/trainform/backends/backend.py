@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 from msgspec import Struct
 
 from trainform import defaults
-from trainform.backends.job_fields import Kinds
 from trainform.backends.outcome import ToOutcome
 from trainform.backends.support import Fields
 from trainform.backends.workloads import Finder
@@ -107,9 +106,6 @@ class Backend(abc.ABC):
 
     FIELDS: ClassVar[Fields] = {}
     """The experiment's fields that the operator handles in its own way, or does not support."""
-
-    JOB_FIELDS: ClassVar[Kinds] = {}
-    """Where the operator's kinds name queues, priority classes and the time after which they are deleted, for the environment's rules."""
 
     LACKS: ClassVar[frozenset[str]] = frozenset()
     """What the operator cannot do beyond single fields (`backends.refusals`); the fix for such a need does not name this backend."""

@@ -2,35 +2,86 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from trainform import defaults
 from trainform.backends.backend import Backend
-from trainform.backends.job_fields import named
-from trainform.backends.table import BACKENDS
+from trainform.backends.gangs import GROUP_ANNOTATION, QUEUE_ANNOTATION, QUEUE_LABEL
 from trainform.manifests.manifest import Manifest
+from trainform.manifests.shapes import mapping
 from trainform.manifests.templates import Template
 from trainform.plan.model import Plan
 from trainform.rules.limits.judged import Judged, Named
-from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 
+_FIELDS = {
+    "queue": ("queue", defaults.VOLCANO),
+    "priorityClass": ("priority_class", None),
+    "priorityClassName": ("priority_class", None),
+    "ttlSecondsAfterFinished": ("ttl", None),
+    "managedBy": ("manager", None),
+}
+"""What the operators call these fields, wherever they have them. Only specs are searched, without the pod templates in them."""
+_METADATA = (
+    ("annotations", QUEUE_ANNOTATION, "queue", defaults.VOLCANO),
+    ("labels", QUEUE_LABEL, "queue", defaults.KUEUE),
+    ("labels", "kueue.x-k8s.io/priority-class", "priority_class", defaults.KUEUE),
+)
 
-def names_in(objects: Mapping[str, dict[str, Any]], templates: Sequence[Template]) -> tuple[Named, ...]:
-    """What objects of anybody's program, and their pods, name in the way of any operator."""
-    return named(objects, templates, [backend.JOB_FIELDS for backend in BACKENDS.values()])
+
+def named(objects: Mapping[str, dict[str, Any]], templates: Sequence[Template]) -> tuple[Named, ...]:
+    """What the objects, and the metadata of their pods, name. If no queue of Volcano holds the pods, they name one without a value."""
+    found = [name for key, body in objects.items() for name in _names(body, "", key)]
+    for template in templates:
+        found += _names_in_metadata(template.body, "", None, template)
+    in_queue = any(name.what == "queue" and name.admission == defaults.VOLCANO for name in found)
+    has_group = any(body.get("kind") == "PodGroup" for body in objects.values())
+    if not in_queue and (has_group or any(GROUP_ANNOTATION not in template.annotations for template in templates)):
+        found.append(Named("queue", defaults.VOLCANO, "spec.queue", None))
+    return tuple(found)
 
 
-def judged_object(key: str, body: dict[str, Any], templates: Sequence[Template], environment: Environment) -> Judged:
-    """One object of anybody's program with its pods, and what it says beside them. Queues are those of the environment's admission."""
-    names = names_in({key: body}, templates)
-    queues = (name.value for name in names if name.what == "queue" and name.admission == environment.admission)
+def _names(body: Any, path: str, key: str, *, below: bool = False) -> Iterator[Named]:
+    """below: False for the object itself, of which only the spec is searched."""
+    if isinstance(body, list):
+        for index, item in enumerate(body):
+            yield from _names(item, f"{path}.{_item_name(item, index)}", key, below=True)
+    if not isinstance(body, dict) or "containers" in mapping(body.get("spec")):
+        return
+    yield from _names_in_metadata(body, path, key, None)
+    for field, value in body.items() if below else [("spec", body.get("spec"))]:
+        where = f"{path}.{field}" if path else field
+        if field in _FIELDS and isinstance(value, str | int) and value != "":
+            what, admission = _FIELDS[field]
+            yield Named(what, admission, where, value, key)
+        elif field != "metadata":
+            yield from _names(value, where, key, below=True)
+
+
+def _item_name(item: Any, index: int) -> str:
+    return str(item.get("name", index)) if isinstance(item, dict) else str(index)
+
+
+def _names_in_metadata(body: dict[str, Any], path: str, key: str | None, template: Template | None) -> Iterator[Named]:
+    metadata = mapping(body.get("metadata"))
+    for field, name, what, admission in _METADATA:
+        value = mapping(metadata.get(field)).get(name)
+        if value not in (None, ""):
+            where = ".".join(filter(None, (path, "metadata", field, name)))
+            yield Named(what, admission, where, value, key, template)
+
+
+def judged_object(key: str, body: dict[str, Any], templates: Sequence[Template], admission: str) -> Judged:
+    """One object with its pods, for a judge who sees no other. admission: that of the environment, whose queue counts."""
+    names = named({key: body}, templates)
+    queues = (name.value for name in names if name.what == "queue" and name.admission == admission)
     queue = next((str(value) for value in queues if value is not None), None)
     return Judged({key: body}, tuple(templates), queue=queue, names=names)
 
 
 def judged_job(experiment: Experiment, plan: Plan, manifests: Sequence[Manifest], backend: Backend) -> Judged:
-    """The objects of a job with their pods, and what the objects say beside their pods."""
+    """The objects of a job with their pods, and what the objects name beside their pods."""
     objects = {manifest.key: manifest.body for manifest in manifests}
     templates = tuple(backend.templates(plan, manifests))
     return Judged(
@@ -39,7 +90,7 @@ def judged_job(experiment: Experiment, plan: Plan, manifests: Sequence[Manifest]
         experiment.user_set(),
         plan.queue.name,
         plan.queue.request,
-        named(objects, templates, [backend.JOB_FIELDS]),
+        named(objects, templates),
         frozenset(manifest.key for manifest in manifests if manifest.keep),
         frozenset(role.name for role in plan.ranked),
         plan.admission in backend.ADMISSIONS,

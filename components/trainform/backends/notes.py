@@ -150,7 +150,7 @@ def _several_nodes(roles: Sequence[RolePlan], environment: Environment) -> str |
         totals[kind] = totals.get(kind, 0) + role.replicas * count
     for kind, total in totals.items():
         known = environment.accelerators.get(kind)
-        if known is not None and total > known.per_node:
+        if known is not None and known.per_node is not None and total > known.per_node:
             return f"its pods need {total} {kind}, of which a node has {known.per_node}"
     return None
 

@@ -1,4 +1,4 @@
-"""The pods of any object: by the tables of the backends, by Kubernetes' own kinds, or by a search."""
+"""The pods of an object of a kind that a backend renders."""
 
 from __future__ import annotations
 
@@ -6,22 +6,19 @@ import functools
 from collections.abc import Mapping
 from typing import Any
 
-from trainform.backends.form import searched
 from trainform.backends.table import BACKENDS
-from trainform.backends.workloads import KINDS, Finder, Pods
+from trainform.backends.workloads import Finder, Pods
 
 
 def pods_of(body: dict[str, Any]) -> list[Pods]:
-    """The pods that the object makes, as far as it has them; empty if it makes none. If they are not where its kind has them, they are searched."""
-    finders = described_kinds().get(group_and_kind(body), ())
-    found = [pods for find in finders for pods in find(body)]
-    return found if found else [*searched(body)]
+    """The pods that the object has templates of; empty for every kind that no backend renders."""
+    return [pods for find in described_kinds().get(group_and_kind(body), ()) for pods in find(body)]
 
 
 @functools.cache
 def described_kinds() -> Mapping[str, tuple[Finder, ...]]:
     """How the pods of each kind are found, by `GROUP/KIND`."""
-    return {**KINDS, **{kind: finders for backend in BACKENDS.values() for kind, finders in backend.PODS.items()}}
+    return {kind: finders for backend in BACKENDS.values() for kind, finders in backend.PODS.items()}
 
 
 def group_and_kind(body: Mapping[str, Any]) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import structs
 
 from trainform import defaults
-from trainform.backends.judged import names_in
+from trainform.backends.judged import named
 from trainform.backends.pods import pods_of
 from trainform.manifests.manifest import Manifest
 from trainform.rules.limits.rule import Judgement
@@ -37,7 +37,7 @@ def with_waivers(
 
 
 def _annotated(manifest: Manifest, waivers: Sequence[Waiver], keys: dict[str | None, set[tuple[str, str]]]) -> Manifest:
-    of_pods, of_named = pods_of(manifest.body), names_in({manifest.key: manifest.body}, ())
+    of_pods, of_named = pods_of(manifest.body), named({manifest.key: manifest.body}, ())
     inside = keys.get(manifest.key, set())
     inside |= keys.get(None, set()) if of_pods else set()
     inside |= keys.get(NAMED, set()) if of_named else set()

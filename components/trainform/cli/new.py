@@ -135,14 +135,12 @@ def command(
         add_stack(name, environment, root, as_json)
         return
     target = check_environment(environment).checked()
-    kind = next(iter(target.accelerators), None)
-    full_node = None if kind is None else (kind, target.accelerators[kind].per_node)
     request = NewExperiment(
         name,
         target.name,
         LauncherName.TORCHRUN if launcher is None else launcher,
         2 if nodes is None else nodes,
-        full_node if accelerators is None else _accelerators(accelerators),
+        _full_node(target) if accelerators is None else _accelerators(accelerators),
         next(iter(target.queues), defaults.QUEUE) if queue is None else queue,
     )
     open_points = [] if image is not None else ["its image is a placeholder, which no check accepts"]
@@ -220,6 +218,12 @@ def _refuse_options(options: dict[str, Any], reason: str, fix: str) -> None:
 
 def _is_utf8(text: str) -> bool:
     return text.encode(errors="replace").decode() == text
+
+
+def _full_node(environment: Environment) -> tuple[str, int] | None:
+    kind = next(iter(environment.accelerators), None)
+    per_node = None if kind is None else environment.accelerators[kind].per_node
+    return None if kind is None else (kind, 1 if per_node is None else per_node)
 
 
 def _accelerators(option: str) -> tuple[str, int] | None:

@@ -31,12 +31,12 @@ WITHOUT_FIELD = ("controller.kubernetes.io/pod-deletion-cost", "kubernetes.io/co
 
 
 class Template(Struct, frozen=True):
-    """The pod template of one role, or of one replica that has a template of its own. `body`: metadata and spec. `place`: the template's path in
-    an object of somebody else (`spec.tasks[0].template`). part: the path in `body` of what stands there, where that is not all of it
-    (`spec.containers.main` of a container that has no pod spec around it). scheduler, run_time: what the object around the template says for pods that say nothing
-    themselves: the name of a scheduler, and the seconds after which they end. account: the service account that the operator makes for such
-    pods; empty if it makes none. each_node: True if every node gets a pod, however many there are. drawn: the name of a port for which the operator draws
-    a number for each pod; empty if there is none."""
+    """The pod template of one role, or of one replica that has a template of its own.
+
+    body: metadata and spec. place: the template's path in an object (`spec.tasks.worker.template`); empty for a job that is rendered. scheduler,
+    run_time: what the object around the template sets for pods that set nothing themselves: the name of a scheduler, and the seconds after
+    which they end. drawn: the name of a port for which the operator draws a number for each pod; empty if there is none.
+    """
 
     replicas: int
     min_available: int
@@ -44,14 +44,11 @@ class Template(Struct, frozen=True):
     place: str = ""
     scheduler: str | None = None
     run_time: object = None
-    each_node: bool = False
-    part: str = ""
-    account: str = ""
     drawn: str = ""
 
     @property
     def role(self) -> str:
-        """The name of the role, from a label that merge patches must not change; the place of a template of somebody else."""
+        """The name of the role, from a label that merge patches must not change; the template's place if it has none."""
         return str(self.labels.get(defaults.ROLE_LABEL, self.place))
 
     @property

@@ -144,7 +144,7 @@ def _resources(experiment: Experiment, environment: Environment, role: Role) -> 
     if kind is not None:
         resources[kind.resource] = str(sum(role.accelerators.values()))
     if role.ranked and experiment.network.rdma and environment.rdma is not None:
-        resources[environment.rdma.resource] = str(environment.rdma.count)
+        resources.setdefault(environment.rdma.resource, str(environment.rdma.count))
     return {name: quantity for name, quantity in resources.items() if quantity is not None}
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import datetime
-import functools
 import io
 import os
 import re
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -25,22 +25,15 @@ from pulumi_policy import policy as sdk
 from pulumi_policy.proxy import UNKNOWN_STRING_VALUE, UnknownValueError
 
 from trainform import defaults
+from trainform.backends.workloads import value_at
 from trainform.check_files import check_environment
 from trainform.errors import CommandLineError, TrainformError
 from trainform.escaping import escaped
-from trainform.policy_pack.judgement import (
-    Brought,
-    Resource,
-    Verdict,
-    cluster_verdict,
-    environment_verdict,
-    verdict,
-)
-from trainform.policy_pack.properties import CHARTS, CLUSTERS, is_patch, kubernetes_object, plain
+from trainform.policy_pack.judgement import Resource, Verdict, cluster_verdict, environment_verdict, verdict
+from trainform.policy_pack.properties import CLUSTERS, kubernetes_object, plain
 from trainform.project import project_root
 from trainform.rules.limits.rule import Rule
 from trainform.rules.limits.table import RULES
-from trainform.spec.environment import Environment
 from trainform.spec.names import LABEL
 from trainform.spec.stack import NAMESPACE
 
@@ -52,6 +45,7 @@ LEVELS = {
     "off": EnforcementLevel.DISABLED,
 }
 STACK = "pulumi:pulumi:Stack"
+QUEUES = "scheduling.volcano.sh/"
 ENVIRONMENT = "environment"
 OF_ENVIRONMENT = "All objects of a stack belong to its environment."
 """The name of the policy that no rule of the table is, and its title."""
@@ -99,19 +93,28 @@ def policies(root: Path, config: Mapping[str, Any], *, dry_run: bool = False) ->
     except TrainformError as error:
         return [_without_environment("\n".join(error.lines()))]
     today = datetime.datetime.now(datetime.UTC).date()
-    brought = Brought()
-    judges = {rule: functools.partial(_by_rule, rule, environment, today, brought) for rule in RULES}
-    of_rules = [
-        ResourceValidationPolicy(
-            rule.code, rule.title, _validation(judge, dry_run), LEVELS[rule.severity_in(environment)]
-        )
-        for rule, judge in judges.items()
-    ]
-    own = functools.partial(_by_environment, environment, brought)
-    return [
-        ResourceValidationPolicy(ENVIRONMENT, OF_ENVIRONMENT, _validation(own, dry_run), EnforcementLevel.MANDATORY),
-        *of_rules,
-    ]
+    queues: set[str] = set()
+
+    def judge_environment(args: ResourceValidationArgs) -> Verdict:
+        if args.resource_type == CLUSTERS:
+            return cluster_verdict(plain(args.props), environment)
+        resource = _resource(args)
+        if resource is None:
+            return Verdict()
+        if str(resource.body["apiVersion"]).startswith(QUEUES) and resource.body["kind"] == "Queue":
+            queues.add(
+                str(value_at(resource.body, "metadata.name"))
+            )  # the engine shows it before the jobs that wait for it
+        return environment_verdict(resource, environment)
+
+    def judge_by(rule: Rule, args: ResourceValidationArgs) -> Verdict:
+        resource = _resource(args)
+        return Verdict() if resource is None else verdict(rule, resource, environment, today, frozenset(queues))
+
+    own = _policy(ENVIRONMENT, OF_ENVIRONMENT, judge_environment, EnforcementLevel.MANDATORY, dry_run)
+    levels = {rule: LEVELS[rule.severity_in(environment)] for rule in RULES}
+    of_rules = [_policy(rule.code, rule.title, partial(judge_by, rule), levels[rule], dry_run) for rule in RULES]
+    return [own, *of_rules]
 
 
 def environment_name(config: Mapping[str, Any]) -> str:
@@ -133,7 +136,7 @@ def environment_name(config: Mapping[str, Any]) -> str:
     if chosen or pinned:
         return str(chosen or pinned)
     raise CommandLineError(
-        "nothing says by the limits of which environment this stack is judged",
+        "no environment is set for this stack",
         f"pulumi config set {CONFIG} NAME, or set {VARIABLE}; NAME is a file in stacks/environments, beside the policy pack",
     )
 
@@ -149,45 +152,24 @@ def _without_environment(problems: str) -> Policy:
     return ResourceValidationPolicy(ENVIRONMENT, title, validate, EnforcementLevel.MANDATORY)
 
 
-def _by_rule(
-    rule: Rule, environment: Environment, today: datetime.date, brought: Brought, args: ResourceValidationArgs
-) -> Verdict:
-    """What one rule says of an object of Kubernetes. What is no such object says the policy of the environment."""
-    resource = _resource(args)
-    return Verdict() if resource is None else verdict(rule, resource, environment, today, brought)
-
-
-def _by_environment(environment: Environment, brought: Brought, args: ResourceValidationArgs) -> Verdict:
-    """Whether the resource belongs to the environment by which it is judged, and once for all rules what none of them sees of it."""
-    if args.resource_type in CHARTS:
-        return Verdict(elsewhere=("its provider makes the objects of the chart, which nobody sees here",))
-    if args.resource_type in CLUSTERS:
-        return cluster_verdict(plain(args.props), environment)
-    resource = _resource(args)
-    if resource is None:
-        return Verdict()
-    brought.add(resource)
-    return environment_verdict(resource, environment)
-
-
 def _resource(args: ResourceValidationArgs) -> Resource | None:
     """The resource as an object of Kubernetes; None if it is none."""
     body = kubernetes_object(args.resource_type, args.props)
-    parent = "" if args.opts.parent is None else args.opts.parent
-    return None if body is None else Resource(args.name, body, parent, is_patch(args.resource_type))
+    return None if body is None else Resource(args.name, body, "" if args.opts.parent is None else args.opts.parent)
 
 
-def _validation(judge: Judge, dry_run: bool) -> Callable[[ResourceValidationArgs, ReportViolation], None]:
-    """What the SDK calls for each resource. Outside a preview everything is known; what is not is a violation then."""
+def _policy(name: str, title: str, judge: Judge, level: EnforcementLevel, dry_run: bool) -> Policy:
+    """The policy that says what the judge finds of each resource. Outside a preview all values are known; one that is not is a violation then."""
 
     def validate(args: ResourceValidationArgs, report: ReportViolation) -> None:
         found = judge(args)
+        unknown = ", ".join(found.not_known)
+        not_checked = escaped(f"{args.name} is not checked in full: known only at `pulumi up`: {unknown}")
         for message in found.found:
             report(escaped(message), None)
-        for message in () if dry_run else found.not_known:
-            report(escaped(message), None)
-        open_ends = [*found.not_known, *found.elsewhere]
-        if open_ends:
-            raise NotCheckedError(escaped(f"{args.name} is not checked in full: {'; '.join(open_ends)}"))
+        if unknown and dry_run:
+            raise NotCheckedError(not_checked)
+        if unknown:
+            report(not_checked, None)
 
-    return validate
+    return ResourceValidationPolicy(name, title, validate, level)

@@ -7,61 +7,46 @@ from typing import Any
 
 from pulumi_policy.proxy import UnknownValueError
 
-from trainform.policy_pack.unknown import UNKNOWN, PartlyKnown, PartlyKnownList
-
 PROVIDER = "kubernetes:"
-CHARTS = ("kubernetes:helm.sh/v3:Release",)
-"""Types of resources whose objects the engine never sees: their provider makes them by itself."""
-
-CLUSTERS = ("pulumi:providers:kubernetes",)
-"""Types of resources that say in which cluster others are made."""
+CLUSTERS = "pulumi:providers:kubernetes"
+"""The type of resources that say in which cluster others are made."""
+NAMING = ("apiVersion", "kind")
+UNKNOWN = "(known only at `pulumi up`)"
+"""Stands for a value that a preview cannot know."""
 
 
 def kubernetes_object(type_: str, properties: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The object of the resource; None if the resource is none of Kubernetes. `apiVersion` and `kind` follow from the type where a program leaves
-    them out or where they are not known yet."""
-    body: dict[str, Any] = plain(properties)
-    of_type = _by_type(type_)
-    if of_type is None and not {"apiVersion", "kind"} <= body.keys():
+    """The object of the resource; None if the resource is not an object of Kubernetes. `apiVersion` and `kind` follow from the type, such as
+    `kubernetes:apps/v1:Deployment`, where a program leaves them out."""
+    version, _, kind = type_.removeprefix(PROVIDER).rpartition(":")
+    if not type_.startswith(PROVIDER) or "/" not in version:
         return None
-    for key, value in () if of_type is None else of_type.items():
-        if not isinstance(dict.get(body, key), str):
-            dict.__setitem__(body, key, value)
-    return body
+    given = {key: value for key, value in plain(properties).items() if value != UNKNOWN or key not in NAMING}
+    return {"apiVersion": version.removeprefix("core/"), "kind": kind, **given}
 
 
-def is_patch(type_: str) -> bool:
-    """True if the resource changes parts of an object that somebody else owns (`DeploymentPatch`)."""
-    return type_.startswith(PROVIDER) and type_.endswith("Patch")
-
-
-def _by_type(type_: str) -> dict[str, str] | None:
-    """`apiVersion` and `kind` from a type such as `kubernetes:apps/v1:Deployment`."""
-    provider, _, rest = type_.partition(":")
-    version, _, kind = rest.rpartition(":")
-    if f"{provider}:" != PROVIDER or "/" not in version or type_ in CHARTS:
-        return None
-    kind = kind.removesuffix("Patch") if is_patch(type_) else kind
-    return {"apiVersion": version.removeprefix("core/"), "kind": kind}
-
-
-def plain(value: Any, place: tuple[str, ...] = ()) -> Any:
-    """The value in plain types. Null is left out, as Kubernetes does; a whole number is an `int`; unknown values stay unknown."""
+def plain(value: Any) -> Any:
+    """The value in plain types. Null is left out, as Kubernetes does; a whole number is an `int`; unknown values are `UNKNOWN`."""
     if isinstance(value, Mapping):
-        read = {str(key): _read(value, key, (*place, str(key))) for key in value}
-        kept = {key: item for key, item in read.items() if item is not None}
-        return PartlyKnown(kept, place) if any(item is UNKNOWN for item in kept.values()) else kept
+        read = {str(key): _read(value, key) for key in value}
+        return {key: item for key, item in read.items() if item is not None}
     if isinstance(value, Sequence) and not isinstance(value, str | bytes):
-        items = [_read(value, index, (*place, str(index))) for index in range(len(value))]
-        return PartlyKnownList(items, place) if any(item is UNKNOWN for item in items) else items
+        return [_read(value, index) for index in range(len(value))]
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return value
 
 
-def _read(holder: Any, key: Any, place: tuple[str, ...]) -> Any:
+def _read(holder: Any, key: Any) -> Any:
     try:
-        value = holder[key]
+        return plain(holder[key])
     except UnknownValueError:
         return UNKNOWN
-    return plain(value, place)
+
+
+def unknown_places(value: Any, path: str = "") -> list[str]:
+    """The paths of all unknown values in plain data."""
+    if value == UNKNOWN:
+        return [path]
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [place for key, item in items for place in unknown_places(item, f"{path}.{key}" if path else str(key))]

@@ -38,15 +38,16 @@ def capacity_of(context: Context) -> Capacity:
         if context.live is None or context.live.nodes is None
         else [node for node in context.live.nodes if node.open]
     )
+    sized = None if context.environment is None or not _is_sized(context.environment) else context.environment
     basis: Literal["cluster", "environment", "none"] = (
-        "cluster" if nodes is not None else "environment" if context.environment is not None else "none"
+        "cluster" if nodes is not None else "environment" if sized is not None else "none"
     )
     names = Names(context.environment)
     found = [*by_budgets(context, wanted, names)]
     if nodes is not None:
         found += _by_nodes(wanted, nodes, names)
-    elif context.environment is not None:
-        found += _by_environment(wanted, context.environment, names)
+    elif sized is not None:
+        found += _by_environment(wanted, sized, names)
     return _capacity(found, wanted, basis, names)
 
 
@@ -152,6 +153,11 @@ def _room(node: LiveNode, without: frozenset[str]) -> Room:
 # --- the environment's file
 
 
+def _is_sized(environment: Environment) -> bool:
+    """True if the file has the size of all nodes with accelerators."""
+    return all(kind.per_node is not None and kind.nodes is not None for kind in environment.accelerators.values())
+
+
 def _by_environment(wanted: Wanted, environment: Environment, names: Names) -> Iterator[Verdict]:
     """Judge the pods with accelerators: of other nodes the file says nothing."""
     resources = {kind.resource for kind in environment.accelerators.values()}
@@ -166,7 +172,7 @@ def _by_environment(wanted: Wanted, environment: Environment, names: Names) -> I
     rooms = [
         room
         for name, kind in sorted(environment.accelerators.items())
-        for room in _rooms(name, kind, environment, groups, min(kind.nodes, count))
+        for room in _rooms(name, kind, environment, groups, min(kind.nodes or 0, count))
     ]
     never = impossible(groups, rooms) if groups else None
     if never is not None:
@@ -181,10 +187,10 @@ def _rooms(
     others = {key: str(value) for group in groups for key, value in group.selector.items()}
     elsewhere = {key for each in environment.accelerators.values() for key in each.node_selector}
     labels = {key: value for key, value in others.items() if key not in elsewhere} | own
-    free = {kind.resource: Decimal(kind.per_node), **amounts_of({"cpu": kind.cpu, "memory": kind.memory})}
+    free = {kind.resource: Decimal(kind.per_node or 0), **amounts_of({"cpu": kind.cpu, "memory": kind.memory})}
     if environment.rdma is not None:
         free[environment.rdma.resource] = Decimal(environment.rdma.per_node)
-    return (Room(f"{name}-{index}", labels, (), free, whole=False) for index in range(count))
+    return (Room(f"{name}-{index}", labels, (), free) for index in range(count))
 
 
 # --- words

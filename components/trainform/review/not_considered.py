@@ -10,9 +10,9 @@ from trainform.review.context import Context, JobReview
 from trainform.review.gang import namespace_of
 from trainform.review.live import LiveFacts
 from trainform.review.objects import local_queue_of, places_pods, templates_of
-from trainform.rules.limits.affinity import REQUIRED
 
-BETWEEN_PODS = {"podAffinity": "pod affinity", "podAntiAffinity": "pod anti-affinity"}
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+AFFINITIES = {"nodeAffinity": "node affinity", "podAffinity": "pod affinity", "podAntiAffinity": "pod anti-affinity"}
 
 
 def not_considered(context: Context) -> Iterator[str]:
@@ -59,9 +59,9 @@ def _of_pods(job: JobReview, context: Context) -> Iterator[str]:
 
 
 def _rules(template: Template) -> Iterator[str]:
-    """The rules of the pods that are about other pods."""
+    """The rules of the pods beyond selectors and tolerations."""
     affinity = mapping(template.spec.get("affinity"))
-    yield from (name for part, name in BETWEEN_PODS.items() if mapping(affinity.get(part)).get(REQUIRED))
+    yield from (name for part, name in AFFINITIES.items() if mapping(affinity.get(part)).get(REQUIRED))
     spread = mappings(template.spec.get("topologySpreadConstraints"))
     if any(each.get("whenUnsatisfiable") != "ScheduleAnyway" for each in spread):
         yield "topology spread"

@@ -11,7 +11,7 @@ from msgspec import Struct
 from pydantic import ValidationError
 
 from trainform import defaults
-from trainform.backends.job_fields import named
+from trainform.backends.judged import named
 from trainform.backends.queues import API_VERSION as QUEUE_API
 from trainform.backends.table import BACKENDS
 from trainform.cluster.facts import AppliedObject, AskedJob
@@ -34,7 +34,6 @@ LEFT_ALONE = frozenset({"same", "read", "refresh"})
 QUEUE_KINDS = frozenset({"Queue", "QueuePatch"})
 OF_QUEUES = f"kubernetes:{QUEUE_API.partition('/')[0]}/"
 HIDDEN = frozenset({MASKED, CHANGED_MASK, UNKNOWN})
-_TABLES = tuple(backend.JOB_FIELDS for backend in BACKENDS.values())
 
 
 def body_of(state: State | None) -> dict[str, Any]:
@@ -93,7 +92,7 @@ def _queue_names(job: JobReview, admission: str, *, after: bool) -> list[str]:
     return [
         "" if name.value in (None, UNKNOWN) else str(name.value)
         for state in states_of(job, after=after)
-        for name in named({"": body_of(state)}, [pods.template for pods in state.pods], _TABLES)
+        for name in named({"": body_of(state)}, [pods.template for pods in state.pods])
         if name.what == "queue" and name.admission == admission
     ]
 

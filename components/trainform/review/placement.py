@@ -11,7 +11,6 @@ from msgspec import Struct
 from trainform.cluster.amounts import NOTHING, POD_SLOTS
 from trainform.manifests.shapes import mapping, mappings
 from trainform.manifests.templates import Template
-from trainform.rules.limits.affinity import lands, may_land
 
 NATIVE = ("cpu", "memory", "ephemeral-storage", POD_SLOTS)
 KEEPING_OUT = frozenset({"NoSchedule", "NoExecute"})
@@ -19,13 +18,12 @@ HALF = Decimal("0.5")
 
 
 class Room(Struct, frozen=True):
-    """A node as a place for pods. free: what it has left. whole: False if it may have other labels too, which nobody knows."""
+    """A node as a place for pods. free: what it has left."""
 
     name: str
     labels: Mapping[str, str]
     taints: Sequence[Mapping[str, str]]
     free: Mapping[str, Decimal]
-    whole: bool = True
 
 
 class Group(Struct, frozen=True):
@@ -38,7 +36,6 @@ class Group(Struct, frozen=True):
     selector: Mapping[str, Any]
     tolerations: Sequence[Mapping[str, Any]]
     node_ports: frozenset[str] = frozenset()
-    affinity: Mapping[str, Any] = {}
 
     def total(self, resource: str) -> Decimal:
         """What all of the pods ask for."""
@@ -47,10 +44,7 @@ class Group(Struct, frozen=True):
     def admits(self, room: Room) -> bool:
         """True if the labels and taints of the node let the pods on it."""
         selected = all(room.labels.get(key) == value for key, value in self.selector.items())
-        steered = (
-            lands(self.affinity, room.name, room.labels) if room.whole else may_land({}, self.affinity, room.labels)
-        )
-        return selected and steered and all(_tolerated(taint, self.tolerations) for taint in room.taints)
+        return selected and all(_tolerated(taint, self.tolerations) for taint in room.taints)
 
     def most_on(self, free: Mapping[str, Decimal]) -> int:
         """How many of the pods fit into what is free, if no others come."""
@@ -61,7 +55,7 @@ class Group(Struct, frozen=True):
 def group_of(template: Template, *, every: bool = False) -> Group | None:
     """The pods of the template that start together; None if none has to. every: all its pods, also those that start when there is room."""
     count = template.replicas if every else template.min_available
-    if not count or template.each_node:
+    if not count:
         return None
     asked = {resource: template.pod_request(resource) for resource in sorted(template.resources())}
     return Group(
@@ -71,7 +65,6 @@ def group_of(template: Template, *, every: bool = False) -> Group | None:
         mapping(template.spec.get("nodeSelector")),
         mappings(template.spec.get("tolerations")),
         template.node_ports(),
-        mapping(template.spec.get("affinity")),
     )
 
 

@@ -118,7 +118,7 @@ def all_nodes(context: Context) -> Amounts:
                 total[name] = total.get(name, NOTHING) + amount
     elif context.environment is not None:
         for kind in context.environment.accelerators.values():
-            total[kind.resource] = total.get(kind.resource, NOTHING) + kind.per_node * kind.nodes
+            total[kind.resource] = total.get(kind.resource, NOTHING) + (kind.per_node or 0) * (kind.nodes or 0)
     return total
 
 

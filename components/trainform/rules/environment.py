@@ -63,9 +63,6 @@ def _limits(environment: Environment) -> Iterator[Problem]:
         if kind not in limits.volume_types:
             reason = f"the list has no {kind}, of which trainform makes volumes itself, so no experiment could run"
             yield Problem("limits.volume_types", None, reason, f"add {kind}")
-    if limits.service_accounts == []:
-        reason = "the list is empty, and every pod has a service account, so no experiment could run"
-        yield Problem("limits.service_accounts", None, reason, "write [default], or leave it out to allow any")
     if environment.admission == defaults.VOLCANO:
         known = Known({**environment.queues, defaults.QUEUE: None})
         for index, name in enumerate(() if limits.queues is None else limits.queues):

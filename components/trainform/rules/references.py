@@ -50,7 +50,8 @@ def reference_problems(experiment: Experiment, environment: Environment, plan: P
     kinds, classes = Known(environment.accelerators), Known(environment.storage_classes)
     fields = {"cpu": "cpu", "memory": "memory"}
     fields |= {offered.resource: f"accelerators.{kind}" for kind, offered in environment.accelerators.items()}
-    fields |= {} if environment.rdma is None else {environment.rdma.resource: "network.rdma"}
+    if environment.rdma is not None and not experiment.network.rdma:  # with it, a role may have another number
+        fields[environment.rdma.resource] = "network.rdma"
     for name, role in experiment.roles.items():
         for kind in role.accelerators:
             yield from unknown(f"roles.{name}.accelerators.{kind}", kind, kinds, "kind of accelerator")

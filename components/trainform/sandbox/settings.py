@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 CPU_POOL = "cpu"
 CPU_NODES = 2
 PODS_PER_NODE = "110"
+ACCELERATORS_PER_NODE = 8  # of a node whose size the environment does not know
 # Every real node has some. Pods that request it (the training operator's MPI launchers) could not be placed without it.
 EPHEMERAL_STORAGE = "1Ti"
 POOL_LABEL = "trainform.dev/pool"
@@ -113,13 +114,13 @@ def _accelerator_pool(environment: Environment, kind: str) -> NodePool:
         "memory": accelerator.memory,
         "pods": PODS_PER_NODE,
         "ephemeral-storage": EPHEMERAL_STORAGE,
-        accelerator.resource: str(accelerator.per_node),
+        accelerator.resource: str(accelerator.per_node or ACCELERATORS_PER_NODE),
     }
     if environment.rdma is not None:
         resources[environment.rdma.resource] = str(environment.rdma.per_node)
     labels = {ACCELERATOR_LABEL: kind, **environment.node_selector, **accelerator.node_selector}
     taints = _taints([*environment.tolerations, *accelerator.tolerations])
-    return NodePool(kind, accelerator.nodes, resources, labels, taints)
+    return NodePool(kind, 1 if accelerator.nodes is None else accelerator.nodes, resources, labels, taints)
 
 
 def _taints(tolerations: Iterable[Toleration]) -> tuple[Taint, ...]:

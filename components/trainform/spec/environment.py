@@ -90,14 +90,19 @@ class Accelerator(Model):
         json_schema_extra=OnChange.NEW_REVISIONS,
         description="Name of the resource in Kubernetes (nvidia.com/gpu, baidu.com/a800_80g_cgpu).",
     )
-    per_node: int = Field(
+    per_node: int | None = Field(
+        default=None,
         ge=1,
         le=defaults.MOST_OF_A_NODE,
         json_schema_extra=OnChange.NO_OBJECT,
-        description="Accelerators of one node; the most that a pod can get.",
+        description="Accelerators of one node; the most that a pod can get. Empty: unknown, so trainform does not check that pods fit.",
     )
-    nodes: int = Field(
-        ge=0, le=1_000_000, json_schema_extra=OnChange.NO_OBJECT, description="How many such nodes there are."
+    nodes: int | None = Field(
+        default=None,
+        ge=0,
+        le=1_000_000,
+        json_schema_extra=OnChange.NO_OBJECT,
+        description="How many such nodes there are. Empty: unknown, or they come and go.",
     )
     cpu: Quantity = Field(
         default=defaults.NODE_CPU, json_schema_extra=OnChange.NO_OBJECT, description="CPU cores of one node."

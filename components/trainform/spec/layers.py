@@ -100,7 +100,8 @@ def _leaves(base: Any, patch: Any, keys: Keys, place: Keys) -> Iterator[tuple[Ke
     items = merge_patch(base, dict(patch)) if is_list else []
     indices: dict[Any, int] = {item["name"]: index for index, item in enumerate(items)}
     for key, value in patch.items():
-        yield from _leaves(entries.get(key), value, (*keys, indices[key] if key in indices else key), (*place, key))
+        at: Any = indices.get(key, key)
+        yield from _leaves(entries.get(key), value, (*keys, at), (*place, key))
 
 
 def _at(data: Any, keys: Keys) -> Any:

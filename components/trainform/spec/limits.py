@@ -197,11 +197,28 @@ class Limits(Model):
         json_schema_extra=OnChange.NO_OBJECT,
         description="Priority classes that pods may name. Empty: those of the environment, or where it has none, any but `system-…`.",
     )
-    service_accounts: list[Subdomain] | None = Field(
-        default=None,
+    service_accounts: list[Subdomain] = Field(
+        default=[],
+        examples=[["train"]],
         json_schema_extra=OnChange.NO_OBJECT,
-        description="Service accounts that pods may have; `default` is that of pods that name none. Empty: any. A list must name one, "
-        "since every pod has an account.",
+        description="Service accounts that pods may have, besides `default`. Empty: none.",
+    )
+    resource_claims: list[Subdomain] = Field(
+        default=[],
+        examples=[["one-gpu"]],
+        json_schema_extra=OnChange.NO_OBJECT,
+        description="ResourceClaimTemplates by which pods may claim devices. Empty: none.",
+    )
+    job_managers: list[NonEmpty] = Field(
+        default=[],
+        examples=[["kueue.x-k8s.io/multikueue"]],
+        json_schema_extra=OnChange.NO_OBJECT,
+        description="Controllers that a patch may name in `managedBy` of a job, besides its operator. Empty: none.",
+    )
+    cache_backends: bool = Field(
+        default=False,
+        json_schema_extra=OnChange.NO_OBJECT,
+        description="Whether a patch may give a job of KubeDL a `cacheBackend`, whose pods no other limit counts.",
     )
     tolerations: list[LabelKey] | None = Field(
         default=None,

@@ -6,14 +6,11 @@ from typing import Any
 
 from tests.support.rendering import job_problems
 from tests.support.samples import environment, experiment
-from trainform.backends.job_fields import named
-from trainform.backends.table import BACKENDS
+from trainform.backends.judged import named
 from trainform.manifests.templates import Template
 from trainform.rules.limits.judged import Judged
 from trainform.rules.limits.table import BY_CODE
 from trainform.spec import Environment
-
-KINDS = [backend.JOB_FIELDS for backend in BACKENDS.values()]
 
 
 def cluster(**parts: Any) -> Environment:
@@ -45,7 +42,7 @@ def by_job(code: str, where: Environment, patch: dict[str, Any], **parts: Any) -
 def raw(code: str, where: Environment, body: dict[str, Any], *templates: Template) -> dict[str, str]:
     """The rule's findings in one object of somebody else, by place."""
     objects = {"object": body}
-    judged = Judged(objects, templates, names=named(objects, templates, KINDS))
+    judged = Judged(objects, templates, names=named(objects, templates))
     return {each.where: each.reason for each in BY_CODE[code].find(judged, where)}
 
 

@@ -10,6 +10,7 @@ from tests.rules.limits.cases import by_job, limited, pod, raw
 from tests.support.rendering import job_problems
 from tests.support.samples import CLUSTER, environment, experiment, reasons
 from trainform.backends.table import BACKENDS
+from trainform.render import render_job
 from trainform.spec import Environment
 
 A800 = {"a800": CLUSTER["accelerators"]["a800"]}
@@ -166,7 +167,7 @@ def test_ports_that_pods_on_one_node_may_have() -> None:
     ("kind", "field", "port", "found"),
     [
         ("TFJob", "tfReplicaSpecs", "tfjob-port", False),
-        ("MarsJob", "marsReplicaSpecs", "mars-port", False),
+        ("PyTorchJob", "pytorchReplicaSpecs", "pytorchjob-port", False),
         ("TFJob", "tfReplicaSpecs", "metrics", True),
     ],
 )
@@ -249,3 +250,19 @@ def test_capacity_in_patches_of_the_job_and_in_jobs_of_others() -> None:
     others = pod({"containers": [{"resources": {"limits": resource}}]})
     assert raw("TF-RES-2", limited(max_accelerators=7), {}, others).keys() == {"roles"}
     assert raw("TF-RES-2", limited(max_accelerators=8), {}, others) == {}
+
+
+def test_nodes_of_an_unknown_size_hold_any_pod_and_the_limits_still_count() -> None:
+    kinds = {"a800": {"resource": "nvidia.com/gpu"}}
+    open_, limit = (environment(accelerators=kinds, queues={}, limits=each) for each in ({}, {"max_accelerators": 16}))
+    assert reasons(open_, roles=workers(99, 16, cpu="999")) == {}
+    assert reasons(limit, roles=workers(2, 16)).keys() == {"roles"}
+
+
+def test_a_role_may_set_its_own_number_of_the_rdma_resource() -> None:
+    where = environment(rdma={"resource": "rdma/ib", "count": 8, "per_node": 8}, queues={})
+    asked = {"resources": {"rdma/ib": "2"}}
+    assert reasons(where, roles={"worker": {"replicas": 2, **asked}}, network={"rdma": True}) == {}
+    job = render_job(experiment(roles={"worker": {"replicas": 2, **asked}}, network={"rdma": True}), where)
+    assert job.plan.roles[0].resources["rdma/ib"] == "2"
+    assert reasons(where, roles={"worker": {"replicas": 2, **asked}}).keys() == {"roles.worker.resources.rdma/ib"}

@@ -1,10 +1,6 @@
-"""Runtime classes of pods, and fields that Kubernetes sets itself."""
+"""Runtime classes of pods."""
 
 from __future__ import annotations
-
-from typing import Any
-
-import pytest
 
 from tests.rules.limits.cases import by_job, by_role, found, limited, pod, raw
 
@@ -19,22 +15,3 @@ def test_runtime_classes() -> None:
     assert raw("TF-POD-4", limited(), {}, pod({"runtimeClassName": "kata"})).keys() == {"spec.runtimeClassName"}
     assert raw("TF-POD-4", limited(), {}, pod({"runtimeClassName": ""})) == {}
     assert found("TF-POD-4", limited()) == {}
-
-
-@pytest.mark.parametrize(
-    ("part", "field", "value"),
-    [
-        ("spec", "ephemeralContainers", [{"name": "debug", "image": "python"}]),
-        ("spec", "overhead", {"cpu": "1"}),
-        ("spec", "schedulingGates", [{"name": "example.com/wait"}]),
-        ("metadata", "finalizers", ["example.com/keep"]),
-        ("metadata", "ownerReferences", [{"kind": "Pod", "name": "other"}]),
-    ],
-)
-def test_fields_that_kubernetes_sets(part: str, field: str, value: Any) -> None:
-    """A template of ours has no field for some of them, so that a patch is refused before the rule sees it."""
-    if field in ("overhead", "schedulingGates"):
-        for judge in (by_role, by_job):
-            assert len(judge("TF-POD-5", limited(), {part: {field: value}})) == 1
-            assert judge("TF-POD-5", limited(), {part: {field: type(value)()}}) == {}
-    assert raw("TF-POD-5", limited(), {}, pod(**{"spec": {}, part: {field: value}})).keys() == {f"{part}.{field}"}

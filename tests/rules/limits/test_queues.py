@@ -1,4 +1,4 @@
-"""Queues that jobs may name, and what an experiment's own queue may take from others."""
+"""Queues that jobs may name, and those that experiments bring."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ import pytest
 
 from tests.rules.limits.cases import by_role, cluster, found, limited, pod, raw
 from trainform.backends.table import BACKENDS
-from trainform.render_platform import render_platform
 from trainform.spec import Environment
 
 NIGHT = limited(queues=["night"])
 REFUSED = "the environment dev does not let experiments use this queue (allowed: night)"
-STRICT = limited(severity={"TF-QUE-4": "error"})
 ROLES = {"master": {"replicas": 1}, "worker": {"replicas": 2}}
 
 
@@ -63,16 +61,17 @@ def named(spec: Any, queue: str) -> Any:
 
 @pytest.mark.parametrize(("version", "kind", "spec"), JOBS)
 def test_queues_in_jobs_of_others(version: str, kind: str, spec: dict[str, Any]) -> None:
-    body = {"apiVersion": version, "kind": kind}
-    assert raw("TF-QUE-1", NIGHT, {**body, "spec": named(spec, "night")}) == {}
-    assert set(raw("TF-QUE-1", NIGHT, {**body, "spec": named(spec, "day")}).values()) == {REFUSED}
+    def judge(where: Environment, spec: Any) -> set[str]:
+        body = {"apiVersion": version, "kind": kind, "spec": spec}
+        return set(raw("TF-QUE-1", where, body, *([] if kind == "PodGroup" else [pod({})])).values())
+
+    assert judge(NIGHT, named(spec, "night")) == judge(limited(), named(spec, "day")) == set()
+    assert judge(NIGHT, named(spec, "day")) == {REFUSED}
     empties: list[Any] = [{}, None, [], "text", named(spec, "")]
     for empty in empties:
-        assert set(raw("TF-QUE-1", NIGHT, {**body, "spec": empty}).values()) == {REFUSED}, "it is in the queue default"
-    assert raw("TF-QUE-1", limited(), {**body, "spec": named(spec, "day")}) == {}
-    closed = limited(own_queues=False)
-    assert raw("TF-QUE-1", closed, {**body, "spec": named(spec, "default")}) == {}
-    assert raw("TF-QUE-1", closed, {**body, "spec": named(spec, "day")}) != {}
+        assert judge(NIGHT, empty) == {REFUSED}, "it is in the queue default"
+    assert judge(limited(own_queues=False), named(spec, "default")) == set()
+    assert judge(limited(own_queues=False), named(spec, "day")) != set()
 
 
 def test_queues_of_other_pods() -> None:
@@ -124,98 +123,11 @@ def test_queues_of_others() -> None:
 
 def test_the_queues_of_the_environment_are_its_own() -> None:
     body = {**QUEUE, "metadata": {"name": "night"}}
-    assert raw("TF-QUE-2", limited(own_queues=False), {**body, "spec": {"weight": 4, "parent": "root"}}) == {}
-    assert raw("TF-QUE-2", limited(), {**body, "spec": {"weight": 5}}) == {
-        "spec.weight": "the queue night belongs to the environment dev, which has 4 here"
-    }
-    assert raw("TF-QUE-4", limited(), {**body, "spec": {"guarantee": {"resource": {"cpu": 1}}}}) == {}
-
-
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("capability", {"cpu": 1}),
-        ("capability", {}),
-        ("capability", {"baidu.com/a800_80g_cgpu": 64}),
-        ("capability", "text"),
-        ("deserved", {"cpu": 1}),
-        ("guarantee", {"resource": {"cpu": 1}}),
-        ("affinity", {"nodeGroupAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": ["a"]}}),
-        ("reclaimable", False),
-        ("extendClusters", [{"name": "other"}]),
-        ("dequeueStrategy", "fifo"),
-    ],
-)
-def test_no_field_of_the_environments_queues_is_changed(field: str, value: Any) -> None:
-    body = {**QUEUE, "metadata": {"name": "night"}, "spec": {field: value}}
-    assert raw("TF-QUE-2", limited(), body).keys() == {f"spec.{field}"}
-
-
-def test_what_the_environment_itself_says_of_its_queue_may_be_repeated() -> None:
-    amounts = {
-        "capability": {"a800": 32, "cpu": 4},
-        "deserved": {"a800": 16, "cpu": 4},
-        "guarantee": {"a800": 8, "cpu": 4},
-    }
-    where = cluster(queues={"default": {"weight": 1}, "night": {"weight": 4, **amounts}})
-    a800 = where.accelerators["a800"].resource
-    spec = {
-        "capability": {a800: 32, "cpu": 4},
-        "deserved": {a800: "16", "cpu": 4},
-        "guarantee": {"resource": {a800: "8", "cpu": "4"}},
-    }
-    assert raw("TF-QUE-2", where, {**QUEUE, "metadata": {"name": "night"}, "spec": spec}) == {}
-    assert render_platform(where).found == ()
-
-
-@pytest.mark.parametrize(("given", "same"), [
-    ({"cpu": "1"}, {"cpu": "1000m"}), ({"cpu": "1500m"}, {"cpu": 1.5}), ({"memory": "1Gi"}, {"memory": "1024Mi"}),
-    ({"memory": "1Gi"}, {"memory": 1073741824}), ({"cpu": 4, "memory": "1Gi"}, {"memory": "1Gi", "cpu": "4000m"}),
-])  # fmt: skip
-def test_an_amount_in_another_spelling_is_the_same(given: dict[str, Any], same: dict[str, Any]) -> None:
-    where = cluster(queues={"default": {"weight": 1}, "night": {"weight": 4, "capability": given, "guarantee": given}})
-    body = {**QUEUE, "metadata": {"name": "night"}}
-    spec = {"capability": same, "guarantee": {"resource": same}}
-    assert raw("TF-QUE-2", where, {**body, "spec": spec}) == {}
-    more = {name: "2Gi" if name == "memory" else "5" for name in same}
-    spec = {"capability": more, "guarantee": {"resource": more}}
-    assert raw("TF-QUE-2", where, {**body, "spec": spec}).keys() == {"spec.capability", "spec.guarantee"}
-
-
-def test_a_name_is_no_amount() -> None:
-    where = cluster(queues={"1k": {}, "night": {"parent": "1k"}})
-    body = {**QUEUE, "metadata": {"name": "night"}}
-    assert raw("TF-QUE-2", where, {**body, "spec": {"parent": "1k"}}) == {}
-    assert raw("TF-QUE-2", where, {**body, "spec": {"parent": "1000"}}).keys() == {"spec.parent"}
+    assert raw("TF-QUE-2", limited(own_queues=False), body) == {}, "the environment's stack makes it"
+    assert raw("TF-QUE-2", limited(), body, pod({})).keys() == {"metadata.name"}
 
 
 def test_the_queues_of_volcano_are_not_changed() -> None:
     for name, where in (("root", cluster()), ("default", cluster(queues={"night": {}}))):
         body = {**QUEUE, "metadata": {"name": name}, "spec": {"capability": {"cpu": 1}}}
-        assert raw("TF-QUE-2", where, body).keys() == {"metadata.name"}
-
-
-@pytest.mark.parametrize(
-    ("field", "value", "fine"),
-    [("reclaimable", False, True), ("priority", 1, 0), ("parent", "foreign", "night"), ("affinity", {"nodeGroupAffinity": {}}, {})],
-)  # fmt: skip
-def test_what_takes_from_neighbours(field: str, value: Any, fine: Any) -> None:
-    assert own(STRICT, {field: value}, "TF-QUE-4").keys() == {f"manifest_overrides.queue.spec.{field}"}
-    assert own(STRICT, {field: fine}, "TF-QUE-4") == {}
-    assert own(limited(), {field: value}, "TF-QUE-4") == {}, "a warning by default"
-    body = {**QUEUE, "metadata": {"name": "mine"}, "spec": {field: value}}
-    assert raw("TF-QUE-4", limited(), body).keys() == {f"spec.{field}"}
-
-
-def test_what_takes_from_neighbours_by_fields() -> None:
-    assert own(STRICT, code="TF-QUE-4", parent="night", reclaimable=True) == {}
-    assert own(STRICT, code="TF-QUE-4", reclaimable=False, priority=1).keys() == {
-        "queue.reclaimable",
-        "queue.priority",
-    }
-    amounts = {"deserved": {"a800": 8}, "guarantee": {"a800": 8}}
-    assert own(STRICT, code="TF-QUE-4", **amounts) == {
-        "queue.guarantee": "the queue keeps resources free for itself, at the cost of its neighbours"
-    }
-    patch = {"guarantee": {"resource": {"cpu": "4"}}}
-    assert own(STRICT, patch, "TF-QUE-4").keys() == {"manifest_overrides.queue.spec.guarantee"}
+        assert raw("TF-QUE-2", where, body, pod({})).keys() == {"metadata.name"}

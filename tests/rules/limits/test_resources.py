@@ -40,25 +40,6 @@ def test_resources_that_are_offered_or_the_nodes_own(resource: str) -> None:
     assert by_role("TF-RES-3", limited(), asking({resource: 1})) == {}
 
 
-def both(resource: str, request: Any, limit: Any) -> dict[str, Any]:
-    """A merge patch of pods with one more container that has both."""
-    resources = {"requests": {resource: request}, "limits": {resource: limit}}
-    return {"spec": {"containers": {"aside": {"name": "aside", "image": "python", "resources": resources}}}}
-
-
-@pytest.mark.parametrize(
-    ("request_of", "limit", "refused"), [(1, 8, True), (8, 1, True), (0, 8, True), (8, "8", False)]
-)
-def test_the_request_of_an_accelerator_is_its_limit(request_of: Any, limit: Any, refused: bool) -> None:
-    reason = (
-        f"the limit of nvidia.com/gpu is {limit}, and the API server refuses another request of an extended resource"
-    )
-    for judge in (by_role, by_job):
-        told = judge("TF-RES-3", limited(), both("nvidia.com/gpu", request_of, limit))
-        assert set(told.values()) == ({reason} if refused else set())
-    assert by_role("TF-RES-3", limited(), both("cpu", request_of, limit)) == {}
-
-
 @pytest.mark.parametrize(("request_of", "limit"), [(1, 32), (32, 1)])
 def test_the_larger_of_request_and_limit_counts(request_of: int, limit: int) -> None:
     resources = {"requests": {"nvidia.com/gpu": request_of}, "limits": {"nvidia.com/gpu": limit}}
@@ -74,17 +55,17 @@ def test_none_of_a_resource_is_no_request() -> None:
     assert by_role("TF-RES-3", cluster(accelerators={}, rdma=None), asking({"rdma/hca": 1})) != {}
 
 
-CLAIMS: list[dict[str, Any]] = [
-    {"resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "gpu"}]},
-    {"containers": {"main": {"resources": {"claims": [{"name": "gpu"}]}}}},
-]
-
-
-@pytest.mark.parametrize("spec", CLAIMS)
-def test_devices_cannot_be_claimed(spec: dict[str, Any]) -> None:
-    for judge in (by_role, by_job):
-        (reason,) = judge("TF-RES-3", limited(), {"spec": spec}).values()
-        assert reason.startswith("the pods claim devices by dynamic resource allocation")
+def test_devices_are_claimed_by_the_templates_of_the_environment() -> None:
+    claims = [{"name": "gpu", "resourceClaimTemplateName": "one-gpu"}]
+    container = {"name": "main", "resources": {"claims": [{"name": "gpu"}]}}
+    told = "the environment dev does not let pods claim devices by this template (allowed: {})"
+    for judge, patch in ((by_role, {"main": container}), (by_job, [container])):
+        spec = {"spec": {"resourceClaims": claims, "containers": patch}}
+        assert set(judge("TF-RES-3", limited(), spec).values()) == {told.format("none")}
+        assert judge("TF-RES-3", limited(resource_claims=["one-gpu"]), spec) == {}
+        assert set(judge("TF-RES-3", limited(resource_claims=["two"]), spec).values()) == {told.format("two")}
+    existing = {"spec": {"resourceClaims": [{"name": "gpu", "resourceClaimName": "one-gpu"}]}}
+    assert by_role("TF-RES-3", limited(resource_claims=["one-gpu"]), existing) != {}, "other jobs share it"
     assert by_role("TF-RES-3", limited(), {"spec": {"resourceClaims": []}}) == {}
 
 

@@ -33,8 +33,6 @@ def test_a_patch_that_removes_the_end() -> None:
 @pytest.mark.parametrize(
     ("version", "kind", "spec"),
     [
-        ("batch/v1", "Job", {"ttlSecondsAfterFinished": 0}),
-        ("batch/v1", "CronJob", {"jobTemplate": {"spec": {"ttlSecondsAfterFinished": 0}}}),
         ("jobset.x-k8s.io/v1alpha2", "JobSet", {"ttlSecondsAfterFinished": 0}),
         ("kubeflow.org/v1", "TFJob", {"runPolicy": {"ttlSecondsAfterFinished": 0}}),
         ("trainer.kubeflow.org/v1alpha1", "TrainingRuntime", {"template": {"spec": {"ttlSecondsAfterFinished": 0}}}),
@@ -42,10 +40,10 @@ def test_a_patch_that_removes_the_end() -> None:
 )
 def test_jobs_of_others(version: str, kind: str, spec: dict[str, Any]) -> None:
     body = {"apiVersion": version, "kind": kind}
-    assert raw("TF-RUN-1", DELETED, {**body, "spec": spec}) == {}
+    assert raw("TF-RUN-1", DELETED, {**body, "spec": spec}, pod({})) == {}
     others: list[Any] = [{}, None, "text"]
     for other in others:
-        assert set(raw("TF-RUN-1", DELETED, {**body, "spec": other}).values()) == {STAYS}
+        assert set(raw("TF-RUN-1", DELETED, {**body, "spec": other}, pod({})).values()) == {STAYS}
     assert raw("TF-RUN-1", DELETED, {"apiVersion": "v1", "kind": "Service"}) == {}
 
 

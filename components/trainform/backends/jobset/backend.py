@@ -13,7 +13,6 @@ from msgspec import structs
 from trainform import defaults
 from trainform.backends.backend import Backend
 from trainform.backends.gangs import QUEUE_LABEL, admission_crds, gang_problems, pod_group, queue_labels
-from trainform.backends.job_fields import JobFields, Kinds
 from trainform.backends.jobset.controller import controller_pods
 from trainform.backends.jobset.pods import PODS
 from trainform.backends.jobset.spec import INDEX_LABEL as INDEX
@@ -82,7 +81,6 @@ class JobSet(Backend):
             elsewhere=True,
         ),
     }
-    JOB_FIELDS: ClassVar[Kinds] = {("jobset.x-k8s.io", "JobSet"): JobFields(ttl="spec.ttlSecondsAfterFinished")}
     READS = frozenset([QUEUE_LABEL])
 
     LACKS = frozenset(["launcher.torchrun.elastic"])  # in place

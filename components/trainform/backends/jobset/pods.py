@@ -1,4 +1,4 @@
-"""Where the pods of any JobSet are, whoever wrote it."""
+"""Where the pods of a JobSet are."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ def replicated_jobs(path: str, job: str = "") -> PodsAt:
         f"{path}.replicatedJobs.*",
         "template.spec.template",
         ("replicas", "template.spec.parallelism"),
-        gang=True,
         run_time=f"template.spec.{DEADLINE}",
         job=job,
     )

@@ -14,7 +14,6 @@ from msgspec import structs
 
 from trainform.backends.backend import Backend
 from trainform.backends.gangs import GROUP_ANNOTATION, PODGROUP_CRDS
-from trainform.backends.job_fields import Kinds
 from trainform.backends.kubedl.controller import (
     ELASTIC_ANNOTATIONS,
     HOST,
@@ -30,7 +29,6 @@ from trainform.backends.own_keys import follows
 from trainform.backends.refusals import EVALUATORS, EXTRA_ROLES, JOB_RESTARTS, another_backend
 from trainform.backends.replica_specs.kinds import kind_of
 from trainform.backends.replica_specs.naming import NAMING, replica_groups
-from trainform.backends.replica_specs.pods import job_fields
 from trainform.backends.replica_specs.specs import (
     ALL_WORKERS,
     LEFT_RUNNING,
@@ -135,7 +133,6 @@ class KubeDL(Backend):
             "KubeDL makes the PodGroup itself, without a topology", "remove it", elsewhere=True
         ),
     }  # fmt: skip
-    JOB_FIELDS: ClassVar[Kinds] = job_fields("training.kubedl.io", "spec", "priorityClassName")
     READS = frozenset([NETWORK_ANNOTATION, *_READ_ANNOTATIONS])
     LACKS = frozenset([EXTRA_ROLES, EVALUATORS, JOB_RESTARTS])
 

@@ -15,7 +15,6 @@ from msgspec import structs
 from trainform.backends.backend import Backend
 from trainform.backends.endings import first_pod
 from trainform.backends.gangs import GROUP_ANNOTATION, PODGROUP_CRDS, QUEUE_ANNOTATION
-from trainform.backends.job_fields import Kinds
 from trainform.backends.kubeflow.controller import (
     GPU,
     INIT_CONTAINERS,
@@ -34,7 +33,7 @@ from trainform.backends.own_keys import follows
 from trainform.backends.refusals import EXTRA_ROLES, JOB_RESTARTS, STEPS_OF_ONE_POD, another_backend
 from trainform.backends.replica_specs.kinds import JobKind, kind_of, rendered_specs
 from trainform.backends.replica_specs.naming import NAMING, replica_groups
-from trainform.backends.replica_specs.pods import job_fields, replica_spec_pods
+from trainform.backends.replica_specs.pods import replica_spec_pods
 from trainform.backends.replica_specs.specs import (
     ALL_WORKERS,
     Maker,
@@ -149,7 +148,6 @@ class Kubeflow(Backend):
             "training-operator makes the PodGroup itself, without a topology", "remove it", elsewhere=True
         ),
     }  # fmt: skip
-    JOB_FIELDS: ClassVar[Kinds] = job_fields("kubeflow.org", "spec.runPolicy", "priorityClass")
     LOOKUP_CONTAINERS = frozenset([WAITING])
     LACKS = frozenset([EXTRA_ROLES, JOB_RESTARTS, STEPS_OF_ONE_POD])
 

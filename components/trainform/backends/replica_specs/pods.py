@@ -1,4 +1,4 @@
-"""Where the pods of any job of replica specs are, whoever wrote it: of kinds too that trainform does not render."""
+"""Where the pods of jobs of replica specs are: PyTorchJob, TFJob and MPIJob."""
 
 from __future__ import annotations
 
@@ -7,32 +7,16 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from trainform.backends.job_fields import JobFields, Kinds
 from trainform.backends.replica_specs.kinds import KINDS
 from trainform.backends.workloads import DEADLINE, Finder, Pods, PodsAt, value_at
 
-_OTHERS = {
-    "XGBoostJob": "xgbReplicaSpecs",
-    "PaddleJob": "paddleReplicaSpecs",
-    "JAXJob": "jaxReplicaSpecs",
-    "XDLJob": "xdlReplicaSpecs",
-    "MarsJob": "marsReplicaSpecs",
-    "ElasticDLJob": "elasticdlReplicaSpecs",
-}
-_FIELDS = {**{kind.kind: kind.field for kind in KINDS.values()}, **_OTHERS}
-REPLICA_KINDS = tuple(_FIELDS)
-"""Every kind of a job of replica specs, also those that trainform does not render."""
 # Where the number of pods that start together stands: training-operator v1's place, and KubeDL's.
 _LEAST = ("spec.runPolicy.schedulingPolicy.minAvailable", "spec.schedulingPolicy.minAvailable")
 # And the time after which the job ends.
 _RUN_TIME = (f"spec.runPolicy.{DEADLINE}", f"spec.{DEADLINE}")
-
-
 _SCALED = "pytorchReplicaSpecs"
-_LAUNCHES, _BY_SSH = (
-    "Launcher",
-    "/v2beta1",
-)  # the launcher of this version of MPIJob, of mpi-operator, reaches the workers by SSH
+# The launcher of an MPIJob of this version, of mpi-operator, reaches the workers by SSH.
+_LAUNCHES, _BY_SSH = "Launcher", "/v2beta1"
 
 
 def most_workers(body: dict[str, Any]) -> int | None:
@@ -53,18 +37,6 @@ def run_time(body: dict[str, Any]) -> object:
     return next((seconds for path in _RUN_TIME if (seconds := value_at(body, path)) is not None), None)
 
 
-def job_fields(group: str, policy: str, priority_class: str) -> Kinds:
-    """Where jobs of the API group name what the environment's rules read. policy: the path of what holds for the whole job. priority_class: the
-    operator's name for the field."""
-    scheduling = f"{policy}.schedulingPolicy"
-    fields = JobFields(
-        queue=f"{scheduling}.queue",
-        priority_class=f"{scheduling}.{priority_class}",
-        ttl=f"{policy}.ttlSecondsAfterFinished",
-    )
-    return dict.fromkeys([(group, kind) for kind in REPLICA_KINDS], fields)
-
-
 def _grown(pods: Pods, most: int) -> Pods:
     template = pods.template
     return structs.replace(pods, template=structs.replace(template, replicas=max(template.replicas, most)))
@@ -76,27 +48,22 @@ class _ReplicaSpecs(Struct, frozen=True):
     field: str
 
     def __call__(self, body: dict[str, Any]) -> Iterator[Pods]:
-        found = [*PodsAt(f"spec.{self.field}.*", gang=True)(body)]
+        found = [*PodsAt(f"spec.{self.field}.*")(body)]
         most = most_workers(body)
         if self.field == _SCALED and most is not None:
             found = [_grown(pods, most) if f"{_SCALED}.Worker." in pods.template.place else pods for pods in found]
         total = sum(pods.template.replicas for pods in found)
         least = next((number for path in _LEAST if isinstance(number := value_at(body, path), int)), total)
         slack = max(0, total - least)
-        # The job says how many of all its pods start together, and not of which type: the largest type is the one that may be smaller.
+        # The job sets how many of all its pods start together, and not of which type: the largest type is the one that may be smaller.
         largest = max(range(len(found)), key=lambda index: found[index].template.replicas, default=0)
         for index, pods in enumerate(found):
             missing = min(slack, pods.template.replicas) if index == largest else 0
-            replica_type = pods.template.place.removeprefix(f"spec.{self.field}.").partition(".")[0]
-            template = structs.replace(
-                pods.template,
-                min_available=pods.template.replicas - missing,
-                run_time=run_time(body),
-                account=made_account(body, replica_type),
-            )
+            least_of_type = pods.template.replicas - missing
+            template = structs.replace(pods.template, min_available=least_of_type, run_time=run_time(body))
             yield structs.replace(pods, template=template)
 
 
 def replica_spec_pods(group: str) -> Mapping[str, tuple[Finder, ...]]:
     """How the pods of each kind of the API group are found."""
-    return {f"{group}/{kind}": (_ReplicaSpecs(field),) for kind, field in _FIELDS.items()}
+    return {f"{group}/{kind.kind}": (_ReplicaSpecs(kind.field),) for kind in KINDS.values()}

@@ -17,7 +17,7 @@ from trainform.backends.gangs import SCHEDULER
 from trainform.backends.own_keys import overwritten
 from trainform.backends.refusals import EXTRA_ROLES, JOB_RESTARTS, another_backend
 from trainform.backends.replica_specs.kinds import kind_of, rendered_specs
-from trainform.backends.replica_specs.pods import made_account, most_workers, run_time
+from trainform.backends.replica_specs.pods import most_workers, run_time
 from trainform.errors import Problem
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import Manifest, job_body
@@ -60,7 +60,6 @@ def templates(plan: Plan, manifests: Sequence[Manifest]) -> list[Template]:
             spec["replicas"],
             spec["template"],
             run_time=run_time(job),
-            account=made_account(job, kind),
         )
         for kind, spec in rendered_specs(job).items()
     ]

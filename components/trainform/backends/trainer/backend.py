@@ -14,7 +14,6 @@ from msgspec import structs
 from trainform import defaults
 from trainform.backends.backend import Backend, Existing
 from trainform.backends.gangs import QUEUE_ANNOTATION, QUEUE_LABEL, queue_labels, whole_gang_problems
-from trainform.backends.job_fields import JobFields, Kinds
 from trainform.backends.jobset.backend import JobSet
 from trainform.backends.jobset.spec import INDEX_LABEL as INDEX
 from trainform.backends.jobset.spec import JOB_LABEL as JOB
@@ -55,7 +54,6 @@ from trainform.spec.experiment import Experiment
 GROUP = "trainer.kubeflow.org"
 RUNTIME_KIND = "TrainingRuntime"
 _JOBSET = JobSet()  # Trainer makes a JobSet from a TrainJob
-_PATCHED = "spec.runtimePatches.*.trainingRuntimeSpec.template"
 
 _LATE_REFUSALS = (("untime", "not found"),)  # Trainer's webhook and Kueue's read the runtime from their own caches
 
@@ -117,17 +115,6 @@ class Trainer(Backend):
         ),
     }  # fmt: skip
 
-    # A TrainJob says nothing of the end: the JobSet that the runtime describes is deleted.
-    JOB_FIELDS: ClassVar[Kinds] = {
-        (GROUP, "TrainJob"): JobFields(more_queues=(f"{_PATCHED}.metadata.annotations.{QUEUE_ANNOTATION}",)),
-        **dict.fromkeys(
-            [(GROUP, kind) for kind in (RUNTIME_KIND, f"Cluster{RUNTIME_KIND}")],
-            JobFields(
-                queue=f"spec.template.metadata.annotations.{QUEUE_ANNOTATION}",
-                ttl="spec.template.spec.ttlSecondsAfterFinished",
-            ),
-        ),
-    }
     READS = frozenset([QUEUE_LABEL, QUEUE_ANNOTATION])
     # The gang of a TrainJob always has all of its pods, and their number is fixed.
     LACKS = frozenset(["roles.*.min_available", "launcher.torchrun.elastic"])

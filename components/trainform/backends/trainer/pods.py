@@ -1,4 +1,4 @@
-"""Where the pods of Kubeflow Trainer's objects are, whoever wrote them: runtimes have them, and a TrainJob changes parts of a runtime's."""
+"""Where the pods of Kubeflow Trainer's objects are: runtimes have them, and a TrainJob changes parts of a runtime's."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from trainform.manifests.templates import Template
 _RUNTIME: tuple[Finder, ...] = (replicated_jobs("spec.template.spec", "the TrainJob that uses it"),)
 _PATCHES = "spec.runtimePatches.*.trainingRuntimeSpec.template.spec.replicatedJobs.*.template"
 _INNER = ("spec", "template")
-_OVERRIDES = "spec.podTemplateOverrides.*.spec"  # before Trainer 2.3
 _CONTAINER = {"image": "image", "command": "command", "args": "args", "env": "env", "resourcesPerNode": "resources"}
 
 
@@ -37,8 +36,6 @@ def _train_job(body: dict[str, Any]) -> Iterator[Pods]:
             else _template(template, (*place, *_INNER)),
             elsewhere,
         )
-    for override, _, place in places(body, _OVERRIDES):
-        yield Pods(_template(override, place[:-1]), elsewhere)
     if not patched and any(field in _trainer(body) for field in _CONTAINER):
         yield Pods(_with_trainer(body, {}, "spec.trainer"), elsewhere)
 

@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 
 from trainform.backends.backend import Backend
 from trainform.backends.gangs import GROUP_ANNOTATION, SCHEDULER, topology
-from trainform.backends.job_fields import JobFields, Kinds
 from trainform.backends.notes import NOTES
 from trainform.backends.own_keys import overwritten
 from trainform.backends.support import NO_RUNTIME, Fields, done_by
@@ -28,7 +27,7 @@ from trainform.backends.volcano.ends import (
 )
 from trainform.backends.volcano.ends import endings as job_endings
 from trainform.backends.volcano.hosts import host_problems, hosts_of_separate_tasks
-from trainform.backends.volcano.pods import FLOW, JOBS, PATCH, PODS
+from trainform.backends.volcano.pods import PODS
 from trainform.backends.volcano.tasks import task
 from trainform.errors import Problem
 from trainform.manifests.env import PodConventions
@@ -88,12 +87,6 @@ class Volcano(Backend):
             "a task for each replica; policies for `TaskCompleted` and `*`, which would act upon the end of a single one, are refused"
         ),
     }
-    JOB_FIELDS: ClassVar[Kinds] = {
-        (kind.partition("/")[0], kind.partition("/")[2]): JobFields(
-            queue=f"{spec}.queue", priority_class=f"{spec}.priorityClassName", ttl=f"{spec}.ttlSecondsAfterFinished"
-        )
-        for kind, spec in JOBS.items()
-    } | {FLOW: JobFields(more_queues=(f"{PATCH}.queue",), priority_class=f"{PATCH}.priorityClassName")}
 
     def naming(self, experiment: Experiment) -> Naming:
         """Pods are addressed by their own names, below trainform's headless Service."""

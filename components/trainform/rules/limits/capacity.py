@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from trainform.rules.limits.demands import Demand, by_kind, demands, with_demands
 from trainform.rules.limits.judged import Judged
 from trainform.rules.limits.resources import readable
-from trainform.rules.limits.rule import WHOLE, Finding, Raw
+from trainform.rules.limits.rule import Finding
 from trainform.spec.environment import Environment
 from trainform.spec.quantities import amount, spell
 
@@ -20,14 +20,15 @@ def per_node(judged: Judged, environment: Environment) -> Iterator[Finding]:
     for template, asked_for in with_demands(judged, environment):
         for demand in asked_for:
             node = environment.accelerators[demand.kind]
+            if node.per_node is None:
+                continue
             if demand.each > node.per_node:
                 yield Finding(
                     f"accelerators.{demand.kind}",
                     demand.each,
                     f"the number is more than a node has ({node.per_node} {demand.kind})",
-                    fix := f"ask for at most {node.per_node} on each pod and for more replicas",
+                    f"ask for at most {node.per_node} on each pod and for more replicas",
                     template,
-                    raw=Raw(CONTAINERS, fix),
                 )
             for resource, most in (("cpu", node.cpu), ("memory", node.memory)):
                 asked = template.pod_request(resource)
@@ -36,9 +37,8 @@ def per_node(judged: Judged, environment: Environment) -> Iterator[Finding]:
                         resource,
                         spell(asked, binary=most.endswith("i")),
                         f"the amount is more {resource} than a node with {demand.kind} has ({most})",
-                        fix := f"ask for {most} or less",
+                        f"ask for {most} or less",
                         template,
-                        raw=Raw(CONTAINERS, fix),
                     )
 
 
@@ -54,6 +54,8 @@ def nodes(judged: Judged, environment: Environment) -> Iterator[Finding]:
     """More than the nodes of a kind hold, of pods that start together and, without a limit of the environment, of all pods."""
     for kind, of_kind in by_kind(judged, environment).items():
         node = environment.accelerators[kind]
+        if node.per_node is None or node.nodes is None:
+            continue
         held = node.nodes * node.per_node
         needed = _gang_nodes(of_kind, node.per_node)
         port, pods = _most_taken(of_kind)
@@ -82,17 +84,16 @@ def queue(judged: Judged, environment: Environment) -> Iterator[Finding]:
             reason = f"the queue has a capability of {most} {kind}, and the gang needs {_gang(of_kind)} at once"
             bound = [judged.queue, reason]
             fix = "use another queue, or ask for less"
-            yield Finding("queue", judged.queue, reason, fix, bound=bound, raw=Raw(WHOLE, fix))
+            yield Finding("queue", judged.queue, reason, fix, bound=bound)
 
 
-CONTAINERS = "spec.containers"
 FEWER = "ask for fewer replicas or accelerators"
 FEWER_AT_ONCE = "ask for fewer replicas, or set min_available"
 FEWER_WITH_THE_PORT = f"{FEWER_AT_ONCE}, or let fewer pods take the port"
 
 
 def _all_roles(reason: str, fix: str) -> Finding:
-    return Finding("roles", None, reason, fix, raw=Raw(WHOLE, FEWER))
+    return Finding("roles", None, reason, fix)
 
 
 def _gang(demands: list[Demand]) -> int:

@@ -9,7 +9,7 @@ from trainform.errors import list_names
 from trainform.plan.totals import hourly_cost
 from trainform.rules.limits.demands import by_kind
 from trainform.rules.limits.judged import Judged
-from trainform.rules.limits.rule import WHOLE, Finding, Raw
+from trainform.rules.limits.rule import Finding
 from trainform.spec.environment import Environment
 
 
@@ -34,7 +34,7 @@ def per_hour(judged: Judged, environment: Environment) -> Iterator[Finding]:
 
 
 def _of_all(reason: str, fix: str) -> Finding:
-    return Finding("roles", None, reason, fix, raw=Raw(WHOLE, fix))
+    return Finding("roles", None, reason, fix)
 
 
 def _gap(counts: Mapping[str, int], environment: Environment) -> str:

@@ -11,9 +11,11 @@ from msgspec import Struct
 
 from trainform.manifests.shapes import mapping
 from trainform.manifests.templates import Template
-from trainform.rules.limits.affinity import may_land, steers
 from trainform.rules.limits.judged import Judged
 from trainform.spec.environment import Environment
+
+STEERING = ("nodeAffinity", "podAffinity")
+"""The parts of an affinity that lead pods to some nodes."""
 
 
 class Demand(Struct, frozen=True):
@@ -61,8 +63,7 @@ def _demands_of(template: Template, kinds: Mapping[str, _Kinds]) -> Iterator[Dem
         each = template.pod_request(resource)
         if each:
             kind = kinds[resource].of(template)
-            replicas = kinds[resource].environment.accelerators[kind].nodes if template.each_node else template.replicas
-            yield Demand(template.role, kind, math.ceil(each), replicas, template.min_available, ports)
+            yield Demand(template.role, kind, math.ceil(each), template.replicas, template.min_available, ports)
 
 
 class _Kinds(Struct, frozen=True, dict=True):
@@ -95,29 +96,22 @@ class _Kinds(Struct, frozen=True, dict=True):
         def cost(name: str) -> tuple[bool, float, int]:
             kind = self.environment.accelerators[name]
             price = kind.price_per_hour
-            return price is None, 0 if price is None else price.amount, kind.per_node
+            return price is None, 0 if price is None else price.amount, kind.per_node or 0
 
         return max(names, key=cost)
 
     def of(self, template: Template) -> str:
-        """The kind whose nodes the pods select, by most labels. Pods that choose nodes in another way count as the dearest kind that their
-        choice leaves."""
+        """The kind whose nodes the pods select, by most labels. Pods that choose nodes in another way, such as by an affinity, count as the
+        dearest kind."""
         selected = mapping(template.spec.get("nodeSelector"))
         labels = [(key, value) for key, value in selected.items() if isinstance(value, str)]
         possible = [name for label in labels for name in self._by_label.get(label, ())]
         named = [name for name in possible if selects(selected, self._selector(name))]
-        chosen = max(named, key=lambda name: len(self._selector(name)), default=None)
-        own = {*labels} - {*self.environment.node_selector.items()}
-        affinity = template.spec.get("affinity")
-        if not steers(affinity) and (chosen is not None or not own):
-            return self._anywhere if chosen is None else chosen
-        narrower = {} if chosen is None else self._selector(chosen)
-        left = [
-            name
-            for name in self.names
-            if selects(self._selector(name), narrower) and may_land(selected, affinity, self._selector(name))
-        ]
-        return self._dearest(left) if left else self._anywhere if chosen is None else chosen
+        if named:
+            return max(named, key=lambda name: len(self._selector(name)))
+        own_labels = {*labels} - {*self.environment.node_selector.items()}
+        steered = any(mapping(template.spec.get("affinity")).get(part) for part in STEERING)
+        return self._dearest(self.names) if own_labels or steered else self._anywhere
 
 
 def selects(selected: Mapping[str, object], labels: Mapping[str, str]) -> bool:

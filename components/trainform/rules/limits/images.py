@@ -5,7 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Set
 
+from msgspec import structs
+
 from trainform.errors import list_names
+from trainform.manifests.shapes import mapping
+from trainform.rules.limits.jobs import add_ons
 from trainform.rules.limits.judged import Judged
 from trainform.rules.limits.rule import Finding
 from trainform.spec.environment import Environment
@@ -46,7 +50,7 @@ def registries(judged: Judged, environment: Environment) -> Iterator[Finding]:
     """Images from a registry that the environment does not name; those of image volumes too."""
     limits = environment.limits
     allowed = frozenset(registry.rstrip("/") for registry in limits.registries)
-    for finding in _images(judged) if allowed else ():
+    for finding in (*_images(judged), *_pushed(judged)) if allowed else ():
         if not is_reference(str(finding.value)):
             yield _with(finding, *NO_REFERENCE)
         elif not _under(qualified(str(finding.value)), allowed):
@@ -75,6 +79,14 @@ def placeholders(judged: Judged, environment: Environment) -> Iterator[Finding]:
             yield _with(finding, *PLACEHOLDER)
 
 
+def _pushed(judged: Judged) -> Iterator[Finding]:
+    """The repositories to which KubeDL pushes models, each as a finding without words."""
+    for key, body in judged.objects.items():
+        repository = mapping(mapping(body.get("spec")).get("modelVersion")).get("imageRepo")
+        if repository is not None:
+            yield Finding("spec.modelVersion.imageRepo", repository, "", "", key=key)
+
+
 def _images(judged: Judged) -> Iterator[Finding]:
     """Each image as a finding without words."""
     for template, where, container in judged.containers():
@@ -85,10 +97,13 @@ def _images(judged: Judged) -> Iterator[Finding]:
             if isinstance(volume.get("image"), dict):
                 where = f"spec.volumes.{volume.get('name')}.image.reference"
                 yield Finding(where, volume["image"].get("reference", ""), "", "", template)
+    for add_on in add_ons(judged):
+        for image in add_on.images:
+            yield Finding(add_on.where, image, "", "", key=add_on.key)
 
 
 def _with(finding: Finding, reason: str, fix: str) -> Finding:
-    return Finding(finding.where, finding.value, reason, fix, finding.template)
+    return structs.replace(finding, reason=reason, fix=fix)
 
 
 def _under(image: str, registries: Set[str]) -> bool:

@@ -12,10 +12,11 @@ from trainform.spec.queues import QueueRequest
 
 
 class Named(Struct, frozen=True):
-    """Something that an object, or the metadata of its pods, names in the way of its operator.
+    """Something that an object, or the metadata of its pods, names.
 
-    what: `queue`, `priority_class`, or `ttl` (the seconds until a job is deleted after its end). admission: what reads it; None for the operator.
-    value: None if the object could name it and does not. key: of the object; template: the pods whose metadata name it.
+    what: `queue`, `priority_class`, `ttl` (the seconds until a job is deleted after its end), or `manager` (the controller that the job is for).
+    admission: what reads it; None for the operator. value: None if nothing names it, and the default counts. key: of the object. template: the
+    pods whose metadata name it.
     """
 
     what: str
@@ -27,13 +28,13 @@ class Named(Struct, frozen=True):
 
 
 class Judged(Struct, frozen=True):
-    """Objects that belong together: those of an experiment or of an environment, or one object of somebody else.
+    """Objects that belong together: those of an experiment or of an environment, or one object of a program.
 
-    objects: each by its key (`Manifest.key`). templates: the pods that the objects make, with merge patches applied. written: what the
-    user wrote, as plain data: inputs of components keep all of it in state, also a patch that another one undoes. queue: the name of the queue in which
-    the pods wait. own_queue: the queue that the experiment brings. names: what the objects name beside their pods' specs. kept: the keys of objects
-    that `destroy` leaves. ranked: the roles whose pods have a rank; None if all may. admitted: False if the backend does not know the environment's
-    admission, which is a problem of its own.
+    objects: each by its key (`Manifest.key`). templates: the pods that the objects make, with merge patches applied. written: what the user wrote,
+    as plain data: inputs of components keep all of it in state, also a patch that another one undoes. queue: the name of the queue in which the
+    pods wait. own_queue: the queue that the experiment brings. names: what the objects name beside their pods' specs. kept: the keys of objects
+    that `destroy` leaves. ranked: the roles whose pods have a rank; None if all may. admitted: False if the backend does not know the
+    environment's admission, which is a problem of its own.
     """
 
     objects: dict[str, dict[str, Any]]

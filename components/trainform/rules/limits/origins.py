@@ -1,8 +1,9 @@
-"""From a finding in rendered objects to the field of the experiment that it comes from."""
+"""From a finding in rendered objects to the field of the experiment, or to the merge patch, that it comes from."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
+from typing import Any
 
 from trainform import defaults
 from trainform.errors import Problem
@@ -14,33 +15,25 @@ from trainform.spec.experiment import Experiment
 
 # The parts of an environment that make an object for each of their entries, and how the keys of these objects begin.
 OBJECTS = {"queues": "queue", "claims": "claim", "priority_classes": "priority-class"}
-
-_Field = tuple[str, object]
-"""The path of a field, and the value that the plan has for it: another value comes from a patch."""
-
-# The fields of pods that come from a field of the experiment.
-_OF_PODS: dict[str, Callable[[Plan], _Field]] = {
-    "spec.hostNetwork": lambda plan: ("network.host", plan.host_network),
-    "spec.priorityClassName": lambda plan: ("priority_class", plan.priority_class),
-    "spec.securityContext.runAsNonRoot": lambda plan: ("run_as", _non_root(plan)),
-    "spec.securityContext.runAsUser": lambda plan: ("run_as.user", None if plan.run_as is None else plan.run_as.user),
-    "spec.serviceAccountName": lambda plan: ("service_account", plan.service_account),
+# The field that sets a place of pods, or what a rule judges in objects of different operators.
+_OF_PLACES = {
+    "spec.hostNetwork": "network.host",
+    "spec.priorityClassName": "priority_class",
+    "spec.securityContext.runAsNonRoot": "run_as",
+    "spec.securityContext.runAsUser": "run_as.user",
+    "spec.serviceAccountName": "service_account",
+    "shared_memory": "shared_memory",
+    f"spec.volumes.{defaults.SHARED_MEMORY_VOLUME}": "shared_memory",
 }
-# Fields of an experiment that answer for a place in several objects of different operators, by the rule.
-_OF_RULES: dict[str, Callable[[Plan], _Field]] = {
-    "TF-QUE-1": lambda plan: ("queue", plan.queue.name),
-    "TF-PRI-1": lambda plan: ("priority_class", plan.priority_class),
-    "TF-RUN-1": lambda plan: ("ttl", plan.ttl_seconds),
+_OF_RULES = {"TF-QUE-1": "queue", "TF-PRI-1": "priority_class", "TF-RUN-1": "ttl"}
+# Places with a name behind them, and the field that sets them.
+_OF_NAMES = {
+    "spec.nodeSelector.": "node_selector",
+    "metadata.labels.": "labels",
+    "metadata.annotations.": "annotations",
 }
-# The service account of pods that name none.
-_NO_ACCOUNT = "default"
 CONTAINERS = "spec.containers."
 CLAIM, QUEUE = "claim-", "queue-"  # beginnings of keys of objects
-
-
-def _non_root(plan: Plan) -> bool | None:
-    """What the pods set: an image decides it without `run_as`, and root needs to be allowed."""
-    return None if plan.run_as is None or plan.run_as.user == 0 else True
 
 
 def problem_of(judgement: Judgement, plan: Plan, experiment: Experiment) -> Problem:
@@ -60,59 +53,57 @@ def platform_problem(judgement: Judgement, environment: Environment) -> Problem:
     """The problem that a finding of an environment's objects is, at the part of the environment that makes the object. No experiment can waive
     it."""
     finding = judgement.finding
-    return Problem(
-        _part_of(finding.key, finding.where, environment),
-        finding.value,
-        finding.reason,
-        finding.fix,
-        code=judgement.rule.code,
-    )
-
-
-def _part_of(key: str | None, where: str, environment: Environment) -> str:
-    """The field of the environment's file for an object by its key."""
-    for field in ("queues", "claims", "priority_classes"):
+    path = finding.where if finding.key is None else finding.key
+    for field, beginning in OBJECTS.items():
         for name in getattr(environment, field):
-            if key == f"{OBJECTS[field]}-{name}":
-                return f"{field}.{name}"
-    return where if key is None else key
+            path = f"{field}.{name}" if finding.key == f"{beginning}-{name}" else path
+    return Problem(path, finding.value, finding.reason, finding.fix, code=judgement.rule.code)
 
 
 def field_of(judgement: Judgement, plan: Plan, experiment: Experiment) -> str:
-    """The path of the field that the finding comes from. What the plan does not have comes from a merge patch."""
+    """The path of the patch that sets the place of the finding, of the field that does, or else of the patch of the role or object."""
     finding = judgement.finding
+    role = None if finding.template is None else plan.by_name.get(finding.template.role)
+    patched = _in_patches(finding, role, plan)
+    if patched is not None:
+        return patched
     of_rule = _OF_RULES.get(judgement.rule.code)
-    if of_rule is not None and of_rule(plan)[1] == finding.value:
-        return of_rule(plan)[0]
+    if of_rule is not None and finding.value in (None, plan.queue.name, plan.priority_class):
+        return of_rule
     if finding.template is None:
-        return finding.where if finding.key is None else _of_object(finding, plan, experiment)
-    role = plan.by_name.get(finding.template.role)
+        return finding.where if finding.key is None else _of_object(finding, experiment)
     if role is None:
         return "manifest_overrides.job"
-    for path, value in _planned(finding, plan, role, experiment):
-        if value == finding.value:
-            return path
-    patch = patch_of(role, plan)
-    if _is_place(finding.where):
-        if role.overrides:
-            return f"{patch}.{in_patch(finding.where, role)}"
-        return next(_places_in(plan.manifest_overrides, "manifest_overrides", finding), patch)
-    return patch
+    patch, whole = patch_of(role, plan), ".".join(finding.where.split(".")[:3])
+    place = (
+        f"{patch}.{finding.where}" if whole in _places(role.overrides) else patch
+    )  # something that the patch adds lacks a field
+    return next(_fields(finding, role, experiment), place)
 
 
-def _places_in(patch: Mapping[str, object], path: str, finding: Finding) -> Iterator[str]:
-    """The paths in the patches of objects that set the place of the finding to its value, for the pods of any role."""
-    for key, value in patch.items():
-        where = f"{path}.{key}"
-        if value == finding.value and where.endswith(f".{finding.where}"):
-            yield where
-        elif isinstance(value, dict):
-            yield from _places_in(value, where, finding)
+def _in_patches(finding: Finding, role: RolePlan | None, plan: Plan) -> str | None:
+    """The place in a merge patch that sets the place of the finding; None if none does."""
+    if not finding.where.startswith(("spec", "metadata")):
+        return None
+    if role is not None and (where := in_patch(finding.where, role)) in _places(role.overrides):
+        return f"roles.{role.name}.pod_overrides.{where}"
+    of_object = "queue" if str(finding.key).startswith(QUEUE) else finding.key
+    patches = {key: patch for key, patch in plan.manifest_overrides.items() if of_object in (None, key)}
+    found = {where: value for where, value in _places(patches).items() if where.endswith(f".{finding.where}")}
+    same = [where for where, value in found.items() if value == finding.value]
+    return f"manifest_overrides.{[*same, *found][0]}" if found else None
 
 
-def _is_place(where: str) -> bool:
-    """True if it is a place in what is rendered, and not a word for several of them."""
-    return where.startswith(("spec.", "metadata."))
+def _places(value: Any, path: str = "") -> dict[str, Any]:
+    """Each place in a merge patch with its value; items of lists by their names, and by their indices in brackets."""
+    if isinstance(value, dict):
+        inner = [(f"{path}.{key}" if path else str(key), item) for key, item in value.items()]
+    elif isinstance(value, list):
+        inner = [(f"{path}[{index}]", item) for index, item in enumerate(value)]
+        inner += [(f"{path}.{item['name']}", item) for item in value if isinstance(item, dict) and "name" in item]
+    else:
+        inner = []
+    return {place: each for where, item in inner for place, each in {where: item, **_places(item, where)}.items()}
 
 
 def in_patch(where: str, role: RolePlan) -> str:
@@ -125,97 +116,68 @@ def in_patch(where: str, role: RolePlan) -> str:
 
 
 def patch_of(role: RolePlan, plan: Plan) -> str:
-    """The merge patch of the user's from which something in the pods of the role comes; the role itself if there is none, so something is missing."""
+    """The merge patch from which something in the pods of the role comes; the role itself if there is none, so something is missing."""
     if role.overrides:
         return f"roles.{role.name}.pod_overrides"
     return "manifest_overrides.job" if "job" in plan.manifest_overrides else f"roles.{role.name}"
 
 
-def _of_object(finding: Finding, plan: Plan, experiment: Experiment) -> str:
-    """The field for a place in an object: of the queue or the claim that the experiment brings, or the object's patch."""
-    key = str(finding.key)
-    if key.startswith(CLAIM) and key.removeprefix(CLAIM) in experiment.storage and not _is_place(finding.where):
-        return f"storage.{key.removeprefix(CLAIM)}.{finding.where}"
-    for path, value in _of_metadata(finding.where, "", experiment.labels, experiment.annotations):
-        if value == finding.value:
-            return path
-    if not key.startswith(QUEUE):
-        return f"manifest_overrides.{key}.{finding.where}"
-    field = finding.where.removeprefix("spec.")
-    if finding.where == "metadata.name":
+def _of_object(finding: Finding, experiment: Experiment) -> str:
+    """The field for a place in an object: of the queue or the claim that the experiment brings, or of all objects."""
+    key, where = str(finding.key), finding.where
+    name = key.removeprefix(CLAIM)
+    if key.startswith(CLAIM) and name in experiment.storage and not where.startswith(("spec", "metadata")):
+        return f"storage.{name}.{where}"
+    if key.startswith(QUEUE) and where == "metadata.name":
         return "queue"
-    request = {} if plan.queue.request is None else dict(plan.queue.request)
-    # amounts are not shown: they come from the field if it has any
-    of_field = bool(request.get(field)) if finding.value is None else request.get(field) == finding.value
-    return f"queue.{field}" if of_field else f"manifest_overrides.queue.{finding.where}"
+    if key.startswith(QUEUE) and where.startswith("spec."):
+        return f"queue.{where.removeprefix('spec.')}"
+    for beginning, field in _OF_NAMES.items():
+        if where.startswith(beginning) and where.removeprefix(beginning) in getattr(experiment, field):
+            return f"{field}.{where.removeprefix(beginning)}"
+    return f"manifest_overrides.{key}.{where}"
 
 
-def _planned(finding: Finding, plan: Plan, role: RolePlan, experiment: Experiment) -> Iterator[_Field]:
-    """The experiment's fields for the place of a finding, each with its value in the plan."""
-    where, own = finding.where, f"roles.{role.name}"
+def _fields(finding: Finding, role: RolePlan, experiment: Experiment) -> Iterator[str]:
+    """The fields of the experiment that set the place of pods of the role: those of the role, then those of all roles."""
+    where, own = finding.where, experiment.roles[role.name]
     kind = where.removeprefix("accelerators.")
-    if role.accelerators is not None and kind == role.accelerators[0]:
-        yield f"{own}.accelerators.{kind}", role.accelerators[1]
-    if where in role.resources:
-        yield f"{own}.{where}", role.resources[where]
-    if where in _OF_PODS:
-        yield _OF_PODS[where](plan)
-    if where == "spec.serviceAccountName" and plan.service_account is None:
-        yield "service_account", _NO_ACCOUNT
-    yield from _of_metadata(where, f"{own}.", role.labels, role.annotations)
-    if where.startswith("spec.volumes."):
-        yield from _volume(where.split(".")[2], role)
-    yield from _of_role(where, role, experiment)
-    yield from _of_image(where, role)
+    if role.accelerators == (kind, finding.value):
+        yield f"roles.{role.name}.accelerators.{kind}"
+    if role.resources.get(where) == finding.value is not None:
+        yield f"roles.{role.name}.{where}"
+    resource = where.partition(".resources.")[2].removeprefix("requests.").removeprefix("limits.")
+    if resource in own.resources:
+        yield f"roles.{role.name}.resources.{resource}"
+    volume = where.removeprefix("spec.volumes.").partition(".")[0]
+    if where.startswith("spec.volumes.") and volume in experiment.storage:
+        yield f"storage.{volume}"
+    yield from _of_containers(finding, role, experiment)
+    for path, holder in ((f"roles.{role.name}.", own), ("", experiment)):
+        written = holder.user_set()
+        for beginning, field in _OF_NAMES.items():
+            name = where.removeprefix(beginning)
+            if where.startswith(beginning) and name in mapping(written.get(field)):
+                yield f"{path}{field}.{name}"
+        for index, toleration in enumerate(holder.tolerations if where.startswith("spec.tolerations[") else ()):
+            if finding.value == (toleration.key or toleration.operator):
+                yield f"{path}tolerations[{index}]"
+        field = next((field for place, field in _OF_PLACES.items() if f"{where}.".startswith(f"{place}.")), "")
+        if field and (field.partition(".")[0] in written or (finding.value is None and not path)):
+            yield f"{path}{field}"
 
 
-def _of_role(where: str, role: RolePlan, experiment: Experiment) -> Iterator[_Field]:
-    """Fields that a role has, and the experiment for all roles."""
-    own, name = experiment.roles[role.name], f"roles.{role.name}"
-    _, _, resource = where.partition(".resources.")
-    for field in ("requests.", "limits."):
-        if resource.removeprefix(field) in own.resources:
-            yield f"{name}.resources.{resource.removeprefix(field)}", role.resources[resource.removeprefix(field)]
-    label = where.removeprefix("spec.nodeSelector.")
-    container, _, variable = where.removesuffix(".value").rpartition(".env.")
+def _of_containers(finding: Finding, role: RolePlan, experiment: Experiment) -> Iterator[str]:
+    """The fields that set images and variables, each where it has the value of the finding."""
+    container, _, variable = finding.where.removesuffix(".value").rpartition(".env.")
     for index, init in enumerate(role.init):
-        if container == f"spec.initContainers.{init.name}" and variable in init.env:
-            yield (
-                f"{role.init_path(index)}.env.{variable}",
-                value if isinstance(value := init.env[variable], str) else None,
-            )
-    for path, holder in ((name, own), ("", experiment)):
-        prefix = f"{path}." if path else ""
-        if variable in holder.env:
-            yield f"{prefix}env.{variable}", value if isinstance(value := holder.env[variable], str) else None
-        if label in holder.node_selector:
-            yield f"{prefix}node_selector.{label}", holder.node_selector[label]
-        if where.startswith("spec.tolerations["):
-            for index, toleration in enumerate(holder.tolerations):
-                yield f"{prefix}tolerations[{index}]", toleration.operator if toleration.key is None else toleration.key
-    if where == "shared_memory":
-        yield "shared_memory" if own.shared_memory is None else f"{name}.shared_memory", role.shared_memory
-
-
-def _of_metadata(where: str, path: str, labels: Mapping[str, str], annotations: Mapping[str, str]) -> Iterator[_Field]:
-    for field, written in (("labels", labels), ("annotations", annotations)):
-        key = where.removeprefix(f"metadata.{field}.")
-        if key in written:
-            yield f"{path}{field}.{key}", written[key]
-
-
-def _of_image(where: str, role: RolePlan) -> Iterator[_Field]:
-    if where.endswith(".image"):
-        for index, init in enumerate(role.init):
-            if where == f"spec.initContainers.{init.name}.image" and init.image is not None:
-                yield f"{role.init_path(index)}.image", init.image
-        yield role.image_origin, role.image
-
-
-def _volume(name: str, role: RolePlan) -> Iterator[_Field]:
-    """The field from which a volume comes, if it is one of the plan's; the patch of another volume has another name."""
-    if name == defaults.SHARED_MEMORY_VOLUME and role.shared_memory is not None:
-        yield "shared_memory", {"medium": "Memory", "sizeLimit": role.shared_memory}
-    for mount in role.mounts:
-        if mount.volume == name:
-            yield f"storage.{name}", {"claimName": mount.claim}
+        of_init, path = f"spec.initContainers.{init.name}", role.init_path(index)
+        if finding.where == f"{of_init}.image" and init.image == finding.value:
+            yield f"{path}.image"
+        if container == of_init and variable in init.env:
+            yield f"{path}.env.{variable}"
+    if finding.where.endswith(".image") and finding.value == role.image:
+        yield role.image_origin
+    for path, holder in ((f"roles.{role.name}.", experiment.roles[role.name]), ("", experiment)):
+        if container and variable in holder.env and finding.value in (holder.env[variable], None):
+            yield f"{path}env.{variable}"

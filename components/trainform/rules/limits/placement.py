@@ -10,7 +10,7 @@ from trainform.errors import list_names
 from trainform.manifests.shapes import mapping, mappings
 from trainform.rules.limits.demands import Demand, with_demands
 from trainform.rules.limits.judged import Judged
-from trainform.rules.limits.rule import Finding, Raw
+from trainform.rules.limits.rule import Finding
 from trainform.spec.environment import Environment
 from trainform.spec.roles import Toleration
 
@@ -24,8 +24,7 @@ def node_name(judged: Judged, environment: Environment) -> Iterator[Finding]:
         name = template.spec.get("nodeName")
         if name not in (None, ""):
             reason = "the pods name their node, so no scheduler and no queue places them"
-            raw = Raw("spec.nodeName", "remove it; choose nodes by `nodeSelector`")
-            yield Finding(raw.where, name, reason, "remove it; choose nodes by `node_selector`", template, raw=raw)
+            yield Finding("spec.nodeName", name, reason, "remove it; choose nodes by `node_selector`", template)
 
 
 def scheduler(judged: Judged, environment: Environment) -> Iterator[Finding]:
@@ -45,8 +44,7 @@ def scheduler(judged: Judged, environment: Environment) -> Iterator[Finding]:
     if environment.admission == defaults.KUEUE and judged.templates and not _in_queue(judged):
         reason = f"no label gives the pods to a queue of {environment.admission.capitalize()}, so they bypass the queues of the environment {environment.name}"
         fix = f"add the label with a LocalQueue of the namespace {environment.namespace.name}"
-        raw = Raw(OF_JOB, f"{fix} to the job; to that of `jobTemplate` in a CronJob", of_pods=False)
-        yield Finding(OF_JOB, None, reason, fix, judged.templates[0], raw=raw)
+        yield Finding(OF_JOB, None, reason, fix, judged.templates[0])
 
 
 def _other_admission(judged: Judged, environment: Environment) -> Iterator[Finding]:

@@ -17,7 +17,7 @@ from trainform.manifests.handlers import ASKING, HANDLERS
 from trainform.manifests.templates import APPARMOR_ANNOTATION, Template
 from trainform.rules.limits.judged import Judged
 from trainform.rules.limits.places import Place, distinct, places, volume_sources, volume_type
-from trainform.rules.limits.rule import Finding, Raw
+from trainform.rules.limits.rule import Finding
 from trainform.spec.environment import Environment
 
 USUAL_CAPABILITIES = (
@@ -46,7 +46,6 @@ RESTRICTED_VOLUMES = (
 )  # fmt: skip
 
 REMOVE = "remove it, or ask the platform team for another limits.pod_security"
-RAW_RUN_AS = "write `runAsNonRoot: true` there, and `runAsUser` with the number of a user of the image, not 0"
 RUN_AS = "write `run_as: {user: 1000}` with the number of a user of the image, not 0"
 
 
@@ -83,7 +82,6 @@ class Control(Struct, frozen=True):
     allowed: Allowed
     reason: str
     fix: str = REMOVE
-    raw_fix: str = ""
     replaces: str = ""
     linux: bool = False
 
@@ -296,7 +294,6 @@ CONTROLS: tuple[Control, ...] = (
         _one_of(True),
         "a container may run as root",
         f"{RUN_AS}; pods that set it themselves need `runAsNonRoot: true`",
-        raw_fix=RAW_RUN_AS,
     ),
     Control(
         "runAsUser",
@@ -367,18 +364,15 @@ def pod_security(judged: Judged, environment: Environment) -> Iterator[Finding]:
     for template in judged.templates:
         for control, found in violated(level, template.body, openings):
             forbidden = f"which the environment {environment.name} forbids (Pod Security level {level})"
-            yield finding_of(found, control.reason, forbidden, control.fix, template, control.raw_fix)
+            yield finding_of(found, control.reason, forbidden, control.fix, template)
 
 
-def finding_of(
-    found: Iterable[Place], reason: str, forbidden: str, fix: str, template: Template, raw_fix: str = ""
-) -> Finding:
+def finding_of(found: Iterable[Place], reason: str, forbidden: str, fix: str, template: Template) -> Finding:
     """One finding for all places, which it names: a waiver of it holds for these places with these values."""
     found = distinct(found)
-    raw = Raw(found[0].where, raw_fix) if raw_fix else None
     if len(found) == 1:
         ((where, value),) = found
-        return Finding(where, value, f"{reason} ({where}), {forbidden}", fix, template, raw=raw)
+        return Finding(where, value, f"{reason} ({where}), {forbidden}", fix, template)
     named = ", ".join(f"{place.where} = {shorten(place.value)}" for place in found)
     values = [place.value for place in found]
-    return Finding(found[0].where, values, f"{reason} ({named}), {forbidden}", fix, template, bound=found, raw=raw)
+    return Finding(found[0].where, values, f"{reason} ({named}), {forbidden}", fix, template, bound=found)

@@ -3,30 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, get_args
 
 from trainform.errors import list_names
 from trainform.manifests.shapes import mapping
 from trainform.rules.limits.judged import Judged
 from trainform.rules.limits.places import Place, places, volume_sources, volume_type
-from trainform.rules.limits.pod_security import RAW_RUN_AS, RUN_AS, below_a_folder, finding_of, host_paths
+from trainform.rules.limits.pod_security import RUN_AS, below_a_folder, finding_of, host_paths
 from trainform.rules.limits.rule import Finding
 from trainform.spec.environment import Environment
-from trainform.spec.limits import VolumeType
 
 HOST_PATH = "hostPath"
 LEVEL = "TF-POD-1"
-REMOVE = "remove it"
-# Fields of pods that Kubernetes, or a controller of the cluster, sets itself.
-OF_KUBERNETES = {
-    "metadata.finalizers": "no pod goes before somebody removes its finalizers, so its node stays taken",
-    "metadata.ownerReferences": "the operator owns the pods, and deletes them with the job",
-    "spec.ephemeralContainers": "such containers are added to a pod that runs, and the API server refuses them in a new one",
-    "spec.overhead": "it is what the runtime class takes, which Kubernetes sets by the class",
-    "spec.schedulingGates": "nobody opens the gate, so the pods, and the gang that waits for them, never start",
-}
-ON_NODE = (HOST_PATH, "local")
-"""Types of volumes of the cluster that are paths of a node."""
+_MODEL_VOLUMES = {"nfs": "nfs", "AWSEfs": "csi"}  # `localStorage` is a path of the node
 
 
 def volumes(judged: Judged, environment: Environment) -> Iterator[Finding]:
@@ -44,23 +32,28 @@ def volumes(judged: Judged, environment: Environment) -> Iterator[Finding]:
             if not below_a_folder(place.value, tuple(limits.host_paths)):
                 fix = "use a claim, or ask the platform team for limits.host_paths"
                 yield finding_of([place], "a volume is a path of the node", forbidden, fix, template)
-    for key, body in judged.of_kind("PersistentVolume"):
-        yield from _source(key, mapping(body.get("spec")), environment, forbidden)
+    yield from _model_storage(judged, environment)
 
 
-def _source(key: str, spec: dict[str, Any], environment: Environment, forbidden: str) -> Iterator[Finding]:
-    """What a volume of the cluster is made of, which pods reach by a claim."""
+def _model_storage(judged: Judged, environment: Environment) -> Iterator[Finding]:
+    """Where KubeDL keeps the model of a job: it mounts this in the pods."""
     limits = environment.limits
-    for kind in ON_NODE:
-        path = mapping(spec.get(kind)).get("path")
-        if path is not None and not below_a_folder(path, tuple(limits.host_paths)):
-            reason = f"the volume is a path of the node, {forbidden}"
-            yield Finding(f"spec.{kind}.path", path, reason, "ask the platform team for limits.host_paths", key=key)
-    for kind in get_args(VolumeType):
-        if kind in spec and kind not in limits.volume_types:
-            reason = f"the type of the volume is {kind}, {forbidden}"
-            fix = "use a storage class of the environment, or ask the platform team for limits.volume_types"
-            yield Finding(f"spec.{kind}", None, reason, fix, key=key, bound=spec[kind])
+    for key, body in judged.objects.items():
+        storage = mapping(mapping(mapping(body.get("spec")).get("modelVersion")).get("storage"))
+        for kind, source in storage.items():
+            path, volume_kind = mapping(source).get("path"), _MODEL_VOLUMES.get(str(kind))
+            is_open = (
+                below_a_folder(path, tuple(limits.host_paths))
+                if volume_kind is None
+                else volume_kind in limits.volume_types
+            )
+            if not is_open:
+                where, name = (
+                    f"spec.modelVersion.storage.{kind}",
+                    "host_paths" if volume_kind is None else "volume_types",
+                )
+                reason = f"the environment {environment.name} does not allow this storage of a model"
+                yield Finding(where, None, reason, f"ask the platform team for limits.{name}", key=key, bound=source)
 
 
 def runtime_classes(judged: Judged, environment: Environment) -> Iterator[Finding]:
@@ -75,15 +68,6 @@ def runtime_classes(judged: Judged, environment: Environment) -> Iterator[Findin
             yield Finding("spec.runtimeClassName", name, reason, fix, template)
 
 
-def left_to_kubernetes(judged: Judged, environment: Environment) -> Iterator[Finding]:
-    """Fields of pods that somebody else than the author of a job sets."""
-    for template in judged.templates:
-        for path, reason in OF_KUBERNETES.items():
-            for where, value in places(template.body, path):
-                if value:
-                    yield Finding(where, None, reason, REMOVE, template, bound=value)
-
-
 def root(judged: Judged, environment: Environment) -> Iterator[Finding]:
     """Containers that run as root, or whose image decides it, where the level `restricted` does not find them."""
     if _level_forbids_root(environment):
@@ -92,7 +76,7 @@ def root(judged: Judged, environment: Environment) -> Iterator[Finding]:
     for template in judged.templates:
         found = list(_as_root(template.body))
         if found:
-            yield finding_of(found, "a container may run as root", forbidden, RUN_AS, template, RAW_RUN_AS)
+            yield finding_of(found, "a container may run as root", forbidden, RUN_AS, template)
 
 
 def _level_forbids_root(environment: Environment) -> bool:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from trainform.errors import list_names
-from trainform.manifests.shapes import mapping
 from trainform.rules.limits.judged import Judged
-from trainform.rules.limits.rule import Finding, Raw
+from trainform.rules.limits.rule import Finding
 from trainform.spec.environment import Environment
 
 SYSTEM_PREFIX = "system-"
@@ -21,28 +19,11 @@ def priority_classes(judged: Judged, environment: Environment) -> Iterator[Findi
         yield from _class(Finding("spec.priorityClassName", name, "", "", template), environment)
         if template.spec.get("priority") is not None:
             reason = "the pods set a priority as a number, which only a priority class may give"
-            fix, raw = "remove it; write `priority_class`", Raw("spec.priority", "remove it; write `priorityClassName`")
-            yield Finding(raw.where, template.spec["priority"], reason, fix, template, raw=raw)
+            fix = "remove it; write `priority_class`"
+            yield Finding("spec.priority", template.spec["priority"], reason, fix, template)
     for named in judged.names:
         if named.what == "priority_class" and named.value not in [name for _, name in of_pods]:
             yield from _class(Finding(named.where, named.value, "", "", named.template, named.key), environment)
-    for key, body in judged.of_kind("PriorityClass"):
-        yield from _made(key, body, environment)
-
-
-def _made(key: str, body: dict[str, Any], environment: Environment) -> Iterator[Finding]:
-    """A priority class that an object makes."""
-    name = mapping(body.get("metadata")).get("name")
-    yield from _class(Finding("metadata.name", name, "", "", key=key), environment)
-    if body.get("globalDefault") is True:
-        reason = "the priority class is that of all pods of the cluster that name none"
-        yield Finding("globalDefault", True, reason, "remove it; name the class in pods", key=key)
-    listed = environment.priority_classes.get(str(name))
-    if listed is not None and body.get("value") != listed.value:
-        reason = (
-            f"the priority class {name} belongs to the environment {environment.name}, which has {listed.value} here"
-        )
-        yield Finding("value", body.get("value"), reason, "change the environment's file instead", key=key)
 
 
 def _class(finding: Finding, environment: Environment) -> Iterator[Finding]:

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
 from trainform import defaults
 from trainform.errors import list_names
-from trainform.manifests.shapes import mapping, quantity
+from trainform.manifests.shapes import mapping, mappings, quantity
 from trainform.manifests.templates import RESOURCE_FIELDS, Template, is_extended, resource_amounts
 from trainform.rules.limits.demands import Demand, with_demands
 from trainform.rules.limits.judged import Judged
-from trainform.rules.limits.rule import Finding, Raw
+from trainform.rules.limits.rule import Finding
 from trainform.spec.environment import Environment
 from trainform.spec.quantities import amount, spell
 
 COUNTED = ("cpu", "memory")
 MEBIBYTE = 2**20
-RAW_OFFERED = "ask for a resource that it offers, or ask the platform team for limits.resources"
-CLAIMS = ("ResourceClaim", "ResourceClaimTemplate")
-"""The kinds of objects that claim devices."""
 
 
 def extended(judged: Judged, environment: Environment) -> Iterator[Finding]:
-    """Extended resources that the environment does not offer, and devices by dynamic resource allocation, which no limit counts."""
+    """Extended resources that the environment does not offer, and claims of devices by other templates than it allows."""
     offered = _offered(environment)
     names = list_names(offered) if offered else "none"
     for template in judged.templates:
@@ -33,21 +30,8 @@ def extended(judged: Judged, environment: Environment) -> Iterator[Finding]:
                 if resource not in offered:
                     reason = f"the environment {environment.name} does not offer the resource {resource} (it offers: {names})"
                     fix = "ask for `accelerators` of the environment, or ask the platform team for limits.resources"
-                    at = f"{where}.resources.{field}.{resource}"
-                    yield Finding(at, asked, reason, fix, template, raw=Raw(at, RAW_OFFERED))
-        yield from _unequal(template, offered)
+                    yield Finding(f"{where}.resources.{field}.{resource}", asked, reason, fix, template)
         yield from _claims(template, environment)
-    for kind in CLAIMS:
-        for key, body in judged.of_kind(kind):
-            fix = "remove it; ask for devices by the resources of containers"
-            yield Finding(
-                "spec.devices",
-                None,
-                _not_counted("the object claims", environment),
-                fix,
-                key=key,
-                bound=body.get("spec"),
-            )
 
 
 def readable(judged: Judged) -> Iterator[Finding]:
@@ -76,9 +60,8 @@ def shared_memory(judged: Judged, environment: Environment) -> Iterator[Finding]
             given = spell(sum(known, Decimal(0)), binary=True) if len(known) == len(sizes) else "no sizeLimit"
             allowed = spell(most // MEBIBYTE * MEBIBYTE, binary=True)
             reason = f"the shared memory is more than {share:g} of the node's memory ({allowed} of {spell(node, binary=True)})"
-            raw = Raw("spec.volumes", f"write a `sizeLimit` of {allowed} or less for all volumes with `medium: Memory`")
             fix = f"write `shared_memory: {allowed}` or less"
-            yield Finding("shared_memory", given, reason, fix, template, raw=raw)
+            yield Finding("shared_memory", given, reason, fix, template)
 
 
 def requests(judged: Judged, environment: Environment) -> Iterator[Finding]:
@@ -89,8 +72,7 @@ def requests(judged: Judged, environment: Environment) -> Iterator[Finding]:
             if not any(resource in resource_amounts(holder, field) for holder in holders for field in RESOURCE_FIELDS):
                 reason = f"the container asks for no {resource}, which the environment {environment.name} requires"
                 fix = f"write `{resource}` on the role, or requests in `pod_overrides` for other containers"
-                at = f"{where}.resources.requests.{resource}"
-                yield Finding(at, None, reason, fix, template, raw=Raw(at, "write the amount there"))
+                yield Finding(f"{where}.resources.requests.{resource}", None, reason, fix, template)
 
 
 def _extended(holder: dict[str, Any]) -> dict[str, tuple[str, object]]:
@@ -103,45 +85,23 @@ def _extended(holder: dict[str, Any]) -> dict[str, tuple[str, object]]:
     return found
 
 
-def _unequal(template: Template, offered: Collection[str]) -> Iterator[Finding]:
-    """Resources of these with another request than limit."""
-    fix = "write the same number in `requests` and `limits`, or `limits` alone"
-    for where, holder in [("spec", template.spec), *template.named_containers()]:
-        limits = resource_amounts(holder, "limits")
-        for resource, asked in resource_amounts(holder, "requests").items():
-            limit = limits.get(resource)
-            both = {quantity(asked), quantity(limit)}
-            if resource in offered and None not in both and len(both) > 1:
-                reason = f"the limit of {resource} is {limit}, and the API server refuses another request of an extended resource"
-                at = f"{where}.resources.requests.{resource}"
-                yield Finding(at, asked, reason, fix, template, bound=[asked, limit])
-
-
 def _offered(environment: Environment) -> dict[str, None]:
     kinds = (kind.resource for kind in environment.accelerators.values())
     fabric = () if environment.rdma is None else (environment.rdma.resource,)
     return dict.fromkeys([*kinds, *fabric, *environment.limits.resources])
 
 
-def _not_counted(who: str, environment: Environment) -> str:
-    return f"{who} devices by dynamic resource allocation, which the environment {environment.name} does not count"
-
-
 def _claims(template: Template, environment: Environment) -> Iterator[Finding]:
-    reason = _not_counted("the pods claim", environment)
-    fix, raw = (
-        "remove it; ask for `accelerators` of the environment",
-        "remove it; ask for devices by the resources of containers",
-    )
-    claims = template.spec.get("resourceClaims")
-    if claims:
-        where = "spec.resourceClaims"
-        yield Finding(where, None, reason, fix, template, bound=claims, raw=Raw(where, raw))
-    for where, holder in [("spec", template.spec), *template.named_containers()]:
-        claims = mapping(holder.get("resources")).get("claims")
-        if claims:
-            at = f"{where}.resources.claims"
-            yield Finding(at, None, reason, fix, template, bound=claims, raw=Raw(at, raw))
+    """Claims of devices by dynamic resource allocation, which no other limit counts."""
+    allowed = environment.limits.resource_claims
+    listed = list_names(allowed) if allowed else "none"
+    for index, claim in enumerate(mappings(template.spec.get("resourceClaims"))):
+        name = claim.get("resourceClaimTemplateName")
+        if name not in allowed:
+            reason = f"the environment {environment.name} does not let pods claim devices by this template (allowed: {listed})"
+            fix = "name an allowed `resourceClaimTemplateName`, or ask the platform team for limits.resource_claims"
+            where = f"spec.resourceClaims.{claim.get('name', index)}"
+            yield Finding(where, name, reason, fix, template, bound=claim)
 
 
 def _sizes(template: Template) -> Iterator[Decimal | None]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -17,19 +16,6 @@ from trainform.spec.limits import Severity
 FINGERPRINT_DIGITS = 16  # of 8, two findings with the same can be searched for in a second
 
 
-WHOLE = "spec"
-"""The place, in an object, of what all its pods come to together."""
-
-
-class Raw(NamedTuple):
-    """The place and the fix of a finding in the words of objects, for those that no experiment made. of_pods: False if the place is one of the
-    object, though the finding is about pods."""
-
-    where: str
-    fix: str
-    of_pods: bool = True
-
-
 class Finding(Struct, frozen=True):
     """One thing that breaks a rule.
 
@@ -37,7 +23,6 @@ class Finding(Struct, frozen=True):
     what stands there; None where it is not shown. template: the pods; None if the finding is about an object, or about all pods together.
     key: the key of the object (`Manifest.key`); None for pods. bound: what a waiver is bound to where the value is not all of it.
     everywhere: True if several objects of a job repeat the value, such as its queue: a waiver holds for all of them.
-    raw: set where `where` or `fix` are in the words of an experiment.
     """
 
     where: str
@@ -48,15 +33,13 @@ class Finding(Struct, frozen=True):
     key: str | None = None
     bound: object = None
     everywhere: bool = False
-    raw: Raw | None = None
 
 
 class Rule(Struct, frozen=True):
     """A rule: a pure function of rendered objects and the environment.
 
     code: its name for ever (`TF-IMG-1`). title: what holds, as a sentence. limits: the fields of the environment that it reads. severity: what a
-    finding is if the environment says nothing. fixed: True if the environment cannot lower the severity. reads_names: True if it reads what objects name
-    beside their pods (`Judged.names`, `Judged.queue`).
+    finding is if the environment does not set it. fixed: True if the environment cannot lower the severity.
     """
 
     code: str
@@ -65,7 +48,6 @@ class Rule(Struct, frozen=True):
     severity: Severity
     find: Callable[[Judged, Environment], Iterator[Finding]]
     fixed: bool = False
-    reads_names: bool = False
 
     def severity_in(self, environment: Environment) -> Severity:
         """The severity of its findings in the environment."""

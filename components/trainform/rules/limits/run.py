@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from trainform.manifests.templates import Template
 from trainform.rules.limits.judged import Judged
-from trainform.rules.limits.rule import Finding, Raw
+from trainform.rules.limits.rule import Finding
 from trainform.spec.environment import Environment
 from trainform.spec.quantities import seconds
 
@@ -18,11 +18,9 @@ LONGEST_GRACE = 86_400
 
 def deleted_after_end(judged: Judged, environment: Environment) -> Iterator[Finding]:
     """Jobs that stay in the cluster after their end, with their pods."""
-    for named in judged.names:
-        if named.what == "ttl" and named.value is None:
-            reason = f"the job stays after its end, and the environment {environment.name} requires that it is deleted"
-            raw = Raw(named.where, "write the seconds there, 86400 for a day")
-            yield Finding(named.where, None, reason, "write `ttl: 24h`", key=named.key, raw=raw)
+    if judged.templates and not any(named.what == "ttl" for named in judged.names):
+        reason = f"the job stays after its end, and the environment {environment.name} requires that it is deleted"
+        yield Finding("spec.ttlSecondsAfterFinished", None, reason, "write `ttl: 24h`")
 
 
 def run_time(judged: Judged, environment: Environment) -> Iterator[Finding]:
@@ -41,8 +39,7 @@ def run_time(judged: Judged, environment: Environment) -> Iterator[Finding]:
         if left is not None and (deadline is None or deadline > left):
             reason = f"the pods may run longer than the environment {environment.name} allows ({limit})"
             fix = f"write under `roles.{template.role}`: `pod_overrides: {{spec: {{{DEADLINE}: {left}}}}}`, or less"
-            raw = Raw(f"spec.{DEADLINE}", f"write `{DEADLINE}: {left}` there, or less")
-            yield Finding(raw.where, deadline, reason, fix, template, raw=raw)
+            yield Finding(f"spec.{DEADLINE}", deadline, reason, fix, template)
 
 
 def _grace(template: Template) -> int:

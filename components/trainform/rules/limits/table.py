@@ -11,6 +11,7 @@ from trainform.rules.limits import (
     data,
     devices,
     images,
+    jobs,
     keys,
     network,
     placement,
@@ -57,7 +58,6 @@ RULES: tuple[Rule, ...] = (
         "error",
         pods.runtime_classes,
     ),
-    Rule("TF-POD-5", "Pods leave to Kubernetes what it sets itself.", (), "error", pods.left_to_kubernetes),
     Rule(
         "TF-POD-6",
         "No label and no annotation of a list of known ones gives pods more than their specs show; others are not judged.",
@@ -83,8 +83,8 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "TF-RES-3",
-        "Containers ask for extended resources that the environment offers, with one number as request and limit, and claim no devices.",
-        ("resources",),
+        "Pods ask for extended resources, and claim devices, that the environment offers.",
+        ("resources", "resource_claims"),
         "error",
         resources.extended,
     ),
@@ -105,7 +105,7 @@ RULES: tuple[Rule, ...] = (
         devices.visible,
     ),
     Rule("TF-PLC-1", "A scheduler chooses the nodes of pods.", (), "error", placement.node_name),
-    Rule("TF-PLC-2", "Pods wait for the environment's admission.", (), "error", placement.scheduler, reads_names=True),
+    Rule("TF-PLC-2", "Pods wait for the environment's admission.", (), "error", placement.scheduler),
     Rule("TF-PLC-3", "Pods have the environment's node selectors.", (), "error", placement.node_selectors),
     Rule("TF-PLC-4", "Pods have the environment's tolerations.", (), "error", placement.missing_tolerations),
     Rule(
@@ -121,7 +121,6 @@ RULES: tuple[Rule, ...] = (
         ("priority_classes",),
         "error",
         priorities.priority_classes,
-        reads_names=True,
     ),
     Rule(
         "TF-ACC-1",
@@ -131,12 +130,18 @@ RULES: tuple[Rule, ...] = (
         accounts.service_accounts,
     ),
     Rule(
+        "TF-JOB-1",
+        "Jobs are for the environment's operator, and have no cache that the environment does not allow.",
+        ("job_managers", "cache_backends"),
+        "error",
+        jobs.other_managers,
+    ),
+    Rule(
         "TF-QUE-1",
         "Jobs wait in queues that experiments may name.",
         ("queues", "own_queues"),
         "error",
         queues.allowed_queues,
-        reads_names=True,
     ),
     Rule(
         "TF-QUE-2",
@@ -145,8 +150,7 @@ RULES: tuple[Rule, ...] = (
         "error",
         queues.own_queues,
     ),
-    Rule("TF-QUE-3", "The capability of a queue holds a gang.", (), "error", capacity.queue, reads_names=True),
-    Rule("TF-QUE-4", "The queue of an experiment takes nothing from its neighbours.", (), "warning", queues.neighbours),
+    Rule("TF-QUE-3", "The capability of a queue holds a gang.", (), "error", capacity.queue),
     Rule(
         "TF-COST-1",
         "All pods together cost no more in an hour than the environment allows.",
@@ -162,7 +166,7 @@ RULES: tuple[Rule, ...] = (
         "error",
         data.new_claims,
     ),
-    Rule("TF-RUN-1", "A job is deleted some time after its end.", (), "off", run.deleted_after_end, reads_names=True),
+    Rule("TF-RUN-1", "A job is deleted some time after its end.", (), "off", run.deleted_after_end),
     Rule(
         "TF-RUN-2",
         "Pods end within the environment's longest time, and have no more than a day to end.",
