@@ -286,6 +286,9 @@ def test_objects_that_are_gone_or_made_anew_and_fields_of_others(
     assert [field["path"] for field in job["fields"]] == images
     assert "is compared without the API server" in stack["notes"][0], "Volcano refuses the dry run of another image"
 
+    deployed.delete("ConfigMap", "deployed")
+    assert told(project, "bert") == {"ConfigMap/bert-deployed": ("gone", [])}
+
     other = both["pytorch"]
     other.edit("PyTorchJob", {"metadata": {"labels": {"cost-center": "42"}}}, manager="label-tool")
     more = {"name": "MORE", "value": "1"}  # this operator tells variables apart by name: an apply leaves it

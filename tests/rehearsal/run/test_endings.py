@@ -19,13 +19,16 @@ from tests.rehearsal.workloads import (
     wait_until,
     workload,
 )
+from tests.support.samples import environment, experiment, plan
 from tests.support.unseen import unseen
 from trainform.errors import MASK, InputError, TrainformError
 from trainform.rehearsal.docker.engine import Engine
+from trainform.rehearsal.fewer_processes import smaller_plan
 from trainform.rehearsal.run.display import Recorded
 from trainform.rehearsal.run.pod_infrastructure import PodInfrastructure
 from trainform.rehearsal.run.records import PodRecord
 from trainform.rehearsal.run.run import Options, rehearsal
+from trainform.rehearsal.sources import from_plan
 from trainform.rehearsal.workload import Workload
 
 pytestmark = pytest.mark.proof("every way in which a rehearsal ends")
@@ -125,6 +128,22 @@ def test_the_job_ends_with_some_of_its_pods(image: str) -> None:
     problem, pods, _ = ends(asked, image)
     assert problem == ""
     assert (pods["worker-0"].phase, pods["worker-0"].reason) == ("Stopped", "stopped with the job")
+
+
+@docker
+@pytest.mark.shows("the end of a rehearsal with fewer processes")
+def test_a_job_with_parameter_servers_ends_with_its_workers(image: str) -> None:
+    """The plan with fewer processes, which `trainform rehearse` runs, ends as the plan does."""
+    roles = {
+        "worker": {"replicas": 2, "accelerators": {"a800": 8}},
+        "ps": {"replicas": 1, "command": ["sleep", "600"]},
+    }
+    parts: dict[str, Any] = {"launcher": {"tensorflow": {"command": ["sleep", "0.5"]}}, "roles": roles}
+    asked = from_plan(smaller_plan(plan(**parts), experiment(**parts), environment(), 2))
+    outcome, _ = run_rehearsal(asked, image)
+    assert outcome.problem == ""
+    ended = {record.pod.rpartition("-")[0].rpartition("-")[2]: record.phase for record in outcome.pods}
+    assert ended == {"worker": "Succeeded", "ps": "Stopped"}
 
 
 @docker
