@@ -92,6 +92,8 @@ def _of_fields(plan: Plan) -> Iterator[Reference]:
 
 
 def _of_pods(plan: Plan, template: Template) -> Iterator[Reference]:
+    """Yield what a pod template names, but for what `preflight` looks for by its fields."""
+
     def path(*names: str) -> str:
         return experiment_field(plan, Place("", names, names), template.role) or f"roles.{template.role}"
 
@@ -99,29 +101,30 @@ def _of_pods(plan: Plan, template: Template) -> Iterator[Reference]:
     for field, kind in _OF_PODS.items():
         if spec.get(field) and spec[field] not in (plan.service_account, plan.priority_class):
             yield Reference(kind, spec[field], (), path("spec", field))
-    for each in mappings(spec.get("imagePullSecrets")):
-        own = each.get("name") in plan.image_pull_secrets
-        yield Reference(
-            PULL_SECRET, str(each.get("name")), (), "image_pull_secrets" if own else path("spec", "imagePullSecrets")
-        )
+    for name in (str(each.get("name")) for each in mappings(spec.get("imagePullSecrets"))):
+        own = name in plan.image_pull_secrets
+        yield Reference(PULL_SECRET, name, (), "image_pull_secrets" if own else path("spec", "imagePullSecrets"))
     claims = {mount.claim for role in plan.roles for mount in role.mounts}
     for volume in mappings(spec.get("volumes")):
         where = path("spec", "volumes", str(volume.get("name")))
-        for source in (volume, *mappings(mapping(volume.get("projected")).get("sources"))):
-            for field, word, kind in _VOLUMES:
-                named = mapping(source.get(field))
-                if named.get(word) and not named.get("optional") and named[word] not in claims:
-                    keys = tuple(item["key"] for item in mappings(named.get("items")) if item.get("key"))
-                    yield Reference(kind, named[word], keys, where, as_files=True)
+        yield from (each for each in _of_volume(volume, where) if each.name not in claims)
     for field in CONTAINER_FIELDS:
         for container in mappings(spec.get(field)):
             above = ("spec", field, str(container.get("name")))
             for variable in mappings(container.get("env")):
-                yield from _of_source(
-                    mapping(variable.get("valueFrom")), path(*above, "env", str(variable.get("name")))
-                )
+                where = path(*above, "env", str(variable.get("name")))
+                yield from _of_source(mapping(variable.get("valueFrom")), where)
             for source in mappings(container.get("envFrom")):
                 yield from _of_source(source, path(*above, "envFrom"))
+
+
+def _of_volume(volume: dict[str, Any], path: str) -> Iterator[Reference]:
+    for source in (volume, *mappings(mapping(volume.get("projected")).get("sources"))):
+        for field, word, kind in _VOLUMES:
+            named = mapping(source.get(field))
+            if named.get(word) and not named.get("optional"):
+                keys = tuple(item["key"] for item in mappings(named.get("items")) if item.get("key"))
+                yield Reference(kind, named[word], keys, path, as_files=True)
 
 
 def _of_source(source: dict[str, Any], path: str) -> Iterator[Reference]:
@@ -140,13 +143,10 @@ def judge(reference: Reference, answer: Answer, namespace: str) -> Outcome:
         return Outcome(warnings=[told])
     if answer.missing:
         place = "" if kind in _IN_CLUSTER else f" in {namespace}"
-        return Outcome(
-            [Problem(path, name, f"the {kind} {name} does not exist{place}", _creation(reference, namespace))]
-        )
+        reason = f"the {kind} {name} does not exist{place}"
+        return Outcome([Problem(path, name, reason, _creation(reference, namespace))])
     if not answer.found:
-        reason = (
-            "this account has no permission to read it" if answer.forbidden else f"the server answers {answer.status}"
-        )
+        reason = "this account has no permission to read it" if answer.forbidden else f"status {answer.status}"
         return Outcome(not_checked=[(f"{kind} {name}", reason)])
     there = {key for field in ("data", "binaryData") for key in mapping(answer.body.get(field))}
     missing = [key for key in keys if key not in there]
