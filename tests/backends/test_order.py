@@ -113,19 +113,6 @@ def test_kueue_admits_pods_that_are_not_made_yet() -> None:
         assert found(patch, KUEUE, backend="jobset", queue="research", roles=roles) == {}
 
 
-@pytest.mark.parametrize(("status", "word"), [("Ready", "run"), ("Complete", "have succeeded")])
-def test_the_plan_says_who_starts_later(status: str, word: str) -> None:
-    asked: dict[str, Any] = {"roles": ROLES, "backend": "jobset", "launcher": {"torchrun": {"script": "/app/train.py"}}}
-    patch = jobs_after(status, watcher=["master"])
-    notes = plan(cluster=KUEUE, **asked, queue="research", manifest_overrides={"job": patch}).notes
-    told = (
-        f"replicatedJobs.watcher.dependsOn: the pods of watcher are made only when those of master {word}, which hold their room meanwhile; remove it to let "
-        "all start together"
-    )
-    assert [note for note in notes if "are made only when" in note] == [f"manifest_overrides.job.spec.{told}"]
-    assert not [note for note in plan(cluster=KUEUE, **asked, queue="research").notes if "are made only when" in note]
-
-
 def test_nobody_trains_with_pods_that_have_ended() -> None:
     told = "the pods of worker wait for the success of those of master, which train with them"
     patch = jobs_after("Complete", worker=["master"])

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.rendering import job_problems
-from tests.support.samples import environment, experiment, plan
+from tests.support.samples import environment, experiment
 
 SSH: dict[str, Any] = {"launcher": {"deepspeed": {"script": "/t.py"}}, "shared_memory": "1Gi"}
 ALICE = {"user": 1000, "home": "/home/alice"}
@@ -53,21 +53,3 @@ def test_pods_without_ssh_run_as_they_like() -> None:
     torchrun = {"launcher": {"torchrun": {"script": "/t.py"}}}
     for spec in (of_pod(fsGroup=1000), of_main(runAsUser=1000)):
         assert job_problems(experiment(**parts(spec, **torchrun)), environment()) == []
-
-
-@pytest.mark.parametrize(
-    ("capabilities", "run_as", "lost"),
-    [
-        ({"drop": ["ALL"]}, None, "SETGID, SETUID, SYS_CHROOT"),
-        ({"drop": ["ALL"], "add": ["SETUID", "SETGID"]}, None, "SYS_CHROOT"),
-        ({"drop": ["SYS_CHROOT"]}, {"user": 0, "home": "/root"}, "SYS_CHROOT"),
-        ({"drop": ["ALL"], "add": ["SETUID", "SETGID", "SYS_CHROOT"]}, None, None),
-        ({"drop": ["NET_RAW"]}, None, None),
-        ({"drop": ["ALL"]}, ALICE, None),
-    ],
-)
-def test_what_sshd_of_root_needs(capabilities: dict[str, Any], run_as: dict[str, Any] | None, lost: str | None) -> None:
-    notes = [note for note in plan(**parts(of_main(capabilities=capabilities), run_as=run_as)).notes if "sshd" in note]
-    told = f"role worker (spec.containers.main): root's sshd needs {lost} for a session, "
-    assert len(notes) == (lost is not None)
-    assert all(note.startswith(told) for note in notes)

@@ -306,7 +306,9 @@ def test_probes_that_keep_pods_out_of_dns() -> None:
     roles = {**POOL, "worker": {**POOL["worker"], "pod_overrides": probe}}
     assert [note for note in on_it(roles=roles).notes if note.startswith(told.format("pytorch"))]
     assert [note for note in on_it(**tensorflow).notes if note.startswith(told.format("tensorflow"))]
-    assert not [note for note in on_it(**mpi).notes if "with a readinessProbe" in note], "pods of an MPIJob have no Services"
+    assert not [note for note in on_it(**mpi).notes if "with a readinessProbe" in note], (
+        "pods of an MPIJob have no Services"
+    )
     assert not [note for note in on_it(roles=POOL).notes if "with a readinessProbe" in note]
     alone = on_it(roles={"master": {"pod_overrides": probe}})
     assert not [note for note in alone.notes if "with a readinessProbe" in note], "there is no other pod"
