@@ -201,7 +201,6 @@ def test_a_note_says_that_nothing_ends_the_job(tmp_path: Path) -> None:
 def test_torchrun_numbers_an_elastic_job() -> None:
     text = shown("elastic")
     assert "Role worker: 4 pods, ranks by torchrun, starts with 2 of them\n" in text
-    assert "torchrun gives ranks and the world size to the processes" in " ".join(text.split())
 
 
 def test_invisible_characters_in_values_are_escaped(tmp_path: Path) -> None:

@@ -236,8 +236,8 @@ class Role(Model):
     restart: Restart | None = Field(
         default=None,
         json_schema_extra=OnChange.NEW_REVISION,
-        description="Empty: the experiment's `restart`. On JobSet and Trainer an unranked role with its own never or "
-        "`3 times` ends the job when it gives up.",
+        description="Empty: the experiment's `restart`. Where an operator cannot leave out an unranked role that gives "
+        "up, its own never or `3 times` ends the job (docs/reference/backends.md).",
     )
     max_retry: int | None = Field(
         default=None,
