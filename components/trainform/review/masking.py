@@ -139,7 +139,9 @@ class Masks:
     def _is_known(self, text: str) -> bool:
         """Return whether the text is a secret elsewhere in the preview, or contains one."""
         if text not in self._seen:
-            pieces = {text[at : at + LONG_ENOUGH] for at in range(len(text) - LONG_ENOUGH + 1)} if self._known else set()
+            pieces = (
+                {text[at : at + LONG_ENOUGH] for at in range(len(text) - LONG_ENOUGH + 1)} if self._known else set()
+            )
             alike = [known for piece in pieces & self._by_beginning.keys() for known in self._by_beginning[piece]]
             self._seen[text] = text in self._known or bool([known for known in alike if known in text])
         return self._seen[text]

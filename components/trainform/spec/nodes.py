@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from trainform import defaults
 from trainform.errors import MASK, InputError, Problem, shorten
-from trainform.secrets import is_secret
+from trainform.secrets import is_secret, names_secret
 from trainform.spec.dates import day_meant
 from trainform.spec.libyaml import Loader
 from trainform.spec.source import join_path
@@ -228,7 +228,11 @@ def _values_of_secrets(node: yaml.MappingNode) -> Iterator[yaml.Node]:
     """What must not be shown in `{name: HF_TOKEN, value: …}`, as Kubernetes writes a variable."""
     found = {key.value: value for key, value in node.value if isinstance(key, yaml.ScalarNode)}
     name, value = found.get("name"), found.get("value")
-    if isinstance(name, yaml.ScalarNode) and value is not None and is_secret(name.value, value.value):
+    if (
+        isinstance(name, yaml.ScalarNode)
+        and value is not None
+        and (names_secret(name.value) or is_secret("", value.value))
+    ):
         yield value
 
 
