@@ -101,7 +101,7 @@ class Problem:
         return MASK if self._is_secret() else shorten(self.value)
 
     def _is_secret(self) -> bool:
-        from trainform.secrets import is_secret
+        from trainform.secrets import is_secret, names_secret
 
         parts = self.path.split(".")
         if isinstance(self.value, str):
@@ -110,7 +110,7 @@ class Problem:
             if _OF_SECRET.search(self.path) is not None and _NAME.fullmatch(self.value) is None:
                 return True
         names = [parts[-1], *(name for above, name in itertools.pairwise(parts) if above == "env")]
-        return any(is_secret(name, self.value) for name in names)
+        return any(map(names_secret, names)) or is_secret("", self.value)
 
     def as_dict(self) -> dict[str, object]:
         """The same for machines: the keys of `check --json`. Nothing is escaped here; JSON does it."""

@@ -161,7 +161,11 @@ PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY|PuTTY-User-Key-File-
 SHAPES: dict[str, tuple[str, ...]] = {
     PRIVATE_KEY.pattern: ("PRIVATE KEY", "PuTTY"),
     "AGE-SECRET-KEY-1[0-9A-Z]{20,}": ("AGE-SECRET",),
-    "LS0tLS1CRUdJTiB(?:QUklWQVRF|SU0Eg|PUEVOU1NI|FQyBQ|FTkNSWVBURUQ)": ("LS0tLS1CRUdJTi",),  # a private key in base64
+    # a private key in base64, and the body of one
+    "LS0tLS1CRUdJTiB(?:QUklWQVRF|SU0Eg|PUEVOU1NI|FQyBQ|FTkNSWVBURUQ)|b3BlbnNzaC1rZXktdjE": (
+        "LS0tLS1CRUdJTi",
+        "b3BlbnNzaC1",
+    ),
     r"(?<![A-Za-z0-9_-])eyJ(?:hbGci|0eXAi|raWQi)[A-Za-z0-9_-]*\.[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]{16,}": ("eyJ",),
     # A `/` in a password should be escaped; where it is not, a port or a variable before it begins a path. Some spaces of `\s` may be in it.
     r"://(?!\[)[^/ \t\r\n:@]*+:(?!\$\(\w+\)@|\$[A-Z_][A-Z0-9_]*@|\$\{[A-Z_][A-Z0-9_]*\}@)"
@@ -184,7 +188,7 @@ _OF_TOKENS = (*PREFIXES, "sk-")
 _OF_NAMES = ("pass", "pwd", "token", "secret", "key", "credential", "auth", "_sk", "_pat")
 _OF_NAME = rf"(?=[\w.-]*?(?i:{'|'.join(_OF_NAMES)}))[A-Za-z_][\w.-]*"
 # --hf-token x
-_GIVEN = rf"--?(?P<option>{_OF_NAME})[ \t]+(?!-)[\"']?(?P<given>[^\s\"'`;|&)]+)"
+_GIVEN = rf"--?(?P<option>{_OF_NAME})\s+(?!-)[\"']?(?P<given>[^\s\"'`;|&)]+)"
 # login(token="x"), "password": "x", HF_TOKEN=x, ++wandb.api_key=x, 'X-API-Key: x'
 _ASSIGNED = (
     rf"-*(?P<name>{_OF_NAME})(?:[\"']?\s*[:=]\s*(?P<quote>[\"'])(?P<quoted>[^\"'\n]{{1,512}})(?P=quote)"
@@ -227,6 +231,11 @@ def _kind(name: str) -> str:
     if _CHOSEN.search(spelled) is not None:
         return "chosen"
     return "issued" if _ISSUED.search(spelled) is not None and _TEXT_TOKEN.search(spelled) is None else ""
+
+
+def names_secret(name: str) -> bool:
+    """Return whether a value with this name may be a secret, whatever it is."""
+    return _kind(name) != ""
 
 
 def _is_variable(text: str, name: str, kind: str) -> bool:

@@ -49,7 +49,9 @@ def test_an_error_of_the_engine_is_told_without_the_secrets_of_variables_and_tok
 ) -> None:
     monkeypatch.setenv("PULUMI_CONFIG_PASSPHRASE", "correct horse battery")
     token = "hf_" + "AbCdEfGhIjKlMnOpQrStUvWxYz01234567"
-    pulumi.write_text(f'#!/bin/sh\necho "passphrase $PULUMI_CONFIG_PASSPHRASE is wrong; {token}" >&2\nexit 255\n')
+    pulumi.write_text(
+        f'#!/bin/sh\necho "passphrase $PULUMI_CONFIG_PASSPHRASE is wrong" >&2\necho "see {token}" >&2\nexit 255\n'
+    )
     with pytest.raises(TrainformError) as raised:
         exported("resnet.prod", tmp_path)
     told = "\n".join(raised.value.lines())

@@ -152,8 +152,6 @@ def test_many_words_are_told_once() -> None:
         (torchrun("\"--token 'hf_secret123'\""), WORDS),
         (torchrun("[--password, 99887766]"), "put it in quotes"),
         (torchrun("[--lr, '1', --password, 99887766, --epochs, '90']"), "put it in quotes"),
-        ("launcher: {command: [sshpass, -p, 99887766, ssh, host]}", "put it in quotes"),
-        ("launcher: {command: [docker, login, -u, ada, -p, 99887766]}", "put it in quotes"),
         (torchrun('[--token, "hf_secret123\\0"]'), "remove it"),
         ("roles: {worker: {replicas: --token=hf_secret123}}", "write a whole number"),
         (r'roles: {worker: {replicas: "--token\nhf_secret123"}}', "write a whole number"),

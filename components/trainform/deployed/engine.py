@@ -98,7 +98,7 @@ def printed(root: Path, *words: str, text: str | None = None, nothing: int | Non
         lines = without_variables(ran.stderr, environ, MASK).splitlines()
         errors = [masked_line(without_credentials(line)) for line in lines if line.strip()]
         raise TrainformError(
-            f"`pulumi {' '.join(words[:2])}` ended with exit code {ran.returncode}", fix_of(errors), errors
+            f"`pulumi {' '.join(words[:2])}` ended with exit code {ran.returncode}", fix_of(lines), errors
         )
     return ran.stdout
 
