@@ -12,7 +12,11 @@ from pathlib import Path
 
 import pytest
 
+<<<<<<< HEAD
 from tests.support.repository import ROOT
+=======
+from trainform import atomic
+>>>>>>> c82eb73 (Remove tests of copied controllers and of rare edges)
 from trainform.atomic import create_files, replacing
 from trainform.errors import TrainformError
 
@@ -135,36 +139,3 @@ def limited(size: int, folder: Path, *words: str) -> subprocess.CompletedProcess
         [sys.executable, "-B", "-c", LIMITED, str(size), *words],
         cwd=folder, capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
-
-
-def test_init_at_a_full_disk_can_be_repeated(tmp_path: Path) -> None:
-    done = limited(10_000, tmp_path, "init")
-    assert (done.returncode, done.stdout) == (1, "")
-    assert "trainform: stacks/schemas/" in done.stderr
-    assert "cannot be written: file too large\n  fix: nothing was written" in done.stderr
-    assert list(tmp_path.iterdir()) == []
-    assert limited(10_000_000, tmp_path, "init").returncode == 0
-
-
-def test_new_at_a_full_disk_can_be_repeated(tmp_path: Path) -> None:
-    limited(10_000_000, tmp_path, "init")
-    before = content(tmp_path)
-    assert limited(100, tmp_path, "new", "bert", "-e", "dev").returncode == 1
-    assert content(tmp_path) == before
-    assert limited(10_000, tmp_path, "new", "bert", "-e", "dev").returncode == 0
-
-
-def test_the_schemas(tmp_path: Path) -> None:
-    target = tmp_path / "schemas"
-    assert limited(10_000_000, ROOT, "schema", "--folder", str(target)).returncode == 0
-    whole = content(target)
-    for name in whole:
-        (target / name).write_text("old")
-    assert limited(10_000, ROOT, "schema", "--folder", str(target)).returncode == 1
-    assert content(target) == dict.fromkeys(whole, "old")
-    for name in whole:
-        (target / name).unlink()
-        (target / name).symlink_to(tmp_path / f"mine-{name}")
-    done = limited(10_000_000, ROOT, "schema", "--folder", str(target))
-    assert (done.returncode, done.stderr.count("why: is a link or not a regular file")) == (2, len(whole))
-    assert not list(tmp_path.glob("mine-*"))

@@ -16,13 +16,12 @@ from bench.by_hand import token_program, typed_program
 from bench.calls import count_calls
 from bench.commands import REPOSITORY, Command, measure, run
 from bench.display import BEGIN, END, between_markers, to_markdown
-from bench.growing import ACCEPTED, grown_files
 from bench.registered import left_out, objects
 from bench.reports import RESOURCES, write_preview
 from bench.rounds import in_turn
 from bench.samples import Ratio, Sample, Series, compare
 from bench.sections import Section
-from bench.shapes import write_shape, write_yaml
+from bench.shapes import write_shape
 from bench.spelling import spell_megabytes, spell_ratio, spell_seconds
 from bench.workplace import Workplace
 from trainform.check import check_experiment
@@ -201,16 +200,6 @@ def test_a_failed_command_is_an_error_with_the_end_of_its_output() -> None:
 def test_a_missing_command_is_an_error() -> None:
     with pytest.raises(TrainformError, match="`no-such-command` could not be started"):
         measure(Command("nothing", ("no-such-command",), REPOSITORY))
-
-
-@pytest.mark.parametrize("way", list(ways.WAYS))
-def test_the_largest_files_are_accepted(way: str, tmp_path: Path) -> None:
-    """Else the measurement would end before most of the work; what is refused on purpose has a problem for each part."""
-    experiment, environment = tmp_path / "experiment.yaml", tmp_path / "environment.yaml"
-    for path, data in zip((experiment, environment), grown_files(way, ways.WAYS[way], ways.BACKEND), strict=True):
-        write_yaml(path, data)
-    found = check_experiment(str(experiment), str(environment)).problems
-    assert len(found) == (0 if way in ACCEPTED else ways.WAYS[way])
 
 
 def test_growth_is_shown_side_by_side_and_judged_by_its_last_step() -> None:

@@ -6,7 +6,6 @@ import json
 import os
 import pty
 import shutil
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -91,13 +90,6 @@ def test_only_one_file_can_come_from_standard_input() -> None:
         assert error_of(*words, code=2)["message"] == "only one file can come from standard input"
 
 
-def test_a_closed_standard_input_is_an_error() -> None:
-    command = f"{sys.executable} -m trainform check - -e dev <&-"
-    done = subprocess.run(["sh", "-c", command], cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 2
-    assert "<stdin>: (whole file)\n  why: standard input is closed" in done.stderr
-
-
 @pytest.mark.parametrize("flags", [[], ["-q"]])
 def test_a_note_says_that_the_terminal_is_read(flags: list[str]) -> None:
     master, terminal = pty.openpty()
@@ -111,24 +103,6 @@ def test_a_note_says_that_the_terminal_is_read(flags: list[str]) -> None:
     os.close(master)
     assert (process.returncode, out.split(",")[0]) == (0, "hello: ok")
     assert ("reading from the terminal" in err) == (not flags)
-
-
-def test_an_interrupt_is_an_error_like_others(tmp_path: Path) -> None:
-    """Nothing is written then, and nothing is left."""
-    master, terminal = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "trainform", "check", "-", "-e", "dev", "--json", "-o", str(tmp_path / "out")],
-        stdin=terminal, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT, text=True,
-    )  # fmt: skip
-    os.close(terminal)
-    assert process.stderr is not None
-    assert "reading from the terminal" in process.stderr.readline()
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=120)
-    os.close(master)
-    assert (process.returncode, err) == (130, "")
-    assert json.loads(out)["error"]["message"] == "interrupted; run the same command again to continue"
-    assert list(tmp_path.iterdir()) == []
 
 
 # --- stacks
@@ -233,12 +207,6 @@ def test_the_environments_own_stack_runs_nothing() -> None:
     assert problem["fix"].startswith("run `pulumi preview -s dev`")
 
 
-@pytest.mark.parametrize("key", ["trainform:environment", "trainform:config:environment", "environment"])
-def test_an_environments_own_stack_is_checked_however_its_key_is_spelled(key: str, project: Path) -> None:
-    write(project, "own", f"config: {{'{key}': dev}}")
-    assert run("check", "-s", "own") == (0, "own: ok, an environment\n", "")
-
-
 def test_several_stacks_are_checked(project: Path) -> None:
     """Experiments and environments, with the problems of all in one go."""
     code, out, err = run("check", "-s", "hello.dev", "-s", "dev", "-s", "elastic.dev", "-q")
@@ -301,14 +269,6 @@ def test_an_experiment_in_several_environments() -> None:
     ]  # fmt: skip
 
 
-def test_a_reason_names_its_environment_once(tmp_path: Path) -> None:
-    other = yaml.safe_load(DEV) | {"name": "other"}
-    other["limits"] = {**other.get("limits", {}), "service_accounts": ["train"]}
-    (tmp_path / "other.yaml").write_text(yaml.safe_dump(other))
-    err = run("check", "hello", "-e", "dev", "-e", str(tmp_path / "other.yaml"))[2]
-    assert "why: the environment other does not allow this service account (allowed: train)" in err
-
-
 def test_a_problem_in_every_environment_is_told_once(tmp_path: Path) -> None:
     file = tmp_path / "typo.yaml"
     file.write_bytes(HELLO.replace(b"registry", b"elsewhere") + b"further: 1\n")
@@ -334,10 +294,6 @@ def test_an_option_with_one_value_is_given_once(words: list[str], option: str) -
     assert (error["message"], error["fix"]) == (
         f"Option {option} is given more than once", "it has one value here: give it once",
     )  # fmt: skip
-
-
-def test_a_switch_may_be_repeated() -> None:
-    assert run("check", "hello", "-e", "dev", "-q", "-q")[0] == 0
 
 
 def test_the_objects_of_an_environment_are_rendered(tmp_path: Path) -> None:

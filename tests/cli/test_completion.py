@@ -137,16 +137,6 @@ def test_a_value_behind_an_equals_sign(project: Path) -> None:
         assert opened.type("trainform plan hello --environment=d\t") == "trainform plan hello --environment=dev"
 
 
-@pytest.mark.parametrize("shell", ["zsh"])
-def test_names_that_need_quotes_are_not_completed(shell: str, project: Path) -> None:
-    """zsh evaluates what it is offered."""
-    for number, name in enumerate(("$(touch owned)", "`touch owned`", "\\$(touch owned)", "';touch owned;'", "a b")):
-        (project / "stacks" / "experiments" / f"z{number}{name}.yaml").touch()
-    with terminal(shell, project) as opened:
-        assert opened.type("trainform check z\t") == "trainform check z"
-    assert not (project / "owned").exists()
-
-
 def answer(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """What bash's function would be given, and the modules of the process."""
     script = (
@@ -180,23 +170,6 @@ def test_completion_imports_no_models(verb: str) -> None:
         "psutil",
     }
     assert heavy & set(done.stderr.split()) == set()
-
-
-def test_completion_in_a_deleted_folder_is_silent(tmp_path: Path) -> None:
-    gone = tmp_path / "gone"
-    gone.mkdir()
-    command = (
-        f"rmdir {gone}; COMP_WORDS='trainform\ncheck\n' COMP_CWORD=2 _TRAINFORM_COMPLETE=complete_bash {BIN}/trainform"
-    )
-    done = subprocess.run(["bash", "-c", command], cwd=gone, capture_output=True, text=True, timeout=60, check=False)
-    assert (done.stdout.strip(), done.stderr) == ("", "")
-
-
-@pytest.mark.parametrize("place", ["COMP_CWORD=abc", "COMP_CWORD=", "-u COMP_CWORD"])
-def test_an_invalid_cursor_position_is_silent(place: str) -> None:
-    command = f"env {place} COMP_WORDS='trainform\ncheck\n' _TRAINFORM_COMPLETE=complete_bash {BIN}/trainform"
-    done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
 
 
 @pytest.mark.parametrize("shell", SHELLS)

@@ -79,18 +79,6 @@ def test_a_complete_tool_chain_is_not_mentioned(capsys: pytest.CaptureFixture[st
 
 
 @pytest.mark.parametrize(
-    ("pending", "way"),
-    [
-        (PendingWork(("kwok",), True, ()), "downloaded (0.4 GB), once"),
-        (PendingWork(("kwok",), False, CONTROL_PLANE_PARTS[1:]), "built (about 1 min on 2 cores), once"),
-    ],
-)
-def test_only_allowed_origins_are_mentioned(pending: PendingWork, way: str, capsys: pytest.CaptureFixture[str]) -> None:
-    _show_pending(pending)
-    assert f"The tool chain is {way}. Meanwhile" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
     ("aliases", "text"),
     [
         ((), "context trainform-sandbox"),

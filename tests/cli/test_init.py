@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
 import sys
-import sysconfig
 from importlib.metadata import version
 from pathlib import Path
 
@@ -15,9 +13,7 @@ import pytest
 import yaml
 
 from tests.cli.running import run
-from tests.support.repository import ROOT
 from trainform.check import check_experiment
-from trainform.toolchain.parts import PLUGIN_VERSION
 
 FILES = {
     "Pulumi.yaml",
@@ -63,39 +59,6 @@ def test_init_in_an_empty_folder(folder: Path) -> None:
     assert yaml.safe_load(written["Pulumi.yaml"])["name"] == "vision"
     assert written["requirements.txt"].splitlines()[0] == f"trainform=={version('trainform')}"
     assert check_experiment("hello", "dev").problems == ()
-
-
-@pytest.mark.parametrize(
-    ("origin", "said"),
-    [
-        (None, False),  # from an index
-        (
-            {
-                "url": "https://git.example.com/ai/trainform.git",
-                "vcs_info": {"vcs": "git", "commit_id": "5e5b9d0f" * 5},
-            },
-            False,
-        ),
-        ({"url": "file:///home/ai/trainform", "dir_info": {"editable": True}}, True),
-        ({"url": "file:///home/ai/dist/trainform-1.2.3-py3-none-any.whl", "archive_info": {}}, True),
-    ],
-    ids=["index", "repository", "folder", "wheel"],
-)
-def test_a_version_that_no_index_may_have(
-    origin: dict[str, object] | None, said: bool, folder: Path, tmp_path: Path
-) -> None:
-    """Seen by the installation's own record, which stands before the one of this Python on its path."""
-    made = tmp_path / "packages" / "trainform-1.2.3.dist-info"
-    made.mkdir(parents=True)
-    (made / "METADATA").write_text("Metadata-Version: 2.1\nName: trainform\nVersion: 1.2.3\n")
-    if origin is not None:
-        (made / "direct_url.json").write_text(json.dumps(origin))
-    words = [sys.executable, "-m", "trainform", "init"]
-    environ = {**os.environ, "PYTHONPATH": str(made.parent)}
-    out = subprocess.run(words, env=environ, capture_output=True, text=True, check=True, cwd=folder).stdout
-    assert ("requirements.txt has trainform==1.2.3: this trainform comes from a place\n" in out) is said
-    assert ("`trainform @ ADDRESS`" in out) is said
-    assert max(len(line) for line in out.splitlines()) <= 80
 
 
 def workflow(folder: Path) -> subprocess.CompletedProcess[str]:
@@ -270,15 +233,6 @@ def test_the_python_of_the_folders_own_environment(folder: Path) -> None:
 INSTALL, ACTIVATE = ".venv/bin/python -m pip install -r requirements.txt", "source .venv/bin/activate"
 
 
-def test_a_python_that_is_not_on_path(folder: Path) -> None:
-    """As pipx has it."""
-    made = (".venv", ["python3 -m venv .venv", INSTALL, ACTIVATE])
-    assert printed(folder, "/usr/bin:/bin") == made
-    (folder / ".venv").mkdir()
-    (folder / "Pulumi.yaml").unlink()
-    assert printed(folder, "/usr/bin:/bin") == made, "an empty folder is no environment"
-
-
 def test_an_environment_that_is_there_and_has_no_trainform(folder: Path) -> None:
     """Of `python -m venv`, and of uv, which leaves out pip; trainform runs from elsewhere."""
     subprocess.run([sys.executable, "-m", "venv", ".venv"], check=True)
@@ -289,50 +243,3 @@ def test_an_environment_that_is_there_and_has_no_trainform(folder: Path) -> None
     assert printed(folder, "/usr/bin:/bin") == (".venv", [".venv/bin/python -m ensurepip", INSTALL, ACTIVATE])
     subprocess.run([".venv/bin/python", "-m", "ensurepip"], check=True, capture_output=True)
     subprocess.run([".venv/bin/python", "-m", "pip", "--version"], check=True, capture_output=True)
-
-
-def linked_packages(folder: Path, *without: str) -> str:
-    """PYTHONPATH with the packages of this Python but those."""
-    packages = folder.parent / "packages"
-    packages.mkdir()
-    for path in Path(sysconfig.get_path("purelib")).iterdir():
-        if path.name.partition("-")[0] not in without:
-            (packages / path.name).symlink_to(path)
-    return f"{packages}{os.pathsep}{ROOT / 'components'}"
-
-
-def test_a_python_without_pip(folder: Path) -> None:
-    """As `uv venv` makes it; Pulumi runs `pip list` in it."""
-    made = folder / ".venv"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(made)], check=True)
-    found = linked_packages(folder, "pip")
-    python = str(made / "bin" / "python")
-    assert printed(folder, f"{made}/bin:/usr/bin", python, PYTHONPATH=found) == (".venv", ["python3 -m ensurepip"])
-
-
-def test_a_temporary_environment_is_not_used(folder: Path) -> None:
-    """As `uvx` makes it, in uv's cache: it is on PATH, and gone tomorrow. uv marks the environments that it makes to last, too."""
-    cache = folder.parent / "cache"
-    made = cache / "archive-v0" / "x"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(made)], check=True)
-    (made / "CACHEDIR.TAG").touch()
-    found = {"PYTHONPATH": linked_packages(folder)}
-    path, python = f"{made}/bin:/usr/bin:/bin", str(made / "bin" / "python")
-    assert printed(folder, path, python, **found) == (None, [])
-    for name in ("Pulumi.yaml", "policy/PulumiPolicy.yaml"):
-        (folder / name).unlink()
-    (cache / "CACHEDIR.TAG").touch()
-    assert printed(folder, path, python, **found) == (".venv", ["python3 -m venv .venv", INSTALL, ACTIVATE])
-
-
-def test_another_provider_version_is_replaced(folder: Path) -> None:
-    """pip takes the newest; the requirements have the one for which there is a plugin."""
-    packages = folder.parent / "newer"
-    (packages / "pulumi_kubernetes-4.34.2.dist-info").mkdir(parents=True)
-    metadata = "Metadata-Version: 2.1\nName: pulumi-kubernetes\nVersion: 4.34.2\n"
-    (packages / "pulumi_kubernetes-4.34.2.dist-info" / "METADATA").write_text(metadata)
-    commands = printed(folder, f"{PREFIX / 'bin'}:/usr/bin:/bin", PYTHONPATH=str(packages))
-    assert commands == (None, ["python3 -m pip install -r requirements.txt"])
-    lines = (folder / "requirements.txt").read_text().splitlines()
-    assert f"pulumi-kubernetes=={PLUGIN_VERSION}" in lines
-    assert version("pulumi-kubernetes") == PLUGIN_VERSION

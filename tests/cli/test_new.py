@@ -75,13 +75,6 @@ def test_all_that_exists_is_named(project: Path) -> None:
     assert (code, [path in err for path in existing]) == (2, [True, True])
 
 
-def test_a_dangling_link_is_not_followed(project: Path) -> None:
-    (project / "stacks/experiments").mkdir()
-    (project / "stacks/experiments/resnet.yaml").symlink_to(project / "elsewhere.yaml")
-    assert run("new", "resnet", "-e", "dev")[0] == 2
-    assert not (project / "elsewhere.yaml").exists()
-
-
 @pytest.mark.parametrize(
     "words",
     [
@@ -134,24 +127,6 @@ def test_number_of_accelerators(count: str, project: Path) -> None:
 def test_an_environment_that_is_not_there(project: Path) -> None:
     assert run("new", "resnet", "-e", "prod")[0] == 2
     assert files(project) == set()
-
-
-def test_an_environment_whose_name_is_not_its_files(project: Path) -> None:
-    """By its path it can be read, but Pulumi would read it by its name."""
-    shutil.copy(project / "stacks/environments/dev.yaml", project / "stacks/environments/prod.yaml")
-    code, out, err = run("new", "resnet", "-e", "stacks/environments/prod.yaml")
-    assert (code, out) == (2, "")
-    assert "stacks/environments/prod.yaml:" in err
-    assert files(project) == {"stacks/environments/prod.yaml"}
-
-
-def test_an_environment_with_another_ending(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """It has a path alone."""
-    (project / "stacks/environments/dev.yaml").rename(project / "stacks/environments/dev.yml")
-    assert run("new", "resnet", "-e", "stacks/environments/dev.yml", "--image", IMAGE)[0] == 0
-    with pytest.raises(SystemExit) as exit_:
-        main(["check", "-s", "resnet.dev"])
-    assert exit_.value.code == 0, capsys.readouterr().err
 
 
 def test_a_queue_that_yaml_takes_for_something_else(project: Path) -> None:
@@ -214,14 +189,6 @@ def test_an_operator_that_wants_the_first_pod_in_a_role_of_its_own(project: Path
     assert "launcher.mpi\n  why: the field needs a DNS name for every pod" in err
 
 
-@pytest.mark.parametrize("nodes", ["100001", "9" * 26])
-def test_more_nodes_than_any_file_may_have(nodes: str, project: Path) -> None:
-    code, out, err = run("new", "resnet", "-e", "dev", "--nodes", nodes)
-    assert (code, out) == (2, "")
-    assert f"roles.worker.replicas = {nodes}" in err
-    assert files(project) == set()
-
-
 def test_the_placeholder_is_written_and_refused(project: Path) -> None:
     code, out, _ = run("new", "resnet", "-e", "dev")
     assert code == 0
@@ -229,20 +196,6 @@ def test_the_placeholder_is_written_and_refused(project: Path) -> None:
     (problem,) = check_experiment("resnet", "dev").problems
     assert (problem.path, problem.value) == ("image", "registry.example.com/change-me:latest")
     assert problem.reason == "the image is the placeholder that `trainform new` writes"
-
-
-@pytest.mark.parametrize(
-    "limits", ["{severity: {TF-IMG-2: error}}", "{registries: [registry.example.com/change-me]}", "{registries: []}"]
-)
-def test_the_placeholder_is_written_whatever_the_environment_asks_of_images(limits: str, project: Path) -> None:
-    (project / "stacks/environments/strict.yaml").write_text(
-        f"name: strict\nnamespace: {{name: strict}}\nlimits: {limits}\n"
-    )
-    assert run("new", "resnet", "-e", "strict")[0] == 0
-    assert (
-        check_experiment("resnet", "strict").problems[0].reason
-        == "the image is the placeholder that `trainform new` writes"
-    )
 
 
 @pytest.mark.parametrize("verb", ["check", "plan", "render"])

@@ -8,7 +8,6 @@ import signal
 import stat
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
@@ -131,19 +130,6 @@ def test_input_files_are_never_overwritten(verb: str, name: str, tmp_path: Path)
     assert left(tmp_path) == {"hello.yaml", "link", "hard"}
 
 
-def test_a_file_on_standard_input_is_never_overwritten(tmp_path: Path) -> None:
-    file = tmp_path / "job.yaml"
-    file.write_text((ROOT / "stacks/experiments/hello.yaml").read_text())
-    with file.open() as stream:
-        done = subprocess.run(
-            [sys.executable, "-m", "trainform", "render", "-", "-e", "dev", "-o", str(file)],
-            stdin=stream, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False,
-        )  # fmt: skip
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "is an input file of this command" in done.stderr
-    assert file.read_text() == (ROOT / "stacks/experiments/hello.yaml").read_text()
-
-
 def test_a_full_disk_leaves_the_file(tmp_path: Path) -> None:
     """A limit on the size of files stands in for it: what was written so far goes, and the file stays."""
     file = tmp_path / "out"
@@ -158,50 +144,6 @@ def test_a_full_disk_leaves_the_file(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
     assert file.read_text() == "before"
     assert left(tmp_path) == {"out"}
-
-
-@pytest.mark.parametrize("file", ["/dev/stdout", "/dev/fd/1", "/proc/$$/fd/1"])
-def test_open_files_of_the_shell_are_refused(file: str, tmp_path: Path) -> None:
-    """As a script with a log does: what stands in it before and after stays."""
-    program = f"{sys.executable} -m trainform render hello -e dev -o {file}"
-    script = f"exec >log 8>gone; rm gone; echo before; (cd {ROOT}; {program}); echo after $?"
-    done = subprocess.run(
-        ["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
-    )
-    assert "is not a regular file" in done.stderr
-    assert "`-` for standard output" in done.stderr
-    assert (tmp_path / "log").read_text() == "before\nafter 2\n"
-    assert left(tmp_path) == {"log"}
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give a file to another")
-def test_the_owner_stays(tmp_path: Path) -> None:
-    file = tmp_path / "out"
-    file.touch()
-    os.chown(file, 1234, 2345)
-    file.chmod(0o640)
-    assert run(*RENDER, "-o", str(file))[0] == 0
-    found = file.stat()
-    assert (found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode)) == (1234, 2345, 0o640)
-    assert file.read_text() == run(*RENDER)[1]
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root has another user to be")
-def test_a_user_who_may_write_a_file_becomes_its_owner() -> None:
-    """Owner and group cannot stay then; the permissions do."""
-    script = (
-        "import os\nfrom trainform.terminal.output import output_to\n"
-        "os.setgroups([]); os.setgid(1234); os.setuid(1234)\n"
-        "with output_to('out', lambda path: False): print('new')"
-    )
-    with tempfile.TemporaryDirectory() as folder:  # pytest's own is closed to other users
-        Path(folder).chmod(0o777)
-        file = Path(folder) / "out"
-        file.touch()
-        file.chmod(0o666)
-        subprocess.run([sys.executable, "-c", script], cwd=folder, check=True, timeout=60)
-        found = file.stat()
-        assert (file.read_text(), found.st_uid, stat.S_IMODE(found.st_mode)) == ("new\n", 1234, 0o666)
 
 
 @pytest.mark.usefixtures("hangups_end")

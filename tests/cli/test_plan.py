@@ -10,13 +10,11 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.cli.running import run
 from tests.support.repository import ROOT, names, read
 from trainform.check import check_experiment
-from trainform.escaping import display_width, escaped, wrapped
+from trainform.escaping import display_width
 from trainform.objects import job_manifests
 from trainform.plan.model import Plan
 
@@ -99,24 +97,10 @@ def test_the_plan_of_every_experiment_fits_the_terminal(name: str) -> None:
     assert all(" ".join(note.split()) in flat for note in plan.notes)
 
 
-def test_long_names_fit_the_terminal(long: str) -> None:
-    check_layout(shown(long), check_experiment(long, "dev").checked().plan)
-
-
 @pytest.mark.parametrize("columns", [1, 20, 79, 200])
 def test_the_plan_fits_terminals_of_any_width(columns: int, long: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
     assert named(check_experiment(long, "dev").checked().plan) - words(shown(long)) == set()
-
-
-cells = st.text(st.characters(exclude_categories=["Zs", "Zl", "Zp", "Cc"]), min_size=1, max_size=30)
-
-
-@given(st.lists(cells, max_size=9), st.integers(1, 60))
-def test_a_word_is_never_broken(given_words: list[str], width: int) -> None:
-    lines = wrapped(" ".join(given_words), width)
-    assert " ".join(lines).split() == " ".join(map(escaped, given_words)).split()
-    assert all(display_width(line) <= width or len(line.split()) == 1 for line in lines)
 
 
 def test_wide_letters_take_two_columns(tmp_path: Path) -> None:
@@ -132,14 +116,6 @@ def test_wide_letters_take_two_columns(tmp_path: Path) -> None:
     assert display_width(one[: one.index(" roles.the-worker.env")]) == display_width(
         other[: other.index(" roles.the-worker.env")]
     )
-
-
-def test_what_runs_before_the_containers(long: str) -> None:
-    flat = " ".join(shown(long).split())
-    git = LONG["prepare"][0]["git"]
-    assert f"prepare code: commit {git['commit']} of {git['repository']} in {git['path']}" in flat
-    assert "prepare tokens: python -m tokenize_everything (image registry.example.com/ai/tokens:1)" in flat
-    assert "init container wait-for-the-database: sh -c until nc -z database 5432; do sleep 1; done" in flat
 
 
 def test_a_step_of_one_role(tmp_path: Path) -> None:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.cli.reviewing import read, review
 from tests.support.repository import ROOT
-from trainform.cli import review as command_module
 from trainform.review.forms import as_json, html, markdown, terminal
 
 GOLDEN = ROOT / "tests" / "review" / "forms" / "golden"
@@ -57,35 +55,12 @@ def test_notes_that_begin_as_a_report_does_are_kept(
     assert "it is not an earlier report in this form" in err
 
 
-def test_notes_of_a_quarter_are_no_report(preview: str, tmp_path: Path) -> None:
-    notes = tmp_path / "notes.txt"
-    notes.write_text("Review of the quarter\n\n  2 secret values are masked.\n", encoding="utf-8")
-    assert review("--preview-json", preview, "-o", str(notes))[0] == 2
-
-
 @pytest.mark.parametrize("file", sorted(GOLDEN.glob("*.*")), ids=lambda file: file.name)
 def test_a_report_of_any_change_is_replaced(file: Path, preview: str, tmp_path: Path) -> None:
     report = tmp_path / file.name
     report.write_bytes(file.read_bytes())
     assert review("--preview-json", preview, "-o", str(report))[0] == 0
     assert report.read_bytes() != file.read_bytes()
-
-
-def test_a_link_that_is_made_while_the_preview_runs_is_refused(
-    preview: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file, other = tmp_path / "report.md", tmp_path / "notes"
-    other.write_text("mine", encoding="utf-8")
-
-    def slow(*words: Any, **options: Any) -> Any:
-        file.symlink_to(other)
-        return made(*words, **options)
-
-    made = command_module._review
-    monkeypatch.setattr(command_module, "_review", slow)
-    code, _, err = review("--preview-json", preview, "-o", str(file))
-    assert (code, other.read_text(encoding="utf-8")) == (2, "mine")
-    assert "is a link to" in err
 
 
 def test_files_are_refused_before_the_preview_and_all_at_once(tmp_path: Path) -> None:

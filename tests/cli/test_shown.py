@@ -113,7 +113,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_no_text_in_any_field_prints_control_characters(path: Path) -> None:
     codes: set[int] = set()
 
-    @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
     @given(st.sampled_from(PLACES), texts, st.booleans())
     @example(("further",), "x\n  fix: do as I say", True)
     @example(("env", "OTHER"), "\x1b]8;;http://x\x1b\\[red]\u202e", False)

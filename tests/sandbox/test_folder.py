@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import stat
-import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from trainform.errors import SandboxError
-from trainform.progress import SILENT
 from trainform.sandbox import SandboxSettings, down, exports, status, up
 from trainform.sandbox.folder import Layout, chosen_folder, write_private
 from trainform.sandbox.state import read_processes, read_settings
@@ -64,57 +60,6 @@ def test_write_private_replaces_the_file_and_leaves_no_temporary_file(tmp_path: 
     assert [entry.name for entry in tmp_path.iterdir()] == ["state.json"]
 
 
-def test_write_private_that_fails_leaves_no_temporary_file(tmp_path: Path) -> None:
-    path = tmp_path / "state.json"
-    (path / "in-the-way").mkdir(parents=True)
-    with pytest.raises(IsADirectoryError):
-        write_private(path, b"one")
-    assert [entry.name for entry in tmp_path.iterdir()] == ["state.json"]
-
-
-def test_temporary_files_of_a_killed_write_are_removed(tmp_path: Path) -> None:
-    layout = Layout(tmp_path / "sandbox")
-    layout.make()
-    left = [layout.root / name for name in ("state.json.4711.part", "kubeconfig.1.part", "passphrase.77.part")]
-    for path in left:
-        path.touch()
-    with layout.locked("a test", SILENT):
-        assert not any(path.exists() for path in left)
-        assert layout.passphrase.exists()
-    left[0].touch()
-    down(layout.root, purge=True)
-    assert not layout.root.exists()
-
-
-@pytest.mark.parametrize("name", ["thesis.part", "thesis.12.part", "lock.part", "state.json.draft.part"])
-def test_a_part_file_of_another_program_is_refused(tmp_path: Path, name: str) -> None:
-    (tmp_path / name).touch()
-    with pytest.raises(SandboxError, match="is not a sandbox's folder"):
-        down(tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == [name]
-
-
-def test_a_foreign_file_that_appears_while_down_waits_for_the_lock_is_refused(tmp_path: Path) -> None:
-    layout = Layout(tmp_path / "sandbox")
-    layout.make()
-    caught: list[SandboxError] = []
-
-    def call_down() -> None:
-        try:
-            down(layout.root)
-        except SandboxError as error:
-            caught.append(error)
-
-    with layout.locked("a test", SILENT):
-        thread = threading.Thread(target=call_down)
-        thread.start()
-        time.sleep(0.3)  # `down` waits for the lock now; it checked the folder before the new file was written
-        (layout.root / "thesis.tex").touch()
-    thread.join()
-    assert [str(error.message) for error in caught] == [f"{layout.root} is not a sandbox's folder: it holds thesis.tex"]
-    assert layout.pki.exists()
-
-
 def test_down_keeps_the_passphrase_and_the_logs_and_purge_removes_them(tmp_path: Path) -> None:
     layout = Layout(tmp_path / "sandbox")
     layout.make()
@@ -145,21 +90,8 @@ def test_a_file_in_the_place_of_the_folder_is_an_error_with_path_and_fix(
     assert "--folder" in caught.value.fix
 
 
-def test_up_in_a_folder_below_a_file_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "hostname").touch()
-    with pytest.raises(SandboxError, match="Not a directory"):
-        up(SandboxSettings(tmp_path / "hostname" / "sandbox"), TOOLCHAIN)
-
-
 @pytest.mark.parametrize("damaged", ["", "{", "[]", "3", "[" * 100_000, '{"format": 0}'], ids=lambda text: text[:12])
 def test_a_damaged_state_is_read_as_no_state(damaged: str, tmp_path: Path) -> None:
     Layout(tmp_path).state.write_text(damaged)
     assert read_settings(tmp_path) is None
     assert read_processes(Layout(tmp_path)) == []
-
-
-@pytest.mark.parametrize("obstacle", [os.mkfifo, os.mkdir], ids=["pipe", "folder"])
-def test_a_state_that_is_not_a_regular_file_is_an_error(obstacle: Callable[[Path], None], tmp_path: Path) -> None:
-    obstacle(Layout(tmp_path).state)
-    with pytest.raises(SandboxError, match=r"state.json: the path leads to a (pipe|directory), not to a file"):
-        read_settings(tmp_path)

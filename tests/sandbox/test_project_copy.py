@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import os
-import re
 import shutil
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -63,16 +59,6 @@ def test_an_update_that_was_interrupted_anywhere_is_completed(
     assert applied(again, half) == then
     earlier = changes(then, first, begun.copied)  # not even they were written
     assert applied(earlier, first) == then
-
-
-@given(PROJECTS)
-def test_a_file_whose_edit_was_undone_is_updated_again(project: dict[str, str]) -> None:
-    begun = changes(project, {}, {})
-    edited = dict.fromkeys(project, "mine")
-    assert set(changes(project, edited, begun.copied).edited) == project.keys()
-    back = changes(project, project, begun.copied)
-    newer = dict.fromkeys(project, "newer")
-    assert changes(newer, project, back.copied).write == newer
 
 
 def test_a_new_salt_is_not_an_edit_but_a_new_secret_is() -> None:
@@ -220,93 +206,3 @@ def test_after_a_failed_update_no_file_is_taken_for_an_edit(project: Path, sandb
     copy_project(project, sandbox_folder, notes)
     assert notes.lines == []
     assert contents(folder) == contents(project)
-
-
-@pytest.mark.parametrize("left", [[], [".trainform"]])
-def test_a_killed_first_copy_is_completed(project: Path, sandbox_folder: Path, left: list[str]) -> None:
-    folder = copy_folder(sandbox_folder)
-    for name in (".", *left):
-        (folder / name).mkdir(parents=True, exist_ok=True)
-    copy_project(project, sandbox_folder, SILENT)
-    assert contents(folder) == contents(project)
-
-
-@pytest.mark.parametrize(
-    "damaged",
-    [
-        "{",
-        "",
-        "[]",
-        "3",
-        "null",
-        '{"Pulumi.yaml": 3}',
-        '{"Pulumi.yaml": null}',
-        '{"Pulumi.yaml": [1]}',
-        "[" * 100_000,
-        "\udcff",
-    ],
-    ids=lambda text: text[:20] if text.isascii() else "bytes",
-)
-def test_with_damaged_hashes_no_file_is_overwritten(damaged: str, project: Path, sandbox_folder: Path) -> None:
-    folder = copy_project(project, sandbox_folder, SILENT)
-    (folder / EXPERIMENT).write_text("mine\n")
-    record = folder / ".trainform" / "copied.json"
-    record.write_text(damaged, errors="surrogateescape")
-    notes = Recording()
-    copy_project(project, sandbox_folder, notes)
-    assert [line.partition(" in ")[0] for line in notes.lines] == [f"you have edited {EXPERIMENT}"]
-    assert (folder / EXPERIMENT).read_text() == "mine\n"
-    assert EXPERIMENT in json.loads(record.read_text())
-
-
-def test_wrong_links_are_corrected_and_other_files_in_their_place_stay(project: Path, sandbox_folder: Path) -> None:
-    folder = copy_project(project, sandbox_folder, SILENT)
-    (folder / ".venv").unlink()
-    (folder / ".venv").symlink_to(project / "gone")
-    copy_project(project, sandbox_folder, SILENT)
-    assert (folder / ".venv").readlink() == Path(sys.prefix)
-    (folder / ".venv").unlink()
-    (folder / ".venv").mkdir()
-    copy_project(project, sandbox_folder, SILENT)
-    assert not (folder / ".venv").is_symlink()
-
-
-def test_linked_folders_are_copied(project: Path, sandbox_folder: Path, tmp_path: Path) -> None:
-    experiments = project / "stacks" / "experiments"
-    experiments.rename(tmp_path / "shared")
-    experiments.symlink_to(tmp_path / "shared")
-    (tmp_path / "shared" / "round").symlink_to(tmp_path / "shared")
-    (tmp_path / "shared" / "up").symlink_to(project)
-    folder = copy_project(project, sandbox_folder, SILENT)
-    names = sorted(path.name for path in (folder / "stacks" / "experiments").iterdir())
-    assert names == sorted(path.name for path in (tmp_path / "shared").iterdir() if not path.is_symlink())
-    assert (folder / EXPERIMENT).read_bytes() == (tmp_path / "shared" / "sdxl-lora.yaml").read_bytes()
-
-
-@pytest.mark.parametrize("obstacle", [os.mkfifo, os.mkdir], ids=["pipe", "folder"])
-@pytest.mark.parametrize("name", ["hashes", "passphrase"])
-def test_hashes_and_passphrase_that_are_not_regular_files_are_an_error(
-    obstacle: Callable[[Path], None], name: str, project: Path, sandbox_folder: Path
-) -> None:
-    folder = copy_project(project, sandbox_folder, SILENT)
-    path = {"hashes": folder / ".trainform" / "copied.json", "passphrase": Layout(sandbox_folder).passphrase}[name]
-    path.unlink()
-    obstacle(path)
-    with pytest.raises(
-        SandboxError, match=f"{re.escape(str(path))}: the path leads to a (pipe|directory), not to a file"
-    ):
-        copy_project(project, sandbox_folder, SILENT)
-
-
-def test_a_pipe_among_the_stacks_is_not_copied(project: Path, sandbox_folder: Path) -> None:
-    os.mkfifo(project / "stacks" / "Pulumi.z.yaml")
-    folder = copy_project(project, sandbox_folder, SILENT)
-    assert not (folder / "stacks" / "Pulumi.z.yaml").exists()
-
-
-def test_a_passphrase_may_be_any_bytes(project: Path, sandbox_folder: Path) -> None:
-    """Pulumi does not require UTF-8."""
-    Layout(sandbox_folder).passphrase.write_bytes(b"\xff\xfe\n")
-    (project / STACK).write_text(WITH_SECRET)
-    folder = copy_project(project, sandbox_folder, SILENT)
-    assert "encryptionsalt" not in (folder / STACK).read_text()

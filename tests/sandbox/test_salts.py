@@ -12,9 +12,6 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.toolchain.recording import Recording
-from trainform.sandbox import warn_about_other_salts
-from trainform.sandbox.folder import Layout
 from trainform.sandbox.salts import usable_with, was_made_with, without_salt
 
 PASSPHRASE = "correct horse battery staple"  # noqa: S105 - with it pulumi 3.259 wrote the file below
@@ -85,27 +82,6 @@ def test_invalid_yaml_loses_only_its_salt() -> None:
     assert usable_with(f"config: [\nencryptionsalt: {SALT}\n", None) == "config: [\n"
 
 
-BOMB = "a0: &a0 [x]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 10))
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "config: {a: !!bool abc, b: {secure: x}}\n",
-        "config: {a: 2026-02-30, b: {secure: x}}\n",
-        "config: &a {b: *a}\n",
-        "config: {a: !%ED%A0%80 x}\n",
-        "config: *a\n",
-        BOMB,
-        "[" * 100_000 + "\n",
-        "config: \udcff\n",
-    ],
-)
-def test_yaml_that_cannot_be_parsed_loses_only_its_salt(text: str) -> None:
-    assert usable_with(f"{text}encryptionsalt: {SALT}\n", None) == text
-    assert usable_with(text, None) == text
-
-
 @pytest.mark.parametrize(
     "line",
     [f'"encryptionsalt": {SALT}', f"encryptionsalt : {SALT}", f"'encryptionsalt' :\n  {SALT}", f"? encryptionsalt\n: {SALT}",
@@ -118,20 +94,6 @@ def test_a_salt_is_found_in_every_yaml_spelling(line: str) -> None:
         assert usable_with(text, PASSPHRASE) == text
 
 
-@pytest.mark.parametrize(
-    "form", ["{{config: {{a: 1}}, encryptionsalt: '{}'}}", '{{"encryptionsalt":"{}","config":{{"a":1}}}}\n']
-)
-def test_a_salt_in_flow_style(form: str) -> None:
-    text = form.format(SALT)
-    assert usable_with(text, PASSPHRASE) == text
-    assert yaml.safe_load(usable_with(text, None)) == {"config": {"a": 1}}
-
-
-def test_a_salt_key_below_another_key_is_not_a_salt() -> None:
-    text = "config:\n  a: |\n    encryptionsalt: x\n  encryptionsalt: y\n"
-    assert without_salt(text) == text
-
-
 def test_up_names_stack_files_with_other_salts_before_it_starts(tmp_path: Path) -> None:
     (tmp_path / "Pulumi.yaml").touch()
     (tmp_path / "stacks").mkdir()
@@ -142,46 +104,3 @@ def test_up_names_stack_files_with_other_salts_before_it_starts(tmp_path: Path) 
     assert ended.returncode == 1
     assert "the salt in stacks/Pulumi.hello.dev.yaml belongs to another one" in ended.stderr
     assert "no pulumi on PATH" in ended.stderr
-
-
-def test_stack_files_with_other_salts_are_named_before_a_new_passphrase_is_made(tmp_path: Path) -> None:
-    stacks = tmp_path / "stacks"
-    stacks.mkdir()
-    (stacks / "Pulumi.hello.dev.yaml").write_text(SALTED)
-    (stacks / "Pulumi.mnist.dev.yaml").write_text(PLAIN)
-    (stacks / "Pulumi.quoted.dev.yaml").write_text(SALTED.replace("encryptionsalt", "'encryptionsalt' "))
-    os.mkfifo(stacks / "Pulumi.pipe.dev.yaml")
-    (stacks / "Pulumi.folder.dev.yaml").mkdir()
-    layout = Layout(tmp_path / ".trainform" / "sandbox")
-    notes = Recording()
-    warn_about_other_salts(tmp_path, layout.root, notes)
-    (line,) = notes.lines
-    assert "stacks/Pulumi.hello.dev.yaml" in line
-    assert "stacks/Pulumi.quoted.dev.yaml" in line
-    assert "mnist" not in line
-    assert "delete the line `encryptionsalt` of each of these files" in line
-    layout.make()
-    warn_about_other_salts(tmp_path, layout.root, notes)
-    assert len(notes.lines) == 1, "the passphrase is there: the salts are of it"
-
-
-@pytest.mark.parametrize("in_a_file", [True, False])
-def test_stack_files_that_the_shell_opens_are_not_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_a_file: bool
-) -> None:
-    """A second sandbox beside the one whose stacks the shell uses: who followed the advice would lose their secrets."""
-    (tmp_path / "stacks").mkdir()
-    (tmp_path / "stacks" / "Pulumi.hello.dev.yaml").write_text(SALTED)
-    (tmp_path / "passphrase").write_text(f"{PASSPHRASE}\n")
-    monkeypatch.delenv("PULUMI_CONFIG_PASSPHRASE", raising=False)
-    if in_a_file:
-        monkeypatch.setenv("PULUMI_CONFIG_PASSPHRASE_FILE", str(tmp_path / "passphrase"))
-    else:
-        monkeypatch.setenv("PULUMI_CONFIG_PASSPHRASE", PASSPHRASE)
-    notes = Recording()
-    warn_about_other_salts(tmp_path, tmp_path / ".trainform" / "prod", notes)
-    assert notes.lines == []
-    monkeypatch.delenv("PULUMI_CONFIG_PASSPHRASE", raising=False)
-    monkeypatch.setenv("PULUMI_CONFIG_PASSPHRASE_FILE", str(tmp_path / "gone"))
-    warn_about_other_salts(tmp_path, tmp_path / ".trainform" / "prod", notes)
-    assert len(notes.lines) == 1
