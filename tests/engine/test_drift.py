@@ -334,7 +334,7 @@ def test_what_the_report_says_to_run_puts_it_back(addons_project: Project, addon
     assert refreshed.code != 0
     assert "field conflict" in refreshed.output
     project.run(*up, "--yes", "--non-interactive").succeeded()
-    assert told(project, "bert", code=0) == {}
+    assert told(project, "bert", code=0) == {"Queue/bert": ("as deployed", [])}, "the label of the tool stays"
     project.unchanged(stack)
     queue = addons_live.get("queues", "bert")
     assert queue["spec"]["weight"] == 2
