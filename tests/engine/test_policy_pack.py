@@ -110,11 +110,11 @@ def test_what_a_preview_does_not_know_is_told_and_stops_the_update(project: Proj
     preview = project.pulumi("preview", *PACK, "-s", stack).succeeded()
     assert "[advisory]" in preview
     assert "train is not checked in full" in preview
-    assert "image is known only at `pulumi up`" in preview
+    assert "known only at `pulumi up`: spec.tasks.0.template.spec.containers.0.image" in preview
     assert "TF-IMG-1" in preview
     update = project.pulumi("up", "--yes", "--skip-preview", *PACK, "-s", stack).failed()
     assert "[mandatory]" in update
-    assert "the image is not from a registry" in update
+    assert "Images come from the registries of the environment" in update
     assert live.names("jobs", project.namespace) == set()
     program(project, UNKNOWN_IMAGE.replace("IMAGE", GOOD))
     project.up(stack, *PACK)
@@ -128,7 +128,7 @@ def test_a_warning_does_not_stop_the_update_and_off_says_nothing(project: Projec
     stack = program(project, JOB + f'Raw("train", job("train", "{ELSEWHERE}"))\n')
     update = project.up(stack, *PACK)
     assert "[advisory]" in update
-    assert "the image is not from a registry" in update
+    assert "Images come from the registries of the environment" in update
     assert live.names("jobs", project.namespace) == {"train"}
     with_pack(project, **REGISTRY, severity={"TF-IMG-1": "off"})
     assert "TF-IMG-1" not in project.pulumi("preview", *PACK, "-s", stack).succeeded()
@@ -176,10 +176,6 @@ def test_neither_stack_nor_command_line_chooses_the_limits(project: Project) -> 
     program(project, other + 'pulumi.ProviderResource("kubernetes", "other", {{"context": "prod-cluster"}})\n')
     preview = project.pulumi("preview", *PACK, "-s", stack).failed()
     assert "the provider has the context prod-cluster" in preview
-    program(project, other + 'pulumi.ProviderResource("kubernetes", "any", {{}})\n')
-    assert (
-        "any is not checked in full: it names no context" in project.pulumi("preview", *PACK, "-s", stack).succeeded()
-    )
 
 
 @pytest.mark.proof("every shipped stack; `make test` has a raw job")
@@ -194,10 +190,7 @@ def test_every_shipped_stack_passes(shared_project: Project, name: str) -> None:
         shared_project.ssh_secret(stack).succeeded()
     preview = shared_project.pulumi("preview", *PACK, "-s", stack)
     assert "[mandatory]" not in preview.output, preview.output
-    # the name of a queue that the job brings is known when it is made
-    advisory = [line for line in preview.output.splitlines() if "can't run policy" in line]
-    assert all("spec.queue is known only at" in line for line in advisory), preview.output
-    assert bool(advisory) is isinstance(read("experiments", name).get("queue"), dict)
+    assert "is not checked in full" not in preview.output, preview.output
     assert "trainform@" in preview.output, preview.output
 
 

@@ -176,47 +176,21 @@ def test_selectors_and_taints_decide(node: dict[str, Any], role: dict[str, Any],
     assert capacity.verdict == verdict
 
 
-def steered(*terms: Any, **more: Any) -> dict[str, Any]:
-    """A worker whose pods must be on nodes of these terms."""
-    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [*terms]}}
-    spec = {"affinity": {"nodeAffinity": required}, **more}
-    return workers(1, pod_overrides={"spec": spec})
-
-
-def expressions(*given: tuple[str, str, list[str]], part: str = "matchExpressions") -> dict[str, Any]:
-    return {part: [{"key": key, "operator": operator, "values": values} for key, operator, values in given]}
-
-
-@pytest.mark.parametrize(
-    ("terms", "verdict"),
-    [
-        ([expressions(("pool", "In", ["fast", "slow"]))], "now"),
-        ([expressions(("pool", "In", ["slow"]))], "never"),
-        ([expressions(("zone", "In", ["a"]))], "never"),
-        ([expressions(("pool", "NotIn", ["fast"]))], "never"),
-        ([expressions(("zone", "NotIn", ["a"]))], "now"),
-        ([expressions(("pool", "Exists", []), ("zone", "DoesNotExist", []))], "now"),
-        ([expressions(("zone", "Exists", []))], "never"),
-        ([expressions(("generation", "Gt", ["3"]), ("generation", "Lt", ["5"]))], "now"),
-        ([expressions(("generation", "Gt", ["4"]))], "never"),
-        ([expressions(("pool", "Gt", ["4"]))], "never"),
-        ([expressions(("zone", "In", ["a"])), expressions(("pool", "In", ["fast"]))], "now"),
-        ([expressions(("metadata.name", "In", ["node-0"]), part="matchFields")], "now"),
-        ([expressions(("metadata.name", "In", ["node-7"]), part="matchFields")], "never"),
-        ([{}], "never"),
-    ],
-)  # fmt: skip
-def test_nodes_that_a_required_affinity_excludes_do_not_count(terms: list[Any], verdict: str) -> None:
-    node = live_node("node-0", labels={"pool": "fast", "generation": "4"})
-    assert judged(new_job(**steered(*terms)), node).verdict == verdict
-
-
-def test_an_affinity_to_labels_that_the_environments_file_does_not_know() -> None:
-    verdicts = [
-        capacity_of(context(new_job(**steered(expressions(term))), environment=CLUSTER)).verdict
-        for term in (("zone", "In", ["a"]), ("zone", "Exists", []))
+def test_a_node_affinity_is_not_considered() -> None:
+    term = {"matchExpressions": [{"key": "pool", "operator": "In", "values": ["slow"]}]}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
+    job = new_job(**workers(1, pod_overrides={"spec": {"affinity": {"nodeAffinity": required}}}))
+    assert judged(job, live_node("node-0", labels={"pool": "fast"})).verdict == "now"
+    assert [*not_considered(context(job, environment=CLUSTER))] == [
+        "The node affinity of the pods of worker was not considered, so they may find less room.",
     ]
-    assert verdicts == ["unknown", "unknown"]
+
+
+def test_without_the_size_of_nodes_room_is_not_known() -> None:
+    unsized = {name: kind.model_copy(update={"nodes": None}) for name, kind in CLUSTER.accelerators.items()}
+    where = CLUSTER.model_copy(update={"accelerators": unsized})
+    assert capacity_of(context(new_job(**workers(99)), environment=where)).basis == "none"
+    assert capacity_of(context(new_job(**workers(99)), environment=CLUSTER)).verdict == "never"
 
 
 def test_rules_between_pods_are_said_to_be_left_out() -> None:

@@ -23,7 +23,7 @@ CLUSTER: dict[str, Any] = {
     },
     "rdma": {"resource": "rdma/hca"},
     "storage_classes": {"fast": "cephfs-ssd"},
-    "limits": {"host_network": True},
+    "limits": {"host_network": True, "service_accounts": ["trainer"]},
 }
 # The smallest experiment; `roles` is what most tests change.
 JOB: dict[str, Any] = {

@@ -8,6 +8,7 @@ from typing import Any
 from trainform import defaults
 from trainform.backends.backend import Backend
 from trainform.backends.gangs import GROUP_ANNOTATION, QUEUE_ANNOTATION, QUEUE_LABEL
+from trainform.backends.kubedl.add_ons import add_ons
 from trainform.manifests.manifest import Manifest
 from trainform.manifests.shapes import mapping
 from trainform.manifests.templates import Template
@@ -23,6 +24,12 @@ _FIELDS = {
     "managedBy": ("manager", None),
 }
 """What the operators call these fields, wherever they have them. Only specs are searched, without the pod templates in them."""
+_OPERATORS = (
+    "jobset.sigs.k8s.io/jobset-controller",
+    "kubeflow.org/training-operator",
+    "trainer.kubeflow.org/trainjob-controller",
+)
+"""The managers that mean the operator itself."""
 _METADATA = (
     ("annotations", QUEUE_ANNOTATION, "queue", defaults.VOLCANO),
     ("labels", QUEUE_LABEL, "queue", defaults.KUEUE),
@@ -52,7 +59,7 @@ def _names(body: Any, path: str, key: str, *, below: bool = False) -> Iterator[N
     yield from _names_in_metadata(body, path, key, None)
     for field, value in body.items() if below else [("spec", body.get("spec"))]:
         where = f"{path}.{field}" if path else field
-        if field in _FIELDS and isinstance(value, str | int) and value != "":
+        if field in _FIELDS and isinstance(value, str | int) and value not in ("", *_OPERATORS):
             what, admission = _FIELDS[field]
             yield Named(what, admission, where, value, key)
         elif field != "metadata":
@@ -77,7 +84,7 @@ def judged_object(key: str, body: dict[str, Any], templates: Sequence[Template],
     names = named({key: body}, templates)
     queues = (name.value for name in names if name.what == "queue" and name.admission == admission)
     queue = next((str(value) for value in queues if value is not None), None)
-    return Judged({key: body}, tuple(templates), queue=queue, names=names)
+    return Judged({key: body}, tuple(templates), queue=queue, names=names, add_ons=tuple(add_ons(key, body)))
 
 
 def judged_job(experiment: Experiment, plan: Plan, manifests: Sequence[Manifest], backend: Backend) -> Judged:
@@ -94,4 +101,5 @@ def judged_job(experiment: Experiment, plan: Plan, manifests: Sequence[Manifest]
         frozenset(manifest.key for manifest in manifests if manifest.keep),
         frozenset(role.name for role in plan.ranked),
         plan.admission in backend.ADMISSIONS,
+        tuple(add_on for key, body in objects.items() for add_on in add_ons(key, body)),
     )

@@ -25,13 +25,14 @@ from pulumi_policy import policy as sdk
 from pulumi_policy.proxy import UNKNOWN_STRING_VALUE, UnknownValueError
 
 from trainform import defaults
-from trainform.backends.workloads import value_at
 from trainform.check_files import check_environment
 from trainform.errors import CommandLineError, TrainformError
 from trainform.escaping import escaped
 from trainform.policy_pack.judgement import Resource, Verdict, cluster_verdict, environment_verdict, verdict
 from trainform.policy_pack.properties import CLUSTERS, kubernetes_object, plain
 from trainform.project import project_root
+from trainform.rules.limits.judged import Judged
+from trainform.rules.limits.queues import queues_in
 from trainform.rules.limits.rule import Rule
 from trainform.rules.limits.table import RULES
 from trainform.spec.names import LABEL
@@ -45,7 +46,6 @@ LEVELS = {
     "off": EnforcementLevel.DISABLED,
 }
 STACK = "pulumi:pulumi:Stack"
-QUEUES = "scheduling.volcano.sh/"
 ENVIRONMENT = "environment"
 OF_ENVIRONMENT = "All objects of a stack belong to its environment."
 """The name of the policy that no rule of the table is, and its title."""
@@ -101,10 +101,8 @@ def policies(root: Path, config: Mapping[str, Any], *, dry_run: bool = False) ->
         resource = _resource(args)
         if resource is None:
             return Verdict()
-        if str(resource.body["apiVersion"]).startswith(QUEUES) and resource.body["kind"] == "Queue":
-            queues.add(
-                str(value_at(resource.body, "metadata.name"))
-            )  # the engine shows it before the jobs that wait for it
+        # the engine shows a queue before the jobs that wait for it
+        queues.update(name for _, name, _ in queues_in(Judged({resource.key: resource.body}, ())))
         return environment_verdict(resource, environment)
 
     def judge_by(rule: Rule, args: ResourceValidationArgs) -> Verdict:

@@ -218,7 +218,7 @@ class Limits(Model):
     cache_backends: bool = Field(
         default=False,
         json_schema_extra=OnChange.NO_OBJECT,
-        description="Whether a patch may give a job of KubeDL a `cacheBackend`, whose pods no other limit counts.",
+        description="Whether a patch may give a job a `cacheBackend`, whose pods no other limit counts.",
     )
     tolerations: list[LabelKey] | None = Field(
         default=None,

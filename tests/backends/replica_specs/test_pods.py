@@ -2,24 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
-from trainform.backends.kubedl.backend import KubeDL
-from trainform.backends.kubeflow.backend import Kubeflow
 from trainform.backends.replica_specs.pods import made_account, run_time
-
-
-@pytest.mark.parametrize(
-    ("backend", "policy", "priority_class"),
-    [(Kubeflow, "spec.runPolicy", "priorityClass"), (KubeDL, "spec", "priorityClassName")],
-)
-def test_where_jobs_name_what_rules_read(backend: type, policy: str, priority_class: str) -> None:
-    group = backend.API_VERSION.partition("/")[0]  # type: ignore[attr-defined]
-    for (of, kind), fields in backend.JOB_FIELDS.items():  # type: ignore[attr-defined]
-        assert (of, kind.endswith("Job")) == (group, True)
-        assert fields.queue == f"{policy}.schedulingPolicy.queue"
-        assert fields.priority_class == f"{policy}.schedulingPolicy.{priority_class}"
-        assert fields.ttl == f"{policy}.ttlSecondsAfterFinished"
 
 
 def test_when_a_job_ends() -> None:

@@ -16,6 +16,7 @@ TOPOLOGY = "alpha.jobset.sigs.k8s.io/exclusive-topology"
 @pytest.mark.parametrize("beginning", KEYS)
 def test_every_key_wherever_it_stands(beginning: str) -> None:
     name = f"{beginning}more" if beginning.endswith(("/", ".")) else beginning
+    name = f"sigs.example.com{name}" if name.startswith("/") else name
     for field in ("labels", "annotations"):
         metadata = {field: {name: "x"}}
         (reason,) = by_role("TF-POD-6", limited(), {"metadata": metadata}).values()

@@ -7,7 +7,6 @@ from typing import Any
 
 from trainform.manifests.shapes import decoded, mapping, mappings
 from trainform.manifests.templates import Template
-from trainform.rules.limits.jobs import add_ons
 from trainform.rules.limits.judged import Judged
 from trainform.rules.limits.rule import Finding
 from trainform.spec.environment import Environment
@@ -44,7 +43,7 @@ def visible(judged: Judged, environment: Environment) -> Iterator[Finding]:
     if environment.limits.pod_security == "privileged":
         return
     yield from _entries(judged)
-    for add_on in add_ons(judged):
+    for add_on in judged.add_ons:
         for text in filter(_gives, add_on.variables):
             yield Finding(add_on.where, text, REASON, FIX, key=add_on.key)
     for template in judged.templates:

@@ -8,8 +8,6 @@ from collections.abc import Iterator, Set
 from msgspec import structs
 
 from trainform.errors import list_names
-from trainform.manifests.shapes import mapping
-from trainform.rules.limits.jobs import add_ons
 from trainform.rules.limits.judged import Judged
 from trainform.rules.limits.rule import Finding
 from trainform.spec.environment import Environment
@@ -80,11 +78,10 @@ def placeholders(judged: Judged, environment: Environment) -> Iterator[Finding]:
 
 
 def _pushed(judged: Judged) -> Iterator[Finding]:
-    """The repositories to which KubeDL pushes models, each as a finding without words."""
-    for key, body in judged.objects.items():
-        repository = mapping(mapping(body.get("spec")).get("modelVersion")).get("imageRepo")
-        if repository is not None:
-            yield Finding("spec.modelVersion.imageRepo", repository, "", "", key=key)
+    """The repositories to which an operator pushes images, each as a finding without words."""
+    for add_on in judged.add_ons:
+        if add_on.repository:
+            yield Finding(add_on.where, add_on.repository, "", "", key=add_on.key)
 
 
 def _images(judged: Judged) -> Iterator[Finding]:
@@ -97,7 +94,7 @@ def _images(judged: Judged) -> Iterator[Finding]:
             if isinstance(volume.get("image"), dict):
                 where = f"spec.volumes.{volume.get('name')}.image.reference"
                 yield Finding(where, volume["image"].get("reference", ""), "", "", template)
-    for add_on in add_ons(judged):
+    for add_on in judged.add_ons:
         for image in add_on.images:
             yield Finding(add_on.where, image, "", "", key=add_on.key)
 

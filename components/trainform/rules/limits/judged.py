@@ -27,6 +27,24 @@ class Named(Struct, frozen=True):
     template: Template | None = None
 
 
+class AddOn(Struct, frozen=True):
+    """What an operator makes of a field or an annotation of an object, besides the job's pods.
+
+    key, where: the object, and the place in it. images: those of its container. variables: the texts in the variables of its container.
+    repository: where it pushes an image. volume: the type of a volume that it mounts in the pods. path: that of the volume. is_cache: True for a
+    cache, which has pods of its own.
+    """
+
+    key: str
+    where: str
+    images: tuple[str, ...] = ()
+    variables: tuple[str, ...] = ()
+    repository: str = ""
+    volume: str = ""
+    path: str = ""
+    is_cache: bool = False
+
+
 class Judged(Struct, frozen=True):
     """Objects that belong together: those of an experiment or of an environment, or one object of a program.
 
@@ -34,7 +52,7 @@ class Judged(Struct, frozen=True):
     as plain data: inputs of components keep all of it in state, also a patch that another one undoes. queue: the name of the queue in which the
     pods wait. own_queue: the queue that the experiment brings. names: what the objects name beside their pods' specs. kept: the keys of objects
     that `destroy` leaves. ranked: the roles whose pods have a rank; None if all may. admitted: False if the backend does not know the
-    environment's admission, which is a problem of its own.
+    environment's admission, which is a problem of its own. add_ons: what the operator makes of the objects besides the pods.
     """
 
     objects: dict[str, dict[str, Any]]
@@ -46,6 +64,7 @@ class Judged(Struct, frozen=True):
     kept: frozenset[str] = frozenset()
     ranked: frozenset[str] | None = None
     admitted: bool = True
+    add_ons: tuple[AddOn, ...] = ()
 
     def containers(self) -> Iterator[tuple[Template, str, dict[str, Any]]]:
         """Every container with its template and its path in it."""

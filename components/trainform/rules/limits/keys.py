@@ -20,7 +20,7 @@ _NETWORK = "it attaches the pods to networks of the node"
 _DEVICES = "the container runtime gives the pods devices and settings of the node"
 _ROLE = "an agent of the nodes gives the pods the rights of a role in the cloud account"
 KEYS = {
-    "alpha.jobset.sigs.k8s.io/exclusive-topology": _NODES,
+    "/exclusive-topology": _NODES,
     "sidecar.istio.io/": _CONTAINER,
     "inject.istio.io/": _CONTAINER,
     "linkerd.io/inject": _CONTAINER,
@@ -36,7 +36,7 @@ KEYS = {
     "io.kubernetes.cri-o.": _DEVICES,
     "io.katacontainers.": _DEVICES,
 }
-"""What a key does, by its beginning."""
+"""What a key does, by its beginning, or by its end if that begins with `/`."""
 FIX = "remove it, or ask the platform team for limits.metadata_keys"
 
 
@@ -57,9 +57,13 @@ def keys(judged: Judged, environment: Environment) -> Iterator[Finding]:
 
 def _reasons(key: object, value: object, environment: Environment) -> Iterator[str]:
     """The reason against the key with this value, if there is one."""
-    does = next((does for beginning, does in KEYS.items() if str(key).startswith(beginning)), None)
+    does = next((does for part, does in KEYS.items() if _has(str(key), part)), None)
     if does is not None and value not in OFF and key not in environment.limits.metadata_keys:
         yield f"the key has an effect that no limit of the environment counts: {does}"
+
+
+def _has(key: str, part: str) -> bool:
+    return key.endswith(part) if part.startswith("/") else key.startswith(part)
 
 
 def _metadata(value: Any, path: str) -> Iterator[tuple[str, str, str, Any]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trainform.errors import list_names
-from trainform.manifests.shapes import mapping
 from trainform.rules.limits.judged import Judged
 from trainform.rules.limits.places import Place, places, volume_sources, volume_type
 from trainform.rules.limits.pod_security import RUN_AS, below_a_folder, finding_of, host_paths
@@ -14,7 +13,6 @@ from trainform.spec.environment import Environment
 
 HOST_PATH = "hostPath"
 LEVEL = "TF-POD-1"
-_MODEL_VOLUMES = {"nfs": "nfs", "AWSEfs": "csi"}  # `localStorage` is a path of the node
 
 
 def volumes(judged: Judged, environment: Environment) -> Iterator[Finding]:
@@ -32,28 +30,19 @@ def volumes(judged: Judged, environment: Environment) -> Iterator[Finding]:
             if not below_a_folder(place.value, tuple(limits.host_paths)):
                 fix = "use a claim, or ask the platform team for limits.host_paths"
                 yield finding_of([place], "a volume is a path of the node", forbidden, fix, template)
-    yield from _model_storage(judged, environment)
+    yield from _of_add_ons(judged, environment)
 
 
-def _model_storage(judged: Judged, environment: Environment) -> Iterator[Finding]:
-    """Where KubeDL keeps the model of a job: it mounts this in the pods."""
+def _of_add_ons(judged: Judged, environment: Environment) -> Iterator[Finding]:
+    """Volumes that the operator mounts in the pods for a field of the job."""
     limits = environment.limits
-    for key, body in judged.objects.items():
-        storage = mapping(mapping(mapping(body.get("spec")).get("modelVersion")).get("storage"))
-        for kind, source in storage.items():
-            path, volume_kind = mapping(source).get("path"), _MODEL_VOLUMES.get(str(kind))
-            is_open = (
-                below_a_folder(path, tuple(limits.host_paths))
-                if volume_kind is None
-                else volume_kind in limits.volume_types
-            )
-            if not is_open:
-                where, name = (
-                    f"spec.modelVersion.storage.{kind}",
-                    "host_paths" if volume_kind is None else "volume_types",
-                )
-                reason = f"the environment {environment.name} does not allow this storage of a model"
-                yield Finding(where, None, reason, f"ask the platform team for limits.{name}", key=key, bound=source)
+    for add_on in judged.add_ons:
+        on_node = add_on.volume == HOST_PATH
+        is_open = add_on.volume in limits.volume_types
+        if add_on.volume and not (below_a_folder(add_on.path, tuple(limits.host_paths)) if on_node else is_open):
+            reason = f"the operator mounts it in the pods as a volume of the type {add_on.volume}, which the environment {environment.name} does not allow"
+            fix = f"ask the platform team for limits.{'host_paths' if on_node else 'volume_types'}"
+            yield Finding(add_on.where, None, reason, fix, key=add_on.key, bound=[add_on.volume, add_on.path])
 
 
 def runtime_classes(judged: Judged, environment: Environment) -> Iterator[Finding]:
