@@ -78,79 +78,14 @@ _IDENTIFIER = re.compile(r"(?:[A-Za-z_][\w.]*\.)?[A-Za-z_]+[,)\]}]*")
 
 # --- shapes
 
-PREFIXES = [
-    "hf_",
-    "api_org_",
-    "ghp_",
-    "gho_",
-    "ghs_",
-    "ghu_",
-    "ghr_",
-    "github_pat_",
-    "glpat-",
-    "gldt-",
-    "glrt-",
-    "glptt-",
-    "glcbt-",
-    "glagent-",
-    "sk-proj-",
-    "sk-svcacct-",
-    "sk-admin-",
-    "sk-ant-",
-    "sk-or-v1-",
-    "gsk_",
-    "xai-",
-    "pplx-",
-    "csk-",
-    "tgp_v1_",
-    "pcsk_",
-    "nvapi-",
-    "r8_",
-    "KGAT_",
-    "lsv2_pt_",
-    "lsv2_sk_",
-    "wandb_v1_",
-    "npm_",
-    "pypi-",
-    "dckr_pat_",
-    "dckr_oat_",
-    "xoxa-",
-    "xoxb-",
-    "xoxe-",
-    "xoxp-",
-    "xoxr-",
-    "xoxs-",
-    "xapp-",
-    "ya29.",
-    "GOCSPX-",
-    "AIza",
-    "AKLT",
-    "AKID",
-    "LTAI",
-    "AKIA",
-    "ASIA",
-    "hvs.",
-    "hvb.",
-    "dapi",
-    "pul-",
-    "glsa_",
-    "sk_live_",
-    "rk_live_",
-    "dop_v1_",
-    "bce-v3/ALTAK-",
-    "glrtr-",
-    "glft-",
-    "glsoat-",
-    "tvly-",
-    "jina_",
-    "rpa_",
-    "glc_",
-    "sntrys_",
-    "tskey-auth-",
-    "ATATT3",
-    "IQoJb3JpZ2lu",
-    "FwoGZXIvYXdz",
-]
+_ISSUED_TOKENS = (
+    "hf_ api_org_ ghp_ gho_ ghs_ ghu_ ghr_ github_pat_ glpat- gldt- glrt- glptt- glcbt- glagent- sk-proj-"
+    " sk-svcacct- sk-admin- sk-ant- sk-or-v1- gsk_ xai- pplx- csk- tgp_v1_ pcsk_ nvapi- r8_ KGAT_ lsv2_pt_"
+    " lsv2_sk_ wandb_v1_ npm_ pypi- dckr_pat_ dckr_oat_ xoxa- xoxb- xoxe- xoxp- xoxr- xoxs- xapp- ya29. GOCSPX-"
+    " AIza AKLT AKID LTAI AKIA ASIA hvs. hvb. dapi pul- glsa_ sk_live_ rk_live_ dop_v1_ bce-v3/ALTAK- glrtr-"
+    " glft- glsoat- tvly- jina_ rpa_ glc_ sntrys_ tskey-auth- ATATT3 IQoJb3JpZ2lu FwoGZXIvYXdz"
+)
+PREFIXES = tuple(_ISSUED_TOKENS.split())
 """How tokens begin that a server issues: at least 16 letters and digits follow."""
 _TOKEN = re.compile(
     rf"(?<![A-Za-z0-9])(?:(?:{'|'.join(map(re.escape, PREFIXES))})(?:[A-Za-z0-9]{{16,}}"

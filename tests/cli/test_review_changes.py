@@ -119,7 +119,7 @@ def test_a_secret_that_changes_touches_its_stack(project: Path) -> None:
 
 def test_a_token_in_the_name_of_a_file_is_masked(project: Path) -> None:
     write(project, f"components/{GITHUB_TOKEN}.py", "")
-    assert selection().touched["mnist.dev"] == ["components/[secret].py"]
+    assert selection().touched["mnist.dev"] == ["[secret]"]
 
 
 def test_a_new_stack_and_one_that_is_gone(project: Path) -> None:

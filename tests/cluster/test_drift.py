@@ -65,11 +65,11 @@ def test_what_is_drift(applied: dict[str, Any], live: dict[str, Any], found: dic
     "words",
     [
         ["python", "train.py", "--password", PASSWORD],
-        ["curl", "-u", f"user:{PASSWORD}", "https://example.com"],
-        ["mysql", f"-p{PASSWORD}"],
+        ["curl", f"https://user:{PASSWORD}@example.com"],
+        ["sh", "-c", f"PGPASSWORD={PASSWORD} psql"],
     ],
 )
-def test_a_secret_by_its_place_in_a_command_is_not_shown(words: list[str]) -> None:
+def test_a_secret_in_a_command_is_not_shown(words: list[str]) -> None:
     """Also not to whoever reads a saved review, which holds the live fields that differ."""
     containers = [{"name": "main", "command": ["python"]}], [{"name": "main", "command": words}]
     old, live = ({**BODY, "spec": {"containers": each}} for each in containers)
@@ -111,7 +111,7 @@ def test_a_secret_is_neither_compared_nor_shown() -> None:
     assert found == []
     applied = {"env": [{"name": "HF_TOKEN", "value": "$(TOKEN)"}]}
     live = {"env": [{"name": "HF_TOKEN", "value": "hunter2-of-the-team"}]}
-    assert differing(applied, live) == {"spec.env.HF_TOKEN.value": ("[secret]", "[secret]")}
+    assert differing(applied, live) == {"spec.env.HF_TOKEN.value": ("$(TOKEN)", "[secret]")}
     whole = differing({"env": [{"name": "HF_TOKEN", "value": "hunter2-of-the-team"}]}, {"env": []})
     assert "hunter2" not in str(whole)
     args = differing({"args": ["train.py"]}, {"args": ["train.py", "--password=hunter2-of-the-team"]})
