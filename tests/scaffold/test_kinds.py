@@ -44,7 +44,9 @@ def test_parts_of_a_card_beside_whole_ones() -> None:
     }
 
 
-def kinds_of(nodes: list[dict[str, Any]]) -> tuple[dict[str, tuple[int | None, int | None, dict[str, str], int]], list[str]]:
+def kinds_of(
+    nodes: list[dict[str, Any]],
+) -> tuple[dict[str, tuple[int | None, int | None, dict[str, str], int]], list[str]]:
     """Of each kind: accelerators of a node, nodes, labels, tolerations; and the notes."""
     text = from_survey("prod", survey(nodes=nodes))
     kinds = read(text).accelerators.items()
