@@ -12,11 +12,6 @@ from pathlib import Path
 
 import pytest
 
-<<<<<<< HEAD
-from tests.support.repository import ROOT
-=======
-from trainform import atomic
->>>>>>> c82eb73 (Remove tests of copied controllers and of rare edges)
 from trainform.atomic import create_files, replacing
 from trainform.errors import TrainformError
 

@@ -82,7 +82,9 @@ def made_of(live: Live, plan: Plan) -> None:
     backend = BACKENDS[plan.backend]
     pods, _ = backend.pods(plan, manifests)
     for pod in {repr(pod["spec"]["containers"]): pod for pod in pods}.values():
-        spec = {field: value for field, value in pod["spec"].items() if field != ACCOUNT or value == plan.service_account}
+        spec = {
+            field: value for field, value in pod["spec"].items() if field != ACCOUNT or value == plan.service_account
+        }
         metadata = {**pod["metadata"], "namespace": NAMESPACE}
         live.make({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}, dry_run=True)
 

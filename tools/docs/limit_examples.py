@@ -72,7 +72,7 @@ EXAMPLES: Mapping[str, Example] = {
     "TF-IMG-2": Example("image: registry.example.com/ai/training:1.0"),
     "TF-IMG-3": Example(_pods("{initContainers: [{name: first, image: registry.example.com/change-me}]}")),
     "TF-POD-1": Example(_main("{securityContext: {privileged: true}}")),
-    "TF-POD-2": Example(_pods("{volumes: [{name: data, nfs: {server: nfs.example.com, path: /data}}]}")),
+    "TF-POD-2": Example(_pods("{volumes: {data: {nfs: {server: nfs.example.com, path: /data}}}}")),
     "TF-POD-3": Example("run_as: {user: 0}"),
     "TF-POD-4": Example(_pods("{runtimeClassName: kata}")),
     "TF-POD-6": Example('{annotations: {k8s.v1.cni.cncf.io/networks: storage}}'),

@@ -134,8 +134,10 @@ def _on_node(role: RolePlan) -> bool:
 def _one_node_claims(plan: Plan, environment: Environment) -> _Found:
     """It is a note and no problem, since drivers of file systems over the network often do not hold their volumes to one node."""
     for claim in plan.claims:
+        if claim.request.access_modes != [ONE_NODE]:
+            continue
         roles = [role for role in plan.roles if any(mount.claim == claim.name for mount in role.mounts)]
-        why = _several_nodes(roles, environment) if claim.request.access_modes == [ONE_NODE] else None
+        why = _several_nodes(roles, environment)
         if why is not None:
             yield "one-node-claim", {"volume": claim.key, "mode": ONE_NODE, "why": why}
 
