@@ -23,7 +23,9 @@ def test_no_value_falls_back_to_a_number() -> None:
         for path in FILES
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or)
-        if isinstance(node.values[-1], ast.Constant) and isinstance(node.values[-1].value, int | float)
+        if isinstance(node.values[-1], ast.Constant)
+        and isinstance(node.values[-1].value, int | float)
+        and node.values[-1].value
     ]
     assert found == []
 
