@@ -107,5 +107,5 @@ def test_digests() -> None:
 @pytest.mark.parametrize("value", [["hf_wJalrXUtnFEMI"], {"a": "hf_wJalrXUtnFEMI"}, 5, True])
 def test_the_value_of_a_variable_in_a_patch_is_text(value: object) -> None:
     found = overridden({"containers": {"main": {"env": {"HF_TOKEN": {"value": value}}}}}, limited())
-    assert list(found.values()) == ["the value is not text"]
+    assert list(found.values()) == ["it must be text"]
     assert "hf_" not in str(found)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.rules.limits.cases import by_job, by_role, found, limited, pod, raw
+from tests.rules.limits.cases import found, limited, pod, raw
 from tests.support.rendering import job_problems
 from tests.support.samples import experiment
 
@@ -33,17 +33,6 @@ def test_a_claim_that_is_kept_or_not_written(fields: dict[str, Any]) -> None:
 def test_a_claim_of_somebody_else() -> None:
     storage = {"output": {"claim": "shared", "mount": "/mnt/output"}}
     assert found("TF-DATA-1", ASKED, storage=storage, roles=ROLES) == {}
-
-
-def test_a_patch_that_makes_a_mount_writable() -> None:
-    mount = [{"name": "output", "mountPath": "/mnt/output"}]
-    patch = {"spec": {"containers": {"main": {"volumeMounts": mount}}}}
-    roles = {"worker": {"replicas": 2, "pod_overrides": patch}}
-    parts = {**output(read_only=True), "roles": roles}
-    assert found("TF-DATA-1", ASKED, **parts) == {"storage.output.keep": REASON}
-    tasks = {"worker": {"template": patch}}
-    parts = {**output(read_only=True), "manifest_overrides": {"job": {"spec": {"tasks": tasks}}}}
-    assert found("TF-DATA-1", ASKED, **parts) == {"storage.output.keep": REASON}
 
 
 def test_volumes_of_others() -> None:
@@ -102,8 +91,6 @@ def test_claims_that_others_make() -> None:
     spec = {"accessModes": ["ReadWriteOnce"], "storageClassName": "gold", "resources": size}
     volume = {"name": "scratch", "ephemeral": {"volumeClaimTemplate": {"spec": spec}}}
     place = "spec.volumes.scratch.ephemeral.volumeClaimTemplate.spec.storageClassName"
-    for judge in (by_role, by_job):
-        assert len(judge("TF-DATA-2", limited(), {"spec": {"volumes": [volume]}})) == 1
     assert raw("TF-DATA-2", limited(), {}, pod({"volumes": [volume]})).keys() == {place}
     stateful = {"kind": "StatefulSet", "spec": {"volumeClaimTemplates": [{"metadata": {"name": "data"}, "spec": spec}]}}
     assert raw("TF-DATA-2", limited(), stateful) != {}

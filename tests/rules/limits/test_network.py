@@ -16,14 +16,13 @@ def test_host_network_by_field() -> None:
     assert found("TF-NET-1", limited(host_network=True), network={"host": True}) == {}
 
 
-@pytest.mark.parametrize(
-    "spec",
-    [{"hostNetwork": True}, {"containers": {"main": {"ports": [{"containerPort": 80, "hostPort": 80}]}}}],
-)
-def test_host_network_in_patches(spec: dict[str, Any]) -> None:
+def test_host_network_in_patches() -> None:
+    spec: dict[str, Any] = {"hostNetwork": True}
     for judge in (by_role, by_job):
         assert set(judge("TF-NET-1", limited(), {"spec": spec}).values()) == {HOST_NETWORK}
         assert judge("TF-NET-1", limited(host_network=True), {"spec": spec}) == {}
+    ports = {"containers": [{"name": "main", "ports": [{"containerPort": 80, "hostPort": 80}]}]}
+    assert set(raw("TF-NET-1", limited(), {}, pod(ports)).values()) == {HOST_NETWORK}
 
 
 def test_ports_of_containers_alone_are_not_of_the_node() -> None:

@@ -122,10 +122,7 @@ def test_shared_memory_by_fields() -> None:
         ([{"name": "disk", "emptyDir": {"sizeLimit": "2Ti"}}], False),
     ],
 )
-def test_shared_memory_by_patches(volumes: list[dict[str, Any]], refused: bool) -> None:
-    patch = {"spec": {"volumes": volumes}}
-    assert set(by_role("TF-RES-4", HALVED, patch).values()) == ({HALF} if refused else set())
-    assert set(by_job("TF-RES-4", HALVED, patch).values()) == ({HALF} if refused else set())
+def test_shared_memory_of_several_volumes(volumes: list[dict[str, Any]], refused: bool) -> None:
     assert set(raw("TF-RES-4", HALVED, {}, pod({"volumes": volumes})).values()) == ({HALF} if refused else set())
 
 

@@ -24,12 +24,6 @@ def test_a_job_is_deleted_after_its_end(backend: str) -> None:
     assert found("TF-RUN-1", limited(), **parts) == {}, "off by default"
 
 
-def test_a_patch_that_removes_the_end() -> None:
-    patch = {"job": {"spec": {"ttlSecondsAfterFinished": None}}}
-    where = "manifest_overrides.job.spec.ttlSecondsAfterFinished"
-    assert found("TF-RUN-1", DELETED, ttl="1h", manifest_overrides=patch) == {where: STAYS}
-
-
 @pytest.mark.parametrize(
     ("version", "kind", "spec"),
     [

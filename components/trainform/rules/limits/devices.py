@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from trainform.manifests.shapes import decoded, mapping, mappings
-from trainform.manifests.templates import Template
 from trainform.rules.limits.judged import Judged
 from trainform.rules.limits.rule import Finding
 from trainform.spec.environment import Environment
@@ -18,16 +17,6 @@ ENDING = "_VISIBLE_DEVICES"
 NARROWING = ("ASCEND_RT_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
 # Such variables with another end. By a channel of IMEX a container reaches the memory of GPUs of other nodes.
 OTHERS = ("NVIDIA_IMEX_CHANNELS", "NVIDIA_MIG_CONFIG_DEVICES", "NVIDIA_MIG_MONITOR_DEVICES")
-# By these alone a beginning is told that shows nothing of the end.
-KNOWN = (
-    "AMD_VISIBLE_DEVICES",
-    "ASCEND_VISIBLE_DEVICES",
-    "CAMBRICON_VISIBLE_DEVICES",
-    "HABANA_VISIBLE_DEVICES",
-    "MTHREADS_VISIBLE_DEVICES",
-    "NVIDIA_VISIBLE_DEVICES",
-    *OTHERS,
-)
 NO_DEVICES = ("", "none", "void")
 REASON = "the variable gives the container accelerators of the node that it does not ask for, and that no limit counts"
 FIX = "remove it: a container sees the `accelerators` that it asks for"
@@ -57,7 +46,6 @@ def visible(judged: Judged, environment: Environment) -> Iterator[Finding]:
         for where, value, places in found.values():
             shown = value if isinstance(value, str) else None
             yield Finding(where, shown, REASON, FIX, template, bound=places)
-        yield from _prefixes(template)
 
 
 def _entries(judged: Judged) -> Iterator[Finding]:
@@ -72,27 +60,9 @@ def _entries(judged: Judged) -> Iterator[Finding]:
                         yield Finding(f"{field}.{name}", None, f"by `envFrom`, {REASON}", FIX, key=key, bound=bound)
 
 
-def _prefixes(template: Template) -> Iterator[Finding]:
-    """Beginnings of the names of such variables: with one, an entry of another name is the variable."""
-    for where, container in template.named_containers():
-        for index, source in enumerate(mappings(container.get("envFrom"))):
-            prefix = source.get("prefix")
-            if isinstance(prefix, str) and _begins(prefix):
-                reason = f"an entry with the rest of the name is a variable of a vendor: {REASON}"
-                fix = "write another prefix, or none"
-                yield Finding(f"{where}.envFrom[{index}].prefix", prefix, reason, fix, template, bound=source)
-
-
 def _gives(name: object) -> bool:
     """Whether a variable of this name gives a container devices of the node."""
     return name in OTHERS or (isinstance(name, str) and name.endswith(ENDING) and name not in NARROWING)
-
-
-def _begins(prefix: str) -> bool:
-    """Whether it is the beginning of such a name: of a known one, or of any whose end it shows."""
-    if "_VISIBLE" in prefix:
-        return not any(name.startswith(prefix) for name in NARROWING)
-    return prefix != "" and any(name.startswith(prefix) for name in KNOWN)
 
 
 def _value(variable: dict[str, Any]) -> object:
