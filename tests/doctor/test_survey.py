@@ -36,7 +36,7 @@ def test_a_hostile_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caps
         {
             "metadata": {"name": name, "labels": {"nvidia.com/gpu.product": name}},
             "spec": {"parent": name, "taints": [{"key": name, "value": name, "effect": name}]},
-            "status": {"allocatable": {name: "8", "nvidia.com/gpu": "8", "cpu": name}},
+            "status": {"allocatable": {name: "8", "nvidia.com/gpu": "8"}},
         }
         for name in names
     ]
