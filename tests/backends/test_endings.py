@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.backends.trainer.samples import MPI, ON_MPI, TORCH, plan_on, told_on, with_spec
-from tests.support.samples import WITH_EXTRAS, plan, reasons
+from tests.support.samples import WITH_EXTRAS, plan
 from trainform.backends.endings import Part, all_of, any_of
 from trainform.plan.model import Ending
 
@@ -148,23 +148,6 @@ def test_a_runtime_that_is_named_ends_the_job_as_it_says() -> None:
     for policy in (None, {"operator": "All", "targetReplicatedJobs": ["node"]}):
         (note,) = told_on(with_spec(MPI, {"template": {"spec": {"successPolicy": policy}}}), **ON_MPI)
         assert "template.spec.successPolicy does not end the job when `launcher` has succeeded" in note
-    (note,) = told_on(with_spec(MPI, {"template": {"spec": {"successPolicy": "All"}}}), **ON_MPI)
-    assert "template.spec.successPolicy must be a mapping" in note
-
-
-def test_a_patch_that_is_no_policy_is_refused() -> None:
-    patches: list[tuple[str, dict[str, Any], str]] = [
-        ("volcano", {"policies": ["CompleteJob"]}, "spec.policies[0]"),
-        ("volcano", {"tasks": {"worker": {"policies": [{"event": "PodFailed"}]}}}, "spec.tasks[0].policies[0].action"),
-        ("volcano", {"minSuccess": "all"}, "spec.minSuccess"),
-        ("jobset", {"successPolicy": "Any"}, "spec.successPolicy"),
-        ("jobset", {"successPolicy": {"targetReplicatedJobs": "worker"}}, "spec.successPolicy.targetReplicatedJobs"),
-    ]
-    for backend, spec, where in patches:
-        assert list(reasons(backend=backend, **job_patch(spec))) == [f"manifest_overrides.job.{where}"]
-    assert list(reasons(backend="kubeflow", **MNIST, **job_patch({"successPolicy": 1}))) == [
-        "manifest_overrides.job.spec.successPolicy"
-    ]
 
 
 A, B0, B1 = Part("a", "a"), Part("b-0", "b"), Part("b-1", "b")

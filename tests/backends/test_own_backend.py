@@ -128,7 +128,7 @@ def test_replicas_of_extras_are_a_new_revision(own: str) -> None:
         (
             {"manifest_overrides": {"job": {"spec": {"components": None}}}},
             "manifest_overrides.job.spec.components",
-            "the patched field is missing",
+            "the patch removes a part that the plan owns",
         ),
     ],
 )

@@ -28,10 +28,6 @@ def test_no_folder_has_a_name_that_no_file_system_takes(name: str) -> None:
     for path in (f"/mnt/{name}", f"/mnt/{name}/data"):
         assert reasons(storage={"data": {"claim": "data", "mount": path}}) == {"storage.data.mount": told}
         assert reasons(prepare=[{"name": "code", "git": {**GIT, "path": path}}]) == {"prepare[0].git.path": told}
-        mount = {"volumeMounts": {"cache": {"mountPath": path}}}
-        patch = {"spec": {"containers": {"main": mount}, "volumes": {"cache": {"emptyDir": {}}}}}
-        where = "roles.worker.pod_overrides.spec.containers.main.volumeMounts.cache.mountPath"
-        assert reasons(roles={"worker": {"replicas": 2, "pod_overrides": patch}}) == {where: told}
     longest = f"/mnt/{'a' * 255}/{'b' * 255}"
     assert reasons(storage={"data": {"claim": "data", "mount": longest}}) == {}
 

@@ -44,8 +44,6 @@ def long(name: str) -> str:
         ({"roles": {"worker": {**WORKER, "init": [{"name": "data", "command": [WORD]}]}}}, "roles.worker.init[0].command"),
         ({"prepare": [{"name": "data", "command": ["sh", "-c", WORD]}]}, "prepare[0].command"),
         ({"prepare": [{"name": "data", "command": ["fetch"], "env": {"PART": long("PART")}}]}, "prepare[0].env.PART"),
-        ({"roles": {"worker": {"pod_overrides": {"spec": {"containers": {"main": {"args": [WORD]}}}}}}}, "roles.worker.pod_overrides.spec.containers.main.args"),
-        ({"roles": {"worker": {"pod_overrides": {"spec": {"containers": {"main": {"env": {"PART": {"value": long("PART")}}}}}}}}, "env": {"A": "a"}}, "roles.worker.pod_overrides.spec.containers.main.env.PART"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )  # fmt: skip

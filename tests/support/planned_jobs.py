@@ -9,7 +9,13 @@ from tests.support.samples import environment
 from trainform.backends.table import BACKENDS
 
 CLUSTER = environment(
-    limits={"host_network": True, "pod_security": "privileged"}, priority_classes={"urgent": {"value": 1}}
+    limits={
+        "host_network": True,
+        "pod_security": "privileged",
+        "job_managers": ["kueue.x-k8s.io/multikueue"],
+        "cache_backends": True,
+    },
+    priority_classes={"urgent": {"value": 1}},
 )
 POOL: dict[str, Any] = {"master": {"replicas": 1, "accelerators": {"a800": 8}}, "worker": {"replicas": 2}}
 SSH: dict[str, Any] = {

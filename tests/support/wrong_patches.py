@@ -102,5 +102,6 @@ WRONG: list[dict[str, Any]] = [
     {"overhead": {"cpu": 1}},
 ]
 
-ACCEPTED: dict[str, set[int]] = {"volcano": set(), "jobset": set()}
-"""Those that each operator's server accepts."""
+_EVERYWHERE = {3, 5, 63, 64, 65, 66}
+ACCEPTED = {"volcano": _EVERYWHERE, "jobset": _EVERYWHERE | {44, 45, 46, 47}}
+"""Those that each operator's server accepts. Volcano's webhook judges the restart policies of containers, too."""

@@ -325,10 +325,10 @@ def without_parts(patch: dict[str, Any], parts: Iterable[Part]) -> dict[str, Any
 
 def _without(value: Any, parts: list[Part]) -> Any:
     """Return the value without the parts; None if nothing is left of it."""
-    if () in parts:
-        return None
     if not parts:
         return value
+    if () in parts or not isinstance(value, dict | list):
+        return None
     below: dict[str | int, list[Part]] = {}
     for part in parts:
         below.setdefault(part[0], []).append(part[1:])

@@ -28,15 +28,16 @@ def support_problems(experiment: Experiment, fields: Fields) -> Iterator[Problem
 
 
 def folder_problems(experiment: Experiment, plan: Plan, backend: Backend) -> Iterator[Problem]:
-    """Yield a problem for each volume and checkout at a folder where the operator mounts files of its own."""
-    folders = {*backend.own_folders(plan)}
-    paths = {f"storage.{name}.mount": str(volume.mount) for name, volume in experiment.storage.items()}
-    for index, step in enumerate(experiment.prepare):
-        if step.git is not None:
-            paths[f"prepare[{index}].git.path"] = str(step.git.path)
-    for where, path in paths.items():
-        if path.rstrip("/") in folders:
-            yield Problem(where, path, "the operator mounts its own files at this path", "choose another path")
+    """Yield a problem for each volume and checkout at a folder where the operator mounts its own files."""
+    steps = {step.name: f"prepare[{index}].git.path" for index, step in enumerate(experiment.prepare)}
+    found: dict[str, str] = {}
+    for role in plan.roles:
+        folders = {*backend.own_folders(plan, role)}
+        paths = [(f"storage.{mount.volume}.mount", mount.path) for mount in role.mounts]
+        paths += [(steps[checkout.step], str(checkout.git.path)) for checkout in role.checkouts]
+        found |= {where: path for where, path in paths if path.rstrip("/") in folders}
+    for where, path in found.items():
+        yield Problem(where, path, "the operator mounts its own files at this path", "choose another path")
 
 
 def support_notes(experiment: Experiment, fields: Fields) -> Iterator[str]:

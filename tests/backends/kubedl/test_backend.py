@@ -222,30 +222,6 @@ def test_trainform_renders_no_service() -> None:
     assert BACKENDS["kubedl"].crds(made) == ("tfjobs.training.kubedl.io", "podgroups.scheduling.volcano.sh")
 
 
-def test_fields_that_the_crd_does_not_have_are_refused() -> None:
-    """The API server would drop them without a word."""
-    spec = {
-        "hostUsers": False,
-        "containers": {"main": {"lifecycle": {"preStop": {"sleep": {"seconds": 5}}}}},
-        "topologySpreadConstraints": [{"maxSkew": 1, "minDomains": 2, "topologyKey": "rack", "whenUnsatisfiable": "DoNotSchedule"}],
-    }  # fmt: skip
-    roles = {"worker": {"replicas": 2, "pod_overrides": {"spec": spec}}}
-    found = reasons(**{**TENSORFLOW, "roles": roles}, backend="kubedl")
-    above = "roles.worker.pod_overrides.spec"
-    assert found.keys() == {
-        f"{above}.containers.main.lifecycle.preStop.sleep",
-        f"{above}.hostUsers",
-        f"{above}.topologySpreadConstraints[0].minDomains",
-    }
-    assert "the API server would drop it" in found[f"{above}.hostUsers"]
-    assert reasons(**{**TENSORFLOW, "roles": roles}) == {}
-    patch = {"job": {"spec": {"tfReplicaSpecs": {"Worker": {"template": {"spec": {"hostUsers": False}}}}}}}
-    changed = {**TENSORFLOW, "roles": {"worker": {"replicas": 2}}, "manifest_overrides": patch}
-    assert [*reasons(**changed, backend="kubedl")] == [
-        "manifest_overrides.job.spec.tfReplicaSpecs.Worker.template.spec.hostUsers"
-    ]
-
-
 @pytest.mark.parametrize("key", ["kubedl.io/git-sync-config", "kubedl.io/tensorboard-config"])
 def test_annotations_of_which_kubedl_makes_containers_are_refused(key: str) -> None:
     patch = {"job": {"metadata": {"annotations": {key: '{"image": "other.example.com/a:1"}'}}}}
@@ -305,26 +281,3 @@ def with_ports(ports: Any, *roles: str, **parts: Any) -> dict[str, str]:
     given = parts.pop("roles")
     patched = {name: {**role, **(patch if name in roles else {})} for name, role in given.items()}
     return reasons(NODES, **BACKEND, **parts, roles=patched)
-
-
-def test_a_second_port_where_kubedl_draws_one() -> None:
-    """KubeDL's Service would lead to it."""
-    place = "roles.{}.pod_overrides.spec.containers.main.ports[1]"
-    (reason,) = with_ports(METRICS, "master", **HOST, roles=POOL).values()
-    assert reason.startswith("of several ports KubeDL takes a wrong one")
-    assert [*with_ports(METRICS, "worker", **HOST, **TENSORFLOW)] == [place.format("worker")]
-    two = [{"name": name, "containerPort": port} for name, port in (("metrics", 9100), ("more", 9101))]
-    assert with_ports(two, "worker", **HOST, roles=POOL) == {}, "a worker of a PyTorchJob has no Service"
-    assert with_ports(METRICS, "master", roles=POOL) == {}, "only on the host network"
-
-
-def test_a_second_port_by_a_patch_of_the_job() -> None:
-    ports = {"containers": {"pytorch": {"ports": METRICS}}}
-    specs = {"Master": {"template": {"spec": ports}}}
-    patch = {"job": {"spec": {"pytorchReplicaSpecs": specs}}}
-    found = reasons(NODES, **BACKEND, **HOST, roles=POOL, manifest_overrides=patch)
-    place = "manifest_overrides.job.spec.pytorchReplicaSpecs.Master.template.spec.containers.pytorch.ports[1]"
-    assert [*found] == [place]
-    other = {"aside": {"image": "registry.example.com/ai/aside:1", "ports": [METRICS["metrics"]]}}
-    beside = {"job": {"spec": {"pytorchReplicaSpecs": {"Master": {"template": {"spec": {"containers": other}}}}}}}
-    assert reasons(NODES, **BACKEND, **HOST, roles=POOL, manifest_overrides=beside) == {}, "another container"

@@ -108,7 +108,6 @@ def test_unsupported_fields(parts: dict[str, Any], path: str) -> None:
         ({"annotations": {"volcano.sh/task-spec": "x"}}, "roles.worker.annotations.volcano.sh/task-spec"),
         ({"init": [{"name": "init-pytorch", "command": ["a"]}]}, "roles.worker.init[0].name"),
         ({"init": [{"name": "first", "command": ["a"]}, {"name": "pytorch", "command": ["a"]}]}, "roles.worker.init[1].name"),
-        ({"pod_overrides": {"spec": {"containers": [{"name": "mine", "image": "a"}]}}}, "roles.worker.pod_overrides.spec.containers.main"),
     ],
 )  # fmt: skip
 def test_keys_that_the_operator_overwrites_are_refused(role: dict[str, Any], path: str) -> None:
@@ -139,7 +138,7 @@ EXTRA = {"replicas": 1, "template": {"spec": {"containers": [{"name": "a", "imag
         ({"pytorchReplicaSpecs": {"Extra": EXTRA}}, "spec.pytorchReplicaSpecs.Extra"),
         (
             {"pytorchReplicaSpecs": {"Worker": {"template": {"spec": {"containers": [{"name": "a", "image": "a"}]}}}}},
-            "spec.pytorchReplicaSpecs.Worker.template.spec.containers.pytorch",
+            "spec.pytorchReplicaSpecs.Worker.template.spec.containers",
         ),
     ],
 )
@@ -161,21 +160,3 @@ def test_patches_that_make_a_template_malformed_are_reported(wreck: dict[str, An
 
 def test_kueue_does_not_admit_them() -> None:
     assert list(reasons(environment(admission="kueue"), **BACKEND, roles=POOL)) == ["backend"]
-
-
-def test_a_launcher_without_the_token_of_its_account() -> None:
-    """`kubectl exec` would start no process."""
-    bare: dict[str, Any] = {"automountServiceAccountToken": False}
-
-    def of(role: str, given: Any = bare) -> list[str]:
-        roles = {**MPI["roles"], role: {**MPI["roles"][role], "pod_overrides": {"spec": given}}}
-        return [*problems_on(**{**MPI, "roles": roles})]
-
-    assert of("launcher") == ["roles.launcher.pod_overrides.spec.automountServiceAccountToken"]
-    assert of("launcher", {"automountServiceAccountToken": True}) == []
-    assert of("worker") == [], "a worker asks the server for nothing"
-    patch = {"job": {"spec": {"mpiReplicaSpecs": {"Launcher": {"template": {"spec": bare}}}}}}
-    place = "manifest_overrides.job.spec.mpiReplicaSpecs.Launcher.template.spec.automountServiceAccountToken"
-    assert [*problems_on(**MPI, manifest_overrides=patch)] == [place]
-    torch = {**POOL, "master": {"pod_overrides": {"spec": bare}}}
-    assert problems_on(roles=torch) == {}

@@ -175,9 +175,11 @@ class Kubeflow(Backend):
         if plan.naming.agent is not None:
             yield from _mpi_problems(plan)
 
-    def own_folders(self, plan: Plan) -> tuple[str, ...]:
-        """Those of an MPIJob."""
-        return () if plan.naming.agent is None else MPI_FOLDERS
+    def own_folders(self, plan: Plan, role: RolePlan) -> tuple[str, ...]:
+        """Return those of an MPIJob: kubectl is in the launcher alone."""
+        if plan.naming.agent is None:
+            return ()
+        return MPI_FOLDERS if role.name == plan.launches else MPI_FOLDERS[:1]
 
     def notes(self, plan: Plan, manifests: Sequence[Manifest]) -> Iterator[str]:
         """A note on each step of `prepare` for which the workers of a PyTorchJob wait, on probes that keep pods out of DNS, and on pods that run on after the end."""

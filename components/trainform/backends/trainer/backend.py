@@ -47,7 +47,7 @@ from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import Manifest, job_body, without_empty
 from trainform.manifests.objects import experiment_labels, job_manifest
 from trainform.manifests.templates import Template
-from trainform.plan.model import Ending, Naming, Plan
+from trainform.plan.model import Ending, Naming, Plan, RolePlan
 from trainform.plan.world import launching_role
 from trainform.spec.experiment import Experiment
 
@@ -164,9 +164,10 @@ class Trainer(Backend):
         fix = "leave `runtime` out"
         return (Existing(self.API_VERSION, runtime.kind, plural, runtime.name, namespace, fix, problems),)
 
-    def own_folders(self, plan: Plan) -> tuple[str, ...]:
-        """Those of the MPI policy; a runtime that is named has its own rules."""
-        return (*MPI_VOLUMES.values(),) if plan.runtime is None and policy(plan) == MPI else ()
+    def own_folders(self, plan: Plan, role: RolePlan) -> tuple[str, ...]:
+        """Return those of the MPI policy; a runtime that is named has its own rules."""
+        is_of_mpi = plan.runtime is None and policy(plan) == MPI and role.group in (NODE, LAUNCHER)
+        return (*MPI_VOLUMES.values(),) if is_of_mpi else ()
 
     def conventions(self, plan: Plan) -> PodConventions:
         return conventions_of(plan)

@@ -34,7 +34,7 @@ from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import Manifest, job_body, without_empty
 from trainform.manifests.objects import job_manifest
 from trainform.manifests.templates import Template
-from trainform.plan.model import Ending, Naming, Plan
+from trainform.plan.model import Ending, Naming, Plan, RolePlan
 from trainform.spec.experiment import Experiment
 
 # Only Volcano's plugin svc is used, for the pods' hostnames, without which they have no names in DNS; the subdomain is trainform's own Service.
@@ -99,7 +99,7 @@ class Volcano(Backend):
         yield from ending_problems(plan)
         yield from overwritten(plan, "Volcano", self.POD_KEYS)
 
-    def own_folders(self, plan: Plan) -> tuple[str, ...]:
+    def own_folders(self, plan: Plan, role: RolePlan) -> tuple[str, ...]:
         return (HOSTS_MOUNT,)
 
     def notes(self, plan: Plan, manifests: Sequence[Manifest]) -> Iterator[str]:
