@@ -85,14 +85,14 @@ def look_at_identity(request: Request, findings: Findings) -> Finding:
     return Finding(State.NOTE, f"{uid}; the environment names none, and is bound to no cluster", fix, details)
 
 
-def served_operators(api: ClusterApi) -> list[str] | None:
+def served_operators(api: ClusterApi) -> tuple[str, ...] | None:
     """Return the names of the operators whose API version is served, None if this account may not list the API groups."""
     groups = api.get("/apis")
     if not groups.found:
         return None
     with api.reading("/apis"):
         served = {str(version["groupVersion"]) for group in groups.body["groups"] for version in group["versions"]}
-    return [operator.name for operator in operators() if operator.api_version in served]
+    return tuple(operator.name for operator in operators() if operator.api_version in served)
 
 
 def look_at_operators(request: Request, findings: Findings) -> Finding:
