@@ -71,14 +71,6 @@ def test_trainforms_own_keys(key: str) -> None:
 )
 def test_annotations_of_pods_that_kubernetes_parses(key: str) -> None:
     assert list(reasons(roles={"worker": {"annotations": {key: "x"}}})) == [f"roles.worker.annotations.{key}"]
-    patch = {"metadata": {"annotations": {key: "x"}}}
-    where = f"metadata.annotations.{key}"
-    of_role = reasons(roles={"worker": {"pod_overrides": patch}})
-    assert f"roles.worker.pod_overrides.{where}" in of_role
-    of_job = reasons(
-        roles={"worker": {}}, manifest_overrides={"job": {"spec": {"tasks": {"worker": {"template": patch}}}}}
-    )
-    assert f"manifest_overrides.job.spec.tasks.worker.template.{where}" in of_job
     assert reasons(annotations={key: "x"}) == {}, "on the job they mean nothing"
 
 
