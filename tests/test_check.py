@@ -75,7 +75,7 @@ def test_problems_of_both_files_are_found(root: Path) -> None:
     ("file", "before", "after", "expected"),
     [
         # a kind, a queue, a class, a role that is there but wrong is not unknown
-        ("environments/lab.yaml", "per_node: 8, ", "", ["lab:5 accelerators.a800.per_node"]),
+        ("environments/lab.yaml", "resource: baidu.com/a800_80g_cgpu, ", "", ["lab:5 accelerators.a800.resource"]),
         ("environments/lab.yaml", "{night: {weight: 2}}", "[night]", ["lab:3 queues"]),
         ("environments/lab.yaml", "{night: {weight: 2}}", "{night: 2}", ["lab:3 queues.night"]),
         ("environments/lab.yaml", "cephfs-ssd", "7", ["lab:6 storage_classes.fast"]),

@@ -47,7 +47,7 @@ def test_what_must_be_there_is_stood_in_for() -> None:
 def test_names_that_went_with_a_mistake() -> None:
     parsed = parse(
         Environment,
-        {**CLUSTER, "accelerators": {"a800": {"resource": "x.y/z"}, "l40s": CLUSTER["accelerators"]["l40s"]}},
+        {**CLUSTER, "accelerators": {"a800": {"per_node": 8}, "l40s": CLUSTER["accelerators"]["l40s"]}},
     )
     assert parsed.left_out == {"a800"}
 

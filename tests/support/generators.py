@@ -59,6 +59,7 @@ ENVIRONMENT: dict[str, Any] = {
     "node_selector": {"pool": ""},
     "tolerations": [{"key": "training", "value": "only"}],
     "limits": {
+        "service_accounts": ["trainer"],
         "host_network": True,
         "max_accelerators": 512,
         "waivable": {"TF-IMG-1": ["team-lead", "other-lead"], "TF-IMG-2": ["team-lead"]},

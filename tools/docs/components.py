@@ -144,11 +144,11 @@ def _default(parameter: inspect.Parameter) -> str:
 
 
 def input_texts(kind: type[pulumi.ComponentResource]) -> dict[str, str]:
-    """The text of each input: a line `name: text` of the constructor's docstring."""
+    """Return the text of each input: what follows `name: ` in the constructor's docstring, over any number of lines."""
     documented = inspect.getdoc(kind.__init__)
-    lines = ("" if documented is None else documented).splitlines()
-    found = (re.fullmatch(r"(\w+): (.+)", line) for line in lines)
-    return {match[1]: _sentence(match[2]) for match in found if match is not None}
+    names = "|".join(parameters(kind))
+    parts = re.split(rf"^({names}): ", "" if documented is None else documented, flags=re.MULTILINE)
+    return {name: _sentence(" ".join(text.split())) for name, text in zip(parts[1::2], parts[2::2], strict=True)}
 
 
 def outputs(kind: type[pulumi.ComponentResource]) -> dict[str, tuple[str, str]]:

@@ -23,7 +23,7 @@ from trainform.backends.kubedl.controller import (
     controller_pods,
 )
 from trainform.backends.kubedl.controller import INDEX_LABEL as INDEX
-from trainform.backends.kubedl.pods import POD_ANNOTATIONS, PODS
+from trainform.backends.kubedl.pods import PODS
 from trainform.backends.outcome import ByCondition, failed_of_types
 from trainform.backends.own_keys import follows
 from trainform.backends.refusals import EVALUATORS, EXTRA_ROLES, JOB_RESTARTS, another_backend
@@ -60,15 +60,7 @@ _NO_NAMES = refused(
     elsewhere=True,
 )
 
-_CONTAINER = (
-    "KubeDL makes a container of an image that this names, which no limit of the environment sees",
-    "use `init` for steps before the command",
-)
-# Annotations of the job that KubeDL reads: reason and fix of a problem with each.
-_READ_ANNOTATIONS = dict.fromkeys(POD_ANNOTATIONS, _CONTAINER) | dict.fromkeys(
-    ELASTIC_ANNOTATIONS,
-    ("KubeDL runs the pods in another way than planned, for programs that the job does not have", "remove it"),
-)
+_ELASTIC = "KubeDL runs the pods in another way than planned, for programs that the job does not have"
 
 
 class KubeDL(Backend):
@@ -133,7 +125,7 @@ class KubeDL(Backend):
             "KubeDL makes the PodGroup itself, without a topology", "remove it", elsewhere=True
         ),
     }  # fmt: skip
-    READS = frozenset([NETWORK_ANNOTATION, *_READ_ANNOTATIONS])
+    READS = frozenset([NETWORK_ANNOTATION, *ELASTIC_ANNOTATIONS])
     LACKS = frozenset([EXTRA_ROLES, EVALUATORS, JOB_RESTARTS])
 
     def naming(self, experiment: Experiment) -> Naming:
@@ -155,9 +147,9 @@ class KubeDL(Backend):
         never makes pods."""
         yield from replica_problems(plan, MAKER)
         yield from follows(plan, "annotations", NETWORK_ANNOTATION, "`network: {host: true}`")
-        for key, (reason, fix) in _READ_ANNOTATIONS.items():
+        for key in ELASTIC_ANNOTATIONS:
             if key in plan.annotations:
-                yield Problem(f"annotations.{key}", plan.annotations[key], reason, fix)
+                yield Problem(f"annotations.{key}", plan.annotations[key], _ELASTIC, "remove it")
         static = plan.launches is None and plan.world.bounds is None  # other jobs are refused anyway
         if static and "master" in kind_of(plan).types and plan.ranked[0].group != "master":
             reason = "the first role is the Master of KubeDL's PyTorchJob, which must have 1 replica"

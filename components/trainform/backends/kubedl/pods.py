@@ -12,9 +12,6 @@ from trainform.backends.replica_specs.pods import replica_spec_pods
 from trainform.backends.workloads import Finder, Pods
 from trainform.manifests.shapes import mapping
 
-# KubeDL makes an init container, and a pod with a Service and an Ingress, of the images that these annotations name.
-POD_ANNOTATIONS = ("kubedl.io/git-sync-config", "kubedl.io/tensorboard-config")
-
 
 def _on_its_network(find: Finder) -> Callable[[dict[str, Any]], Iterator[Pods]]:
     """The pods with the host network, and with the port, that KubeDL gives them by an annotation of the job."""
