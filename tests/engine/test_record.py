@@ -22,6 +22,11 @@ EVERYTHING = ("--continue-on-error",)
 EDITED = "application/merge-patch+json"
 
 
+@pytest.fixture(autouse=True)
+def hub(project: Project, live: Live) -> None:
+    live.create("secrets", {"metadata": {"name": "hub"}, "stringData": {"token": "x"}}, project.namespace)
+
+
 def write(project: Project, tag: str, **parts: Any) -> None:
     data = {
         "image": f"{IMAGE}:{tag}",

@@ -126,6 +126,11 @@ def other_ssh_secret(story: Story) -> None:
     story.project.ssh_secret(story.stacks["experiment"], value=OTHER_SECRET).succeeded()
 
 
+def make_secret(story: Story) -> None:
+    body = {"metadata": {"name": "letters"}, "stringData": {"first": "A"}}
+    story.live.create("secrets", body, story.project.namespace)
+
+
 BETWEEN: Mapping[str, Callable[[Story], None]] = {
     "update": update,
     "edit-service": edit_service,
@@ -133,6 +138,7 @@ BETWEEN: Mapping[str, Callable[[Story], None]] = {
     "delete-job": delete_job,
     "refused-update": refuse_update,
     "other-ssh-secret": other_ssh_secret,
+    "make-secret": make_secret,
 }
 
 

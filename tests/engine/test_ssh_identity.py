@@ -171,7 +171,7 @@ def test_a_secret_of_the_user_is_checked_and_used(project: Project, live: Live) 
     body: dict[str, Any] = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "team-keys"}}
     live.create("secrets", body | {"data": {USER_KEY: entries.pop(USER_KEY)}}, project.namespace)
     output = project.pulumi("preview", "-s", stack).failed()
-    assert f"the Secret team-keys has no {', '.join(sorted(entries))}" in output
+    assert f"the Secret team-keys in {project.namespace} has no key {', '.join(sorted(entries))}" in output
 
     live.delete("secrets", "team-keys", project.namespace)
     made = live.create("secrets", body | {"data": dict.fromkeys(REQUIRED_FILES, "eA==")}, project.namespace)

@@ -149,7 +149,7 @@ def judge(reference: Reference, answer: Answer, namespace: str) -> Outcome:
         reason = "this account has no permission to read it" if answer.forbidden else f"status {answer.status}"
         return Outcome(not_checked=[(f"{kind} {name}", reason)])
     there = {key for field in ("data", "binaryData") for key in mapping(answer.body.get(field))}
-    missing = [key for key in keys if key not in there]
+    missing = sorted(key for key in keys if key not in there)
     if not missing:
         return Outcome()
     field = "stringData" if kind == "Secret" else "data"
