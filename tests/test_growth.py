@@ -65,7 +65,7 @@ def hold_to_a_line(work: Callable[[Files], object], folder: Path, way: str, back
     sizes = [write_files(folder, way, parts * SIZE, backend) for parts in (1, 2, 3)]
     work(sizes[0])  # fills what is made once in a process
     first, second, third = (calls(work, files) for files in sizes)
-    most = MOST_NEAR if way.startswith("unknown") or way == "patched roles" else MOST  # there are at most 64 roles
+    most = MOST_NEAR if way.startswith("unknown") else MOST
     assert third - second <= most * (second - first)
 
 

@@ -28,6 +28,7 @@ from trainform.backends.patches import patched as apply_patch
 from trainform.backends.paths import Place
 from trainform.backends.refusals import is_able
 from trainform.errors import MASK, Problem, list_names, shorten
+from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import RECORD_KEY, Manifest, override_key
 from trainform.manifests.models import METADATA, POD_TEMPLATE, Part, Violation, has_model, violations
 from trainform.manifests.pods import user_template
@@ -53,6 +54,20 @@ _FIXES = {
 _SECRET_FIX = "remove it, or make a Secret of your own and name it: `ssh: {secret: NAME}`"  # noqa: S105 -- no password
 
 
+class _Operator(Struct, frozen=True):
+    """The parts of an operator and an environment that decide about the pods of a plan."""
+
+    backend: Backend
+    conventions: PodConventions
+    restarts: tuple[str, ...]
+    devices: frozenset[str]
+
+    @classmethod
+    def of(cls, plan: Plan, backend: Backend, environment: Environment) -> _Operator:
+        devices = frozenset(kind.resource for kind in environment.accelerators.values())
+        return cls(backend, backend.conventions(plan), backend.own_restarts(plan), devices)
+
+
 class Checked(Struct, frozen=True):
     """The result of a check of merge patches.
 
@@ -67,12 +82,13 @@ class Checked(Struct, frozen=True):
 
 def check_roles(plan: Plan, backend: Backend, environment: Environment) -> Checked:
     """Check `pod_overrides` of each role, before anything is rendered."""
+    operator = _Operator.of(plan, backend, environment)
     found: dict[Problem, bool] = {}
     roles = []
     for role in plan.roles:
         patch = role.overrides
         for group in _distinct_groups(role) if patch else ():
-            problems, patch = _check_role(plan, structs.replace(role, overrides=patch), group, backend, environment)
+            problems, patch = _check_role(plan, structs.replace(role, overrides=patch), group, operator)
             found |= {problem: stays for problem, stays in problems.items() if problem not in found}
         roles.append(structs.replace(role, overrides=patch))
     return _checked(structs.replace(plan, roles=tuple(roles)), found)
@@ -80,37 +96,37 @@ def check_roles(plan: Plan, backend: Backend, environment: Environment) -> Check
 
 def check_objects(plan: Plan, backend: Backend, rendered: Iterable[Manifest], environment: Environment) -> Checked:
     """Check `manifest_overrides`. rendered: the plan's objects without them."""
+    operator = _Operator.of(plan, backend, environment)
     manifests = {override_key(manifest): manifest for manifest in rendered}
     found = dict.fromkeys(_unknown_keys(plan, manifests), False)
     remaining: dict[str, Any] = {}
     for key, patch in plan.manifest_overrides.items():
         if key in manifests and key != RECORD_KEY:
-            problems, kept = _check_object(plan, key, patch, manifests[key], backend, environment)
+            problems, kept = _check_object(plan, key, patch, manifests[key], operator)
             found |= problems
             remaining |= {key: kept} if kept else {}
     valid = structs.replace(plan, manifest_overrides=remaining)
     if "job" in remaining and not any(found.values()):
-        merged = _check_merged(plan, valid, backend, [*manifests.values()], environment)
+        merged = _check_merged(plan, valid, operator, [*manifests.values()])
         found |= merged
         valid = structs.replace(valid, manifest_overrides=remaining | ({"job": {}} if merged else {}))
     return _checked(valid, found)
 
 
-def _check_merged(
-    plan: Plan, patched: Plan, backend: Backend, rendered: list[Manifest], environment: Environment
-) -> _Problems:
+def _check_merged(plan: Plan, patched: Plan, operator: _Operator, rendered: list[Manifest]) -> _Problems:
     """Check pods that an operator merges itself from the job object and another one, as Trainer does."""
     bare = structs.replace(plan, manifest_overrides={})
     objects = [apply_patch(patched, manifest) for manifest in rendered]
     found: _Problems = {}
+    backend = operator.backend
     for before, after in zip(backend.templates(bare, rendered), backend.templates(patched, objects), strict=True):
         role = plan.by_name.get(before.role)
         if role is None or before.body == after.body:
             continue
-        wrong = [*violations(after.body, after.body, POD_TEMPLATE, backend.own_restarts(plan))]
+        wrong = [*violations(after.body, after.body, POD_TEMPLATE, operator.restarts)]
         reasons = [(f"{_written(each.part, after.body)}: {each.reason}", each.fix) for each in wrong]
         if not wrong:
-            changes = pod_changes(role.name, before.body, after.body, _owned(plan, role, backend, environment))
+            changes = pod_changes(role.name, before.body, after.body, _owned(plan, role, operator))
             reasons = [(_reason(change), _fix(change, change.place, backend)) for change in changes]
         found |= {Problem("manifest_overrides.job", None, *reason): False for reason in reasons}
     return found
@@ -130,27 +146,25 @@ def _distinct_groups(role: RolePlan) -> Iterable[Group]:
     return {tuple(port.name for port in group.ports): group for group in role.groups()}.values()
 
 
-def _check_role(
-    plan: Plan, role: RolePlan, group: Group, backend: Backend, environment: Environment
-) -> tuple[_Problems, dict[str, Any]]:
+def _check_role(plan: Plan, role: RolePlan, group: Group, operator: _Operator) -> tuple[_Problems, dict[str, Any]]:
     path = f"roles.{role.name}.pod_overrides"
 
     def template(patch: dict[str, Any]) -> dict[str, Any]:
-        return user_template(plan, structs.replace(role, overrides=patch), group, backend.conventions(plan))
+        return user_template(plan, structs.replace(role, overrides=patch), group, operator.conventions)
 
     before = template({})
     found = [
         *_unknown_containers(role.overrides, before),
-        *violations(role.overrides, template(role.overrides), POD_TEMPLATE, backend.own_restarts(plan)),
+        *violations(role.overrides, template(role.overrides), POD_TEMPLATE, operator.restarts),
     ]
     patch = without_parts(role.overrides, [each.part for each in found])
-    changes = [*pod_changes(role.name, before, template(patch), _owned(plan, role, backend, environment))]
-    changes = [each for each in changes if each.after not in backend.own_restarts(plan)]
-    return _problems(path, role.overrides, found, patch, changes, backend)
+    changes = [*pod_changes(role.name, before, template(patch), _owned(plan, role, operator))]
+    changes = [each for each in changes if each.after not in operator.restarts]
+    return _problems(path, role.overrides, found, patch, changes, operator.backend)
 
 
 def _check_object(
-    plan: Plan, key: str, patch: dict[str, Any], manifest: Manifest, backend: Backend, environment: Environment
+    plan: Plan, key: str, patch: dict[str, Any], manifest: Manifest, operator: _Operator
 ) -> tuple[_Problems, dict[str, Any]]:
     body = manifest.body
     patched = merge_patch(body, patch)
@@ -165,10 +179,10 @@ def _check_object(
     for place, _ in templates:
         part, inner = _reach(patch, place)
         if inner is not None:
-            found += violations(inner, value_at(patched, place), POD_TEMPLATE, backend.own_restarts(plan), part)
+            found += violations(inner, value_at(patched, place), POD_TEMPLATE, operator.restarts, part)
     valid = without_parts(patch, [each.part for each in found])
     patched = merge_patch(body, valid)
-    changes = [*object_changes(manifest, patched, backend.READS)]
+    changes = [*object_changes(manifest, patched, operator.backend.READS)]
     if body["kind"] == "Secret":
         changes = [Change((field,), None, None, is_secret=True) for field in SECRET_CONTENT if field in patch] + changes
     for place, template in templates:
@@ -179,24 +193,23 @@ def _check_object(
             and after is not None
             and not any(place[: len(each.place)] == each.place for each in changes)
         ):
-            owned = _owned(plan, role, backend, environment)
+            owned = _owned(plan, role, operator)
             changes += (
                 structs.replace(each, place=(*place, *each.place))
                 for each in pod_changes(role.name, template, after, owned)
             )
-    changes = [each for each in changes if each.after not in backend.own_restarts(plan)]
-    return _problems(f"manifest_overrides.{key}", patch, found, valid, changes, backend)
+    changes = [each for each in changes if each.after not in operator.restarts]
+    return _problems(f"manifest_overrides.{key}", patch, found, valid, changes, operator.backend)
 
 
-def _owned(plan: Plan, role: RolePlan, backend: Backend, environment: Environment) -> OwnedOfPods:
-    conventions = backend.conventions(plan)
+def _owned(plan: Plan, role: RolePlan, operator: _Operator) -> OwnedOfPods:
     contract = {variable.name for variable in VARIABLES[plan.launcher]}
     contract.update(name for names in SCRIPT_VARIABLES[plan.launcher] for name in names.split(", "))
     return OwnedOfPods(
         variables=frozenset(contract if role.launched else ()),
-        by_operator=conventions.of(role.name).appended | backend.POD_KEYS,
+        by_operator=operator.conventions.of(role.name).appended | operator.backend.POD_KEYS,
         storage=frozenset(mount.volume for mount in role.mounts),
-        devices=frozenset(kind.resource for kind in environment.accelerators.values()),
+        devices=operator.devices,
         scheduler=SCHEDULER if plan.admission == defaults.VOLCANO else "default-scheduler",
     )
 
