@@ -35,7 +35,7 @@ def test_the_copy_is_updated_except_for_files_that_the_user_edited(
     history: list[tuple[dict[str, str], dict[str, str]]],
 ) -> None:
     copy: dict[str, str] = {}
-    copied: dict[str, list[str]] = {}
+    copied: dict[str, str] = {}
     edits: dict[str, str] = {}
     for project, new_edits in history:
         change = changes(project, copy, copied)

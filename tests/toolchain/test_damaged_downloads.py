@@ -76,24 +76,6 @@ def test_an_invalid_checksum_is_an_error_and_not_treated_as_missing(
         ensure_pulumi(SILENT, copy)
 
 
-@pytest.mark.parametrize(
-    ("url", "beside"),
-    [
-        (official.SDK_ARCHIVE, official.PLUGIN_ARCHIVE),
-        (official.VOLCANO_ZIP, official.ETCD_ARCHIVE),
-        (f"{official.KUBERNETES}/kube-apiserver", official.VOLCANO_ZIP),
-    ],
-)
-def test_a_missing_release_is_reported_before_the_others_are_downloaded(
-    internet: Internet, copy: Path, url: str, beside: str
-) -> None:
-    del internet.sites[url]
-    with pytest.raises(ToolchainError, match=f"{url}: 404 "):
-        ensure(SILENT, copy)
-    assert internet.asked(beside, "HEAD")
-    assert not internet.asked(beside)
-
-
 def test_a_forbidden_checksum_is_an_error_and_not_treated_as_missing(internet: Internet, copy: Path) -> None:
     internet.sites[official.SDK_SUMS] = Answer(status=403)
     with pytest.raises(ToolchainError, match=f"{official.SDK_SUMS}: 403 Forbidden"):

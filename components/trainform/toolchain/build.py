@@ -12,9 +12,8 @@ from trainform.errors import ToolchainError
 from trainform.locking import hold
 from trainform.progress import Progress, Step
 from trainform.toolchain.cache import note_about_other_versions, partial_folder, remove_partials
-from trainform.toolchain.estimate import build_time
 from trainform.toolchain.golang import find_go, go_environment
-from trainform.toolchain.parts import PINS, ModuleFiles, Part
+from trainform.toolchain.parts import PINS, ModuleFiles, Part, build_time
 from trainform.toolchain.running import run_logged
 
 
