@@ -54,14 +54,6 @@ def test_updates_that_are_compressed_by_zstd_have_their_places(tmp_path: Path, h
     assert raised.value.message.endswith("is compressed by zstd, which is not read")
 
 
-def test_a_folder_without_projects_is_read_too(tmp_path: Path) -> None:
-    folder = tmp_path / ".pulumi" / "history" / "bert.prod"
-    folder.mkdir(parents=True)
-    (folder / "bert.prod-1.history.json").write_text("{}")
-    assert [path.name for path in history_files(tmp_path, "vision", "bert.prod")] == ["bert.prod-1.history.json"]
-    assert history_files(tmp_path, "vision", "bert.dev") == []
-
-
 @pytest.mark.parametrize("compressed", [False, True])
 def test_the_state_is_beside_the_update(history: Path, compressed: bool) -> None:
     content, end = json.dumps(STATE).encode(), ".gz" if compressed else ""

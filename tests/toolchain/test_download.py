@@ -20,7 +20,6 @@ from trainform.toolchain import ensure, ensure_addons, ensure_control_plane
 from trainform.toolchain.addons import KUBE_SCHEDULER, addon_folder
 from trainform.toolchain.cache import toolchain_folder
 from trainform.toolchain.download import download, run_in_parallel
-from trainform.toolchain.locations import locations
 from trainform.toolchain.releases import RELEASES
 
 
@@ -83,19 +82,6 @@ def test_each_file_is_downloaded_once_and_only_the_needed_layers_of_an_image(int
     storage = f"https://{official.DOCKER_STORAGE}"
     assert [len(internet.asked(f"{storage}/{sha256(layer)}")) for layer in (script, daemon, alpine)] == [1, 1, 0]
     assert all("Authorization" not in request.headers for request in internet.requests if storage in request.url)
-
-
-def test_locations_say_where_each_program_comes_from(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ensure(SILENT, copy)
-    toolchain_folder(copy).rename(toolchain_folder())  # `where` asks for the pins of the project
-    places = dict(locations())
-    folder = toolchain_folder()
-    assert places["pulumi"] == f"{folder / 'pulumi-download/bin/pulumi'} (downloaded, hashes verified)"
-    assert places["kwok"] == f"{folder / 'kwok-download/bin/kwok'} (downloaded, hashes verified)"
-    (folder / "kwok").mkdir()
-    monkeypatch.setenv("TRAINFORM_TOOLCHAIN", "build")
-    assert dict(locations())["kwok"] == f"{folder / 'kwok/bin/kwok'} (built)"
-    assert dict(locations())["kube-apiserver"].startswith("not installed yet")
 
 
 def test_an_add_on_that_has_a_release_is_downloaded(copy: Path) -> None:

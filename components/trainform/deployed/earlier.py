@@ -93,9 +93,7 @@ def _folder(url: str, root: Path) -> Path:
 
 
 def history_files(folder: Path, project: str, stack: str) -> list[Path]:
-    """The files of the stack's updates in a folder backend, the newest first, as the engine lists them. A folder that an early Pulumi made has no
-    folders of projects."""
-    places = [folder / ".pulumi" / "history" / project / stack, folder / ".pulumi" / "history" / stack]
-    place = next((place for place in places if place.is_dir()), places[0])
+    """The files of the stack's updates in a folder backend, the newest first, as the engine lists them."""
+    place = folder / ".pulumi" / "history" / project / stack
     found = [path for path in place.glob("*") if path.name.endswith(HISTORY_FILES)]
     return sorted(found, reverse=True)
