@@ -63,7 +63,7 @@ def test_a_module_that_is_not_the_pinned_one_is_not_used(internet: Internet, cop
 @pytest.mark.parametrize(
     ("sums", "reason"),
     [
-        (b"<html>Log in</html>", "is a web page, not a list of checksums"),
+        (b"<html>Log in</html>", "has no checksum for pulumi-v3.259.0-linux-x64.tar.gz"),
         (b"", "has no checksum for pulumi-v3.259.0-linux-x64.tar.gz"),
         (b"0" * 64, "has the SHA-256"),
     ],
