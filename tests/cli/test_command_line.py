@@ -20,9 +20,9 @@ from trainform.rehearsal.run.display import console_display
 from trainform.scaffold.project import SCHEMAS
 from trainform.terminal.lines import note, without_notes
 
-SUB_VERBS = [["sandbox", name] for name in ("up", "down", "status", "env")] + [["toolchain", name] for name in ("ensure", "where")]  # fmt: skip
+SUB_VERBS = [["sandbox", name] for name in ("up", "down", "status", "env")] + [["toolchain", "ensure"]]  # fmt: skip
 COMMANDS = [[], *([verb] for verb in VERBS), *SUB_VERBS]
-WITH_JSON = ["init", "check", "plan", "render", "rehearse", "new", "schema", "doctor", "toolchain where", *(" ".join(words) for words in SUB_VERBS[:4])]  # fmt: skip
+WITH_JSON = ["init", "check", "plan", "render", "rehearse", "new", "schema", "doctor", *(" ".join(words) for words in SUB_VERBS[:4])]  # fmt: skip
 WITH_OUTPUT = [
     "check",
     "plan",
@@ -34,7 +34,6 @@ WITH_OUTPUT = [
     "history",
     "stacks",
     "doctor",
-    "toolchain where",
     "sandbox status",
     "sandbox env",
 ]
@@ -221,13 +220,6 @@ def test_written_schemas_as_json(tmp_path: Path) -> None:
     code, out, err = run("schema", "--folder", str(tmp_path), "--json")
     assert (code, err) == (0, "")
     assert [Path(name).parent for name in json.loads(out)["written"]] == [tmp_path] * len(SCHEMAS)
-
-
-def test_the_tool_chain_as_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRAINFORM_CACHE", str(tmp_path))
-    _, text, _ = run("toolchain", "where")
-    places = json.loads(run("toolchain", "where", "--json")[1])
-    assert [f"{name}: {place}" for name, place in places.items()] == text.splitlines()
 
 
 def test_a_sandbox_that_is_not_there_as_json(tmp_path: Path) -> None:

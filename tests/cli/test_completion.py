@@ -132,11 +132,6 @@ def test_outside_of_a_project_nothing_is_shown(shell: str, tmp_path: Path) -> No
             assert opened.type(f"{typed}\t") == typed
 
 
-def test_a_value_behind_an_equals_sign(project: Path) -> None:
-    with terminal("bash", project) as opened:
-        assert opened.type("trainform plan hello --environment=d\t") == "trainform plan hello --environment=dev"
-
-
 def answer(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """What bash's function would be given, and the modules of the process."""
     script = (

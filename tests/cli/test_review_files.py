@@ -41,20 +41,6 @@ def test_an_earlier_report_is_replaced(preview: str, tmp_path: Path) -> None:
     assert (code, err.count("it is not an earlier report in this form")) == (2, 1)
 
 
-@pytest.mark.parametrize("begins", ["Review of the quarter\n", "Review of dev\n", "Review of 2 stacks\n"])
-@pytest.mark.parametrize("ending", ["md", "txt"])
-@pytest.mark.parametrize("ends", ["", "  2 secret values are masked.\nAsk why.\n"])
-def test_notes_that_begin_as_a_report_does_are_kept(
-    begins: str, ending: str, ends: str, preview: str, tmp_path: Path
-) -> None:
-    notes = tmp_path / f"notes.{ending}"
-    text = f"{'## ' if ending == 'md' else ''}{begins}\nIt went well.\n{ends}"
-    notes.write_text(text, encoding="utf-8")
-    code, _, err = review("--preview-json", preview, "-o", str(notes))
-    assert (code, notes.read_text(encoding="utf-8")) == (2, text)
-    assert "it is not an earlier report in this form" in err
-
-
 @pytest.mark.parametrize("file", sorted(GOLDEN.glob("*.*")), ids=lambda file: file.name)
 def test_a_report_of_any_change_is_replaced(file: Path, preview: str, tmp_path: Path) -> None:
     report = tmp_path / file.name

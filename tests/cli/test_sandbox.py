@@ -53,35 +53,6 @@ def test_a_passphrase_that_cannot_be_read_is_removed_all_the_same(own: Path) -> 
     assert not passphrase.exists()
 
 
-def test_a_shell_with_the_variables_of_the_sandbox_is_told(own: Path) -> None:
-    layout = Layout(own / ".trainform" / "sandbox")
-    one = {"KUBECONFIG": str(layout.kubeconfig)}
-    all_of_it = one | {
-        "PULUMI_BACKEND_URL": f"file://{layout.pulumi_state}?metadata=skip",
-        "PULUMI_CONFIG_PASSPHRASE_FILE": str(layout.passphrase),
-    }
-    names = "KUBECONFIG, PULUMI_BACKEND_URL, PULUMI_CONFIG_PASSPHRASE_FILE"
-    then = "use a new shell, or run `trainform sandbox up` first"
-    assert f"this shell still uses it, by {names}: {then}\n" in down(own, **all_of_it)
-    assert "still uses it" not in down(own, KUBECONFIG="/of/another")
-
-
-def test_of_a_shell_with_two_sandboxes_only_what_names_this_one_is_told(own: Path) -> None:
-    first, second = Layout(own / ".trainform" / "sandbox"), Layout(own / ".trainform" / "prod")
-    second.make()
-    given = {
-        "KUBECONFIG": f"{first.kubeconfig}:{second.kubeconfig}",
-        "PULUMI_BACKEND_URL": f"file://{first.pulumi_state}?metadata=skip",
-        "PULUMI_CONFIG_PASSPHRASE_FILE": str(first.passphrase),
-    }
-    told = down(own, "--folder", ".trainform/prod", **given)
-    then = "use a new shell, or run `trainform sandbox up --folder .trainform/prod` first"
-    assert f"this shell still uses it, by KUBECONFIG: {then}\n" in told
-    assert "still uses it" not in down(
-        own, "--folder", ".trainform/prod", **(given | {"KUBECONFIG": str(first.kubeconfig)})
-    )
-
-
 @pytest.mark.parametrize("shell", ["bash", "dash", "zsh"])
 def test_a_shell_does_not_go_on_without_a_sandbox(shell: str, tmp_path: Path) -> None:
     """`eval ""` succeeds: what follows would work on the user's own cluster and stacks."""

@@ -71,42 +71,6 @@ def test_what_a_stack_follows_whose_config_is_not_here_is_unknown(
     assert (row["release"], row["follows"]) == (None, "unknown")
 
 
-def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A terminal of 80 columns."""
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setenv("COLUMNS", "80")
-
-
-def test_a_narrow_terminal_cuts_no_name(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    narrow(monkeypatch)
-    code, out, _ = run("stacks", "-e", "dev")
-    assert (code, "…" in out) == (0, False)
-    assert max(map(len, out.splitlines())) <= 80
-    head, bert, sdxl, *_ = out.splitlines()
-    assert (cells(bert)[0], cells(bert)[-1]) == ("bert", "vision/bert.dev")
-    assert (cells(sdxl)[0], cells(sdxl)[-1]) == ("sdxl-lora", "vision/sdxl-lora.dev")
-    assert cells(head) == ["experiment", "environment", "release", "phase", "stack"]
-
-
-def test_names_that_are_longer_than_the_terminal_stay_whole(
-    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    narrow(monkeypatch)
-    stack = f"vision/{'a-long-name-' * 8}.dev"
-    with website(ApiObjects([recorded("bert", stack=stack)])) as server:
-        use(tmp_path / "kubeconfig", monkeypatch, server, {"token": "t0ken"})
-        _, out, err = run("stacks", "-e", "dev")
-    head, bert, *_ = out.splitlines()
-    assert cells(head) == ["experiment", "environment", "phase", "stack"]
-    assert cells(bert)[-1] == stack
-    assert "note: no room for age, revision, cost per hour, accelerators, release; a wider terminal" in err
-    monkeypatch.delenv("FORCE_COLOR")
-    with website(ApiObjects([recorded("bert", stack=stack)])) as server:
-        use(tmp_path / "kubeconfig", monkeypatch, server, {"token": "t0ken"})
-        _, out, err = run("stacks", "-e", "dev")
-    assert (len(cells(out.splitlines()[0])), err) == (9, ""), "a pipe has room for all"
-
-
 def test_an_environment_that_is_not_reached_is_told_beside_the_others(project: Path) -> None:
     code, out, err = run("stacks")
     assert code == 1

@@ -12,7 +12,7 @@ from tests.rehearsal.probed_pods import Clusters, made_clusters
 from tools import docker_daemon as daemon
 from tools.debian import NotHereError
 from trainform.progress import SILENT
-from trainform.rehearsal.run.interrupts import ENDING
+from trainform.rehearsal.run.run import ENDING
 
 
 @pytest.fixture(scope="session")

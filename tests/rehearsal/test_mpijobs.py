@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.rehearsal.recorded import Recorded
 from tests.rehearsal.workloads import (
     docker_objects,
     full_name,
@@ -26,7 +27,6 @@ from trainform.errors import MASK
 from trainform.plan import Plan
 from trainform.rehearsal.kubexec import bridge
 from trainform.rehearsal.probe import probed
-from trainform.rehearsal.run.display import Recorded
 from trainform.rehearsal.run.run import Options, rehearsal
 from trainform.rehearsal.sources import from_plan
 from trainform.rehearsal.workload import Workload

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.support.samples import plan
-from trainform.rehearsal.name_lookups import with_getent
+from trainform.rehearsal.run.run import with_getent
 from trainform.rehearsal.sources import from_plan
 from trainform.rehearsal.workload import init_containers
 

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
+from tests.rehearsal.recorded import Recorded
 from tests.rehearsal.workloads import own_state_folder, run_to_success, wait_until
 from tests.support.samples import experiment, plan
 from trainform import defaults
 from trainform.plan import Plan
 from trainform.rehearsal.probe import probed
-from trainform.rehearsal.run.display import Recorded
 from trainform.rehearsal.run.run import Options, rehearsal, rehearse
 from trainform.rehearsal.sources import from_plan
 from trainform.rehearsal.workload import Workload, pod_name

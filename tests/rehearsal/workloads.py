@@ -10,10 +10,10 @@ from typing import Any
 import platformdirs
 import pytest
 
+from tests.rehearsal.recorded import Recorded
 from trainform import defaults
 from trainform.rehearsal.docker.engine import OWNER_LABEL
 from trainform.rehearsal.kubelet.fields import Place, Sources
-from trainform.rehearsal.run.display import Recorded
 from trainform.rehearsal.run.run import Options, Outcome, Rehearsal, rehearse
 from trainform.rehearsal.workload import Workload
 

@@ -90,10 +90,3 @@ def test_verbs_without_a_sandbox_say_what_to_do(tmp_path: Path) -> None:
     assert _run("sandbox", "down", "--folder", folder).returncode == 0
     assert not (tmp_path / "none").exists()
     assert _run("sandbox", "up", "-e", "no-such-environment", "--folder", folder).returncode == 2
-
-
-def test_toolchain_where_creates_no_cache(tmp_path: Path) -> None:
-    found = _run("toolchain", "where", TRAINFORM_CACHE=str(tmp_path / "cache"), TRAINFORM_TOOLCHAIN="build")
-    assert found.returncode == 0
-    assert "kube-apiserver: not installed yet" in found.stdout
-    assert not (tmp_path / "cache").exists()

@@ -11,7 +11,6 @@ import yaml
 
 from trainform.cluster.connection import choose_config
 from trainform.sandbox.certificates import Certificates
-from trainform.sandbox.exports import shell_variables
 from trainform.sandbox.folder import Layout
 from trainform.sandbox.kubeconfig import server_url, write_kubeconfig
 
@@ -49,8 +48,3 @@ def test_no_name_of_the_one_hides_the_others_cluster_or_account(both: list[Path]
     dev, prod = (yaml.safe_load(file.read_text()) for file in both)
     for part in ("clusters", "users"):
         assert {each["name"] for each in dev[part]} & {each["name"] for each in prod[part]} == set()
-
-
-def test_a_shell_uses_each_of_them(both: list[Path], tmp_path: Path) -> None:
-    assert [shell_variables(file.parent) for file in both] == [["KUBECONFIG"]] * 2
-    assert not shell_variables(tmp_path / "third")

@@ -34,13 +34,6 @@ def test_a_salt_belongs_to_the_passphrase_that_pulumi_made_it_with() -> None:
     assert not was_made_with("incorrect", SALT)
 
 
-@pytest.mark.parametrize(
-    "salt", ["", "v1:abc", "v2" + SALT[2:], SALT.replace(":v1:", ":v2:"), "v1:%:v1:%:%", SALT + ":", "v1::v1::"]
-)
-def test_an_invalid_salt_belongs_to_no_passphrase(salt: str) -> None:
-    assert not was_made_with(PASSPHRASE, salt)
-
-
 def test_a_stack_file_without_its_salt_is_the_one_that_was_committed() -> None:
     assert without_salt(SALTED) == PLAIN
     assert without_salt(PLAIN) == PLAIN
@@ -80,18 +73,6 @@ def test_secrets_of_another_provider_are_removed_at_any_depth() -> None:
 
 def test_invalid_yaml_loses_only_its_salt() -> None:
     assert usable_with(f"config: [\nencryptionsalt: {SALT}\n", None) == "config: [\n"
-
-
-@pytest.mark.parametrize(
-    "line",
-    [f'"encryptionsalt": {SALT}', f"encryptionsalt : {SALT}", f"'encryptionsalt' :\n  {SALT}", f"? encryptionsalt\n: {SALT}",
-     f"encryptionsalt: &x\n  {SALT}", f"encryptionsalt: >-\n  {SALT}"],
-)  # fmt: skip
-def test_a_salt_is_found_in_every_yaml_spelling(line: str) -> None:
-    for text in (f"{PLAIN}{line}\n", f"{line}\n{PLAIN}", f"{PLAIN}{line}"):
-        assert without_salt(text) == PLAIN
-        assert usable_with(text, None) == PLAIN
-        assert usable_with(text, PASSPHRASE) == text
 
 
 def test_up_names_stack_files_with_other_salts_before_it_starts(tmp_path: Path) -> None:

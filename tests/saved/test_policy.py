@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from trainform.saved.policy import CONFIGS, PACKS, policy_files
+from trainform.saved.program import CONFIGS, PACKS, policy_files
 
 FILES = {
     "vision/policy/PulumiPolicy.yaml": "runtime: python\n",

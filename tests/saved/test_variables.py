@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from trainform.saved.variables import provider_variables
+from trainform.saved.program import provider_variables
 
 
 @pytest.mark.parametrize(

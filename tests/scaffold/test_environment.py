@@ -67,12 +67,6 @@ def test_volcanos_queues_can_be_named() -> None:
     assert job_problems(Experiment.model_validate(yaml.safe_load(text)), found) == []
 
 
-def test_a_long_list_of_queues_is_cut() -> None:
-    text = from_survey("prod", survey(queues=[queue(f"team-{number}") for number in range(1500)]))
-    assert len(read(text).queues) == 1000
-    assert "# 500 further queues are left out.\n" in text
-
-
 def test_queues_that_are_not_open_are_left_out() -> None:
     """And those above them that would look as if they took jobs."""
     queues = [

@@ -13,7 +13,6 @@ from tests.toolchain.conftest import TINY
 from tests.toolchain.recording import Recording
 from trainform.errors import ToolchainError
 from trainform.toolchain.addons import ADDON_PARTS, addon_fingerprint, addon_folder, ensure_addons
-from trainform.toolchain.locations import ADDON_MISSING, locations
 from trainform.toolchain.parts import CONTROL_PLANE_PARTS, PINS, PULUMI_PARTS
 
 SECOND = structs.replace(TINY, folder="second", minutes=0.2)
@@ -95,10 +94,3 @@ def test_shipped_files_are_found_by_folder(tmp_path: Path, both: Path) -> None:
         (part.folder / "tiny-crds" / name).touch()
     assert [path.name for path in part.files("tiny-crds")] == ["a.yaml", "b.yaml"]
     assert part.files("tiny-webhooks") == ()
-
-
-def test_locations_say_which_programs_are_built(cache: Path) -> None:
-    (addon_folder(ADDON_PARTS[1]) / "trainer").mkdir(parents=True)
-    places = dict(locations())
-    assert places["jobset"] == f"{addon_folder(ADDON_PARTS[1]) / 'trainer' / 'bin' / 'jobset'} (built)"
-    assert places["kueue"] == ADDON_MISSING

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import threading
 import time
-import uuid
 from pathlib import Path
 
 import psutil
@@ -84,25 +83,6 @@ def test_a_part_is_built_once_and_its_time_is_shown(cache: Path, pins: Path) -> 
     build_parts([TINY], cache / "t", again, pins)
     assert again.lines == []
     assert (cache / "t/tiny/bin/tiny").stat().st_mtime_ns == stamp
-
-
-def test_progress_counts_packages_that_are_not_in_the_compilers_cache(cache: Path, pins: Path) -> None:
-    for name in ("one", "two", "three"):
-        (pins / "tiny" / name).mkdir()
-        # new in each run: the compiler's cache is this machine's
-        (pins / "tiny" / name / "it.go").write_text(f'package {name}\n\nconst It = "{uuid.uuid4()}"\n')
-    imports = "".join(f'import "trainform/tiny/{name}"\n' for name in ("one", "two", "three"))
-    main = "func main() { println(one.It, two.It, three.It) }"
-    (pins / "tiny" / "main.go").write_text(f"package main\n\n{imports}\n{main}\n")
-    progress = Recording()
-    build_parts([TINY], cache / "t", progress, pins)
-    assert "[1/1] tiny: reading the package list" in progress.lines
-    assert [line for line in progress.lines if line.endswith("packages")] == [
-        f"[1/1] tiny: {n} of 3 packages" for n in (1, 2, 3)
-    ]
-    again = Recording()
-    build_parts([TINY], cache / "other", again, pins)
-    assert not [line for line in again.lines if line.endswith("packages")], "all of them are in the cache"
 
 
 def test_a_note_names_tool_chains_of_other_pins_with_their_size(cache: Path, pins: Path) -> None:

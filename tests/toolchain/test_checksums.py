@@ -45,7 +45,6 @@ def test_a_list_of_hashes_is_read_by_file_name(rows: dict[str, str], between: st
         (f"{ONE[:-1]}  etcd.tar.gz\n", "has no checksum for etcd.tar.gz"),
         (f"{ONE}{ONE}  etcd.tar.gz\n", "has no checksum for etcd.tar.gz"),
         (f"{ONE}  etcd.tar.gz\n{ONE[::-1]}  etcd.tar.gz\n", "has several checksums for etcd.tar.gz"),
-        ("\n<!DOCTYPE html><html>Log in</html>", "is a web page, not a list of checksums"),
     ],
 )
 def test_other_texts_are_refused(text: str, reason: str) -> None:

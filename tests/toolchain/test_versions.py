@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from trainform.toolchain.versions import Version, format_version, parse_version
+from trainform.toolchain.system import Version, format_version, parse_version
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,8 @@ def test_a_project_in_an_empty_folder(installed: Installed, folder: Path) -> Non
 
 def test_the_tool_chain_is_the_same(installed: Installed, folder: Path) -> None:
     """Its folder is named by the hash of the pins: the same hash, the same pins."""
-    assert str(toolchain_folder()) in installed.shell("trainform toolchain where || true", folder).output
+    program = "from trainform.toolchain.cache import toolchain_folder; print(toolchain_folder())"
+    assert str(toolchain_folder()) in installed.shell(f"python -c '{program}'", folder).output
 
 
 @pytest.mark.proof("a sandbox of its own, by the commands that `trainform init` prints")

@@ -76,7 +76,7 @@ def _moved_preview(saved: SavedFile, root: Path) -> list[Moved]:
     """What is otherwise in a new preview, and in the objects that it touches."""
     from trainform.cli.review_reading import made_here
     from trainform.saved.moved import moved_objects, moved_packs, moved_steps
-    from trainform.saved.review import seen
+    from trainform.saved.steps import seen
 
     (read,) = made_here([saved.review.facts.stack], root, lambda files: None)
     found, review = seen(read.preview, read.files.environment), saved.review

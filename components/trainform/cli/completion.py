@@ -50,8 +50,6 @@ def complete(build_app: Callable[[list[str]], Any]) -> int:
     for kind in (TyperArgument, TyperOption):
         setattr(kind, CONVERSION, _as_typed)
     try:
-        if "COMP_WORDS" in os.environ:
-            _join_equals()
         words = os.environ.get("COMP_WORDS", os.environ.get("_TYPER_COMPLETE_ARGS", "")).split()
         build_app(words[1:])(args=[], prog_name=PROGRAM, complete_var=VARIABLE)
     except (OSError, ValueError, KeyError):
@@ -61,11 +59,3 @@ def complete(build_app: Callable[[list[str]], Any]) -> int:
 
 def _as_typed(parameter: Any, ctx: Any, value: Any) -> Any:
     return value
-
-
-def _join_equals() -> None:
-    """Change the words of bash, which splits `--environment=d` into three; typer expects the option and its value."""
-    words, place = os.environ["COMP_WORDS"].split("\n"), int(os.environ["COMP_CWORD"])
-    left = [(index, word) for index, word in enumerate(words) if word != "="]
-    os.environ["COMP_WORDS"] = "\n".join(word for _, word in left)
-    os.environ["COMP_CWORD"] = str(sum(index < place for index, _ in left))

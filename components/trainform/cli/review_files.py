@@ -28,7 +28,6 @@ class Form(StrEnum):
 
 FORM_OF_SUFFIX = {".md": Form.MARKDOWN, ".html": Form.HTML, ".json": Form.JSON, ".txt": Form.TERMINAL}
 _LONGEST_BEGINNING = 1000  # bytes; the name of a stack is in it
-_LONGEST_END = 120
 _BEGINNINGS = {
     Form.TERMINAL: re.compile(rb"Review of (\S+|\d+ stacks?)\n"),
     Form.MARKDOWN: re.compile(rb"## Review of (\S+|\d+ stacks?)\n"),
@@ -37,10 +36,6 @@ _BEGINNINGS = {
     ),
     Form.JSON: re.compile(rb'\{\n  "version": \d+,\n  "outcome": "'),
 }
-_END = re.compile(
-    rb"\n(  |- )((1 secret value is|\d+ secret values are) masked|The change began at the commit `?[0-9a-f]+`?)\.\n\Z"
-)
-_ENDS = {Form.TERMINAL: _END, Form.MARKDOWN: _END}  # a person's notes may begin as a report does
 
 
 def forms_of(files: list[str]) -> dict[str, Form]:
@@ -120,8 +115,4 @@ def _is_report(target: Path, form: Form) -> bool:
     """True for an empty file too."""
     with target.open("rb") as stream:
         beginning = stream.read(_LONGEST_BEGINNING)
-        stream.seek(max(0, target.stat().st_size - _LONGEST_END))
-        end = stream.read(_LONGEST_END)
-    if not beginning:
-        return True
-    return _BEGINNINGS[form].match(beginning) is not None and (form not in _ENDS or _ENDS[form].search(end) is not None)
+    return not beginning or _BEGINNINGS[form].match(beginning) is not None

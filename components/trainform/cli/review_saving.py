@@ -45,7 +45,7 @@ class Saving:
     def finish(self, read: Sequence[Read]) -> None:
         """Make the text. What fails is kept for `write`: a report is worth something without it."""
         from trainform.saved.file import text_of
-        from trainform.saved.review import saved_review, seen
+        from trainform.saved.steps import saved_review, seen
 
         try:
             facts, key, sealed = self._gathered.result()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,8 +13,7 @@ from msgspec import structs
 from trainform.cli import candidates
 from trainform.cli.app import App, prints_data
 from trainform.cli.arguments import WHICH_ENVIRONMENT, JsonOption, environment_option, from_input
-from trainform.errors import TrainformError, list_names
-from trainform.escaping import escaped
+from trainform.errors import TrainformError
 from trainform.terminal.lines import echo, echo_json, note
 
 if TYPE_CHECKING:
@@ -164,7 +162,6 @@ def down_command(folder: FolderOption = None, purge: PurgeOption = False, as_jso
         chosen_folder,
         copy_folder,
         down,
-        shell_variables,
         stacks_with_passphrase_of,
     )
     from trainform.spec.load import project_root
@@ -183,11 +180,6 @@ def down_command(folder: FolderOption = None, purge: PurgeOption = False, as_jso
         )
     if not purge and place.exists():
         note("its logs and the passphrase of its stacks stay; `trainform sandbox down --purge` removes them")
-    still = shell_variables(place)
-    if still:
-        echo(
-            f"this shell still uses it, by {list_names(still)}: use a new shell, or run `trainform sandbox up{_option(folder)}` first"
-        )
     if copy_folder(place).exists():
         note(f"the demo's copy of the project stays: {copy_folder(place)}")
 
@@ -258,12 +250,4 @@ def env_command(folder: FolderOption = None, as_json: JsonOption = False) -> Non
     for name in UNSET:
         echo(f"unset {name}")
     for name, value in variables.items():
-        echo(f"export {name}={_for_shell(value)}")
-
-
-def _for_shell(value: str) -> str:
-    """Return the value quoted for a shell, with octal escapes if it cannot be printed as it is."""
-    if escaped(value) == value:
-        return shlex.quote(value)
-    numbers = "".join(f"\\{byte:03o}" for byte in os.fsencode(value))
-    return f"\"$(printf '{numbers}')\""
+        echo(f"export {name}={shlex.quote(value)}")

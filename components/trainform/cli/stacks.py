@@ -25,10 +25,6 @@ SECONDS = 5.0
 FILE, RELEASE, UNKNOWN = "file", "release", "unknown"
 """What a stack follows."""
 COLUMNS = ("experiment", "environment", "release", "revision", "phase", "accelerators", "cost per hour", "age", "stack")
-GIVEN_UP = ("age", "revision", "cost per hour", "accelerators", "release")
-"""Columns that a narrow terminal has no room for, the first of them first. The others say what there is, and by which name."""
-GAP = 2
-"""Spaces between columns."""
 DRIFT = "drift"
 """The column that is shown where it was asked for, before the last one."""
 
@@ -194,39 +190,18 @@ def _as_terminal(rows: Sequence[Mapping[str, Any]], found: Overview) -> None:
 
     console = screen()
     if rows:
-        whole = [_columns(rows), *map(_cells, rows)]
-        table, left_out = _fitting(whole, console.width if console.is_terminal else None)
-        for line in table:
-            console.print(line, soft_wrap=True)
+        table = [_columns(rows), *map(_cells, rows)]
+        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+        for cells in table:
+            line = "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
+            console.print(line.rstrip(), soft_wrap=True)
         console.print()
-        if left_out:
-            note(
-                f"note: no room for {', '.join(left_out)}; a wider terminal has room, and `--format json` has everything",
-                err=True,
-            )
     console.print(_totals(found), soft_wrap=True)
     for row in rows:
         if row["unreadable"]:
             note(f"note: {row['unreadable']}", err=True)
     for name, error in found.not_read.items():
         echo(*_told(name, error), err=True)
-
-
-def _fitting(table: Sequence[Sequence[str]], width: int | None) -> tuple[list[str], list[str]]:
-    """The lines of the table, and the columns that are left out since the terminal has no room for them. Each cell stays on its line: a name that is cut or
-    folded can be typed nowhere. What remains is longer than the terminal where its names are. width: None for a file or a pipe, which has room for all."""
-    shown, left_out = [*zip(*table, strict=True)], list[str]()
-    for name in GIVEN_UP:
-        if width is None or sum(map(_width, shown)) - GAP <= width:
-            break
-        left_out += [name for column in shown if column[0] == name]
-        shown = [column for column in shown if column[0] != name]
-    lines = zip(*([cell.ljust(_width(column)) for cell in column] for column in shown), strict=True)
-    return ["".join(cells).rstrip() for cells in lines], left_out
-
-
-def _width(column: Sequence[str]) -> int:
-    return max(map(len, column)) + GAP
 
 
 def _told(name: str, error: TrainformError) -> list[str]:

@@ -7,8 +7,7 @@ from typing import Annotated
 import typer
 
 from trainform.cli import candidates
-from trainform.cli.app import App, prints_data
-from trainform.cli.arguments import JsonOption
+from trainform.cli.app import App
 
 app = App(
     help="Install Pulumi, its plugins and the sandbox's programs.",
@@ -46,20 +45,3 @@ def ensure_command(pulumi_only: PulumiOnlyOption = False, addons: WithOption = N
     tools = ensure_pulumi(progress) if pulumi_only else ensure(progress).pulumi
     ensure_addons(required_parts(with_dependencies(chosen)), progress)
     progress.note(f"pulumi: {tools.bin / 'pulumi'} ({tools.origin})")
-
-
-@app.verb("where")
-@prints_data
-def where_command(as_json: JsonOption = False) -> None:
-    """Print the path of each program.
-
-    Also where it comes from (from this machine, downloaded, built), and what is missing. Changes nothing.
-    """
-    from trainform.terminal.lines import echo, echo_json
-    from trainform.toolchain.locations import locations
-
-    found = locations()
-    if as_json:
-        echo_json(dict(found))
-    else:
-        echo(*(f"{name}: {place}" for name, place in found))

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import gzip
-import importlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 from urllib.parse import urlsplit
 
 from msgspec import Struct
@@ -80,22 +79,12 @@ def _of_file(history: Path) -> State:
 
 
 def _decompressed(content: bytes, path: Path) -> bytes:
-    """The content of a file of the history; TrainformError where this Python cannot read it, since an older state in its place would be a wrong one."""
+    """The content of a file of the history; TrainformError for zstd, since an older state in its place would be a wrong one."""
     if path.suffix == BY_GZIP:
         return gzip.decompress(content)
     if path.suffix != BY_ZSTD:
         return content
-    try:
-        zstd = importlib.import_module("compression.zstd")
-    except ImportError:
-        raise TrainformError(
-            f"{path} is compressed by zstd, which Python reads since version 3.14",
-            "name a release with --to; or run trainform with Python 3.14 or later",
-        ) from None
-    try:
-        return cast(bytes, zstd.decompress(content))
-    except zstd.ZstdError as error:
-        raise ValueError(str(error)) from None
+    raise TrainformError(f"{path} is compressed by zstd, which is not read", "name a release with --to")
 
 
 def _folder(url: str, root: Path) -> Path:
@@ -104,9 +93,7 @@ def _folder(url: str, root: Path) -> Path:
 
 
 def history_files(folder: Path, project: str, stack: str) -> list[Path]:
-    """The files of the stack's updates in a folder backend, the newest first, as the engine lists them. A folder that an early Pulumi made has no
-    folders of projects."""
-    places = [folder / ".pulumi" / "history" / project / stack, folder / ".pulumi" / "history" / stack]
-    place = next((place for place in places if place.is_dir()), places[0])
+    """The files of the stack's updates in a folder backend, the newest first, as the engine lists them."""
+    place = folder / ".pulumi" / "history" / project / stack
     found = [path for path in place.glob("*") if path.name.endswith(HISTORY_FILES)]
     return sorted(found, reverse=True)

@@ -18,12 +18,10 @@ import yaml
 from trainform.doctor.model import Finding, Findings, Request, State
 from trainform.errors import shorten
 from trainform.toolchain.cache import cache_folder, toolchain_folder
-from trainform.toolchain.estimate import build_time
-from trainform.toolchain.parts import PLUGIN_VERSION
-from trainform.toolchain.pending import pending_work
+from trainform.toolchain.ensure import pending_work
+from trainform.toolchain.parts import PLUGIN_VERSION, build_time
 from trainform.toolchain.pulumi import ready_pulumi
-from trainform.toolchain.system import OLDEST_PULUMI, plugin_versions
-from trainform.toolchain.versions import format_version, parse_version
+from trainform.toolchain.system import OLDEST_PULUMI, format_version, parse_version, plugin_versions
 
 PATIENCE = 10.0  # seconds
 PACKAGES = ("trainform", "pulumi", "pulumi-kubernetes", "pip")  # Pulumi runs `pip list` before each program

@@ -6,12 +6,12 @@ Each component checks its input and the live cluster first, as `TrainingJob` doe
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pulumi
 from msgspec import structs
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from trainform.backends.queues import CRDS, queue_manifest
 from trainform.backends.table import BACKENDS
@@ -24,9 +24,9 @@ from trainform.manifests.objects import claim, launch_files, rendezvous_service
 from trainform.plan.build import plan_claim, queue_amounts
 from trainform.plan.model import QueuePlan
 from trainform.resources.apply import as_run_error, cluster_provider
-from trainform.resources.own import with_own
 from trainform.resources.part import Part
 from trainform.resources.preflight import preflight
+from trainform.rules.environment import environment_problems
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.given import type_problems
@@ -220,3 +220,34 @@ class RoleGroup(Part):
 def _renamed(manifest: Manifest, name: str) -> Manifest:
     """The object under another name, since a job of the same experiment may exist beside it."""
     return structs.replace(manifest, body=manifest.body | {"metadata": manifest.body["metadata"] | {"name": name}})
+
+
+# What a program may add to an environment: the field, and the model of its values.
+OWN: dict[str, type[BaseModel]] = {"queues": QueueRequest, "claims": ClaimRequest}
+
+
+def with_own(environment: Environment, **parts: Mapping[str, BaseModel]) -> Environment:
+    """The environment with these queues or claims added to its own. Raises InputError with every problem of the result, or of the types
+    of what is added."""
+    wrong = [problem for field, own in parts.items() for problem in _own_problems(field, own)]
+    if wrong:
+        raise InputError(wrong)
+    data = environment.model_dump(by_alias=True, exclude_none=True)
+    for field, own in parts.items():
+        data[field] = data[field] | {
+            name: request.model_dump(by_alias=True, exclude_none=True) for name, request in own.items()
+        }
+    parsed = parse(Environment, data)
+    problems = parsed.problems + (environment_problems(parsed.model) if parsed.model is not None else [])
+    if problems or parsed.model is None:
+        raise InputError(problems)
+    return parsed.model
+
+
+def _own_problems(field: str, own: object) -> Iterator[Problem]:
+    model = OWN[field].__name__
+    if not isinstance(own, Mapping):
+        yield from type_problems(field, own, Mapping, "a mapping", f"write `{{NAME: {model}(…)}}`")
+        return
+    for name, request in own.items():
+        yield from type_problems(f"{field}.{name}", request, OWN[field], f"a model {model}", f"write `{model}(…)`")

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Mapping, Sequence
+from importlib.metadata import version
 from typing import Any, Self
 
 import pulumi
+from msgspec import structs
 
+from trainform import defaults
 from trainform.check import check_experiment
 from trainform.cluster.preflight import check_job
 from trainform.errors import InputError, Problem
@@ -26,7 +30,6 @@ from trainform.resources.apply import (
 from trainform.resources.components import Rendezvous, RoleGroup, SharedStorage, TrainingQueue
 from trainform.resources.part import Part
 from trainform.resources.preflight import preflight
-from trainform.resources.record import with_own_record
 from trainform.resources.ssh import SshIdentity, private_files
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
@@ -210,3 +213,18 @@ def _ssh_secrets(plan: Plan) -> Mapping[str, pulumi.Input[Any]] | None:
     if plan.ssh is None or not plan.ssh.made:
         return None
     return private_files(ssh_names(plan), plan.ssh.rotation)
+
+
+def with_own_record(manifests: Iterable[Manifest]) -> tuple[Manifest, ...]:
+    """The objects of a job with what only its program knows in the record of what is deployed: the version of trainform, and whose job it is.
+
+    `trainform render` prints neither, so that what it prints is the same in each version and stack.
+    """
+    return tuple(_recorded(manifest) if manifest.is_record else manifest for manifest in manifests)
+
+
+def _recorded(manifest: Manifest) -> Manifest:
+    body = copy.deepcopy(manifest.body)
+    body["data"]["version"] = version("trainform")
+    body["metadata"]["annotations"][defaults.STACK_ANNOTATION] = f"{pulumi.get_project()}/{pulumi.get_stack()}"
+    return structs.replace(manifest, body=body)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trainform.sandbox.addons import chosen_addons
 from trainform.sandbox.control import Sandbox, down, up
-from trainform.sandbox.exports import exports, shell_variables
+from trainform.sandbox.exports import exports
 from trainform.sandbox.folder import chosen_folder
 from trainform.sandbox.project_copy import copy_folder, copy_project
 from trainform.sandbox.salts import UNREADABLE_SALT_FIX, stacks_with_passphrase_of, warn_about_other_salts
@@ -26,7 +26,6 @@ __all__ = [
     "down",
     "exports",
     "settings_from_environment",
-    "shell_variables",
     "stacks_with_passphrase_of",
     "status",
     "up",

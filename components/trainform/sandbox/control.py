@@ -27,9 +27,8 @@ from trainform.sandbox.folder import Layout, os_errors_as_sandbox_errors
 from trainform.sandbox.kubeconfig import CONTEXT, server_url, write_kubeconfig
 from trainform.sandbox.ports import pick_ports
 from trainform.sandbox.processes import Process, is_running, stop
-from trainform.sandbox.readiness import readiness
 from trainform.sandbox.settings import SandboxSettings
-from trainform.sandbox.start import Start
+from trainform.sandbox.start import Start, readiness
 from trainform.sandbox.state import State, read_processes, read_state, write_state
 from trainform.sandbox.waiting import PortTakenError, explained_by, wait_for
 from trainform.toolchain.addons import ensure_addons

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from pathlib import Path
 
@@ -36,16 +35,3 @@ def exports(folder: Path) -> dict[str, str]:
         "PULUMI_BACKEND_URL": f"file://{layout.pulumi_state}?{WITHOUT_SIDECARS}",
         "PULUMI_CONFIG_PASSPHRASE_FILE": str(layout.passphrase),
     }
-
-
-def shell_variables(folder: Path) -> list[str]:
-    """Return the names of the variables by which the calling shell works in the sandbox of this folder: all of them after `eval "$(trainform sandbox env)"`,
-    and KUBECONFIG alone where it names the kubeconfigs of several sandboxes."""
-    layout = Layout(folder)
-    state = os.environ.get("PULUMI_BACKEND_URL", "").removeprefix("file://").partition("?")[0]
-    named = {
-        "KUBECONFIG": str(layout.kubeconfig) in os.environ.get("KUBECONFIG", "").split(os.pathsep),
-        "PULUMI_BACKEND_URL": state == str(layout.pulumi_state),
-        "PULUMI_CONFIG_PASSPHRASE_FILE": os.environ.get("PULUMI_CONFIG_PASSPHRASE_FILE") == str(layout.passphrase),
-    }
-    return [name for name, is_named in named.items() if is_named]

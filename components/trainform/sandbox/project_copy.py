@@ -5,7 +5,7 @@ The copy is beside the sandbox's folder, since its salts belong to that sandbox'
 Pulumi.yaml stacks/       updated from the project, except for files that the user edited in the copy
 .venv                     link to the Python environment of this process, where Pulumi.yaml expects it
 .trainform/sandbox        link to the sandbox, so that commands in the copy find it
-.trainform/copied.json    hashes of every content that was copied: a file with another content was edited by the user
+.trainform/copied.json    the hash of each file as it was copied last: a file with another content was edited by the user
 .trainform/lock           locked while the copy is updated
 """
 
@@ -17,8 +17,8 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
-from typing import TypeGuard
 
+import msgspec
 from msgspec import Struct
 
 from trainform.errors import SandboxError
@@ -34,8 +34,8 @@ _ENVIRONMENT = ".venv"
 _ENCODING, _ERRORS = "utf-8", "surrogateescape"
 
 Files = Mapping[str, str]
-Hashes = Mapping[str, list[str]]
-"""Path -> hashes of every content that was copied to it."""
+Hashes = Mapping[str, str]
+"""Path -> the hash of what was copied to it last."""
 
 
 class Changes(Struct, frozen=True):
@@ -62,25 +62,23 @@ def copy_project(project: Path, sandbox: Path, progress: Progress) -> Path:
         _remove_undecryptable_secrets(folder, passphrase, progress)
         if project.resolve() != folder.resolve():  # otherwise the demo was started in its own copy
             wanted = {path: _usable(path, text, passphrase) for path, text in _read(project).items()}
-            _apply(changes(wanted, _read(folder), _read_hashes(folder)), folder, progress)
+            before = _read_hashes(folder)
+            _apply(changes(wanted, _read(folder), before), before, folder, progress)
         _link(folder / PROJECT_STATE / SANDBOX, Path(os.pardir, os.pardir, sandbox.name))
         _link(folder / _ENVIRONMENT, Path(sys.prefix))
     return folder
 
 
 def changes(project: Files, copy: Files, copied: Hashes) -> Changes:
-    """Return the changes: a file whose content was once copied is updated from the project; any other was edited and stays."""
-    ours = {path for path, text in copy.items() if _hash(path, text) in copied.get(path, [])}
+    """Return the changes: a file that is as it was copied is updated from the project; any other was edited and stays."""
+    ours = {path for path, text in copy.items() if _hash(path, text) == copied.get(path)}
     same = {path for path in project if path in copy and _hash(path, copy[path]) == _hash(path, project[path])}
     edited = tuple(path for path in project if path in copy and path not in ours | same)
-    hashes = {path: list(known) for path, known in copied.items()}
-    for path, text in project.items():
-        hashes[path] = list(dict.fromkeys([*hashes.get(path, []), _hash(path, text)]))
     return Changes(
         write={path: text for path, text in project.items() if path not in same.union(edited)},
         remove=tuple(sorted(ours - project.keys())),
         edited=edited,
-        copied=hashes,
+        copied={path: copied.get(path, "") if path in edited else _hash(path, text) for path, text in project.items()},
     )
 
 
@@ -115,21 +113,25 @@ def _remove_undecryptable_secrets(folder: Path, passphrase: str | None, progress
     for path, text in _read(folder).items():
         left = _usable(path, text, passphrase)
         if left != text:
-            write_private(folder / path, _encoded(left))
+            write_private(folder / path, left.encode(_ENCODING, _ERRORS))
         if left != text and left != without_salt(text):
             progress.note(
                 f"secrets in {folder / path} were encrypted with a passphrase that no longer exists: set them again"
             )
 
 
-def _apply(change: Changes, folder: Path, progress: Progress) -> None:
-    # The hashes first: after an interruption, every file that was written is then known to be a copy.
-    write_private(_hashes_path(folder), json.dumps(change.copied, indent=1).encode())
-    for path, text in change.write.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        write_private(folder / path, _encoded(text))
-    for path in change.remove:
-        (folder / path).unlink()
+def _apply(change: Changes, before: Hashes, folder: Path, progress: Progress) -> None:
+    done = dict(before)
+    try:
+        for path, text in change.write.items():
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            write_private(folder / path, text.encode(_ENCODING, _ERRORS))
+            done[path] = change.copied[path]
+        for path in change.remove:
+            (folder / path).unlink()
+        done = dict(change.copied)
+    finally:
+        write_private(_hashes_path(folder), json.dumps(done, indent=1).encode())
     if change.edited:
         progress.note(
             f"you have edited {', '.join(change.edited)} in {folder}, and the demo uses that; to go back to the project's, delete it"
@@ -144,16 +146,9 @@ def _read_hashes(folder: Path) -> Hashes:
     """Return the recorded hashes; none if the record is missing or damaged, and then no file is overwritten."""
     try:
         written = read_private(_hashes_path(folder))
-        found = None if written is None else json.loads(written)
-    except (ValueError, RecursionError):
+        return {} if written is None else msgspec.json.decode(written, type=dict[str, str])
+    except msgspec.MsgspecError:
         return {}
-    return found if _are_hashes(found) else {}
-
-
-def _are_hashes(found: object) -> TypeGuard[Hashes]:
-    return isinstance(found, dict) and all(
-        isinstance(known, list) and all(isinstance(one, str) for one in known) for known in found.values()
-    )
 
 
 def _read(project: Path) -> dict[str, str]:
@@ -177,10 +172,6 @@ def _files_below(folder: Path, above: tuple[Path, ...]) -> Iterator[Path]:
             yield from _files_below(path, (*above, here))
         else:
             yield path
-
-
-def _encoded(text: str) -> bytes:
-    return text.encode(_ENCODING, _ERRORS)
 
 
 def _link(path: Path, target: Path) -> None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +16,14 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from trainform.errors import InputError, SandboxError
 from trainform.progress import Progress
 from trainform.sandbox.folder import Layout, read_private
-from trainform.spec.events import check_events
-from trainform.spec.libyaml import Dumper, Loader
+from trainform.spec.libyaml import Dumper
 from trainform.spec.read import parse_mapping
 from trainform.spec.stack import ENCRYPTION
 
 SALT = "encryptionsalt"
 UNREADABLE_SALT_FIX = f"delete the line `{SALT}` of each of these files, and set its secrets again"
 """The fix for stack files whose passphrase no longer exists."""
-# For files that are not valid YAML: the keys as Pulumi writes them. A value may continue on indented lines.
+# The keys as Pulumi writes them. A value may continue on indented lines.
 _PROVIDER = re.compile(rf"^(?:{'|'.join(ENCRYPTION)}):.*\n?(?:[ \t]+.*\n?)*", re.MULTILINE)
 _SALT = re.compile(rf"^{SALT}:\s*['\"]?([^\s'\"]+)", re.MULTILINE)
 # Pulumi's format "v1": pkg/secrets/passphrase and sdk/go/common/resource/config/crypt.go.
@@ -34,43 +32,12 @@ _ITERATIONS, _KEY_BYTES, _KNOWN_TEXT = 1_000_000, 32, b"pulumi"
 
 def without_salt(text: str) -> str:
     """Return a stack file's text without its secrets provider. Pulumi writes it again from the stack's state, or chooses a new salt."""
-    root = _root(text)
-    if root is None:
-        return _PROVIDER.sub("", text)
-    found = [(key, value) for key, value in root.value if key.value in ENCRYPTION]
-    if not found:
-        return text
-    if root.flow_style:
-        return _with_changed_data(
-            text, lambda data: {key: value for key, value in data.items() if key not in ENCRYPTION}
-        )
-    gone = {line for key, value in found for line in _lines(key, value)}
-    return "".join(line for number, line in enumerate(text.splitlines(keepends=True)) if number not in gone)
-
-
-def _root(text: str) -> yaml.MappingNode | None:
-    """Return the text's top-level mapping, None if it has none or cannot be parsed."""
-    try:
-        check_events(text, "")
-        root = Loader(text).get_single_node()
-    except (InputError, yaml.YAMLError):
-        return None
-    return root if isinstance(root, yaml.MappingNode) else None
-
-
-def _lines(key: yaml.Node, value: yaml.Node) -> range:
-    """Return the lines of a key and its value, counted from 0. A block scalar (`|`) ends at the start of the next line."""
-    end = value.end_mark
-    return range(key.start_mark.line, max(key.start_mark.line + 1, end.line + (end.column > 0)))
+    return _PROVIDER.sub("", text)
 
 
 def _salt(text: str) -> str | None:
-    root = _root(text)
-    if root is None:
-        found = _SALT.search(text)
-        return None if found is None else found[1]
-    values = [value.value for key, value in root.value if key.value == SALT and isinstance(value, yaml.ScalarNode)]
-    return values[0] if values else None
+    found = _SALT.search(text)
+    return None if found is None else found[1]
 
 
 def usable_with(text: str, passphrase: str | None) -> str:
@@ -85,7 +52,12 @@ def usable_with(text: str, passphrase: str | None) -> str:
     salt = _salt(text)
     if salt is not None and passphrase is not None and was_made_with(passphrase, salt):
         return text
-    return _with_changed_data(plain, _without_secrets)
+    try:
+        content = parse_mapping(plain, "")
+    except InputError:
+        return plain  # Pulumi will report it
+    kept = _without_secrets(content.data)
+    return plain if content.problems or kept == content.data else yaml.dump(kept, Dumper=Dumper, sort_keys=False)
 
 
 def was_made_with(passphrase: str, salt: str) -> bool:
@@ -107,17 +79,9 @@ def was_made_with(passphrase: str, salt: str) -> bool:
 
 
 def warn_about_other_salts(project: Path, folder: Path, progress: Progress) -> None:
-    """If the sandbox is about to make a new passphrase, show a note with the stack files that were encrypted with another one. Those that the
-    passphrase of this shell opens are in use, such as the stacks of a second sandbox: of them nothing is said."""
-    if Layout(folder).passphrase.exists():
-        return
-    used = _passphrase_of_shell()
-    names = [
-        str(path.relative_to(project))
-        for path, salt in _salted_stack_files(project)
-        if used is None or not was_made_with(used, salt)
-    ]
-    if names:
+    """If the sandbox is about to make a new passphrase, show a note with the stack files that were encrypted with another one."""
+    names = [str(path.relative_to(project)) for path, _ in _salted_stack_files(project)]
+    if names and not Layout(folder).passphrase.exists():
         progress.note(
             f"the sandbox makes a new passphrase, and the salt in {', '.join(names)} belongs to another one. If pulumi says "
             f"`incorrect passphrase`: {UNREADABLE_SALT_FIX}"
@@ -140,17 +104,6 @@ def stacks_with_passphrase_of(project: Path, folder: Path) -> list[str]:
     ]
 
 
-def _passphrase_of_shell() -> str | None:
-    """Return the passphrase that Pulumi takes from the environment, None if there is none or its file cannot be read."""
-    passphrase, file = (os.environ.get(f"PULUMI_CONFIG_PASSPHRASE{end}") for end in ("", "_FILE"))
-    if passphrase is not None or not file:
-        return passphrase
-    try:
-        return Path(file).read_text(errors="surrogateescape").strip()
-    except OSError:
-        return None
-
-
 def read_passphrase(folder: Path) -> str | None:
     """Return the passphrase of a sandbox's stacks, None if there is none yet."""
     written = read_private(Layout(folder).passphrase)
@@ -165,18 +118,6 @@ def _salted_stack_files(project: Path) -> Iterator[tuple[Path, str]]:
         salt = _salt(path.read_text(encoding="utf-8", errors="surrogateescape"))
         if salt is not None:
             yield path, salt
-
-
-def _with_changed_data(text: str, change: Callable[[Any], Any]) -> str:
-    """Return the text with changed data; the same text if nothing changes, or if it cannot be parsed, which Pulumi will report."""
-    try:
-        content = parse_mapping(text, "")
-    except InputError:
-        return text
-    changed = change(content.data)
-    if content.problems or changed == content.data:
-        return text
-    return yaml.dump(changed, Dumper=Dumper, sort_keys=False)
 
 
 def _without_secrets(data: Any) -> Any:

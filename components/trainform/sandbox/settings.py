@@ -45,7 +45,7 @@ class NodePool(Struct, frozen=True):
 
 
 class SandboxSettings(Struct, frozen=True):
-    """The settings of one sandbox. Raises `InputError` for pools that share a name or have too many nodes.
+    """The settings of one sandbox. Raises `InputError` for too many nodes.
 
     `storage_classes` are created beside the default class; `contexts` are more names for the sandbox in its kubeconfig; `addons` are
     names from the table of add-ons, as `chosen_addons` returns them.
@@ -58,22 +58,9 @@ class SandboxSettings(Struct, frozen=True):
     addons: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        problems = [*_repeated(pool.name for pool in self.pools), *_too_many(self.pools)]
+        problems = [*_too_many(self.pools)]
         if problems:
             raise InputError(problems)
-
-
-def _repeated(names: Iterable[str]) -> Iterable[Problem]:
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            yield Problem(
-                "pools",
-                name,
-                "is the name of two pools, whose nodes would have equal names",
-                "give each pool its own name",
-            )
-        seen.add(name)
 
 
 def _too_many(pools: Iterable[NodePool]) -> Iterable[Problem]:

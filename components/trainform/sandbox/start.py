@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from trainform.progress import Step
@@ -16,7 +16,7 @@ from trainform.sandbox.folder import Layout, write_private
 from trainform.sandbox.kubeconfig import write_kubeconfig
 from trainform.sandbox.ports import is_open
 from trainform.sandbox.processes import Process, launch, stop
-from trainform.sandbox.readiness import readiness
+from trainform.sandbox.settings import NodePool
 from trainform.sandbox.state import State
 from trainform.sandbox.waiting import Condition, explained_by, wait_for
 from trainform.toolchain.model import ControlPlane
@@ -133,3 +133,19 @@ class Start:
             nodes.reconcile_nodes(api, self._settings.pools)
         established = Condition("the CRDs are served", "kube-apiserver", lambda: objects.crds_established(api, crds))
         wait_for([established], self._processes, deadline, step)
+
+
+def readiness(
+    api: Api, pools: Iterable[NodePool], addons: Iterable[InstalledAddOn], ports: Mapping[str, int]
+) -> list[Condition]:
+    """Return the conditions that `up` waits for."""
+    count = sum(pool.count for pool in pools)
+    return [
+        Condition("Volcano's webhooks answer", "volcano-webhook-manager", lambda: objects.webhooks_answer(api)),
+        Condition("pods can be made", "kube-controller-manager", lambda: objects.accounts_ready(api)),
+        Condition("the nodes are ready", "kwok", lambda: nodes.count_nodes(api) == (count, count)),
+        # The scheduler creates the queue and the controller opens it, so a missing queue is explained by the scheduler's log.
+        Condition("the default queue exists", "volcano-scheduler", lambda: objects.default_queue_exists(api)),
+        Condition("the default queue is open", "volcano-controller-manager", lambda: objects.default_queue_open(api)),
+        *(addon.readiness(api, ports) for addon in addons),
+    ]

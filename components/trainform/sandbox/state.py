@@ -9,19 +9,18 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from trainform.errors import InputError
 from trainform.sandbox.addons.table import in_table_order
 from trainform.sandbox.folder import Layout, os_errors_as_sandbox_errors, read_private, write_private
 from trainform.sandbox.processes import Process
-from trainform.sandbox.settings import NodePool, SandboxSettings, Taint
+from trainform.sandbox.settings import SandboxSettings
 from trainform.toolchain.model import PulumiTools
 
 # To be raised when a field changes its meaning. The rows of `processes` must never change: see `read_processes`.
 FORMAT = 2
-# The errors for JSON that does not have the expected fields.
-_DAMAGED = (AttributeError, KeyError, OverflowError, TypeError, ValueError, InputError)
+# The errors for a row that does not have the expected fields.
+_DAMAGED = (AttributeError, KeyError, OverflowError, TypeError, ValueError)
 
 
 class State(Struct, frozen=True):
@@ -46,16 +45,13 @@ def read_state(layout: Layout) -> State | None:
     if content.get("format") != FORMAT:
         return None
     try:
-        tools = content["pulumi"]
-        return State(
-            settings=_settings(content["settings"]),
-            pulumi=PulumiTools(Path(tools["bin"]), Path(tools["home"]), tools["origin"]),
-            ports=dict(content["ports"]),
-            processes=tuple(read_processes(layout)),
-            complete=bool(content["complete"]),
-        )
-    except _DAMAGED:
+        state = msgspec.convert(content, State, dec_hook=lambda kind, value: kind(value))
+    except msgspec.ValidationError:
         return None
+    # an add-on that this version does not know is left out
+    return structs.replace(
+        state, settings=structs.replace(state.settings, addons=in_table_order(state.settings.addons))
+    )
 
 
 def read_processes(layout: Layout) -> list[Process]:
@@ -87,17 +83,3 @@ def _read(layout: Layout) -> dict[str, Any]:
     except (ValueError, RecursionError):
         return {}
     return content if isinstance(content, dict) else {}
-
-
-def _settings(content: dict[str, Any]) -> SandboxSettings:
-    pools = tuple(
-        NodePool(**{**pool, "taints": tuple(Taint(**taint) for taint in pool["taints"])}) for pool in content["pools"]
-    )
-    return SandboxSettings(
-        folder=Path(content["folder"]),
-        pools=pools,
-        storage_classes=tuple(content["storage_classes"]),
-        contexts=tuple(content["contexts"]),
-        # Missing in a state that a version without add-ons wrote; its sandbox may still run.
-        addons=in_table_order(content.get("addons", ())),
-    )

@@ -27,10 +27,8 @@ from trainform.review.stack_choice import chosen_by
 from trainform.review.steps import RECORD
 from trainform.saved.engine import backend, engine_version
 from trainform.saved.model import Cluster, Document, Facts, Setting, State
-from trainform.saved.policy import policy_files
-from trainform.saved.program import program_files
+from trainform.saved.program import policy_files, program_files, provider_variables
 from trainform.saved.seal import keyed
-from trainform.saved.variables import provider_variables
 from trainform.secrets import masked, masked_line
 from trainform.spec.environment import Environment
 from trainform.spec.read import read_content

@@ -11,7 +11,7 @@ from trainform.review.engine_events import name_of
 from trainform.review.stand_ins import CHANGED_MASK, MASKED
 from trainform.review.steps import RECORD
 from trainform.saved.model import Document, Facts, Moved, Planned, Setting, State, Touched, What
-from trainform.saved.policy import PACKS
+from trainform.saved.program import PACKS
 from trainform.saved.steps import PROVIDERS
 from trainform.spec.stack import NAMESPACE
 

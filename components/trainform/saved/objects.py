@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from msgspec import Struct
-
 from trainform.cluster.drift import drift_of
 from trainform.drift.read import Key, Live, Reads, key_of
 from trainform.manifests.manifest import Manifest
@@ -22,26 +20,16 @@ from trainform.saved.model import Touched
 from trainform.spec.environment import Environment
 
 
-class _Wanted(Struct, frozen=True):
-    """An object by its kind and name. body: as it was applied last, without secrets; without its fields if the stack does not have it yet."""
-
-    body: Mapping[str, Any]
-
-    @property
-    def manifest(self) -> Manifest:
-        return Manifest("", dict(self.body))
-
-
 def touched(preview: Preview, environment: Environment) -> list[Touched]:
     """The live objects that the engine makes, changes or deletes. Raises `ClusterError`."""
-    wanted = {key_of(each.manifest): each for each in _wanted(preview, environment.namespace.name)}
+    wanted = {key_of(each): each for each in _wanted(preview, environment.namespace.name)}
     with Reads(environment.cluster.context) as reads:
-        live = reads.objects(each.manifest for each in wanted.values())
+        live = reads.objects(wanted.values())
     return [_touched(key, wanted[key], live[key]) for key in sorted(wanted)]
 
 
-def _wanted(preview: Preview, namespace: str) -> Iterator[_Wanted]:
-    """The objects after the change, then those before it, whose fields are known."""
+def _wanted(preview: Preview, namespace: str) -> Iterator[Manifest]:
+    """The objects after the change, then those before it, whose fields are known: as they were applied last, without secrets."""
     changing = [step for step in preview.steps if step.is_object and steps.fate(step) != "none"]
     for step in changing:
         yield from _named(_body(step, after=True, namespace=namespace), fields=False)
@@ -57,27 +45,22 @@ def _body(step: Step, namespace: str, *, after: bool) -> dict[str, Any]:
     return {**body, "metadata": {"namespace": namespace, **mapping(body.get("metadata"))}}
 
 
-def _named(body: Mapping[str, Any], *, fields: bool) -> Iterator[_Wanted]:
+def _named(body: Mapping[str, Any], *, fields: bool) -> Iterator[Manifest]:
     """The object, if its name is known."""
     metadata = mapping(body.get("metadata"))
     if isinstance(metadata.get("name"), str):
         kept = body if fields else {key: body[key] for key in ("apiVersion", "kind", "metadata")}
-        yield _Wanted(kept)
+        yield Manifest("", dict(kept))
 
 
-def _touched(key: Key, wanted: _Wanted, live: Live) -> Touched:
+def _touched(key: Key, wanted: Manifest, live: Live) -> Touched:
     api_version, kind, namespace, name = key
     found = Touched(api_version=api_version, kind=kind, namespace=namespace, name=name, unread=live.reason)
     if live.body is None:
         return found
     metadata = mapping(live.body.get("metadata"))
     fields = {drift.path: drift.live for drift in drift_of(wanted.body, live.body)}
-    return found.model_copy(
-        update={
-            "uid": str(metadata.get("uid", "")),
-            "fields": fields,
-        }
-    )
+    return found.model_copy(update={"uid": str(metadata.get("uid", "")), "fields": fields})
 
 
 def unread(objects: Sequence[Touched]) -> list[str]:

@@ -30,10 +30,6 @@ PROMOTION = (
 RULES = (REGISTRIES, LIMITS, PROMOTION)
 
 OPEN = "Open"
-# Limits, so that no cluster makes a file that is too long to be read.
-MOST_QUEUES = 1000
-MOST_CLASSES = 100
-MOST_NOTES = 20
 
 HEAD = """\
 # yaml-language-server: $schema=../schemas/environment.schema.json
@@ -110,13 +106,11 @@ def _volcano_queues(survey: Survey) -> Iterator[str]:
     else:
         yield "# These queues exist, and experiments may name them; `create: false` leaves them unchanged."
         yield "queues:"
-    for name in accepting[:MOST_QUEUES]:
+    for name in accepting:
         yield f"  {_entry(name, {'create': False})}"
     closed = [name for name, state in states.items() if state != OPEN]
     if closed:
         yield f"# Not open, and left out: {list_names(closed)}"
-    if len(accepting) > MOST_QUEUES:
-        yield f"# {len(accepting) - MOST_QUEUES} further queues are left out."
 
 
 def _local_queues(survey: Survey) -> Iterator[str]:
@@ -138,7 +132,7 @@ def _accelerators(found_hardware: Hardware) -> Iterator[str]:
         yield "accelerators:"
     for name, fields in found_hardware.kinds.items():
         yield f"  {_entry(name, fields)}"
-    for note in found_hardware.notes[:MOST_NOTES]:
+    for note in found_hardware.notes:
         yield f"# {note}"
     if found_hardware.others:
         yield f"# Further resources of its nodes: {list_names(found_hardware.others)}"
@@ -154,12 +148,9 @@ def _fabric(found_hardware: Hardware) -> Iterator[str]:
 
 def _classes(objects: Objects) -> Iterator[str]:
     classes: dict[str, str] = {}
-    names = [name for name, _ in _by_name(objects)]
-    for name in names[:MOST_CLASSES]:
+    for name, _ in _by_name(objects):
         classes[unused_name(as_label(name), classes)] = name
     yield CLASSES if not classes else f"storage_classes: {flow(classes)}"
-    if len(names) > MOST_CLASSES:
-        yield f"# {len(names) - MOST_CLASSES} further storage classes are left out."
 
 
 def _by_name(objects: Objects) -> list[tuple[str, Any]]:

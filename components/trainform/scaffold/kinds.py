@@ -28,7 +28,6 @@ PRODUCT_LABELS = (
 _VENDOR = re.compile(r"^(nvidia|amd|tesla|intel)-")
 _OF_KUBERNETES = re.compile(r"^node\.(kubernetes\.io|cloudprovider\.kubernetes\.io)/")  # temporary taints
 _HARD = ("NoSchedule", "NoExecute")
-MOST_KINDS = 50
 GI = 2**30
 
 Taint = tuple[str, str, str]
@@ -142,9 +141,6 @@ def _add_kinds(kinds: dict[str, dict[str, Any]], nodes: Sequence[Node], resource
             if len(equal) < len(members):
                 left = _nodes(len(members) - len(equal), f" with {what}")
                 yield f"{left} left out: they have another number of accelerators or other taints"
-            if len(kinds) == MOST_KINDS:
-                yield f"{_nodes(len(equal), f' with {what}')} left out: {MOST_KINDS} kinds are written"
-                continue
             alone = len(products) == 1
             kinds[_name(resource, product, kinds)] = _fields(resource, equal, None if alone else product)
 

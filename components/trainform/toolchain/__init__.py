@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from trainform.toolchain.addons import ensure_addons
-from trainform.toolchain.ensure import ensure, ensure_control_plane, ensure_pulumi, environment
-from trainform.toolchain.estimate import build_time
+from trainform.toolchain.ensure import (
+    PendingWork,
+    ensure,
+    ensure_control_plane,
+    ensure_pulumi,
+    environment,
+    pending_work,
+)
 from trainform.toolchain.model import BuiltPart, ControlPlane, PulumiTools, Toolchain
-from trainform.toolchain.pending import PendingWork, pending_work
+from trainform.toolchain.parts import build_time
 from trainform.toolchain.releases import DOWNLOAD_GB
 
 __all__ = [

@@ -12,12 +12,11 @@ from pathlib import Path
 
 from trainform.progress import SILENT, Progress
 from trainform.toolchain.cache import cache_folder
-from trainform.toolchain.estimate import build_time
 from trainform.toolchain.model import BuiltPart
 from trainform.toolchain.needs import Need, part_need, provide, try_downloads
 from trainform.toolchain.origins import BUILD, origins_of_parts
 from trainform.toolchain.oserrors import os_errors_as_toolchain_errors
-from trainform.toolchain.parts import FORMAT, KUBERNETES_STAMP, PINS, UNOPTIMISED, ModuleFiles, Part, digest
+from trainform.toolchain.parts import FORMAT, KUBERNETES_STAMP, PINS, UNOPTIMISED, ModuleFiles, Part, build_time, digest
 from trainform.toolchain.releases import RELEASES
 
 _TRAINING_OPERATOR = "github.com/kubeflow/training-operator"

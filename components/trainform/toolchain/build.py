@@ -12,9 +12,8 @@ from trainform.errors import ToolchainError
 from trainform.locking import hold
 from trainform.progress import Progress, Step
 from trainform.toolchain.cache import note_about_other_versions, partial_folder, remove_partials
-from trainform.toolchain.estimate import build_time
 from trainform.toolchain.golang import find_go, go_environment
-from trainform.toolchain.parts import PINS, ModuleFiles, Part
+from trainform.toolchain.parts import PINS, ModuleFiles, Part, build_time
 from trainform.toolchain.running import run_logged
 
 
@@ -41,7 +40,7 @@ def build_parts(parts: Sequence[Part], folder: Path, progress: Progress, pins: P
         for number, part in enumerate(missing, start=1):
             place = f"[{number}/{len(missing)}]"
             with progress.step(f"{place} tool chain, {part.folder}") as step:
-                builder.build(part, Counter(f"{place} {part.folder}", step))
+                builder.build(part, f"{place} {part.folder}", step)
         others = note_about_other_versions(folder)
         if others is not None:
             progress.note(others)
@@ -57,8 +56,8 @@ class Builder:
         self._pins = pins
         self._environment = go_environment(compiler)
 
-    def build(self, part: Part, counter: Counter) -> None:
-        """Build a part from its pins and rename it to its finished folder."""
+    def build(self, part: Part, title: str, step: Step) -> None:
+        """Build a part from its pins and rename it to its finished folder. The step shows what Go downloads and compiles."""
         partial = partial_folder(self._folder / part.folder)
         source = partial / "source"
         shutil.copytree(self._pins / part.folder, source)
@@ -68,8 +67,7 @@ class Builder:
         self._go(["mod", "verify"], source, log)
         for files in part.embedded:
             self._copy(files, source, source, log)
-        self._go(_list_arguments(part), source, log, counter.see_listed)
-        self._go(_build_arguments(part, partial / "bin"), source, log, counter.see_compiled)
+        self._go(_build_arguments(part, partial / "bin"), source, log, lambda line: step.update(f"{title}: {line}"))
         absent = [name for name in part.binaries if not os.access(partial / "bin" / name, os.X_OK)]
         if absent:
             raise ToolchainError(f"the build of {part.folder} did not make {', '.join(absent)}", f"read the log, {log}")
@@ -105,17 +103,7 @@ def _build_arguments(part: Part, folder: Path) -> list[str]:
     return ["build", "-v", "-o", output, *_flags(part), part.target]
 
 
-def _list_arguments(part: Part) -> list[str]:
-    """Return arguments for one line per package: if it is stale (not in the compiler's cache), and its path.
-
-    Main packages are left out: they are stale until they are installed. Errors are ignored (-e), since the build reports them better.
-    """
-    line = '{{if ne .Name "main"}}{{.Stale}} {{.ImportPath}}{{end}}'
-    return ["list", "-e", "-deps", "-f", line, *_flags(part), part.target]
-
-
 def _flags(part: Part) -> list[str]:
-    """Return the flags, which must be equal in both commands: the compiler's cache depends on them."""
     arguments = ["-ldflags", f"-w -s {part.ldflags}".strip()]
     arguments += ["-tags", part.tags] if part.tags else []
     return [*arguments, *(f"-gcflags={flags}" for flags in part.gcflags)]
@@ -130,30 +118,3 @@ def _module_folder(compiler: Path, module: str, source: Path, environment: Mappi
             f"Go does not find the module {module}:", "run the same command again", answer.stderr.splitlines()
         )
     return Path(folder)
-
-
-class Counter:
-    """Counts the packages in Go's output for one part, and shows them in the progress line."""
-
-    def __init__(self, title: str, step: Step) -> None:
-        self._title = title
-        self._step = step
-        self._modules = 0
-        self._stale: set[str] = set()
-        self._compiled: set[str] = set()
-        step.update(f"{title}: reading the package list")
-
-    def see_listed(self, line: str) -> None:
-        """Read one line of `go list`: a download, or a package and if it must be compiled."""
-        stale, _, package = line.partition(" ")
-        if line.startswith("go: downloading "):
-            self._modules += 1
-            self._step.update(f"{self._title}: {self._modules} modules downloaded")
-        elif stale == "true":
-            self._stale.add(package)
-
-    def see_compiled(self, line: str) -> None:
-        """Read one line of `go build -v`: the name of a package that is being compiled."""
-        if line in self._stale:
-            self._compiled.add(line)
-            self._step.update(f"{self._title}: {len(self._compiled)} of {len(self._stale)} packages")

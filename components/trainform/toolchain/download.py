@@ -1,11 +1,10 @@
-"""Parallel downloads of official releases: first every server is asked for sizes and hashes, then all files are downloaded.
+"""Parallel downloads of official releases: first every server is asked for hashes, then all files are downloaded.
 
 Complete files are kept until all are finished, so that after a killed run the next one downloads only the rest.
 """
 
 from __future__ import annotations
 
-import contextlib
 import platform
 import queue
 import shutil
@@ -21,8 +20,8 @@ from trainform.progress import Progress
 from trainform.toolchain.cache import downloads_folder, partial_folder
 from trainform.toolchain.checksums import sha256_of
 from trainform.toolchain.parts import PINS
-from trainform.toolchain.releases import MODULE, Release
-from trainform.toolchain.resolving import module_proxy, resolve_release
+from trainform.toolchain.releases import Release
+from trainform.toolchain.resolving import resolve_release
 from trainform.toolchain.sources import Piece, Source, find_source
 from trainform.toolchain.unpacking import extract
 from trainform.toolchain.web import FIX, StoppedError, Web
@@ -40,21 +39,13 @@ def download(
 
     The folders are temporary ones below `folder`. The caller has its lock, and renames or removes them.
     """
-    web = _web(wanted) if web is None else web
+    web = Web() if web is None else web
     names = ", ".join(wanted)
     with progress.step(f"looking up the releases of {names}"):
         sources = _find_sources(wanted, pins, web)
     ready = {name: found for name, found in sources.items() if not isinstance(found, ToolchainError)}
     errors = {name: found for name, found in sources.items() if isinstance(found, ToolchainError)}
     return {**errors, **(_Batch(ready, folder, web).run(progress) if ready else {})}
-
-
-def _web(wanted: Mapping[str, Sequence[Release]]) -> Web:
-    passwords: Mapping[str, str] | None = None
-    if any(release.kind == MODULE for releases in wanted.values() for release in releases):
-        with contextlib.suppress(ToolchainError):  # `resolve_release` raises the same error, for modules only
-            _, passwords = module_proxy()
-    return Web(passwords=passwords)
 
 
 def _find_sources(wanted: Mapping[str, Sequence[Release]], pins: Path, web: Web) -> Found:
@@ -115,13 +106,11 @@ class _Batch:
         ]
 
     def run(self, progress: Progress) -> dict[str, Path | ToolchainError]:
-        size = total_size([piece.size for job in self._jobs for piece in job.source.pieces])
-
         def show() -> None:
-            step.update(f"downloading: {self._meter.megabytes} MB of {size}")
+            step.update(f"downloading: {self._meter.megabytes} MB")
 
         try:
-            with progress.step(f"downloading {size} in {len(self._jobs)} files, in parallel") as step:
+            with progress.step(f"downloading {len(self._jobs)} files, in parallel") as step:
                 outcomes = run_in_parallel(self._fetch, self._jobs, show)
         except BaseException:
             for job in self._jobs:
@@ -167,12 +156,6 @@ class _Batch:
             raise ToolchainError(f"{piece.url} has the SHA-256 {sha256}, and {piece.sha256} is published", FIX)
         partial.rename(final)
         return final
-
-
-def total_size(sizes: Sequence[int | None]) -> str:
-    """Return a text with the total size; None is an unknown size. The layers below the one with the wanted file are not downloaded."""
-    known = sum(size for size in sizes if size is not None)
-    return f"{'more than' if None in sizes else 'up to'} {known / 1e6:.0f} MB"
 
 
 def run_in_parallel(

@@ -6,14 +6,17 @@ import os
 import shutil
 from pathlib import Path
 
+from msgspec import Struct
+
 from trainform.progress import SILENT, Progress
+from trainform.toolchain.build import missing_parts
 from trainform.toolchain.cache import toolchain_folder
 from trainform.toolchain.golang import COLLECT_AT
 from trainform.toolchain.model import ControlPlane, PulumiTools, Toolchain
 from trainform.toolchain.needs import Need, part_need, provide
-from trainform.toolchain.origins import chosen_origins, origins_of_parts
+from trainform.toolchain.origins import BUILD, DOWNLOAD, chosen_origins, origins_of_parts
 from trainform.toolchain.oserrors import os_errors_as_toolchain_errors
-from trainform.toolchain.parts import CONTROL_PLANE_PARTS, PINS
+from trainform.toolchain.parts import CONTROL_PLANE_PARTS, PINS, Part
 from trainform.toolchain.pulumi import pulumi_need, ready_pulumi
 from trainform.toolchain.releases import RELEASES
 
@@ -81,3 +84,30 @@ def environment(tools: PulumiTools) -> dict[str, str]:
         "PULUMI_SKIP_UPDATE_CHECK": "true",
         "GOGC": os.environ.get("GOGC", COLLECT_AT),
     }
+
+
+class PendingWork(Struct, frozen=True):
+    """`names`: the missing needs. `downloads`: True if some may be downloaded. `parts`: those to build if nothing is downloaded."""
+
+    names: tuple[str, ...]
+    downloads: bool
+    parts: tuple[Part, ...]
+
+
+@os_errors_as_toolchain_errors
+def pending_work() -> PendingWork:
+    """Return what is missing, without writing files and without requests to servers."""
+    folder = toolchain_folder()
+    needs = _missing_needs()
+    builds = [part for need in needs if need.allows(BUILD) for part in need.parts]
+    return PendingWork(
+        tuple(need.name for need in needs),
+        any(need.allows(DOWNLOAD) for need in needs),
+        tuple(missing_parts(builds, folder)),
+    )
+
+
+def _missing_needs() -> list[Need]:
+    folder, origins = toolchain_folder(), chosen_origins()
+    needs = [need for need in control_plane_needs() if need.finished(folder) is None]
+    return needs if ready_pulumi(origins, folder) is not None else [*needs, pulumi_need(origins, SILENT)]

@@ -14,7 +14,7 @@ from trainform.locking import hold
 from trainform.progress import Progress
 from trainform.toolchain.cache import partial_folder, remove_partials
 from trainform.toolchain.running import run_logged
-from trainform.toolchain.versions import Version, format_version, parse_version
+from trainform.toolchain.system import Version, format_version, parse_version
 
 OLDEST = (1, 26)
 # The pins were tested with Go 1.26 only.

@@ -13,7 +13,7 @@ from trainform.locking import hold
 from trainform.progress import Progress
 from trainform.toolchain.build import build_parts
 from trainform.toolchain.cache import downloads_folder, remove_partials
-from trainform.toolchain.origins import BUILD, DESCRIPTIONS, DOWNLOAD, ORIGINS
+from trainform.toolchain.origins import BUILD, DOWNLOAD, ORIGINS
 from trainform.toolchain.parts import PINS, Part
 from trainform.toolchain.releases import Release
 
@@ -106,7 +106,7 @@ def _install(need: Need, outcome: Path | ToolchainError, folder: Path, progress:
         need.install(outcome, need.place(folder, DOWNLOAD), progress)
     except ToolchainError as error:
         return error
-    progress.note(f"{need.name}: {DESCRIPTIONS[DOWNLOAD]}")
+    progress.note(f"{need.name}: downloaded, hashes verified")
     return None
 
 

@@ -9,7 +9,6 @@ from trainform.errors import InputError, Problem
 MODE_VARIABLE = "TRAINFORM_TOOLCHAIN"
 SYSTEM, DOWNLOAD, BUILD = "system", "download", "build"
 ORIGINS = (SYSTEM, DOWNLOAD, BUILD)  # in this order
-DESCRIPTIONS = {SYSTEM: "from this machine", DOWNLOAD: "downloaded, hashes verified", BUILD: "built"}
 MODES = {"auto": ORIGINS, SYSTEM: (SYSTEM,), DOWNLOAD: (DOWNLOAD,), BUILD: (BUILD,)}
 
 

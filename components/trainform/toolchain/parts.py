@@ -11,7 +11,7 @@ import functools
 import hashlib
 import json
 import platform
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -166,3 +166,9 @@ def digest(parts: Sequence[Part], versions: list[object], pins: Path) -> str:
     for path in sorted(path for part in parts for path in pins.glob(f"{part.folder}/**/*") if path.is_file()):
         found.update(str(path.relative_to(pins)).encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
     return found.hexdigest()[:12]
+
+
+def build_time(parts: Iterable[Part]) -> str:
+    """Return a text with the time to build these parts one after the other."""
+    minutes = round(sum(part.minutes for part in parts))
+    return f"about {minutes} min on 2 cores" if minutes >= 1 else "less than a minute on 2 cores"

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 import functools
 import os
 import re
 import subprocess
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 from msgspec import Struct
 
@@ -50,7 +49,7 @@ def resolve_release(release: Release, system: str, machine: str, pins: Path = PI
     version = release.version if isinstance(release.version, str) else release.version.version(pins)
     words = {"version": version, "system": name, "machine": processor, "pulumi_machine": _PULUMI_MACHINES[processor]}
     if release.kind == MODULE:
-        words["proxy"], _ = module_proxy()
+        words["proxy"] = module_proxy()
     return ResolvedRelease(
         name=release.name,
         kind=release.kind,
@@ -72,20 +71,13 @@ def _default_proxies() -> str:
     return answer.stdout
 
 
-def module_proxy() -> tuple[str, dict[str, str]]:
-    """Return the first proxy of GOPROXY without its password, and by host the header with that password.
-
-    Raises `ToolchainError` if GOPROXY does not begin with a URL.
-    """
+def module_proxy() -> str:
+    """Return the first proxy of GOPROXY. Raises `ToolchainError` if GOPROXY does not begin with a URL, or if that has a password."""
     proxies = os.environ.get(PROXY_VARIABLE, "").strip() or _default_proxies()
     parts = urlsplit(re.split(r"[,|]", proxies)[0].strip().rstrip("/"))
-    if parts.scheme not in ("http", "https"):
+    if parts.scheme not in ("http", "https") or parts.username is not None:
         raise ToolchainError(
-            f"{PROXY_VARIABLE} does not begin with the URL of a module proxy",
+            f"{PROXY_VARIABLE} does not begin with the URL of a module proxy without a password",
             f"begin {PROXY_VARIABLE} with a URL, as in https://modules.example.com,direct",
         )
-    if parts.username is None:
-        return parts.geturl(), {}
-    host = parts.netloc.rpartition("@")[2]
-    pair = base64.b64encode(f"{unquote(parts.username)}:{unquote(parts.password or '')}".encode()).decode()
-    return parts._replace(netloc=host).geturl(), {host: f"Basic {pair}"}
+    return parts.geturl()

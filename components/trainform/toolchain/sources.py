@@ -1,4 +1,4 @@
-"""The files to download for a release, with sizes and hashes, which its servers are asked for before the downloads begin."""
+"""The files to download for a release, with their hashes, which its servers are asked for before the downloads begin."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Kind = TypeVar("Kind")
 
 
 class Platform(Struct, frozen=True):
-    """The platform of an image: in an entry of an index, or as its configuration."""
+    """The platform of an image in an index."""
 
     os: str = ""
     architecture: str = ""
@@ -38,7 +38,6 @@ class Blob(Struct, frozen=True):
     """An object in a registry."""
 
     digest: Annotated[str, Meta(pattern=r"^sha256:[0-9a-f]{64}$")]
-    size: int
     platform: Platform = Platform()
 
 
@@ -46,16 +45,14 @@ class Manifest(Struct, frozen=True):
     """The manifest of an image, or an index of several manifests."""
 
     manifests: tuple[Blob, ...] = ()
-    config: Blob | None = None
     layers: tuple[Blob, ...] = ()
 
 
 class Piece(Struct, frozen=True):
-    """One file on a server. `sha256` is None for a module, whose files have a hash in go.sum; `size`, if the server does not say it."""
+    """One file on a server. `sha256` is None for a module, whose files have a hash in go.sum."""
 
     url: str
     sha256: str | None
-    size: int | None
 
     @property
     def key(self) -> str:
@@ -83,7 +80,7 @@ def _file(web: Web, release: ResolvedRelease) -> Source:
         sha256 = published_sha256(text.decode(errors="replace"), release.url.rpartition("/")[2])
     except ValueError as error:
         raise ToolchainError(f"{release.sums} {error}", FIX) from error
-    return Source(release, (Piece(release.url, sha256, web.size(release.url)),))
+    return Source(release, (Piece(release.url, sha256),))
 
 
 def _image(web: Web, release: ResolvedRelease) -> Source:
@@ -96,26 +93,17 @@ def _image(web: Web, release: ResolvedRelease) -> Source:
             raise ToolchainError(f"{url} has no image for {wanted.os} on {wanted.architecture}", FIX)
         url = f"{repository}/manifests/{found.digest}"
         document = _parse(url, web.text(url, ACCEPTED), found.digest, Manifest)
-    if document.config is None:
+    if not document.layers:
         raise ToolchainError(f"{url} is not an image manifest", FIX)
-    # A manifest outside of an index has its platform only there.
-    address = f"{repository}/blobs/{document.config.digest}"
-    platform = _parse(address, web.text(address), document.config.digest, Platform)
-    if platform != wanted:
-        raise ToolchainError(
-            f"{url} is an image for {platform.os} on {platform.architecture}, "
-            f"not for {wanted.os} on {wanted.architecture}",
-            FIX,
-        )
     pieces = tuple(
-        Piece(f"{repository}/blobs/{layer.digest}", layer.digest.removeprefix("sha256:"), layer.size)
+        Piece(f"{repository}/blobs/{layer.digest}", layer.digest.removeprefix("sha256:"))
         for layer in reversed(document.layers)
     )
     return Source(release, pieces)
 
 
 def _module(web: Web, release: ResolvedRelease) -> Source:
-    return Source(release, (Piece(release.url, None, web.size(release.url)),))
+    return Source(release, (Piece(release.url, None),))
 
 
 def _parse(url: str, body: bytes, digest: str | None, kind: type[Kind]) -> Kind:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib.metadata
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -12,8 +13,8 @@ from pathlib import Path
 from trainform.errors import ToolchainError
 from trainform.toolchain.cache import cache_folder
 from trainform.toolchain.model import PulumiTools
-from trainform.toolchain.versions import Version, format_version, parse_version
 
+Version = tuple[int, ...]
 OLDEST_PULUMI = (3, 232)  # as pyproject.toml requires of the Python package
 HOST = "pulumi-language-python"
 PLUGIN = "pulumi-resource-kubernetes"
@@ -88,3 +89,17 @@ def _version(command: Path) -> Version | None:
     except (OSError, subprocess.TimeoutExpired):
         return None
     return parse_version(answer.stdout)
+
+
+# --- versions
+
+
+def parse_version(text: str) -> Version | None:
+    """Return the first two numbers of `v3.259.0`, `v3.260.0-alpha.1` or `go1.26.1`, None for any other text."""
+    match = re.match(r"\s*(?:v|go)?(\d+)\.(\d+)", text)
+    return None if match is None else (int(match[1]), int(match[2]))
+
+
+def format_version(version: Version | None) -> str:
+    """Return the version for a message."""
+    return "unknown" if version is None else ".".join(map(str, version))

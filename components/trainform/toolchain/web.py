@@ -8,7 +8,7 @@ import re
 import ssl
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import TypeVar
 
@@ -60,17 +60,13 @@ class _Token(Struct):
 
 
 class _Login(httpx2.Auth):
-    """The password of a host, or the anonymous token that a registry asks for. httpx sends neither to another host after a redirect."""
+    """The anonymous token that a registry asks for. httpx does not send it to another host after a redirect."""
 
-    def __init__(self, passwords: Mapping[str, str]) -> None:
-        self._passwords = passwords
+    def __init__(self) -> None:
         self._tokens: dict[str, str] = {}  # by the registry's challenge
 
     def sync_auth_flow(self, request: httpx2.Request) -> Generator[httpx2.Request, httpx2.Response, None]:
         """Send the request, with a known or a new token if the registry answers 401."""
-        password = self._passwords.get(request.url.netloc.decode())
-        if password is not None:
-            request.headers["Authorization"] = password
         response = yield request
         challenge = response.headers.get("WWW-Authenticate", "")
         realm = dict(_PAIR.findall(challenge)).get("realm", "")
@@ -109,11 +105,11 @@ def _token(answer: httpx2.Response) -> str:
 class Web:
     """A client for the requests of one run. Proxies come from the environment, certificates from the system or SSL_CERT_FILE."""
 
-    def __init__(self, limits: Limits | None = None, passwords: Mapping[str, str] | None = None) -> None:
+    def __init__(self, limits: Limits | None = None) -> None:
         self._limits = Limits() if limits is None else limits
         self._answering: set[str] = set()
         self._client = httpx2.Client(
-            auth=_Login({} if passwords is None else passwords),
+            auth=_Login(),
             headers=_HEADERS,
             verify=ssl.create_default_context(),
             follow_redirects=True,
@@ -125,25 +121,10 @@ class Web:
         """Return the body of a short response. Raises `ToolchainError` if it cannot be read."""
 
         def read() -> bytes:
-            with self._response(url, accept=accept) as response:
+            with self._response(url, accept) as response:
                 return response.read()
 
         return self._with_retries(read)
-
-    def size(self, url: str) -> int | None:
-        """Return the size of a file in bytes, None if the server does not say it. Raises `StatusError` if there is no such file."""
-
-        def ask() -> int | None:
-            with self._response(url, "HEAD") as response:
-                length = response.headers.get("Content-Length", "")
-                return int(length) if length.isdecimal() else None
-
-        try:
-            return self._with_retries(ask)
-        except StatusError as error:
-            if error.status == httpx2.codes.NOT_FOUND:
-                raise
-            return None  # some servers do not support HEAD
 
     def save(self, url: str, target: Path, count: Callable[[int], None], stop: threading.Event) -> str:
         """Download into the file `target`, and return its SHA-256. Raises `ToolchainError` if that fails, `StoppedError` after `stop`.
@@ -183,13 +164,13 @@ class Web:
             raise ToolchainError(f"{error} (in {self._limits.attempts} attempts)", FIX) from error
 
     @contextlib.contextmanager
-    def _response(self, url: str, method: str = "GET", accept: str = "*/*") -> Iterator[httpx2.Response]:
+    def _response(self, url: str, accept: str = "*/*") -> Iterator[httpx2.Response]:
         """Yield a successful response, whose body is not read yet. Only a host that has answered in this run is tried again."""
         host = httpx2.URL(url).host
         seconds = self._limits.stall if host in self._answering else self._limits.first_answer
         timeout = httpx2.Timeout(seconds, connect=self._limits.first_answer)
         try:
-            with self._client.stream(method, url, headers={"Accept": accept}, timeout=timeout) as response:
+            with self._client.stream("GET", url, headers={"Accept": accept}, timeout=timeout) as response:
                 self._answering.add(host)
                 if response.status_code in _TRANSIENT:
                     raise _TransientError(f"{url}: {response.status_code} {response.reason_phrase}")

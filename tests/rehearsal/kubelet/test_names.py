@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.rehearsal.recorded import Recorded
 from tests.rehearsal.workloads import (
     NAMESPACE,
     SERVICE,
@@ -19,7 +20,6 @@ from tests.rehearsal.workloads import (
     workload,
 )
 from trainform.errors import TrainformError
-from trainform.rehearsal.run.display import Recorded
 from trainform.rehearsal.run.run import Options, rehearsal
 from trainform.rehearsal.workload import pod_name
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.rehearsal.recorded import Recorded
 from tests.rehearsal.workloads import (
     docker_objects,
     full_name,
@@ -24,7 +25,6 @@ from tests.support.unseen import unseen
 from trainform.errors import MASK, InputError, TrainformError
 from trainform.rehearsal.docker.engine import Engine
 from trainform.rehearsal.fewer_processes import smaller_plan
-from trainform.rehearsal.run.display import Recorded
 from trainform.rehearsal.run.pod_infrastructure import PodInfrastructure
 from trainform.rehearsal.run.records import PodRecord
 from trainform.rehearsal.run.run import Options, rehearsal

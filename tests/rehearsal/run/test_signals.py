@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from trainform.rehearsal.run.interrupts import ENDING, endings_as_interrupts, uninterrupted
+from trainform.rehearsal.run.run import ENDING, endings_as_interrupts, uninterrupted
 
 
 @pytest.fixture(autouse=True)

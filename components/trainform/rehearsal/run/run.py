@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import copy
+import dataclasses
+import signal
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 from msgspec import Struct, structs
 
@@ -18,15 +23,16 @@ from trainform.rehearsal.docker.images import ready_images
 from trainform.rehearsal.kubelet.volumes import host_paths
 from trainform.rehearsal.kubexec.bridge import Bridge
 from trainform.rehearsal.kubexec.delivery import with_relays
-from trainform.rehearsal.name_lookups import with_getent
 from trainform.rehearsal.run.display import Display
-from trainform.rehearsal.run.interrupts import endings_as_interrupts, uninterrupted
 from trainform.rehearsal.run.masking import Masker
 from trainform.rehearsal.run.pod_infrastructure import PodInfrastructure
 from trainform.rehearsal.run.pod_runner import PodRunner, RunContext
 from trainform.rehearsal.run.records import ENDED, FAILED, RUNNING, SUCCEEDED, PodRecord, Records
-from trainform.rehearsal.workload import Workload, containers, pod_name, short_name
+from trainform.rehearsal.workload import Workload, containers, init_containers, pod_name, short_name
+from trainform.signals import signal_handler
 
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+NSLOOKUP, GETENT = "nslookup", "getent hosts"
 TIMEOUT_SECONDS = 600.0
 # how long the other pods go on when one has failed: what they write about it often names the cause
 GRACE_SECONDS = 3.0
@@ -225,3 +231,54 @@ def _replaced(workload: Workload) -> Iterator[str]:
         for container in containers(pod):
             if container.get("securityContext", {}).get("privileged"):
                 yield f"{short_name(pod)}, container {container['name']}: runs without `privileged` here"
+
+
+# --- signals
+
+
+@contextlib.contextmanager
+def endings_as_interrupts() -> Iterator[None]:
+    """Inside the block, the first signal that would end the program raises KeyboardInterrupt, and later ones are
+    ignored: a second Ctrl-C must not interrupt the cleaning up."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        for other in ENDING:
+            signal.signal(other, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    with signal_handler(ENDING, interrupt):
+        yield
+
+
+@contextlib.contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Inside the block, signals that would end the program are ignored."""
+    with signal_handler(ENDING, signal.SIG_IGN):
+        yield
+
+
+# --- lookups of names
+
+
+def with_getent(workload: Workload) -> Workload:
+    """The workload with `getent hosts` in the place of `nslookup` in the operator's init containers, and a note for each
+    of them.
+
+    It is for workloads in which one image replaces all others: that image may have no nslookup, while every image has
+    getent."""
+    notes = [
+        f"{short_name(pod)}: {container['name']} waits with `{GETENT}` in the place of `{NSLOOKUP}`"
+        for pod in workload.pods
+        for container in init_containers(pod)
+        if container["name"] in workload.lookup_containers
+    ]
+    pods = tuple(_with_getent(pod, workload.lookup_containers) for pod in workload.pods) if notes else workload.pods
+    return dataclasses.replace(workload, pods=pods, notes=(*workload.notes, *notes))
+
+
+def _with_getent(pod: dict[str, Any], names: Set[str]) -> dict[str, Any]:
+    changed = copy.deepcopy(pod)
+    for container in init_containers(changed):
+        if container["name"] in names:
+            container["command"] = [word.replace(NSLOOKUP, GETENT) for word in container["command"]]
+    return changed
