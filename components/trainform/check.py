@@ -14,8 +14,7 @@ from trainform.errors import InputError, Problem
 from trainform.render import RenderedJob, render_job
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
-from trainform.spec.given import name_of
-from trainform.spec.load import Given, Loaded
+from trainform.spec.load import Given, Loaded, name_of
 from trainform.spec.release import Released
 from trainform.spec.source import NOWHERE, Source
 from trainform.spec.trial import Assignment

@@ -14,8 +14,7 @@ from trainform.project import ENVIRONMENTS, known_names
 from trainform.rules.environment import environment_problems
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
-from trainform.spec.given import parameter_problems
-from trainform.spec.load import Given, Loaded, ModelT, load, load_environment, read_runtime
+from trainform.spec.load import Given, Loaded, ModelT, load, load_environment, parameter_problems, read_runtime
 from trainform.spec.overlay import in_environment
 from trainform.spec.release import Released
 from trainform.spec.source import NOWHERE

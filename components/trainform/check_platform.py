@@ -10,8 +10,7 @@ from trainform.check_files import check_environment
 from trainform.errors import InputError, Problem
 from trainform.render_platform import RenderedPlatform, render_platform
 from trainform.spec.environment import Environment
-from trainform.spec.given import name_of
-from trainform.spec.load import Given
+from trainform.spec.load import Given, name_of
 
 
 class CheckedPlatform(Struct, frozen=True):

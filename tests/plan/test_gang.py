@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.samples import WITH_EXTRAS, experiment, job, plan, reasons
-from trainform.plan.gang import gang
+from trainform.plan.roles import gang
 
 ELASTIC = {"torchrun": {"script": "/app/train.py", "elastic": {"min_nodes": 3, "max_nodes": 8}}}
 WATCHER: dict[str, Any] = {"replicas": 4, "ranked": False, "command": ["python", "watch.py"]}

@@ -12,7 +12,7 @@ from tests.support.leaks import OTHER_HUB_TOKEN as TOKEN
 from trainform.backends.outcome import Outcome
 from trainform.releases.gates import GATES, NAMES, Facts, Judged, Waiver, judge, names_of, waiver_problems
 from trainform.spec import Environment
-from trainform.spec.promotion import Promotion
+from trainform.spec.environment import Promotion
 
 NOW = datetime.datetime(2026, 3, 3, 10, 0, tzinfo=datetime.UTC)
 DONE = "2026-03-02T09:30:05Z"

@@ -6,7 +6,7 @@ from typing import Any
 
 from trainform import defaults
 from trainform.manifests.manifest import without_empty
-from trainform.plan.launch.checkout import KEY_MOUNT
+from trainform.plan.launch.prepare import KEY_MOUNT
 from trainform.plan.model import Checkout, Plan, RolePlan
 
 # SSH refuses a private key that the group of its owner may read. For a user other than root the kubelet makes the file readable for the pod's

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from trainform import defaults
-from trainform.plan.connections import plan_services, plan_ssh
-from trainform.plan.launch.launch import launch_files, needs_hosts
-from trainform.plan.layout import Layout, lay_out
-from trainform.plan.model import ClaimPlan, Naming, Plan, QueuePlan, Rendezvous, RuntimePlan
+from trainform.plan.launch.launch import launch_files, needs_hosts, ssh_folder
+from trainform.plan.layout import Layout, lay_out, service_name
+from trainform.plan.model import ClaimPlan, Naming, Plan, QueuePlan, Rendezvous, ReplicaService, RuntimePlan, SshPlan
 from trainform.plan.ports import main_port
 from trainform.plan.roles import claim_name, plan_roles
 from trainform.plan.totals import total
@@ -16,6 +15,7 @@ from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.quantities import seconds
 from trainform.spec.queues import OwnQueue, QueueRequest
+from trainform.spec.ssh import Ssh
 from trainform.spec.storage import ClaimRequest
 
 DRAFT_REVISION = "0" * defaults.REVISION_DIGITS
@@ -136,3 +136,40 @@ def plan_claim(key: str, name: str, request: ClaimRequest, environment: Environm
     """A claim with its storage class as the cluster knows it."""
     short = request.storage_class
     return ClaimPlan(key, name, request, None if short is None else environment.storage_classes.get(short))
+
+
+def plan_ssh(layout: Layout) -> SshPlan | None:
+    """The identity that the job's pods share, None where no role has one."""
+    experiment = layout.experiment
+    roles = layout.ssh_roles
+    if not roles:
+        return None
+    settings = Ssh() if experiment.ssh is None else experiment.ssh
+    return SshPlan(
+        secret=f"{experiment.name}-ssh" if settings.secret is None else settings.secret,
+        made=settings.secret is None,
+        rotation=settings.rotation,
+        folder=ssh_folder(experiment),
+        port=layout.ssh_port,
+        ports=layout.ssh_ports(),
+        roles=roles,
+    )
+
+
+def plan_services(layout: Layout) -> tuple[ReplicaService, ...]:
+    """With `network.addresses: service` a Service for each ranked replica that listens on any port; otherwise none."""
+    experiment = layout.experiment
+    if experiment.network.addresses != "service":
+        return ()
+    return tuple(
+        ReplicaService(f"{service_name(experiment.name, name)}-{index}", name, index, ports)
+        for name, role in experiment.roles.items()
+        if role.ranked
+        for index in range(role.replicas)
+        if (
+            ports := tuple(
+                (port.name, layout.peer_port(name, index, port.name), port.number)
+                for port in layout.own_ports(name, index)
+            )
+        )
+    )

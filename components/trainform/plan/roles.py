@@ -8,10 +8,8 @@ from typing import TypeVar
 from msgspec import Struct
 
 from trainform import defaults
-from trainform.plan.gang import gang
-from trainform.plan.launch.checkout import checkouts
 from trainform.plan.launch.launch import container_args, container_command
-from trainform.plan.launch.prepare import containers, in_first_pod, step_roles
+from trainform.plan.launch.prepare import checkouts, containers, in_first_pod, step_roles
 from trainform.plan.layout import Layout
 from trainform.plan.model import Mount, RolePlan
 from trainform.plan.restart import is_limited, max_retry, pod_restart, restarts_job
@@ -151,3 +149,19 @@ def _resources(experiment: Experiment, environment: Environment, role: Role) -> 
 def _mount(experiment: Experiment, key: str) -> Mount:
     volume = experiment.storage[key]
     return Mount(key, claim_name(experiment, key), volume.mount, volume.sub_path, volume.read_only)
+
+
+def gang(experiment: Experiment) -> dict[str, int]:
+    """Pods per role that must be placed together. In an elastic job the ranked roles share `min_nodes`, first role first."""
+    elastic = experiment.launcher.elastic
+    left = None if elastic is None else elastic.min_nodes
+    needed = {}
+    for name, role in experiment.roles.items():
+        if role.min_available is not None:
+            needed[name] = role.min_available
+        elif role.ranked and left is not None:
+            needed[name] = min(role.replicas, left)
+            left -= needed[name]
+        else:
+            needed[name] = role.replicas
+    return needed

@@ -14,8 +14,7 @@ from trainform.errors import Problem, list_names
 from trainform.escaping import without_invisible
 from trainform.rules.references import Known
 from trainform.secrets import secret_in
-from trainform.spec.environment import Environment
-from trainform.spec.promotion import GateName, Promotion
+from trainform.spec.environment import Environment, GateName, Promotion
 from trainform.spec.quantities import seconds
 
 Result = Literal["passed", "refused", "waived", "not asked"]

@@ -29,8 +29,7 @@ from trainform.resources.preflight import preflight
 from trainform.rules.environment import environment_problems
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
-from trainform.spec.given import type_problems
-from trainform.spec.load import parse
+from trainform.spec.load import parse, type_problems
 from trainform.spec.merge_patch import merge_patch
 from trainform.spec.model import Model
 from trainform.spec.names import LabelKey, LabelValue, ServiceLabel

@@ -1,13 +1,13 @@
 """What a researcher writes: one training job, whatever cluster it runs on."""
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, PrivateAttr, StringConstraints, Tag, ValidationInfo, field_validator
 
 from trainform import defaults
 from trainform.spec.launchers import Launcher
 from trainform.spec.metadata import OnChange
-from trainform.spec.model import MAPPING, TEXT, Model, Overlay, Patch, Text, by_shape
+from trainform.spec.model import MAPPING, TEXT, Model, NonEmpty, Overlay, Patch, Text, by_shape
 from trainform.spec.names import BackendName, Image, Label, LabelKey, LabelValue, QueueName, ServiceLabel, Subdomain
 from trainform.spec.network import Network
 from trainform.spec.prepare import Step
@@ -15,10 +15,41 @@ from trainform.spec.quantities import Bytes, Duration
 from trainform.spec.queues import OwnQueue
 from trainform.spec.refusal import refusal
 from trainform.spec.roles import Env, Policy, Restart, Role, Toleration
-from trainform.spec.runtime import Runtime
 from trainform.spec.ssh import RunAs, Ssh
 from trainform.spec.storage import Volume
 from trainform.spec.waivers import Waiver
+
+
+class Runtime(Model):
+    """An existing runtime: the pods are the runtime's then, and the job object changes of them what it may."""
+
+    name: Subdomain = Field(json_schema_extra=OnChange.NEW_REVISION, description="Name of the runtime in the cluster.")
+    kind: Literal["ClusterTrainingRuntime", "TrainingRuntime"] = Field(
+        default="ClusterTrainingRuntime",
+        json_schema_extra=OnChange.NEW_REVISION,
+        description="Of the whole cluster, or of the namespace.",
+    )
+    file: NonEmpty | None = Field(
+        default=None,
+        json_schema_extra=OnChange.NO_OBJECT,
+        description="YAML file with the same runtime; a relative path counts from the project's folder. With it "
+        "`trainform check` knows what `up` would find. Empty: only `up` reads the runtime, from the "
+        "cluster.",
+    )
+    # what the file holds; only `spec.load` reads files
+    _content: dict[str, Any] | None = PrivateAttr(default=None)
+
+    @property
+    def content(self) -> dict[str, Any] | None:
+        """The object in the file, None where none was read."""
+        return self._content
+
+    def with_content(self, content: dict[str, Any]) -> Self:
+        """The same with what its file holds."""
+        read = self.model_copy()
+        read._content = content
+        return read
+
 
 OVERLAYS = "environments"
 """The field with what differs in an environment. `overlay` reads what is in it, merged with the rest."""

@@ -10,9 +10,10 @@ from typing import Any
 import yaml
 from msgspec import Struct
 
+from trainform import defaults
 from trainform.errors import InputError, Problem
-from trainform.spec.events import check_events
 from trainform.spec.files import read_text
+from trainform.spec.libyaml import Loader
 from trainform.spec.nodes import QUOTE, TEXT, NodeLoader, Walk
 from trainform.spec.source import Source, join_path
 
@@ -94,3 +95,27 @@ def syntax_problem(error: Exception, name: str, text: str) -> Problem:
     if begun is not None and begun.line + 1 < line:
         reason += f"; what is read there began in line {begun.line + 1}"
     return Problem("", None, reason, "check indentation and quotes there", name, line)
+
+
+# YAML's `c-printable`: tab, line ends, and what is not a control character or half of one.
+_NOT_ALLOWED = re.compile("[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def check_events(text: str, name: str) -> None:
+    """Raise `InputError` if the text is beyond the limits, and `yaml.YAMLError` if it is not YAML."""
+    character = _NOT_ALLOWED.search(text)
+    if character is not None:
+        reason = f"the file has a character that YAML does not allow (U+{ord(character[0]):04X})"
+        fix = f'remove it, or write it in double quotes as "{character[0].encode("unicode_escape").decode()}"'
+        raise InputError([Problem("", character[0], reason, fix, name, text.count("\n", 0, character.start()) + 1)])
+    depth = documents = 0
+    for event in yaml.parse(text, Loader=Loader):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        documents += isinstance(event, yaml.DocumentStartEvent)
+        line = 1 if event.start_mark is None else event.start_mark.line + 1
+        if depth > defaults.DEEPEST:
+            reason = f"the file is nested deeper than {defaults.DEEPEST} levels"
+            raise InputError([Problem("", None, reason, "flatten it", name, line)])
+        if documents > 1:
+            fix = "keep one document to a file: remove the line `---`"
+            raise InputError([Problem("", None, "the file holds two documents", fix, name, line)])

@@ -24,17 +24,18 @@ from trainform.backends.volcano.ends import (
     min_success,
     policy_problems,
     rendered_policies,
+    task_policies,
 )
 from trainform.backends.volcano.ends import endings as job_endings
 from trainform.backends.volcano.hosts import host_problems, hosts_of_separate_tasks
 from trainform.backends.volcano.pods import PODS
-from trainform.backends.volcano.tasks import task
 from trainform.errors import Problem
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import Manifest, job_body, without_empty
 from trainform.manifests.objects import job_manifest
+from trainform.manifests.pods import pod_template
 from trainform.manifests.templates import Template
-from trainform.plan.model import Ending, Naming, Plan, RolePlan
+from trainform.plan.model import Ending, Group, Naming, Plan, RolePlan
 from trainform.spec.experiment import Experiment
 
 # Only Volcano's plugin svc is used, for the pods' hostnames, without which they have no names in DNS; the subdomain is trainform's own Service.
@@ -153,3 +154,17 @@ class Volcano(Backend):
 
     def files(self, plan: Plan) -> dict[str, str]:
         return hosts_of_separate_tasks(plan)
+
+
+def task(plan: Plan, role: RolePlan, group: Group, conventions: PodConventions) -> dict[str, Any]:
+    """The task of a group of pods."""
+    return without_empty(
+        {
+            "name": group.name,
+            "replicas": group.replicas,
+            "minAvailable": group.min_available,
+            "maxRetry": role.max_retry,
+            "policies": task_policies(role),
+            "template": pod_template(plan, role, group, conventions),
+        }
+    )

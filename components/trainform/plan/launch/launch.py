@@ -12,8 +12,7 @@ import json
 from collections.abc import Callable
 
 from trainform import defaults
-from trainform.plan.launch.checkout import CHECKOUT_SCRIPT
-from trainform.plan.launch.prepare import FIRST_POD_SCRIPT, in_first_pod
+from trainform.plan.launch.prepare import CHECKOUT_SCRIPT, FIRST_POD_SCRIPT, in_first_pod
 from trainform.plan.launch.scripts import script
 from trainform.plan.launch.sshd import SESSION_SCRIPT, SSHD_CONFIG, SSHD_SCRIPT, ssh_files
 from trainform.plan.layout import Layout

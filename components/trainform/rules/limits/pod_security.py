@@ -13,7 +13,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from trainform.errors import shorten
-from trainform.manifests.handlers import ASKING, HANDLERS
+from trainform.manifests.pods import ASKING, HANDLERS
 from trainform.manifests.templates import APPARMOR_ANNOTATION, Template
 from trainform.rules.limits.judged import Judged
 from trainform.rules.limits.places import Place, distinct, places, volume_sources, volume_type

@@ -87,3 +87,20 @@ def _of_containers(body: object, field: str) -> list[Place]:
     """The field of each container's security context, which takes precedence over that of the pod."""
     (of_pod,) = places(body, f"spec.securityContext.{field}")
     return [of_pod if own.value is None else own for own in places(body, f"spec.*.securityContext.{field}")]
+
+
+FIELDS = ("serviceAccountName", "serviceAccount")
+"""The second one is deprecated, and counts where the first one is empty."""
+DEFAULT_ACCOUNT = "default"
+FIX = "remove it, or ask the platform team for limits.service_accounts"
+
+
+def service_accounts(judged: Judged, environment: Environment) -> Iterator[Finding]:
+    """Service accounts that the environment does not allow. Pods may always name none, or `default`."""
+    allowed = [DEFAULT_ACCOUNT, *environment.limits.service_accounts]
+    for template in judged.templates:
+        field = next((field for field in FIELDS if template.spec.get(field)), None)
+        if field is not None and template.spec[field] not in allowed:
+            listed = list_names(dict.fromkeys(allowed))
+            reason = f"the environment {environment.name} does not allow this service account (allowed: {listed})"
+            yield Finding(f"spec.{field}", template.spec[field], reason, FIX, template)

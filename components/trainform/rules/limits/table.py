@@ -5,19 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from trainform.rules.limits import (
-    accounts,
     capacity,
-    cost,
     data,
     devices,
     images,
-    jobs,
     keys,
     network,
     placement,
     pod_security,
     pods,
-    priorities,
     queues,
     resources,
     run,
@@ -120,21 +116,21 @@ RULES: tuple[Rule, ...] = (
         "Jobs and pods have a priority class that the environment allows.",
         ("priority_classes",),
         "error",
-        priorities.priority_classes,
+        queues.priority_classes,
     ),
     Rule(
         "TF-ACC-1",
         "Pods have a service account that the environment allows.",
         ("service_accounts",),
         "error",
-        accounts.service_accounts,
+        pods.service_accounts,
     ),
     Rule(
         "TF-JOB-1",
         "Jobs are for the environment's operator, and have no cache that the environment does not allow.",
         ("job_managers", "cache_backends"),
         "error",
-        jobs.other_managers,
+        run.other_managers,
     ),
     Rule(
         "TF-QUE-1",
@@ -156,7 +152,7 @@ RULES: tuple[Rule, ...] = (
         "All pods together cost no more in an hour than the environment allows.",
         ("max_cost_per_hour",),
         "error",
-        cost.per_hour,
+        capacity.per_hour,
     ),
     Rule("TF-DATA-1", "A claim that ranked pods write to is kept by `pulumi destroy`.", (), "off", data.kept_claims),
     Rule(
