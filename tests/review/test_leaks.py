@@ -10,7 +10,7 @@ from tests.support import previews
 from tests.support.leaks import GITHUB_TOKEN, SECRETS, UNMARKED, leaks
 from tests.support.previews import CONFIG_MAP, state, step_event, urn
 from trainform.review.context import Context
-from trainform.review.masking import Hidden, Masks
+from trainform.review.masking import Masks
 from trainform.review.read import read_preview
 from trainform.review.report import build_report
 
@@ -29,7 +29,7 @@ def test_a_secret_that_is_let_through_is_found_in_every_form(
 ) -> None:
     make_report()
     assert leaked == []
-    monkeypatch.setattr(Masks, "look", lambda self, sides, urn, diffs: Hidden(sides.old, sides.new, {}, {}))
+    monkeypatch.setattr(Masks, "look", lambda self, type_, urn, states, outputs, diffs: states)
     make_report()
     assert leaked == [(form, UNMARKED) for form in ("terminal", "markdown", "html", "json")]
     leaked.clear()

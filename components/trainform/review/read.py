@@ -30,7 +30,8 @@ from trainform.review.engine_events import (
     same,
     text_of,
 )
-from trainform.review.masking import SIGNATURE, Hidden, Masks, Sides
+from trainform.review.marks import SIGNATURE
+from trainform.review.masking import Masks
 from trainform.review.policies import refusal
 from trainform.review.preview import Message, PolicyResult, Preview, State, Step
 from trainform.review.stand_ins import MASKED
@@ -319,19 +320,12 @@ def _is_left(step: RawStep) -> bool:
     return mapping(step.old).get("delete") is True
 
 
-def _looked(step: RawStep, masks: Masks) -> Hidden:
+def _looked(step: RawStep, masks: Masks) -> tuple[Any, ...]:
     old, new = mapping(step.old), mapping(step.new)
-    of_old, of_new = mapping(old.get("outputs")), mapping(new.get("outputs"))
-    sides = Sides(
-        step.type,
-        mapping(old.get("inputs")),
-        mapping(new.get("inputs")),
-        of_old,
-        of_new,
-        _kept_outputs(step.type, of_old),
-        _kept_outputs(step.type, of_new),
-    )
-    return masks.look(sides, step.urn, step.diffs if step.detail is None else step.detail)
+    outputs = mapping(old.get("outputs")), mapping(new.get("outputs"))
+    kept = (_kept_outputs(step.type, each) for each in outputs)
+    states = (mapping(old.get("inputs")), mapping(new.get("inputs")), *kept)
+    return masks.look(step.type, step.urn, states, outputs, step.diffs if step.detail is None else step.detail)
 
 
 def _kept_outputs(type_: str, outputs: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -342,15 +336,15 @@ def _kept_outputs(type_: str, outputs: Mapping[str, Any]) -> Mapping[str, Any]:
     return {"metadata": kept} if kept else {}
 
 
-def _shown_step(step: RawStep, looked: Hidden, masks: Masks) -> Step:
-    hidden = masks.hide(looked)
+def _shown_step(step: RawStep, looked: tuple[Any, ...], masks: Masks) -> Step:
+    old, new, old_outputs, new_outputs = map(masks.hide, looked)
     return Step(
         masks.name(step.operation),
         masks.name(step.urn),
         masks.name(step.type),
         masks.name(name_of(step.urn)),
-        _state(step.old, step, hidden.old, hidden.old_shown, masks),
-        _state(step.new, step, hidden.new, hidden.new_shown, masks),
+        _state(step.old, step, old, old_outputs, masks),
+        _state(step.new, step, new, new_outputs, masks),
         tuple(map(masks.name, step.keys)),
         tuple(map(masks.name, step.diffs)),
         None if step.detail is None else {masks.name(path): masks.name(kind) for path, kind in step.detail.items()},
