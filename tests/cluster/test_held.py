@@ -60,7 +60,7 @@ def test_a_job_keeps_its_pods_if_all_of_them_say_so() -> None:
     bodies = [pod(job, index) for job in ("mnist-0a1b2c", "bert-77aa01") for index in range(2)]
     for body, value in zip(bodies, ("false", "False", "false", "true"), strict=True):
         body["metadata"]["annotations"]["volcano.sh/preemptable"] = value
-    queue = with_holders(LiveQueue("night", 1, {}, {}, {}, {}), [held_pod(body) for body in bodies])
+    queue = with_holders(LiveQueue("night", 1, {}, {}, {}), [held_pod(body) for body in bodies])
     assert queue.firm == {f"{NAMESPACE}/mnist-0a1b2c"}
     assert set(queue.holders) == {f"{NAMESPACE}/mnist-0a1b2c", f"{NAMESPACE}/bert-77aa01"}
     labelled = pod("vit-010203", 0)

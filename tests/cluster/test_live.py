@@ -56,7 +56,7 @@ def test_queues_with_what_is_held_in_them(read: Any) -> None:
     ended = pod("done-123456", 0, "Succeeded")
     facts = read(cluster(pending, ended), queues=["default", "absent"])
     (found,) = facts.queues
-    assert (found.name, found.weight, found.capability, found.guarantee) == ("default", 2, {GPU: "64"}, {GPU: "8"})
+    assert (found.name, found.weight, found.capability) == ("default", 2, {GPU: "64"})
     each = {GPU: "8", "cpu": "8", "memory": "64Gi", "pods": "1"}
     assert found.holders == {f"{NAMESPACE}/{JOB}": each, f"team-b/{OTHER}": each}
     assert found.reclaimable
@@ -157,8 +157,7 @@ def test_the_queues_of_kueue(read: Any) -> None:
     assert found.stopped == {f"{NAMESPACE}/night": "Hold"}
     assert (alone.stopped, research.stopped) == ("HoldAndDrain", "")
     assert (alone.nested, alone.nominal, research.nested, research.cohort) == (False, {}, True, "all")
-    assert (research.nominal, research.borrows) == ({GPU: "24", "cpu": "0"}, {GPU: "8"})
-    assert research.lends == {GPU: "12", "cpu": "0"}
+    assert research.nominal == {GPU: "24", "cpu": "0"}
     assert research.holders == {f"{NAMESPACE}/bert-77aa01": {GPU: "16"}}
     objects.forbidden = frozenset({"cohorts"})
     facts = read(objects, kueue=True)

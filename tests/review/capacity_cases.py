@@ -4,21 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from msgspec import structs
-
 from tests.review.jobs_of_previews import (
-    GPU,
     context,
     environment,
     job_review,
     live,
     live_node,
-    live_queue,
     rendered,
 )
 from trainform.review.capacity import capacity_of
 from trainform.review.context import JobReview
-from trainform.review.live import LiveQueue
 from trainform.review.model import Capacity
 
 CLUSTER = environment()
@@ -35,7 +30,3 @@ def judged(job: JobReview, *nodes: Any, **parts: Any) -> Capacity:
 
 
 NODES = [live_node(f"node-{index}") for index in range(4)]
-
-
-def big(parent: str = "root") -> LiveQueue:
-    return structs.replace(live_queue("big"), guarantee={GPU: "16"}, parent=parent)

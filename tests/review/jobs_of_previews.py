@@ -89,7 +89,7 @@ def live_job(name: str, phase: str = "Running", **pods: int) -> LiveJob:
 def live_queue(name: str, capability: dict[str, str] | None = None, **holders: int) -> LiveQueue:
     """A queue in which each holder, a job of team-b, has so many accelerators."""
     held = {f"team-b/{job.replace('_', '-')}": {GPU: str(count), "pods": "1"} for job, count in holders.items()}
-    return LiveQueue(name, 1, {} if capability is None else capability, {}, {}, held)
+    return LiveQueue(name, 1, {} if capability is None else capability, {}, held)
 
 
 def live_node(name: str, held: dict[str, int] | None = None, **parts: Any) -> LiveNode:

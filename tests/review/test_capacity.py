@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from tests.review.capacity_cases import CLUSTER, NODES, big, judged, new_job
+from tests.review.capacity_cases import CLUSTER, NODES, judged, new_job
 from tests.review.jobs_of_previews import (
     GPU,
     NAMESPACE,
@@ -16,7 +16,6 @@ from tests.review.jobs_of_previews import (
     job_review,
     live,
     live_node,
-    live_queue,
     rendered,
     workers,
 )
@@ -89,11 +88,8 @@ def test_what_a_job_holds_that_goes_with_the_same_preview_is_free() -> None:
     assert capacity_of(made).verdict == "now"
 
 
-def test_a_cordoned_node_takes_no_pods_and_counts_for_what_is_kept_for_others() -> None:
-    """Volcano's shares are of all nodes: 16 are kept of 32, and the queue may hold the others."""
+def test_a_cordoned_node_takes_no_pods() -> None:
     cordoned = structs.replace(NODES[3], open=False)
-    queues = {"queues": (live_queue("default"),), "other_queues": (big(),)}
-    assert judged(new_job(**workers(2)), *NODES[:3], cordoned, **queues).verdict == "now"
     assert judged(new_job(**workers(4)), *NODES[:3], cordoned).verdict == "never"
 
 

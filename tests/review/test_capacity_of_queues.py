@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from tests.review.capacity_cases import NODES, big, judged, new_job
+from tests.review.capacity_cases import NODES, judged, new_job
 from tests.review.jobs_of_previews import (
     GPU,
     NAMESPACE,
@@ -57,40 +57,6 @@ def test_the_queue_counts_as_the_preview_makes_it() -> None:
     assert judged(job, *NODES, queues=(queue,), steps=(wider,)).verdict == "now"
 
 
-def test_what_is_kept_for_other_queues_is_no_room() -> None:
-    capacity = judged(new_job(**workers(4)), *NODES, queues=(live_queue("default"),), other_queues=(big(),))
-    assert capacity.verdict == "never"
-    assert capacity.sentence.startswith(
-        "The queue default may hold 16 a800 (by the guarantees of other queues and the queues above it), and the gang needs 32 a800 at once."
-    )
-    fitting = judged(new_job(**workers(2)), *NODES, queues=(live_queue("default"),), other_queues=(big(),))
-    assert fitting.verdict == "now"
-    elsewhere = big(parent="team-b")
-    assert (
-        judged(new_job(**workers(4)), *NODES, queues=(live_queue("default"),), other_queues=(elsewhere,)).verdict
-        == "now"
-    )
-
-
-def test_what_is_kept_beside_a_queue_above_is_no_room() -> None:
-    below = structs.replace(live_queue("night"), parent="team")
-    queues = {"queues": (below,), "other_queues": (live_queue("root"), live_queue("team"), big())}
-    assert judged(new_job(**workers(4), queue="night"), *NODES, **queues).verdict == "never"
-    assert judged(new_job(**workers(2), queue="night"), *NODES, **queues).verdict == "now"
-
-
-def test_what_the_preview_keeps_for_a_queue_is_no_room() -> None:
-    step = queue_step("big", None, {"guarantee": {"resource": {GPU: "16"}}})
-    assert judged(new_job(**workers(4)), *NODES, queues=(live_queue("default"),), steps=(step,)).verdict == "never"
-
-
-def test_what_the_environments_file_keeps_for_a_queue_is_no_room() -> None:
-    amounts = {"deserved": {"a800": 48}, "guarantee": {"a800": 48}}
-    cluster = environment(queues={"default": {}, "big": amounts})
-    jobs = [job_review(None, rendered(cluster, **workers(count))) for count in (2, 4)]
-    assert [capacity_of(context(job, environment=cluster)).verdict for job in jobs] == ["unknown", "never"]
-
-
 def test_what_a_queue_above_may_hold_is_shared_by_all_queues_below_it() -> None:
     below = structs.replace(live_queue("night"), parent="team")
     beside = structs.replace(live_queue("day", bert_77aa01=8), parent="team")
@@ -129,8 +95,6 @@ def cluster_queue(name: str, nominal: int, cohort: str = "", held: int = 0, **mo
         **{
             "name": name,
             "nominal": amounts,
-            "borrows": {},
-            "lends": amounts,
             "cohort": cohort,
             "holders": holders,
             **more,
@@ -156,8 +120,6 @@ def on_kueue(*queues: LiveClusterQueue, local: str = "team") -> Context:
         ([cluster_queue("research", 16, "all"), cluster_queue("night", 16, "all")], "now"),
         ([cluster_queue("research", 16, "all"), cluster_queue("night", 16, "all", held=8)], "later"),
         ([cluster_queue("research", 16, "all"), cluster_queue("night", 16, "other")], "never"),
-        ([cluster_queue("research", 16, "all", borrows={GPU: "8"}), cluster_queue("night", 16, "all")], "never"),
-        ([cluster_queue("research", 16, "all"), cluster_queue("night", 16, "all", lends={GPU: "8"})], "never"),
         ([cluster_queue("research", 16, "all", nested=True)], "now"),
     ],
 )

@@ -26,7 +26,6 @@ def queue(body: Any) -> LiveQueue:
         name=str(mapping(body).get("metadata", {}).get("name", "")),
         weight=int(spec.get("weight", 1)),
         capability=_texts(spec.get("capability")),
-        guarantee=_texts(mapping(spec.get("guarantee")).get("resource")),
         deserved=_texts(spec.get("deserved")),
         holders={},
         reclaimable=spec.get("reclaimable") is not False,
@@ -109,15 +108,12 @@ def reserved(body: Any) -> Reserved | None:
 def cluster_queue(body: Any) -> LiveClusterQueue:
     """A ClusterQueue without its holders."""
     spec = mapping(mapping(body).get("spec"))
-    quotas = _quotas(spec)
-    unlimited = {str(each.get("name")) for each in quotas if each.get("borrowingLimit") is None}
-    borrows = {name: amount for name, amount in _by_resource(quotas, "borrowingLimit").items() if name not in unlimited}
     cohort = spec.get("cohortName")
     return LiveClusterQueue(
         name=_place(body)[1],
-        nominal=_spelled(_by_resource(quotas, "nominalQuota")),
-        borrows=_spelled(borrows),
-        lends=_spelled(_by_resource(quotas, "lendingLimit", "nominalQuota")),
+        nominal=_spelled(
+            summed(amounts_of({str(each.get("name")): each.get("nominalQuota")}) for each in _quotas(spec))
+        ),
         cohort="" if cohort is None else str(cohort),
         stopped=_stopped(spec),
     )
@@ -127,12 +123,6 @@ def _quotas(spec: Mapping[str, Any]) -> list[dict[str, Any]]:
     """What each flavor of each group gives of each resource."""
     flavors = (flavor for group in mappings(spec.get("resourceGroups")) for flavor in mappings(group.get("flavors")))
     return [each for flavor in flavors for each in mappings(flavor.get("resources"))]
-
-
-def _by_resource(quotas: Iterable[Mapping[str, Any]], *fields: str) -> Amounts:
-    """The sums over all flavors of the first of the fields that each has."""
-    given = ((str(each.get("name")), [each[name] for name in fields if each.get(name) is not None]) for each in quotas)
-    return summed(amounts_of({name: values[0]}) for name, values in given if values)
 
 
 def nested_cohort(body: Any) -> str:

@@ -38,7 +38,6 @@ class LiveQueue(Struct, frozen=True):
     name: str
     weight: int
     capability: Mapping[str, str]
-    guarantee: Mapping[str, str]
     deserved: Mapping[str, str]
     holders: Mapping[str, Mapping[str, str]]
     reclaimable: bool = True
@@ -80,14 +79,11 @@ class LiveRange(Struct, frozen=True):
 
 
 class LiveClusterQueue(Struct, frozen=True):
-    """A ClusterQueue of Kueue's, with all its flavors together. borrows: the most that it may borrow, of the resources with such a limit. lends: what
-    others in its cohort may borrow of it. nested: its cohort has more than its queues, or one above it. holders: by job what is reserved for it. stopped:
+    """A ClusterQueue of Kueue's, with all its flavors together. nested: its cohort has more than its queues, or one above it. holders: by job what is reserved for it. stopped:
     the policy by which it admits nothing (`Hold`); "" if it admits."""
 
     name: str
     nominal: Mapping[str, str]
-    borrows: Mapping[str, str]
-    lends: Mapping[str, str]
     cohort: str = ""
     nested: bool = False
     holders: Mapping[str, Mapping[str, str]] = {}

@@ -11,10 +11,9 @@ from trainform.review.context import Context
 from trainform.review.gang import LIMITS, Wanted, WantedJob, ranges_of
 from trainform.review.limit_ranges import refused
 from trainform.review.live import NO_HOLDERS, LiveClusterQueue, LiveFacts, LiveQueue, LiveQuota
-from trainform.review.shares import above, all_nodes, most_of, shares_of
+from trainform.review.shares import above, shares_of
 from trainform.review.verdicts import Budget, Names, Verdict, judged
 
-NARROWED = "by the guarantees of other queues and the queues above it"
 REQUESTS, COUNTED_PODS = "requests.", "count/pods"
 TO_BE_SAID = ("cpu", "memory")
 """Resources that every container must name where a quota counts them."""
@@ -27,13 +26,11 @@ def by_budgets(context: Context, wanted: Wanted, names: Names) -> Iterator[Verdi
     lines = {name: frozenset((name, *above(name, shares))) for name in {*holding, *(job.queue for job in wanted.jobs)}}
     queues = {job.queue for job in wanted.jobs} - {""}
     higher = frozenset[str]().union(*(lines[name] for name in queues)) - queues
-    most = most_of([*queues, *higher], shares, all_nodes(context))
 
     def verdicts(chosen: Iterable[str]) -> Iterator[Verdict]:
         for name in sorted(chosen):
-            own = shares[name].capability if name in shares else {}
-            narrowed = {resource: NARROWED for resource, amount in most[name].items() if amount != own.get(resource)}
-            yield from judged(_queue(name, context, wanted, lines, most[name], narrowed), names)
+            most = shares[name].capability if name in shares else {}
+            yield from judged(_queue(name, context, wanted, lines, most), names)
 
     own = [*verdicts(queues)]
     yield from own
@@ -59,7 +56,6 @@ def _queue(
     wanted: Wanted,
     lines: Mapping[str, frozenset[str]],
     most: Amounts,
-    why: Mapping[str, str],
 ) -> Budget:
     """A queue with all queues below it, as they will be. lines: a queue that is used, and all above it."""
     held: dict[str, Amounts] = {}
@@ -74,7 +70,6 @@ def _queue(
         most=most,
         taken=None if _unknown(context.live) else summed(held.values()),
         held=held,
-        why=why,
         unknown=_unknown(context.live),
     )
 
@@ -188,28 +183,16 @@ def _of_kueue(context: Context, wanted: Wanted) -> Iterator[Budget]:
         if name in queues and not queues[name].nested:
             asked.setdefault(name, []).append(job.asked)
     for name, amounts in sorted(asked.items()):
-        yield _cluster_queue(queues[name], summed(amounts), queues.values(), wanted)
+        if not queues[name].cohort:
+            yield _sum_of(f"The ClusterQueue {name}", [queues[name]], summed(amounts), wanted)
     for cohort in sorted({queues[name].cohort for name in asked} - {""}):
         members = [queue for queue in queues.values() if queue.cohort == cohort]
-        yield _cohort(cohort, members, summed(each for queue in members for each in asked.get(queue.name, ())), wanted)
+        amounts = [each for queue in members for each in asked.get(queue.name, ())]
+        yield _sum_of(f"The cohort {cohort}", members, summed(amounts), wanted)
 
 
-def _cluster_queue(
-    queue: LiveClusterQueue, asked: Amounts, queues: Iterable[LiveClusterQueue], wanted: Wanted
-) -> Budget:
-    """What it has of its own, and what it may borrow of the others in its cohort."""
-    beside = [each for each in queues if each.name != queue.name and queue.cohort and each.cohort == queue.cohort]
-    most, lent = amounts_of(queue.nominal), summed(amounts_of(each.lends) for each in beside)
-    limits = amounts_of(queue.borrows)
-    for resource in most:
-        most[resource] += min(lent.get(resource, NOTHING), limits.get(resource, lent.get(resource, NOTHING)))
-    held = _others(queue.holders, wanted)
-    said = f"The ClusterQueue {queue.name}"
-    return Budget(said, f"{said} may hold", asked, most, summed(held.values()), held)
-
-
-def _cohort(name: str, members: list[LiveClusterQueue], asked: Amounts, wanted: Wanted) -> Budget:
-    held = {job: amounts for queue in members for job, amounts in _others(queue.holders, wanted).items()}
-    said = f"The cohort {name}"
-    most = summed(amounts_of(queue.nominal) for queue in members)
+def _sum_of(said: str, queues: list[LiveClusterQueue], asked: Amounts, wanted: Wanted) -> Budget:
+    """What the queues have together. How much each of a cohort may borrow of the others is left to Kueue."""
+    held = {job: amounts for queue in queues for job, amounts in _others(queue.holders, wanted).items()}
+    most = summed(amounts_of(queue.nominal) for queue in queues)
     return Budget(said, f"{said} may hold", asked, most, summed(held.values()), held)

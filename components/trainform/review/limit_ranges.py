@@ -79,22 +79,6 @@ def _outside(
         if name not in asked["requests"] or min(given) < least:
             has = "no request of it" if name not in asked["requests"] else names.amount(name, min(given))
             yield Verdict("never", f"{allows} no less than {names.amount(name, least)}, and {whose} has {has}.")
-    yield from _above_ratio(allows, item, whose, asked, names)
-
-
-def _above_ratio(
-    allows: str, item: Mapping[str, Any], whose: str, asked: Mapping[str, Amounts], names: Names
-) -> Iterator[Verdict]:
-    """Limits that are too many times the requests; where one of the two is missing or 0, Kubernetes refuses the pods, too."""
-    for name, ratio in sorted(amounts_of(item.get("maxLimitRequestRatio")).items()):
-        request, limit = (asked[field].get(name) for field in ("requests", "limits"))
-        said = (
-            f"{allows} a limit of at most {ratio.normalize():f} times the request of {names.of(name)}, and {whose} has"
-        )
-        if not request or not limit:
-            yield Verdict("never", f"{said} no {'limit' if request else 'request'} of it.")
-        elif limit / request > ratio:
-            yield Verdict("never", f"{said} {names.amount(name, limit)} for {names.amount(name, request)}.")
 
 
 def _items(ranges: Iterable[LiveRange], kind: str) -> Iterator[tuple[LiveRange, Mapping[str, Any]]]:

@@ -52,6 +52,7 @@ def _leaves(value: Any, depth: int = 0) -> Iterator[Any]:
 
 
 def has_mark(value: Any) -> bool:
+    """Return whether a secret is somewhere in the value."""
     return any(is_mark(leaf) or isinstance(leaf, dict | list) for leaf in _leaves(value))
 
 
@@ -109,6 +110,7 @@ def inside_text(text: Any) -> Any:
 
 
 def dumped(value: Any) -> str:
+    """Return the value as JSON on one line."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 

@@ -73,10 +73,9 @@ class Masks:
         found = {path: [index.at(path, state) for state in every] for path in paths}
         if changed := {*_changed(found, old, new, diffs, index)}:
             new = _masked(states[1], paths, changed)
-        self.count += keys + sum(
-            any(value not in _EMPTY for value in values[: len(states)]) for values in found.values()
-        )
+        self.count += keys
         for path, values in found.items():
+            self.count += any(value not in _EMPTY for value in values[: len(states)])
             texts = [text for value in values for text in plain_texts(value)]
             self._known.update(form for text in texts for form in forms_of(text))
             self._secret_names.update(texts if path[:1] == ("metadata",) else ())
@@ -128,11 +127,10 @@ class Masks:
     def _is_known(self, text: str) -> bool:
         """Return whether the text is a secret elsewhere in the preview, or contains one."""
         if text not in self._seen:
-            pieces = (
-                {text[at : at + LONG_ENOUGH] for at in range(len(text) - LONG_ENOUGH + 1)} if self._known else set()
-            )
-            alike = [known for piece in pieces & self._by_beginning.keys() for known in self._by_beginning[piece]]
-            self._seen[text] = text in self._known or bool([known for known in alike if known in text])
+            starts = range(len(text) - LONG_ENOUGH + 1) if self._by_beginning else ()
+            pieces = {text[at : at + LONG_ENOUGH] for at in starts} & self._by_beginning.keys()
+            alike = (known for piece in pieces for known in self._by_beginning[piece])
+            self._seen[text] = text in self._known or any(known in text for known in alike)
         return self._seen[text]
 
 
@@ -163,7 +161,7 @@ def _secrets(value: Any, name: str = "", path: Path = (), kind: str = "") -> Ite
         if pairs and _type(pairs[0][0]) != "name" and has_mark(value):
             yield path  # any item may be the secret one in another state
             return
-        given = secret_words(value) if _is_words(value) else {}
+        given = secret_words(value) if pairs and _type(pairs[0][0]) == "word" else {}
         for at, (part, item) in enumerate(pairs):
             yield from ((*path, part),) if at in given else _secrets(item, name, (*path, part), kind)
 
@@ -219,10 +217,6 @@ def _type(part: Any) -> Any:
     return part[0] if isinstance(part, tuple) else type(part)
 
 
-def _is_words(value: list[Any]) -> bool:
-    return {*map(type, value)} <= {str}
-
-
 def _pairs(value: Any) -> list[tuple[Any, Any]]:
     """Return the parts of paths and the values of a mapping, of a list or of JSON in a text; nothing of anything else."""
     value = inside_text(value) if isinstance(value, str) else value
@@ -230,7 +224,7 @@ def _pairs(value: Any) -> list[tuple[Any, Any]]:
         return [*value.items()]
     if not isinstance(value, list):
         return []
-    if _is_words(value):
+    if {*map(type, value)} <= {str}:
         return [(("word", word), word) for word in value]
     names = [item.get("name") for item in value if isinstance(item, dict)]
     if all(isinstance(name, str) for name in names) and len(value) == len(names) == len({*names}):

@@ -31,7 +31,7 @@ WORST = ("never", "later", "unknown")
 class Budget(Struct, frozen=True):
     """Something that gives pods a limited amount of each resource: a queue, a quota. said: `The queue night may hold`, which the amount follows. name: it
     alone. asked: by the gang. most: for all together. taken: by others, without the jobs that go; None if that is not known. held: of that what
-    each job has, as far as it is known. why: of a resource for which `most` is less than it says itself. unknown: why nobody knows what is taken."""
+    each job has, as far as it is known.  unknown: why nobody knows what is taken."""
 
     name: str
     said: str
@@ -39,7 +39,6 @@ class Budget(Struct, frozen=True):
     most: Amounts
     taken: Amounts | None
     held: Mapping[str, Amounts]
-    why: Mapping[str, str] = {}
     unknown: str = ""
 
 
@@ -49,11 +48,8 @@ def judged(budget: Budget, names: Names) -> Iterator[Verdict]:
         need, most = budget.asked[resource], budget.most[resource]
         free = most if budget.taken is None else most - budget.taken.get(resource, NOTHING)
         shown, amount = names.of(resource), names.amount
-        why = f" ({budget.why[resource]})" if resource in budget.why else ""
         if need > most:
-            sentence = (
-                f"{budget.said} {amount(resource, most)}{why}, and the gang needs {amount(resource, need)} at once."
-            )
+            sentence = f"{budget.said} {amount(resource, most)}, and the gang needs {amount(resource, need)} at once."
             yield Verdict("never", sentence, (shortage(resource, need, most, (), shown),))
         elif need > free:
             sentence = (

@@ -123,7 +123,7 @@ def moved(keep: bool) -> Step:
 
 def test_a_renamed_namespace_is_told_by_its_old_name_with_its_jobs() -> None:
     held = {"ai-old/llama-1f3a9c": {"pods": "4"}, "team-b/bert": {"pods": "1"}}
-    queue = LiveQueue("default", 1, {}, {}, {}, held)
+    queue = LiveQueue("default", 1, {}, {}, held)
     finding = only(renamed(live=LiveFacts("2026-11-23T20:00:00Z", queues=(queue,))))
     assert (finding.code, finding.object) == ("TR-DATA-5", "ai-old")
     assert finding.title == (

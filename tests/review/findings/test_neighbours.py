@@ -158,7 +158,7 @@ def test_only_holders_of_what_changes_are_named(before: dict[str, Any], after: d
 def test_a_lower_capability_ends_nothing_and_lets_nothing_start() -> None:
     step = queue_step("night", {"capability": {GPU: "32", "cpu": "64"}}, {"capability": {GPU: "16", "cpu": "64"}})
     holders = {"team-b/bert-77aa01": {GPU: "24", "cpu": "8"}, "team-b/web-1": {"cpu": "8"}}
-    facts = live(queues=(LiveQueue("night", 1, {}, {}, {}, holders, reclaimable=False),))
+    facts = live(queues=(LiveQueue("night", 1, {}, {}, holders, reclaimable=False),))
     finding = found(context(steps=(step,), environment=CLUSTER, live=facts))["TR-NEIGHBOURS-4"]
     assert finding.title == (
         "Nothing new starts in the queue night until its jobs have given back 8 a800: team-b/bert-77aa01 (24 a800)."
@@ -171,7 +171,7 @@ def test_a_lower_capability_ends_nothing_and_lets_nothing_start() -> None:
 def test_the_job_itself_is_no_neighbour() -> None:
     job = job_review(rendered(CLUSTER, **workers(2)), rendered(CLUSTER, **workers(3)))
     own = f"{NAMESPACE}/{job.before.job}"  # type: ignore[union-attr]
-    queue = LiveQueue("night", 1, {}, {}, {}, {own: {GPU: "16"}})
+    queue = LiveQueue("night", 1, {}, {}, {own: {GPU: "16"}})
     findings = found(context(job, steps=(WEIGHT,), live=live(queues=(queue,))))
     assert list(findings) == ["TR-NEIGHBOURS-1"]
 
