@@ -24,7 +24,7 @@ NAMING_VOLCANO = {
     "spec/queues.py",
     "rules/queues.py",
     "rules/limits/queues.py",
-    "cluster/queues.py",
+    "cluster/preflight.py",
     "cli/demo.py",
     "cli/sandbox.py",
 }

@@ -16,9 +16,8 @@ from tests.support.applied import applied, entry
 from tests.support.websites import Answer, website
 from trainform import defaults
 from trainform.drift.model import DriftReport, Outcome, StackDrift
-from trainform.drift.report import NO_PLATFORM, UNNOTED, Target, find_drift
+from trainform.drift.report import NO_PLATFORM, PUT_BACK, UNNOTED, Target, find_drift
 from trainform.drift.text import documents
-from trainform.drift.way_back import PUT_BACK
 from trainform.manifests.manifest import Manifest
 from trainform.plan.record import record_name
 from trainform.render import render_job

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from trainform.drift.model import FieldDrift, ObjectDrift
-from trainform.drift.way_back import commands, not_put_back
+from trainform.drift.report import commands, not_put_back
 
 UP = "pulumi up --refresh --skip-preview -s bert.dev"
 

@@ -14,8 +14,7 @@ from tests.support.samples import environment
 from trainform.check import check_experiment
 from trainform.comparison.compare import compare
 from trainform.drift.model import DriftReport, FieldDrift, NotCompared, ObjectDrift, Outcome, StackDrift
-from trainform.promotion.forecast import context_of
-from trainform.promotion.prepare import Asked, Current, Prepared, target_cost, versions_of
+from trainform.promotion.prepare import Asked, Current, Prepared, context_of, target_cost, versions_of
 from trainform.promotion.stacks import places
 from trainform.promotion.text import as_data, headline, sections
 from trainform.releases.gates import Judged

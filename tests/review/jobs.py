@@ -10,12 +10,12 @@ from typing import Any
 from msgspec import structs
 
 from tests.support.samples import CLUSTER, JOB
+from trainform.cluster.facts import LiveFacts, LiveJob
 from trainform.manifests.manifest import Manifest, resource_name
 from trainform.plan.inputs import JobInputs, job_inputs
 from trainform.plan.record import Record
 from trainform.render import RenderedJob, render_job
 from trainform.review.context import Context, JobReview
-from trainform.review.live import LiveFacts, LiveJob
 from trainform.review.model import Place
 from trainform.review.preview import Preview, State, Step
 from trainform.spec import Environment, Experiment

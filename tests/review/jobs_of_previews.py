@@ -7,10 +7,10 @@ from typing import Any
 
 from tests.support.samples import CLUSTER, JOB
 from trainform.backends.queues import API_VERSION as QUEUE_API
+from trainform.cluster.facts import LiveFacts, LiveJob, LiveNode, LiveQueue
 from trainform.manifests.manifest import Manifest
 from trainform.render import RenderedJob, render_job
 from trainform.review.context import Context, JobReview
-from trainform.review.live import LiveFacts, LiveJob, LiveNode, LiveQueue
 from trainform.review.preview import Preview, State, Step
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from tests.review.jobs_of_previews import READ_AT, environment, job_review, live_node, live_queue, rendered, workers
 from trainform.cluster.drift import drift_of
+from trainform.cluster.facts import LiveFacts
 from trainform.plan.record import Record
 from trainform.review.capacity import capacity_of
 from trainform.review.context import Context, JobReview
 from trainform.review.cost import cost_of
 from trainform.review.findings import capacity, cost, drift, neighbours
-from trainform.review.live import LiveFacts
 from trainform.review.objects import asked_of
 from trainform.review.preview import Preview, State, Step
 

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from tests.review.jobs import LORA, PROVIDER, context, deployed
+from trainform.cluster.facts import LiveFacts, LiveJob
 from trainform.review.changes import object_changes, role_changes
 from trainform.review.context import JobReview
 from trainform.review.effects import effects
 from trainform.review.findings import contract, data, restart, security
 from trainform.review.headline import headline
-from trainform.review.live import LiveFacts, LiveJob
 from trainform.review.model import Cost
 from trainform.review.preview import State, Step
 from trainform.review.stand_ins import MASKED

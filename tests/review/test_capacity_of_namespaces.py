@@ -17,8 +17,8 @@ from tests.review.jobs_of_previews import (
     rendered,
     workers,
 )
+from trainform.cluster.facts import LiveQuota, LiveRange
 from trainform.review.capacity import capacity_of
-from trainform.review.live import LiveQuota, LiveRange
 from trainform.review.not_considered import not_considered
 
 # --- quotas and limit ranges of the namespace

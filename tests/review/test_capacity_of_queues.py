@@ -21,9 +21,9 @@ from tests.review.jobs_of_previews import (
     rendered,
     workers,
 )
+from trainform.cluster.facts import NO_HOLDERS, LiveClusterQueue, LiveKueue
 from trainform.review.capacity import capacity_of
 from trainform.review.context import Context
-from trainform.review.live import NO_HOLDERS, LiveClusterQueue, LiveKueue
 from trainform.review.not_considered import not_considered
 
 # --- queues

@@ -26,11 +26,11 @@ from tests.review.jobs import (
     step,
     urn,
 )
+from trainform.cluster.facts import LiveFacts
 from trainform.review.context import Context
 from trainform.review.effects import effects
 from trainform.review.fate import fate
 from trainform.review.findings.restart import find as restarts
-from trainform.review.live import LiveFacts
 from trainform.review.model import Effect
 from trainform.review.preview import State
 from trainform.review.stand_ins import MASKED

@@ -11,9 +11,10 @@ from tests.support import previews
 from tests.support.leaks import UNMARKED
 from tests.support.previews import CLAIM, CONFIG_MAP, state, step_event, urn
 from tests.support.repository import ROOT
+from trainform.cluster.drift import Drift
+from trainform.cluster.facts import LiveFacts
 from trainform.review.context import Context
 from trainform.review.jobs import jobs_of
-from trainform.review.live import Drift, LiveFacts
 from trainform.review.model import Report
 from trainform.review.read import DIGEST_OF_REFRESH, read_preview
 from trainform.review.report import build_report

@@ -131,8 +131,7 @@ def _by_files(name: str, stack: Stack, root: Path) -> Version:
 
 def _written(word: str, environment: str, root: Path) -> Version:
     from trainform.comparison.versions import of_file
-    from trainform.releases.files import read_release
-    from trainform.releases.find import released
+    from trainform.releases.files import read_release, released
     from trainform.spec.release import NAME
 
     if NAME.fullmatch(word) is None:

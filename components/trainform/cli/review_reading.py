@@ -21,10 +21,10 @@ from trainform.review.run import EngineRun, finished, previews_in
 from trainform.terminal.lines import note
 
 if TYPE_CHECKING:
+    from trainform.cluster.facts import LiveFacts
     from trainform.cluster.live import LiveReads
     from trainform.review.context import JobReview
     from trainform.review.files import StackFiles
-    from trainform.review.live import LiveFacts
     from trainform.review.model import Report, Review, Selection
     from trainform.review.preview import Preview
 

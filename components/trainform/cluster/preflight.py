@@ -20,7 +20,6 @@ from trainform.cluster import dry_run, references
 from trainform.cluster.api import Answer, Request
 from trainform.cluster.operators import project_of
 from trainform.cluster.outcome import Outcome
-from trainform.cluster.queues import QUEUES, UNOPENED_FIX, missing_queue_fix, open_queue_fix
 from trainform.cluster.read import Cluster, Found
 from trainform.errors import ClusterError, Problem
 from trainform.manifests.manifest import Manifest
@@ -295,3 +294,21 @@ def _data_loss(live: dict[str, Any], wanted: dict[str, Any]) -> Iterable[tuple[s
             f"the claim {name} would shrink from {old} to {new}, which Kubernetes cannot do",
             f"write size: {old} or more",
         )
+
+
+QUEUES = "Volcano"
+UNOPENED_FIX = "look at the volcano-controllers deployment and its log"
+
+
+def open_queue_fix(name: str) -> str:
+    """Return the fix for a queue that is closed."""
+    return f"open it: vcctl queue operate --action open --name {name}"
+
+
+def missing_queue_fix(name: str, environment: str, created_by_environment: bool) -> str:
+    """Return the fix for a missing queue. `created_by_environment`: True if the environment's stack creates it."""
+    if created_by_environment:
+        return deploy(environment)
+    if name == defaults.QUEUE:
+        return "look at the volcano-scheduler deployment and its log: it creates this queue when it starts"
+    return f"correct its name in `queues` of {environment} (kubectl get queues.scheduling.volcano.sh), or ask its owner to create it"

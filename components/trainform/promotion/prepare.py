@@ -22,10 +22,10 @@ from trainform.deployed.records import deployed
 from trainform.drift.model import DriftReport
 from trainform.drift.report import Target, find_drift
 from trainform.errors import ClusterError, InputError, Problem
+from trainform.manifests.manifest import job_body
 from trainform.plan.images import without_digest
 from trainform.plan.inputs import resolved
 from trainform.plan.record import Record
-from trainform.promotion.forecast import context_of
 from trainform.promotion.stacks import Place
 from trainform.releases.author import author, now
 from trainform.releases.evidence import lacks
@@ -45,10 +45,11 @@ from trainform.releases.promote import (
 from trainform.releases.source import Source, read_source
 from trainform.render import RenderedJob
 from trainform.review.capacity import capacity_of
-from trainform.review.context import Context
+from trainform.review.context import Context, JobReview
 from trainform.review.cost import cost_of
 from trainform.review.model import Capacity, Cost
 from trainform.review.objects import queues_of
+from trainform.review.preview import Preview, State, Step
 from trainform.review.wanted import Side
 from trainform.spec.release import NOT_WRITTEN, Released
 from trainform.spec.stack import project_name
@@ -254,3 +255,31 @@ def versions_of(asked: Asked, source: Source, current: Current, job: RenderedJob
         if will is None
         else of_record(name, will),
     ]
+
+
+FORM = "promotion"
+
+
+def context_of(stack: str, job: RenderedJob, before: Record | None, live: LiveFacts | None) -> Context:
+    """The job as a preview of its stack would have it. before: what is deployed there; None: nothing, or nobody knows."""
+    body = job_body(job.manifests)
+    old = None if before is None else State(_named(body, before.job), id=before.job)
+    changes = before is None or before.job != job.plan.job
+    step = Step(
+        "create" if before is None else "replace" if changes else "update",
+        urn="",
+        type=f"kubernetes:{body['apiVersion']}:{body['kind']}",
+        name=job.experiment.name,
+        old=old,
+        new=State(body),
+    )
+    review = JobReview(job.experiment.name, None, step, before, job.plan.record, ())
+    today = datetime.datetime.now(datetime.UTC).date()
+    return Context(stack, Preview(FORM, (step,)), (review,), job.environment, live, today=today)
+
+
+def _named(body: dict[str, object], name: str) -> dict[str, object]:
+    """An object of the same kind and namespace with this name."""
+    metadata = body["metadata"]
+    namespace = metadata.get("namespace") if isinstance(metadata, dict) else None
+    return {"apiVersion": body["apiVersion"], "kind": body["kind"], "metadata": {"name": name, "namespace": namespace}}

@@ -14,7 +14,7 @@ from trainform.manifests.documents import ReadableDumper
 from trainform.project import RELEASES, known_stacks, release_path
 from trainform.releases.model import Release, release_of
 from trainform.spec.read import parse_mapping
-from trainform.spec.release import digest, read_release_file
+from trainform.spec.release import Released, digest, read_release_file
 from trainform.spec.stack import pinned_release
 
 HEAD = """\
@@ -70,3 +70,14 @@ def unfollowed(experiment: str, root: Path) -> Iterator[tuple[str, Release]]:
     for name, release in releases_of(experiment, root).items():
         if name not in named:
             yield name, release
+
+
+FIX = "`trainform history EXPERIMENT` shows the releases of an experiment"
+
+
+def released(name: str, root: Path) -> Released:
+    """The release of whichever experiment; InputError if there is none of this name."""
+    found = sorted(root.glob(release_path("*", name)))
+    if not found:
+        raise InputError([Problem("release", name, f"no file of stacks/{RELEASES}/ has this name", FIX)])
+    return Released(found[0].parent.name, name)

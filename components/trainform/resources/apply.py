@@ -18,7 +18,7 @@ from pulumi.runtime import stack
 
 from trainform import defaults
 from trainform.cluster.outcome import Outcome
-from trainform.cluster.queues import QUEUES, UNOPENED_FIX
+from trainform.cluster.preflight import QUEUES, UNOPENED_FIX
 from trainform.errors import TrainformError
 from trainform.escaping import escaped
 from trainform.manifests.manifest import Manifest, resource_name

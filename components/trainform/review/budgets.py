@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
 
 from trainform.cluster.amounts import NOTHING, POD_SLOTS, Amounts, amounts_of, summed
+from trainform.cluster.facts import NO_HOLDERS, LiveClusterQueue, LiveFacts, LiveQueue, LiveQuota
 from trainform.manifests.templates import RESOURCE_FIELDS, resource_amounts
 from trainform.review.context import Context
 from trainform.review.gang import LIMITS, Wanted, WantedJob, ranges_of
 from trainform.review.limit_ranges import refused
-from trainform.review.live import NO_HOLDERS, LiveClusterQueue, LiveFacts, LiveQueue, LiveQuota
 from trainform.review.shares import above, shares_of
 from trainform.review.verdicts import Budget, Names, Verdict, judged
 

@@ -9,12 +9,12 @@ from typing import Literal
 from msgspec import structs
 
 from trainform.cluster.amounts import NOTHING, amounts_of
+from trainform.cluster.facts import LiveNode
 from trainform.errors import list_names
 from trainform.manifests.shapes import quantity
 from trainform.review.budgets import by_budgets
 from trainform.review.context import Context
 from trainform.review.gang import Wanted, wanted_of
-from trainform.review.live import LiveNode
 from trainform.review.model import Capacity
 from trainform.review.objects import places_pods
 from trainform.review.placement import Group, Impossible, Room, impossible, place, scarcest

@@ -13,9 +13,9 @@ from typing import Any
 
 from msgspec import Struct
 
+from trainform.cluster.facts import LiveFacts
 from trainform.plan.record import Record
 from trainform.releases.evidence import Lack
-from trainform.review.live import LiveFacts
 from trainform.review.model import Place
 from trainform.review.preview import Preview, Step
 from trainform.spec.environment import Environment

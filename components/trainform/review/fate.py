@@ -10,11 +10,11 @@ from typing import Literal
 
 from msgspec import Struct
 
+from trainform.cluster.facts import LiveFacts, LiveJob
 from trainform.plan.roles import claim_name
 from trainform.review import steps, wanted
 from trainform.review.causes import VERSION, Causes, because, causes
 from trainform.review.context import Context, JobReview
-from trainform.review.live import LiveFacts, LiveJob
 from trainform.review.model import Change
 from trainform.review.objects import accelerators_of, demands_of
 from trainform.review.preview import Step

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from trainform.cluster.facts import LiveFacts
 from trainform.manifests.shapes import mapping, mappings
 from trainform.manifests.templates import Template
 from trainform.review.context import Context, JobReview
 from trainform.review.gang import namespace_of
-from trainform.review.live import LiveFacts
 from trainform.review.objects import local_queue_of, places_pods, templates_of
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"

@@ -11,7 +11,6 @@ from msgspec import Struct
 from trainform.cluster.amounts import NOTHING, Amounts, spelled, summed
 from trainform.review.model import Shortage
 from trainform.review.placement import Group
-from trainform.review.resource_names import resource_names
 from trainform.spec.environment import Environment
 
 MOST_HOLDERS = 10
@@ -121,3 +120,10 @@ class Names:
 def total_of(groups: Iterable[Group]) -> Amounts:
     """What all pods ask for together."""
     return summed({name: group.total(name) for name in group.asked} for group in groups)
+
+
+def resource_names(environment: Environment | None) -> Mapping[str, str]:
+    """The kind of accelerators for each resource that one kind alone has: `baidu.com/a800_80g_cgpu` is a800."""
+    kinds = {} if environment is None else environment.accelerators
+    resources = [kind.resource for kind in kinds.values()]
+    return {kind.resource: name for name, kind in kinds.items() if resources.count(kind.resource) == 1}

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from tests.review.jobs import LORA, PROVIDER, change, context, locate, object_step, step, urn
+from trainform.cluster.facts import LiveFacts, LiveQueue
 from trainform.review.context import Context
 from trainform.review.effects import effects
 from trainform.review.findings.data import KINDS, find
-from trainform.review.live import LiveFacts, LiveQueue
 from trainform.review.model import Finding
 from trainform.review.preview import State, Step
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.review.jobs_of_previews import context, environment, job_review, live, rendered, workers
+from trainform.cluster.drift import Drift
 from trainform.review.findings.drift import find
-from trainform.review.live import Drift
 
 CLUSTER = environment()
 

@@ -19,9 +19,9 @@ from tests.review.jobs_of_previews import (
     rendered,
     workers,
 )
+from trainform.cluster.facts import NO_HOLDERS, LiveQueue
 from trainform.review.context import Context
 from trainform.review.findings.neighbours import KINDS, find
-from trainform.review.live import NO_HOLDERS, LiveQueue
 from trainform.review.model import Finding
 
 CLUSTER = environment()

@@ -9,16 +9,16 @@ from msgspec import Struct, structs
 
 from trainform.backends.workloads import value_at
 from trainform.cluster.amounts import NOTHING, POD_SLOTS, Amounts, all_spelled, amounts_of, summed
+from trainform.cluster.facts import NO_HOLDERS, LiveQueue
 from trainform.errors import list_names
 from trainform.manifests.shapes import quantity
 from trainform.review.context import Context, JobReview
 from trainform.review.kinds import Kind
-from trainform.review.live import NO_HOLDERS, LiveQueue
 from trainform.review.model import Category, Finding, Place
 from trainform.review.objects import body_of, metadata_of, own_names, queue_of, queue_steps
 from trainform.review.preview import Step
-from trainform.review.resource_names import resource_names
 from trainform.review.shares import Share, above, shares_of
+from trainform.review.verdicts import resource_names
 
 SHARE = Kind(
     "TR-NEIGHBOURS-1",
