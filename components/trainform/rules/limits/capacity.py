@@ -1,4 +1,4 @@
-"""What the nodes of the environment, its limit and the queue can hold, against what is rendered."""
+"""What the nodes of the environment, its limits and the queue can hold, and what it costs, against what is rendered."""
 
 from __future__ import annotations
 

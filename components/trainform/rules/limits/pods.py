@@ -1,4 +1,4 @@
-"""Pods beyond the Pod Security Standards: the types of their volumes, and containers that may run as root."""
+"""Pods beyond the Pod Security Standards: types of volumes, containers that may run as root, service accounts."""
 
 from __future__ import annotations
 

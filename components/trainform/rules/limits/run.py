@@ -1,4 +1,4 @@
-"""How long pods run, and how long a job stays after its end."""
+"""How long pods run, how long a job stays after its end, and which controllers it is handed to."""
 
 from __future__ import annotations
 
