@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -14,7 +13,6 @@ from tests.review.jobs_of_previews import (
     NAMESPACE,
     context,
     job_review,
-    live,
     live_node,
     live_queue,
     rendered,
@@ -22,8 +20,6 @@ from tests.review.jobs_of_previews import (
 )
 from trainform.review.capacity import NOT_RESERVED, capacity_of
 from trainform.review.not_considered import not_considered
-from trainform.review.placement import Group, Room, place
-from trainform.review.report import build_report
 
 
 def test_an_unchanged_job_needs_no_room() -> None:
@@ -80,40 +76,12 @@ def test_what_the_replaced_job_holds_is_free() -> None:
     assert judged(new_job(**workers(4)), *[live_node("a", {"team-b/x-1": 8}), *nodes[1:]]).verdict == "later"
 
 
-def test_what_a_job_holds_that_goes_with_the_same_preview_is_free() -> None:
-    """An experiment under a new name."""
-    old = job_review(rendered(CLUSTER, **workers(4), name="sd15-lora"), None, name="sd15-lora")
-    own = f"{NAMESPACE}/{old.before.job if old.before else ''}"
-    nodes = tuple(live_node(f"node-{index}", {own: 8}) for index in range(4))
-    made = context(old, new_job(**workers(4)), environment=CLUSTER, live=live(nodes=nodes))
-    assert capacity_of(made).verdict == "now"
-
-
 def test_a_cordoned_node_takes_no_pods_and_counts_for_what_is_kept_for_others() -> None:
     """Volcano's shares are of all nodes: 16 are kept of 32, and the queue may hold the others."""
     cordoned = structs.replace(NODES[3], open=False)
     queues = {"queues": (live_queue("default"),), "other_queues": (big(),)}
     assert judged(new_job(**workers(2)), *NODES[:3], cordoned, **queues).verdict == "now"
     assert judged(new_job(**workers(4)), *NODES[:3], cordoned).verdict == "never"
-
-
-def test_a_node_that_is_not_ready_takes_no_pods() -> None:
-    """Kubernetes taints it, and Volcano looks at the taints alone."""
-    taint = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
-    lost = structs.replace(NODES[3], taints=(taint,))
-    assert judged(new_job(**workers(4)), *NODES[:3], lost).verdict == "never"
-    assert judged(new_job(**workers(3)), *NODES[:3], lost).verdict == "now"
-
-
-def test_what_belongs_to_a_node_never_ends() -> None:
-    kept = live_node("node-3", requested={GPU: "1"})
-    assert judged(new_job(**workers(4)), *NODES[:3], kept).verdict == "never"
-
-
-def test_pods_are_counted_in_full_digits() -> None:
-    capacity = judged(new_job(roles={"reader": {"replicas": 4000}}), *NODES)
-    assert capacity.verdict == "never"
-    assert "need 4000 pods at once" in capacity.sentence
 
 
 def test_a_pod_larger_than_any_node_never_fits() -> None:
@@ -138,22 +106,6 @@ def test_more_pods_than_all_nodes_hold_never_fit() -> None:
         }
     }
     assert judged(new_job(**two_roles), *NODES).verdict == "never"
-
-
-def test_pods_that_take_more_than_half_a_node_never_share_one() -> None:
-    two_roles = {
-        "roles": {
-            "master": {"replicas": 2, "accelerators": {"a800": 5}},
-            "worker": {"replicas": 3, "accelerators": {"a800": 5}},
-        }
-    }
-    assert judged(new_job(**two_roles), *NODES).verdict == "never"  # 25 of 32
-    assert judged(new_job(**two_roles), *NODES, live_node("node-4")).verdict == "now"
-
-
-@pytest.mark.parametrize(("cpu", "verdict"), [("96", "now"), ("97", "never")])
-def test_processors_count_like_accelerators(cpu: str, verdict: str) -> None:
-    assert judged(new_job(**workers(1, cpu=cpu)), *NODES).verdict == verdict
 
 
 TAINT = {"key": "pool", "value": "gpu", "effect": "NoSchedule"}
@@ -193,22 +145,6 @@ def test_without_the_size_of_nodes_room_is_not_known() -> None:
     assert capacity_of(context(new_job(**workers(99)), environment=CLUSTER)).verdict == "never"
 
 
-def test_rules_between_pods_are_said_to_be_left_out() -> None:
-    anti = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "zone"}]}}
-    spread = [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}]
-    patch = {"spec": {"affinity": anti, "topologySpreadConstraints": spread}}
-    made = context(new_job(**workers(2, pod_overrides=patch)), environment=CLUSTER)
-    assert [*not_considered(made)] == [
-        "The pod anti-affinity of the pods of worker was not considered, so they may find less room.",
-        "The topology spread of the pods of worker was not considered, so they may find less room.",
-    ]
-    assert {found.what for found in build_report(made).not_checked} >= {"capacity"}
-    preferred = {"affinity": {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1}]}}}
-    loose = [{**spread[0], "whenUnsatisfiable": "ScheduleAnyway"}]
-    patch = {"spec": {**preferred, "topologySpreadConstraints": loose}}
-    assert not [*not_considered(context(new_job(**workers(2, pod_overrides=patch)), environment=CLUSTER))]
-
-
 def test_a_host_port_lets_one_pod_on_a_node() -> None:
     parts = {**workers(2, 1), "network": {"host": True}}
     assert judged(new_job(**parts), NODES[0]).verdict == "never"
@@ -226,41 +162,6 @@ def test_against_the_environments_file() -> None:
     assert (capacity.verdict, capacity.basis) == ("never", "environment")
 
 
-UNLISTED = "without accelerators, since the environment's file lists only nodes with them"
-
-
-@pytest.mark.parametrize(
-    ("trained", "said"),
-    [
-        ({}, f"It is not known whether there is room for 400 pods {UNLISTED}."),
-        (
-            {"accelerators": {"a800": 8}},
-            "The only pod with accelerators (8 a800) fits on the nodes of the environment's file; what is free of it now is not known, nor "
-            f"whether there is room for 400 pods {UNLISTED}. {NOT_RESERVED}",
-        ),
-    ],
-)
-def test_the_environments_file_says_nothing_of_nodes_without_accelerators(trained: dict[str, Any], said: str) -> None:
-    roles = {"reader": {"replicas": 400}, **({"worker": {"replicas": 1, **trained}} if trained else {})}
-    capacity = capacity_of(context(new_job(roles=roles), environment=CLUSTER))
-    assert (capacity.verdict, capacity.basis, capacity.sentence) == ("unknown", "environment", said)
-
-
-def test_the_environments_queue_by_kind_of_accelerator() -> None:
-    assert capacity_of(context(new_job(**workers(4), queue="night"), environment=CLUSTER)).verdict == "unknown"
-    assert capacity_of(context(new_job(**workers(5), queue="night"), environment=CLUSTER)).verdict == "never"
-
-
-def test_a_kind_with_a_selector_of_its_own() -> None:
-    assert capacity_of(context(new_job(**workers(4, 4, "l40s")), environment=CLUSTER)).verdict == "unknown"
-    assert capacity_of(context(new_job(**workers(5, 4, "l40s")), environment=CLUSTER)).verdict == "never"
-
-
-def test_without_cluster_and_environment_nothing_is_known() -> None:
-    capacity = capacity_of(context(new_job(**workers(4))))
-    assert (capacity.verdict, capacity.basis) == ("unknown", "none")
-
-
 @pytest.mark.parametrize("backend", ["volcano", "kubeflow", "trainer", "kubedl", "jobset"])
 def test_the_pods_of_every_operator(backend: str) -> None:
     roles = {
@@ -270,13 +171,3 @@ def test_the_pods_of_every_operator(backend: str) -> None:
     job = new_job(**roles, backend=backend)
     assert judged(job, *NODES).verdict == "now"
     assert judged(job, *NODES[:3]).verdict == "never"
-
-
-@pytest.mark.parametrize(
-    ("ports", "left"), [(("9100/TCP", "9100/TCP"), 1), (("9100/TCP", "9101/TCP"), 0), (("", ""), 0)]
-)
-def test_pods_of_two_templates_with_one_port_need_two_nodes(ports: tuple[str, str], left: int) -> None:
-    """Each replica with ports of its own is a template of its own."""
-    groups = [Group("worker", 1, {"cpu": Decimal(1)}, {}, [], frozenset(filter(None, [port]))) for port in ports]
-    rooms = [Room("node-1", {}, [], {"cpu": Decimal(8)})]
-    assert sum(count for _, count in place(groups, rooms)) == left

@@ -10,16 +10,11 @@ from tests.review.capacity_cases import CLUSTER, NODES, judged, new_job
 from tests.review.jobs_of_previews import (
     GPU,
     NAMESPACE,
-    context,
     job_review,
-    live,
-    live_node,
     rendered,
     workers,
 )
-from trainform.review.capacity import capacity_of
 from trainform.review.live import LiveQuota, LiveRange
-from trainform.review.not_considered import not_considered
 
 # --- quotas and limit ranges of the namespace
 
@@ -69,14 +64,6 @@ def test_a_quota_of_which_others_hold_a_part() -> None:
     assert capacity.shortages[0].holders == [f"{NAMESPACE}/bert-77aa01: 8"]
 
 
-def test_what_two_of_them_lack_in_the_same_way_is_told_once() -> None:
-    holder = f"{NAMESPACE}/bert-77aa01"
-    held = {holder: {GPU: "8", "pods": "1"}}
-    limited = quota({f"requests.{GPU}": "32"}, {f"requests.{GPU}": "8"}, holders=held)
-    capacity = judged(new_job(**workers(4)), *NODES[:3], live_node("node-3", {holder: 8}), quotas=limited)
-    assert [(each.missing, each.holders) for each in capacity.shortages] == [("8", [f"{holder}: 8"])]
-
-
 def test_what_the_replaced_job_has_of_a_quota_is_free() -> None:
     amounts = {"cpu": "8", "memory": "64Gi"}
     patch = {"spec": {"containers": {"main": {"resources": {"requests": amounts, "limits": amounts}}}}}
@@ -98,14 +85,6 @@ def test_a_quota_refuses_containers_that_do_not_say_what_they_take() -> None:
     )
     filled = limit_range({"type": "Container", "default": {"cpu": "8"}})
     assert judged(new_job(**workers(1)), *NODES, quotas=quota({"limits.cpu": "400"}), ranges=filled).verdict == "now"
-
-
-def test_a_quota_of_some_pods_is_said_to_be_left_out() -> None:
-    made = context(new_job(**workers(4)), live=live(nodes=tuple(NODES), quotas=quota({"pods": "1"}, scoped=True)))
-    assert capacity_of(made).verdict == "now"
-    assert [*not_considered(made)] == [
-        f"The ResourceQuota team of the namespace {NAMESPACE} counts only some pods, and was not considered."
-    ]
 
 
 def limit_range(*items: dict[str, Any]) -> dict[str, tuple[LiveRange, ...]]:
@@ -137,9 +116,3 @@ def test_pods_that_a_limit_range_refuses(item: dict[str, Any], said: str) -> Non
         assert (capacity.verdict, capacity.sentence.startswith(expected)) == ("never", True), capacity.sentence
     else:
         assert capacity.verdict == "now"
-
-
-def test_what_a_limit_range_fills_in_needs_room() -> None:
-    filled = limit_range({"type": "Container", "defaultRequest": {"cpu": "97"}, "default": {"cpu": "97"}})
-    assert judged(new_job(**workers(1)), *NODES, ranges=filled).verdict == "never"
-    assert judged(new_job(**workers(1)), *NODES).verdict == "now"

@@ -24,7 +24,6 @@ from tests.review.jobs_of_previews import (
 from trainform.review.capacity import capacity_of
 from trainform.review.context import Context
 from trainform.review.live import NO_HOLDERS, LiveClusterQueue, LiveKueue
-from trainform.review.not_considered import not_considered
 
 # --- queues
 
@@ -70,25 +69,6 @@ def test_what_is_kept_for_other_queues_is_no_room() -> None:
         judged(new_job(**workers(4)), *NODES, queues=(live_queue("default"),), other_queues=(elsewhere,)).verdict
         == "now"
     )
-
-
-def test_what_is_kept_beside_a_queue_above_is_no_room() -> None:
-    below = structs.replace(live_queue("night"), parent="team")
-    queues = {"queues": (below,), "other_queues": (live_queue("root"), live_queue("team"), big())}
-    assert judged(new_job(**workers(4), queue="night"), *NODES, **queues).verdict == "never"
-    assert judged(new_job(**workers(2), queue="night"), *NODES, **queues).verdict == "now"
-
-
-def test_what_the_preview_keeps_for_a_queue_is_no_room() -> None:
-    step = queue_step("big", None, {"guarantee": {"resource": {GPU: "16"}}})
-    assert judged(new_job(**workers(4)), *NODES, queues=(live_queue("default"),), steps=(step,)).verdict == "never"
-
-
-def test_what_the_environments_file_keeps_for_a_queue_is_no_room() -> None:
-    amounts = {"deserved": {"a800": 48}, "guarantee": {"a800": 48}}
-    cluster = environment(queues={"default": {}, "big": amounts})
-    jobs = [job_review(None, rendered(cluster, **workers(count))) for count in (2, 4)]
-    assert [capacity_of(context(job, environment=cluster)).verdict for job in jobs] == ["unknown", "never"]
 
 
 def test_what_a_queue_above_may_hold_is_shared_by_all_queues_below_it() -> None:
@@ -182,15 +162,3 @@ def test_a_queue_of_kueue_that_is_stopped(policy: str) -> None:
     said = f"The LocalQueue team of the namespace {NAMESPACE} admits nothing until somebody takes back its `stopPolicy: {policy}`."
     assert (capacity.verdict, capacity.sentence.startswith(said)) == ("later", True)
     assert capacity_of(on_kueue(cluster_queue("research", 24, stopped=policy))).verdict == "never"
-
-
-def test_a_queue_of_kueue_that_nobody_knows_is_said() -> None:
-    (said,) = not_considered(on_kueue(cluster_queue("research", 32), local="other"))
-    assert said == "Kueue admits the job sdxl-lora, and its LocalQueue team leads to no ClusterQueue in the cluster."
-    (said,) = not_considered(on_kueue(cluster_queue("research", 32, "all", nested=True)))
-    assert said.startswith("The cohort all of the ClusterQueue research has quotas of its own, or a cohort above it")
-    made = on_kueue()
-    assert made.live is not None
-    (said,) = not_considered(dataclasses.replace(made, live=structs.replace(made.live, kueue=None)))
-    assert said == "Kueue admits the job sdxl-lora, and what its queue team may hold was not read."
-    assert not [*not_considered(on_kueue(cluster_queue("research", 32)))]

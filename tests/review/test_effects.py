@@ -28,8 +28,6 @@ from tests.review.jobs import (
 )
 from trainform.review.context import Context
 from trainform.review.effects import effects
-from trainform.review.fate import fate
-from trainform.review.findings.restart import find as restarts
 from trainform.review.live import LiveFacts
 from trainform.review.model import Effect
 from trainform.review.preview import State
@@ -65,11 +63,6 @@ def test_a_job_is_created() -> None:
         "Creates the claim sdxl-lora-checkpoints (or takes over one of this name with its data, if it was kept before).",
         "Beside the job of sdxl-lora: creates 1 ConfigMap and 1 Service.",
     ]
-
-
-def test_a_job_without_accelerators_is_told_by_its_pods() -> None:
-    data = {**LORA, "roles": {"worker": {"replicas": 2}}}
-    assert of_job(change(None, data)).sentence == f"Creates the job {name_of(data)} (2 pods)."
 
 
 @pytest.mark.parametrize(
@@ -144,32 +137,6 @@ def test_what_is_said_of_checkpoints_holds(part: dict[str, Any], stays: bool) ->
     assert (expected in sentences(change(LORA, after))) is stays
 
 
-@pytest.mark.parametrize("backend", ["volcano", "jobset", "trainer", "kubeflow"])
-@pytest.mark.parametrize(
-    ("overrides", "stays"),
-    [
-        ({"terminationGracePeriodSeconds": 600}, True),
-        (
-            {"containers": {"main": {"volumeMounts": {"checkpoints": {"mountPath": "/elsewhere", "subPath": "x"}}}}},
-            False,
-        ),
-        ({"volumes": {"checkpoints": {"persistentVolumeClaim": {"claimName": "other"}}}}, False),
-    ],
-)
-def test_overrides_of_volumes_count(backend: str, overrides: dict[str, Any], stays: bool) -> None:
-    """The pods say what stays where it is, and not the experiment's storage alone."""
-    before = {**LORA, "backend": backend}
-    worker = {**LORA["roles"]["worker"], "pod_overrides": {"spec": overrides}}
-    after = {**before, "image": IMAGE["image"], "roles": {"worker": worker}}
-    assert any("claim and mount path" in said for said in sentences(change(before, after))) is stays
-
-
-def test_a_digest_leaves_out_claims_that_stay() -> None:
-    job = job_review(deployed(LORA), deployed(IMAGE))
-    job = dataclasses.replace(job, steps=tuple(found for found in job.steps if found.operation != "same"))
-    assert any("stays in the claim" in said for said in sentences(context(job)))
-
-
 def test_scaling_in_place() -> None:
     roles = {"worker": {"replicas": 5, "accelerators": {"a800": 8}}}
     made = of_job(change(ELASTIC, {**ELASTIC, "roles": roles}))
@@ -201,32 +168,6 @@ def test_a_job_that_is_gone_is_created_again() -> None:
     assert before is not None
     other = of_job(context(dataclasses.replace(job, before=before))).sentence
     assert f"the job {before.job}, which is recorded as deployed, is not in Pulumi's state" in other
-
-
-def test_a_job_of_the_same_name_that_is_not_there_is_created_again() -> None:
-    """After an `up` that was refused half way, and a file that was put back."""
-    job = job_review(deployed(LORA), deployed(LORA))
-    assert job.job is not None
-    anew = structs.replace(job.job, operation="replace")
-    job = dataclasses.replace(job, job=anew, steps=tuple(anew if found == job.job else found for found in job.steps))
-    made = of_job(context(job, live=EMPTY))
-    assert (made.kind, made.sentence) == (
-        "create",
-        f"Creates the job {name_of(LORA)} (32 a800) again: it is not in the cluster (the former `pulumi up` ended half way, or it was deleted).",
-    )
-    assert [finding.code for finding in restarts(context(job, live=EMPTY))] == ["TR-RESTART-3"]
-    assert of_job(context(job, live=running(name_of(LORA)))).kind == "replace"
-    assert of_job(context(job)).kind == "replace", "nobody knows whether it is there"
-
-
-def test_an_operation_of_a_newer_engine_is_an_unknown_change() -> None:
-    job = job_review(deployed(LORA), deployed(IMAGE))
-    assert job.job is not None
-    moved = structs.replace(job.job, operation="teleport")
-    steps = tuple(moved if found == job.job else found for found in job.steps)
-    made = of_job(context(dataclasses.replace(job, job=moved, steps=steps)))
-    assert made.kind == "unknown"
-    assert "`teleport`" in made.sentence
 
 
 def test_claims() -> None:
@@ -286,26 +227,6 @@ def test_what_is_recorded_alone_changes() -> None:
     )
 
 
-def test_another_version_of_trainform_is_named_and_is_no_cause() -> None:
-    same = of_versions(LORA, LORA)
-    assert sentences(same) == [
-        "Leaves what runs of sdxl-lora as it is; only what is recorded as deployed changes: "
-        "trainform 0.8.0 deployed it, and 0.9.0 renders it now."
-    ]
-    *_, said = sentences(of_versions(LORA, IMAGE))
-    assert said == (
-        "Records another version of trainform for sdxl-lora: trainform 0.8.0 deployed it, and 0.9.0 renders it now."
-    )
-    replaced = of_job(of_versions(LORA, IMAGE))
-    assert [cause.place.path for cause in replaced.causes] == ["image"]
-    assert replaced.sentence.endswith(" because `image` changes.")
-
-
-def of_versions(before: dict[str, Any], after: dict[str, Any]) -> Context:
-    """A job that an older trainform has deployed."""
-    return context(job_review(deployed(before, version="0.8.0"), deployed(after)), live=EMPTY)
-
-
 def platform(operation: str, type_: str, name: str, old: dict[str, Any] | None, new: dict[str, Any] | None) -> Context:
     """A change of an object of an environment's own stack."""
     states = [
@@ -345,33 +266,3 @@ def test_an_environments_own_stack_speaks_in_the_words_of_its_file() -> None:
 def test_objects_of_an_environments_own_stack(type_: str, old: Any, new: Any, said: str) -> None:
     operation = "create" if old is None else "delete" if new is None else "update"
     assert sentences(platform(operation, type_, "night", copy.deepcopy(old), copy.deepcopy(new))) == [said]
-
-
-def test_a_renamed_namespace_is_told_by_its_old_name() -> None:
-    namespaces = [{"metadata": {"name": name}} for name in ("ai-old", "ai-new")]
-    (made,) = effects(platform("replace", "kubernetes:core/v1:Namespace", "namespace", *namespaces))
-    assert made.sentence == "Replaces the namespace ai-old by ai-new because `environment.namespace.name` changes."
-    assert made.object == "ai-old"
-
-
-def test_objects_of_other_programs_are_counted() -> None:
-    made = context(
-        others=[
-            object_step("create", "ConfigMap", "a", None, {}),
-            object_step("create", "ConfigMap", "b", None, {}),
-            object_step("delete", "Service", "c", {}, None),
-            object_step("import", "Service", "d", None, {}),
-        ]
-    )
-    assert sentences(made) == [
-        "Creates 2 ConfigMaps; deletes 1 Service.",
-        "Unknown change of the Service d: the engine calls it `import`.",
-    ]
-
-
-def test_the_fate_of_a_job_is_worked_out_once_for_what_is_known() -> None:
-    known = change(LORA, IMAGE)
-    [job] = known.jobs
-    assert fate(known, job) is fate(known, job)
-    read = dataclasses.replace(known, live=running(name_of(LORA)))
-    assert (fate(known, job).live, fate(read, job).live) == (None, running(name_of(LORA)).jobs[0])  # type: ignore[index]
