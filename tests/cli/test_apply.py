@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import run
-from tests.saved.samples import KEY, facts, live, planned, saved
+from tests.saved.samples import KEY, facts, planned, saved
 from trainform.cli import apply, review_saving
 from trainform.cli.forms import Form
 from trainform.errors import TrainformError
 from trainform.saved.file import text_of
 from trainform.saved.model import SavedFile, Verdict
-from trainform.saved.moved import moved_facts, moved_objects, moved_steps
+from trainform.saved.moved import moved_facts, moved_steps
 
 
 @pytest.mark.parametrize(
@@ -44,19 +44,6 @@ def test_files_that_are_not_replaced(tmp_path: Path) -> None:
     assert (code, notes.read_text()) == (2, '{"notes": 1}')
     assert "--save = " in err
     assert "is there already, and it is something else" in err
-
-
-@pytest.mark.parametrize(
-    ("file", "reason"),
-    [
-        ("stacks/hello.json", "lies among the files of the project's stacks"),
-        ("/nowhere/hello.json", "its folder does not exist"),
-    ],
-)
-def test_places_where_nothing_is_written(file: str, reason: str) -> None:
-    code, _, err = run("review", "hello.dev", "--save", file)
-    assert code == 2
-    assert reason in err
 
 
 def test_a_report_and_a_saved_review_are_two_files(tmp_path: Path) -> None:
@@ -181,28 +168,6 @@ def test_what_moved_in_a_terminal() -> None:
         "What to do",
         "  Look at it.",
     ]
-
-
-def test_an_object_is_named_once() -> None:
-    found = [
-        *moved_objects([live()], [live(fields={"spec.minAvailable": 2})]),
-        *moved_objects([live(name="bert")], [live(name="bert", uid="8e7d")]),
-        *moved_steps([planned()], [planned(operation="replace")]),
-    ]
-    lines = shown(verdict(result="moved", moved=found))
-    assert lines[lines.index("Moved") + 1 :] == [
-        "  Job resnet-1f3a9c was changed in the cluster by somebody else.",
-        "    spec.minAvailable: not set -> 2",
-        "  Job bert was deleted and made anew in the cluster.",
-        "  The engine would do something else to Job resnet-job.",
-        '    "update" -> "replace"',
-    ]
-
-
-def test_what_moved_in_markdown() -> None:
-    text = "\n".join(shown(moved(), Form.MARKDOWN))
-    assert text.startswith("## Apply of resnet.prod\n\nSomething has moved")
-    assert "### Moved" in text
 
 
 def test_what_moved_as_json() -> None:

@@ -78,13 +78,6 @@ def test_standard_input_is_read_like_a_file(given: bytes, reason: str) -> None:
     assert "Traceback" not in err
 
 
-def test_commands_read_an_environment_from_standard_input(tmp_path: Path) -> None:
-    for words in (["doctor"], ["sandbox", "up", "--folder", str(tmp_path / "sandbox")]):
-        code, out, err = piped(*words, "-e", "-", given=DEV + b"further: 1\n")
-        assert (code, out) == (2, "")
-        assert f"<stdin>:{DEV.count(NEWLINE) + 1}: further" in err.replace("\n", " ")
-
-
 def test_only_one_file_can_come_from_standard_input() -> None:
     for words in (["plan", "-", "-e", "-"], ["check", "-", "-", "-e", "dev"]):
         assert error_of(*words, code=2)["message"] == "only one file can come from standard input"
@@ -142,20 +135,6 @@ def test_the_run_comes_from_the_stack(verb: str, project: Path) -> None:
         project, "again", "config: {'trainform:experiment': hello, 'trainform:environment': dev, 'trainform:run': 7}\n"
     )
     assert run(verb, "-s", "organization/trainform/again", "-q")[1] == out
-
-
-def test_paths_in_a_stack_are_relative_to_the_project(project: Path) -> None:
-    write(project, "mine", "config: {'trainform:experiment': stacks/experiments/hello.yaml, 'trainform:environment': ./stacks/environments/dev.yaml}\n")  # fmt: skip
-    assert run("render", "-s", "mine") == run("render", "hello", "-e", "dev")
-
-
-def test_declarations_of_the_project_count_too(project: Path) -> None:
-    declared = yaml.safe_load((project / "Pulumi.yaml").read_text())
-    declared["config"]["trainform:environment"]["default"] = "dev"
-    declared["config"]["trainform:run"] = {"value": 3}
-    (project / "Pulumi.yaml").write_text(yaml.safe_dump(declared))
-    write(project, "mine", "config: {'trainform:experiment': hello}\n")
-    assert run("render", "-s", "mine") == run("render", "hello", "-e", "dev", "--run", "3")
 
 
 def test_secrets_are_neither_needed_nor_shown(project: Path) -> None:
@@ -305,26 +284,3 @@ def test_the_objects_of_an_environment_are_rendered(tmp_path: Path) -> None:
     assert json.loads(run("render", "-e", "dev", "--json")[1]) == bodies
     assert run("render", "-e", "dev", "-o", str(tmp_path / "out.yaml")) == (0, "", "")
     assert (tmp_path / "out.yaml").read_text() == out
-
-
-def test_the_variable_names_an_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    spaced = tmp_path / "of two words.yaml"
-    spaced.write_bytes(DEV)
-    monkeypatch.setenv("TRAINFORM_ENVIRONMENT", str(spaced))
-    assert run("check") == (0, "dev: ok, an environment\n", "")
-    assert run("check", "hello")[1].startswith("hello: ok, ")
-    assert run("render")[0] == 0
-    assert run("check", "-e", "tests/environments/lab.yaml")[1] == "lab: ok, an environment\n"
-    monkeypatch.setenv("TRAINFORM_ENVIRONMENT", "")
-    assert error_of("check", code=2)["message"] == "Missing argument 'EXPERIMENT'"
-
-
-def test_a_run_is_that_of_an_experiment() -> None:
-    message = "--run counts the runs of an experiment, and none is named"
-    for verb in ("check", "render"):
-        assert error_of(verb, "-e", "dev", "--run", "2", code=2)["message"] == message
-
-
-def test_the_environment_variable_is_ignored_with_a_stack(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRAINFORM_ENVIRONMENT", "nowhere")
-    assert run("render", "-s", "hello.dev")[0] == 0

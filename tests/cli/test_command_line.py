@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,12 +11,8 @@ import pytest
 from tests.cli.running import error_of, run
 from tests.support.repository import ROOT
 from trainform.cli.main import VERBS
-from trainform.cli.progress import display
 from trainform.cli.suggestions import SUGGESTIONS, suggestion
-from trainform.errors import CommandLineError, ToolchainError
-from trainform.rehearsal.run.display import console_display
-from trainform.scaffold.project import SCHEMAS
-from trainform.terminal.lines import note, without_notes
+from trainform.errors import CommandLineError
 
 SUB_VERBS = [["sandbox", name] for name in ("up", "down", "status", "env")] + [["toolchain", "ensure"]]  # fmt: skip
 COMMANDS = [[], *([verb] for verb in VERBS), *SUB_VERBS]
@@ -89,17 +83,6 @@ def test_without_arguments_the_help_is_printed() -> None:
 # --- words that are wrong
 
 
-@pytest.mark.parametrize("word", ["up", "logs", "version"])
-def test_commands_of_other_tools_get_a_suggestion(word: str) -> None:
-    code, out, err = run(word, "--follow")
-    assert (code, out) == (2, "")
-    assert err == f"trainform: No such command '{word}'\n  fix: {SUGGESTIONS[word]}\n"
-
-
-def test_an_abbreviated_option_gets_a_suggestion() -> None:
-    assert "fix: did you mean --environment? `trainform check --help`" in run("check", "resnet", "--env", "dev")[2]
-
-
 def test_suggestions_name_existing_commands() -> None:
     assert not SUGGESTIONS.keys() & VERBS.keys()
     for text in SUGGESTIONS.values():
@@ -132,10 +115,6 @@ def test_misspelt_commands_get_a_suggestion(words: list[str], fix: str) -> None:
 
 
 # --- errors for programs
-
-
-def test_a_form_that_is_no_option_is_told_as_json_too() -> None:
-    assert error_of("drift", code=2)["fix"] == "write `--format json`"
 
 
 def test_wrong_arguments_as_json() -> None:
@@ -186,24 +165,6 @@ def test_the_documents_have_every_document() -> None:
     )
 
 
-def test_control_characters_are_escaped_in_json() -> None:
-    _, out, _ = run("plan", "a\x1b[31m\u202e", "-e", "dev", "--json")
-    assert out.isascii()
-    assert "\x1b" not in out
-    assert json.loads(out)["error"]["problems"][0]["value"] == "a\x1b[31m\u202e"
-
-
-def test_the_end_of_a_log_is_in_the_details() -> None:
-    error = ToolchainError("it failed:", "try again", ["one", "two"]).as_dict()
-    assert error == {
-        "message": "it failed",
-        "fix": "try again",
-        "details": ["one", "two"],
-        "findings": [],
-        "problems": [],
-    }
-
-
 # --- results for programs
 
 
@@ -214,12 +175,6 @@ def test_manifests_as_json() -> None:
     code, out, err = run("render", "sdxl-lora", "-e", "dev", "--json")
     assert (code, err) == (0, "")
     assert json.loads(out) == list(yaml.safe_load_all(text))
-
-
-def test_written_schemas_as_json(tmp_path: Path) -> None:
-    code, out, err = run("schema", "--folder", str(tmp_path), "--json")
-    assert (code, err) == (0, "")
-    assert [Path(name).parent for name in json.loads(out)["written"]] == [tmp_path] * len(SCHEMAS)
 
 
 def test_a_sandbox_that_is_not_there_as_json(tmp_path: Path) -> None:
@@ -243,95 +198,6 @@ def test_quiet_leaves_out_notes_and_nothing_else() -> None:
     assert "Note " not in out
     assert "pulumi preview" not in out
     assert run("render", "hello", "-e", "dev", "-q") == run("render", "hello", "-e", "dev")
-
-
-def test_quiet_leaves_errors() -> None:
-    words = ["check", "nowhere", "-e", "dev"]
-    assert run(*words, "-q") == run(*words)
-
-
-@pytest.mark.parametrize("quiet", [False, True])
-def test_quiet_shows_no_progress(quiet: bool, capsys: pytest.CaptureFixture[str]) -> None:
-    with without_notes(quiet):
-        display().note("a note")
-        console_display().note("a note of a rehearsal")
-        note("another note")
-    captured = capsys.readouterr()
-    assert (captured.out == "", captured.err == "") == (quiet, quiet)
-
-
-def at_a_full_device(*words: str, stream: str) -> tuple[int, str]:
-    """Exit code, and what the other stream shows."""
-    with Path("/dev/full").open("w") as full:
-        out, err = (full if name == stream else subprocess.PIPE for name in ("stdout", "stderr"))
-        done = subprocess.run(
-            [sys.executable, "-m", "trainform", *words], cwd=ROOT, stdout=out, stderr=err, text=True, timeout=120, check=False
-        )  # fmt: skip
-    return done.returncode, done.stderr if stream == "stdout" else done.stdout
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux alone has it")
-@pytest.mark.parametrize("words", [["plan", "hello", "-e", "dev"], ["plan", "nowhere", "-e", "dev"], ["render", "hello", "-e", "dev"], ["nothing"], []], ids=" ".join)  # fmt: skip
-def test_a_document_that_cannot_be_written(words: list[str]) -> None:
-    """The error went the same way, and two tracebacks were shown."""
-    code, err = at_a_full_device(*words, "--json", stream="stdout")
-    assert (code, err) == (1, "trainform: standard output cannot be written: no space left on device\n")
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux alone has it")
-@pytest.mark.parametrize("words", [["--help"], ["plan", "hello", "-e", "dev"], []], ids=" ".join)
-def test_text_that_cannot_be_written(words: list[str]) -> None:
-    code, err = at_a_full_device(*words, stream="stdout")
-    assert (code, err) == (1, "trainform: [Errno 28] No space left on device\n")
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux alone has it")
-def test_an_error_that_cannot_be_written() -> None:
-    """The exit code is what is left."""
-    assert at_a_full_device("plan", "nowhere", "-e", "dev", stream="stderr") == (2, "")
-
-
-@pytest.mark.parametrize("module", ["typer", "trainform.cli.main", "trainform.cli.plan", "trainform.terminal.lines", "yaml", "trainform.check"])  # fmt: skip
-@pytest.mark.parametrize("flags", [[], ["--json"]], ids=" ".join)
-def test_an_interrupt_during_imports_is_an_error_like_others(module: str, flags: list[str]) -> None:
-    script = f"""
-import signal, sys
-
-class Interrupting:
-    def find_spec(self, name, path=None, target=None):
-        if name == {module!r}:
-            sys.meta_path.remove(self)
-            signal.raise_signal(signal.SIGINT)
-
-sys.meta_path.insert(0, Interrupting())
-from trainform.__main__ import main
-main()
-"""
-    words = [sys.executable, "-c", script, "plan", "hello", "-e", "dev", *flags]
-    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
-    message = "interrupted; run the same command again to continue"
-    if flags:
-        assert (done.returncode, json.loads(done.stdout)["error"]["message"], done.stderr) == (130, message, "")
-    else:
-        assert (done.returncode, done.stdout, done.stderr) == (130, "", f"trainform: {message}\n")
-
-
-def test_the_garbage_collector_does_not_run_during_a_check() -> None:
-    """It would search everything that was imported, dozens of times and once more at the end. A command that runs for long needs it."""
-    script = """
-import atexit, gc, sys
-from trainform.__main__ import main
-
-def collections():
-    return sum(generation["collections"] for generation in gc.get_stats())
-
-before = collections()
-atexit.register(lambda: print(collections() - before, gc.get_freeze_count() > 0, gc.isenabled(), file=sys.stderr))
-main()
-"""
-    words = [sys.executable, "-c", script, "check", "sdxl-lora", "-e", "dev"]
-    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=120, check=True)
-    assert done.stderr.split() == ["0", "True", "True"]
 
 
 @pytest.mark.parametrize("word", ["release", "restart", "rerun", "retry", "resume", "scale", "rollback"])

@@ -175,9 +175,3 @@ def test_the_script_can_be_read_by_its_shell(shell: str, tmp_path: Path) -> None
     assert (code, err) == (0, "")
     (tmp_path / "script").write_text(out)
     subprocess.run([shell, "-n", str(tmp_path / "script")], check=True, timeout=60)
-
-
-def test_another_shell_is_refused() -> None:
-    code, out, err = run("completion", "tcsh")
-    assert (code, out) == (2, "")
-    assert "is not one of bash, zsh, fish" in err

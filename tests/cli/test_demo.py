@@ -12,10 +12,7 @@ import pytest
 
 from tests.support.repository import ROOT, copy_stacks
 from trainform.check import check_experiment
-from trainform.cli.demo import NEXT, _show_pending
 from trainform.cli.sandbox import spell_contexts
-from trainform.toolchain import PendingWork
-from trainform.toolchain.parts import CONTROL_PLANE_PARTS, PULUMI_PARTS
 
 # Lists three packages, compiles two of them, and fails.
 GO = """#!/bin/sh
@@ -34,7 +31,6 @@ MANIFESTS = f"""
   Job                    {JOB}
   ConfigMap              sdxl-lora-deployed
 """
-ALL = (*CONTROL_PLANE_PARTS, *PULUMI_PARTS)
 
 
 @pytest.fixture
@@ -73,11 +69,6 @@ def test_the_plan_is_shown_before_the_tool_chain_is_built(clone: Path) -> None:
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", done.stderr), "which is no terminal"
 
 
-def test_a_complete_tool_chain_is_not_mentioned(capsys: pytest.CaptureFixture[str]) -> None:
-    _show_pending(PendingWork((), False, ()))
-    assert capsys.readouterr().out == ""
-
-
 @pytest.mark.parametrize(
     ("aliases", "text"),
     [
@@ -88,8 +79,3 @@ def test_a_complete_tool_chain_is_not_mentioned(capsys: pytest.CaptureFixture[st
 )
 def test_the_contexts_of_a_sandbox(aliases: tuple[str, ...], text: str) -> None:
     assert spell_contexts("trainform-sandbox", aliases) == text
-
-
-def test_the_last_text_of_the_demo_fits_80_columns() -> None:
-    """Shorter than the line: a terminal of 80 columns wraps behind the last one."""
-    assert max(len(line) for line in NEXT.format(folder="x").splitlines()) < 80

@@ -123,13 +123,6 @@ def test_the_objects_are_where_the_state_says(folder: Path, destroy: Destroy) ->
     assert f"cluster.uid = {ELSEWHERE_UID} why: the stack hello.dev is bound" in refused(destroy())
 
 
-def test_a_state_that_names_no_cluster_is_bound_by_the_environment(folder: Path, destroy: Destroy) -> None:
-    bind(folder, None, ELSEWHERE_UID)
-    said = refused(destroy())
-    assert f"cluster.uid = {ELSEWHERE_UID} why: the environment dev is bound to this cluster, and the context" in said
-    assert f"leads to another one, whose UID is {HERE}" in said
-
-
 def test_nothing_is_deleted_while_the_environment_cannot_be_read(folder: Path, destroy: Destroy) -> None:
     bind(folder, None, None)
     (folder / "stacks" / "environments" / "dev.yaml").write_text("name: dev\ncluster: {uuid: 0b7a3c11}\n")

@@ -106,34 +106,10 @@ def test_a_release_beside_a_file_needs_no_cluster(name: str, monkeypatch: pytest
     assert {*rows("stacks/experiments/sdxl-lora.yaml", name)} == {"image", "queue"}
 
 
-def test_a_file_is_taken_in_the_environment_of_the_stack_beside_it(name: str, tmp_path: Path) -> None:
-    overlay = {"dev": {"roles": {"worker": {"replicas": 3}}}, "prod": {"queue": "research"}}
-    path = tmp_path / "stacks" / "experiments" / "sdxl-lora.yaml"
-    path.write_text(yaml.safe_dump({**JOB, "environments": overlay}, sort_keys=False))
-    assert rows("sdxl-lora.dev", "sdxl-lora") == {}
-    assert rows("sdxl-lora.dev", "sdxl-lora", "-e", "prod") == {
-        "roles.worker.replicas": [3, 2],
-        "queue": ["default", "research"],
-    }
-    assert {*rows(name, "sdxl-lora")} == {
-        "image",
-        "queue",
-        "environments.dev",
-        "environments.prod",
-    }
-
-
 def test_differences_can_be_an_exit_code(name: str) -> None:
     assert run("diff", "sdxl-lora.dev", "--fail")[0] == 3
     assert run("diff", "sdxl-lora", "sdxl-lora", "--fail")[0] == 0
     assert run("diff", "sdxl-lora", "sdxl-lora")[1].splitlines()[1] == "  Both are the same experiment."
-
-
-def test_markdown_to_be_posted(name: str) -> None:
-    code, out, _ = run("diff", "sdxl-lora.dev", "sdxl-lora", "--format", "markdown")
-    assert code == 0
-    assert out.startswith("## Comparison of sdxl-lora.dev and sdxl-lora\n")
-    assert "| roles.worker.replicas | 3 | 2 |" in out
 
 
 def test_a_stack_that_is_not_deployed_is_an_error(name: str) -> None:
@@ -154,16 +130,6 @@ def test_another_cluster_is_not_read(name: str) -> None:
     code, out, err = run("diff", "sdxl-lora.dev")
     assert (code, out) == (2, "")
     assert f"cluster.uid = {OTHER}" in err
-
-
-def test_the_environment_of_the_shell_is_for_commands_without_a_stack(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TRAINFORM_ENVIRONMENT", "prod")
-    overlay = {"dev": {"roles": {"worker": {"replicas": 3}}}}
-    path = Path("stacks/experiments/sdxl-lora.yaml")
-    path.write_text(yaml.safe_dump({**JOB, "environments": overlay}, sort_keys=False))
-    assert rows("sdxl-lora.dev", "sdxl-lora") == {}
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import re
-import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -159,13 +156,6 @@ def test_wrong_words(doctor: Doctor, words: list[str], reason: str) -> None:
     assert reason in " ".join("".join(letter for letter in done.stderr if letter not in "│╭╮╰╯─").split())
 
 
-def test_an_invalid_setting_is_a_finding(doctor: Doctor, environ: dict[str, str]) -> None:
-    environ["TRAINFORM_TOOLCHAIN"] = "bild"
-    done = doctor("--for", "sandbox")
-    assert done.returncode == 1
-    assert "TRAINFORM_TOOLCHAIN = bild why: is not a mode of the tool chain" in " ".join(done.stdout.split())
-
-
 def test_an_invalid_environment_is_an_error(doctor: Doctor, tmp_path: Path) -> None:
     (tmp_path / "here" / "lab.yaml").write_text("name: lab\nnamespace: {name: team-vision}\nqueus: {}\n")
     done = doctor("-e", "./lab.yaml")
@@ -188,15 +178,6 @@ def test_no_kubeconfig(doctor: Doctor, environ: dict[str, str], tmp_path: Path) 
     assert [checks["cluster"][key] for key in ("state", "found", "fix")] == ["not checked", "needs kubeconfig", ""]
 
 
-def test_a_context_that_is_not_there(doctor: Doctor, environ: dict[str, str], tmp_path: Path) -> None:
-    use(environ, tmp_path, "https://127.0.0.1:1", {"token": SECRET})
-    checks = as_data(doctor("-e", "dev", "--json", cwd=ROOT))["checks"]
-    assert checks["kubeconfig"]["state"] == "missing"
-    assert "context dev-cluster: the kubeconfig has no such context; it has lab" in checks["kubeconfig"]["found"]
-    assert "kubectl config get-contexts" in checks["kubeconfig"]["fix"]
-    assert checks["rights"]["state"] == "not checked"
-
-
 @pytest.mark.parametrize(
     ("answer", "found"),
     [
@@ -216,32 +197,6 @@ def test_a_server_that_is_no_kubernetes_api(
     assert found in told["checks"]["cluster"]["found"]
     assert told["checks"]["operators"]["found"] == "needs cluster"
     assert "cluster" in told["verbs"]["up"]["missing"]
-
-
-@pytest.mark.parametrize("content", [None, 5, [None], {"a": 1}, [{"name": "a", "versions": None}], [{"spec": None}]])
-def test_answers_with_wrong_types_name_the_path(
-    doctor: Doctor, environ: dict[str, str], tmp_path: Path, content: object
-) -> None:
-    """Words of Python would say nothing about the server."""
-    body = {"gitVersion": "v1.34.4", "status": content, "groups": content, "items": content, "metadata": content}
-    with website((200, "application/json", json.dumps(body).encode())) as server:
-        use(environ, tmp_path, server, {"token": SECRET})
-        checks = as_data(doctor("--json"))["checks"]
-    told = {name: check["found"] for name, check in checks.items()}
-    assert not [name for name, found in told.items() if "Error" in found], told
-    assert "does not answer as a Kubernetes API (its answer to /api" in told["cluster"]
-
-
-def test_a_silent_server_does_not_delay_other_checks(doctor: Doctor, environ: dict[str, str], tmp_path: Path) -> None:
-    """It takes connections and says nothing; the others are told all the same."""
-    with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as server:
-        use(environ, tmp_path, f"https://127.0.0.1:{server.getsockname()[1]}", {"token": SECRET})
-        checks = as_data(doctor("--json", "--timeout", "2"))["checks"]
-    assert checks["cluster"]["state"] == "missing"
-    assert re.search(
-        "timed out|no answer within 2 s", checks["cluster"]["found"]
-    )  # whichever of the two limits is reached first
-    assert (checks["python"]["state"], checks["operators"]["found"]) == ("ok", "needs cluster")
 
 
 def test_a_command_for_credentials_that_hangs_is_ended(doctor: Doctor, environ: dict[str, str], tmp_path: Path) -> None:
@@ -288,22 +243,7 @@ def test_the_shell_of_a_sandbox_that_has_ended(
     assert shown.count(fix) == 1
 
 
-def test_other_variables_are_not_taken_for_a_sandbox(
-    doctor: Doctor, environ: dict[str, str], project: Path, tmp_path: Path
-) -> None:
-    environ["KUBECONFIG"] = str(tmp_path / "kubeconfig")
-    checks = as_data(doctor("--json", cwd=project))["checks"]
-    assert checks["pulumi"]["fix"] == "trainform toolchain ensure --pulumi-only"
-
-
 # --- programs
-
-
-def test_programs_that_hang_or_fail_do_not_delay_other_checks(doctor: Doctor, tmp_path: Path) -> None:
-    script(tmp_path, "pulumi", "exec /bin/sleep 300")
-    checks = as_data(doctor("--json", "--timeout", "2"))["checks"]
-    assert re.search("TimeoutExpired|no answer within", checks["pulumi"]["found"])
-    assert checks["python"]["state"] == "ok"
 
 
 def test_output_of_other_programs_is_escaped(doctor: Doctor, environ: dict[str, str], tmp_path: Path) -> None:

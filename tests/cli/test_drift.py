@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -112,21 +111,6 @@ def test_several_stacks_in_one_table(edit: Edit, monkeypatch: pytest.MonkeyPatch
     assert tail.startswith("Drift of resnet.dev\n")
 
 
-def test_a_table_of_stacks_of_which_nothing_is_known(server: ApiObjects) -> None:
-    server.forbidden = frozenset({"configmaps"})
-    code, out, _ = run("drift", "hello.dev", "resnet.dev", "--format", "markdown")
-    assert code == 1
-    assert "| hello.dev | `?` | failed | `?` | `?` | `?` | `?` |\n" in out
-
-
-def test_markdown_names_nothing_as_markup(edit: Edit) -> None:
-    edit()
-    code, out, _ = run("drift", "resnet.dev", "--format", "markdown", "--fail")
-    assert code == 3
-    assert out.startswith("## Drift of resnet.dev\n\nOutcome: drift. ")
-    assert "- `spec.publishNotReadyAddresses: was true, is false (manager kubectl-edit" in out
-
-
 def test_exit_codes(edit: Edit, bodies: list[dict[str, Any]], server: ApiObjects) -> None:
     edit()
     assert report("resnet.dev").outcome is Outcome.drift
@@ -142,12 +126,6 @@ def test_all_stacks_of_an_environment() -> None:
     found = report("--all", "-e", "dev").stacks
     assert {stack.stack for stack in found} == {"dev", *(f"{name}.dev" for name in EXPERIMENTS)}
     assert {stack.outcome for stack in found} == {Outcome.in_sync}
-
-
-def test_the_report_is_written_to_a_file(tmp_path: Path) -> None:
-    code, out, _ = run("drift", "resnet.dev", "--format", "json", "-o", str(tmp_path / "drift.json"))
-    assert (code, out) == (0, "")
-    assert json.loads((tmp_path / "drift.json").read_text())["outcome"] == "in sync"
 
 
 @pytest.mark.parametrize(

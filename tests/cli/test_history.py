@@ -10,12 +10,8 @@ import pytest
 
 from tests.cli.running import run
 from tests.support.releases import FORGED, forged, project, release
-from trainform.cli.history_text import History, sections
 from trainform.errors import MASK
 from trainform.releases.files import write_release
-from trainform.releases.history import Event
-from trainform.releases.model import Rollback
-from trainform.review.forms.sections import Item
 
 
 @pytest.fixture
@@ -62,12 +58,6 @@ def test_files_that_git_ignores_are_named_since_no_commit_has_them(name: str, tm
     assert json.loads(run("history", "sdxl-lora", "--format", "json")[1])["notes"] == [note]
 
 
-def test_markdown_for_a_page(name: str) -> None:
-    out = run("history", "sdxl-lora", "--format", "markdown")[1]
-    assert out.startswith("## History of sdxl-lora\n")
-    assert f"| sdxl-lora.prod | prod | release {name} | unknown |" in out.replace("`", "")
-
-
 def test_a_release_that_was_edited_is_wrong_input(name: str, tmp_path: Path) -> None:
     path = tmp_path / "stacks" / "releases" / "sdxl-lora" / f"{name}.yaml"
     path.write_text(path.read_text().replace("replicas: 2", "replicas: 3"))
@@ -95,42 +85,6 @@ def test_what_somebody_has_forged_is_masked_and_moves_no_line(name: str, form: s
     assert FORGED[:4] not in out
     assert [sign for sign in "\x1b\u202e" if sign in out] == []
     assert [line for line in out.splitlines() if line.startswith("stacks")] == []
-
-
-def test_a_rollback_is_named_as_one(name: str, tmp_path: Path) -> None:
-    back = Rollback(of=name, to=None, reason="the loss diverges")
-    other = write_release(release().model_copy(update={"rollback": back}), tmp_path)
-    path = tmp_path / "stacks" / "Pulumi.sdxl-lora.prod.yaml"
-    path.write_text(path.read_text().replace(name, other))
-    out = " ".join(run("history", "sdxl-lora")[1].split())
-    assert f"sdxl-lora.prod prod rollback {other} unknown" in out
-    assert f"rolled back by Ada Byron <ada@example.com>, rollback {other}." in out
-    assert f"promoted by Ada Byron <ada@example.com>, release {name}." in out
-
-
-@pytest.mark.parametrize("word", ["../experiments", "stacks/experiments/sdxl-lora.yaml", "sdxl-lora/", ".", ""])
-@pytest.mark.parametrize("words", [["history"], ["promote", "--from", "dev", "--to", "prod", "--dry-run"]])
-def test_a_path_is_no_name(name: str, words: list[str], word: str) -> None:
-    code, out, err = run(*words, word)
-    assert (code, out) == (2, "")
-    shown = word if word else '""'
-    assert f"EXPERIMENT = {shown}\n  why: this is not the name of an experiment" in err
-    assert ("fix: write sdxl-lora\n" if "sdxl" in word else "fix: known: sdxl-lora") in err
-
-
-def test_updates_in_sentences() -> None:
-    at, stack = "2026-11-24T08:10:09Z", "sdxl-lora.prod"
-    events = [
-        Event(at, stack, "up", "0a1b2c3d4e5f60718293", "succeeded"),
-        Event(at, stack, "up", "", "failed"),
-        Event(at, stack, "destroy", "", "succeeded"),
-    ]
-    happened = sections(History("sdxl-lora", {}, [], events, 20))[-1]
-    assert [item.text.removeprefix(f"{at} {stack}: ") for item in happened.blocks if isinstance(item, Item)] == [
-        "`up` of release 0a1b2c3d4e5f60718293 succeeded.",
-        "`up` of the file failed.",
-        "`destroy` succeeded.",
-    ]
 
 
 def test_a_stack_whose_file_cannot_be_read_is_told(name: str, tmp_path: Path) -> None:

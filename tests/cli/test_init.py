@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from importlib.metadata import version
@@ -167,31 +166,6 @@ def test_the_project_gets_the_given_name(folder: Path) -> None:
     assert yaml.safe_load((folder / "Pulumi.yaml").read_text())["name"] == "speech.2"
 
 
-def test_the_review_of_a_change_is_offered(folder: Path) -> None:
-    assert "what a change of a file would do, before `pulumi up`:\n  trainform review hello.dev\n" in run("init")[1]
-
-
-def test_what_comes_next_fits_the_terminal(folder: Path) -> None:
-    """A command a line. What is pasted behind a command of Pulumi is its input, so the shell must have read the whole chain before."""
-    printed = run("init")[1].partition("next:")[2]
-    assert max(len(line) for line in printed.splitlines()) <= 80
-    chain = printed[printed.index("  pulumi stack select") :].partition("\nwhat a change")[0].splitlines()
-    assert chain == [
-        "  pulumi stack select --create dev &&",
-        "  pulumi up -s dev --yes &&",
-        "  pulumi stack select --create hello.dev &&",
-        "  pulumi up -s hello.dev --yes",
-    ]
-
-
-@pytest.mark.parametrize("name", ["", "a b", "a\n", "n" * 101, "pulumi", "Pulumi.x", "ä", "a/b"])
-def test_a_name_that_pulumi_does_not_take(name: str, folder: Path) -> None:
-    code, out, err = run("init", "--name", name)
-    assert (code, out) == (2, "")
-    assert "why: is not a name that Pulumi accepts" in err
-    assert content(folder) == {}
-
-
 def test_the_demo_outside_of_a_clone_says_what_to_do(folder: Path) -> None:
     for _ in range(2):  # in an empty folder, and in the project
         code, _, err = run("demo")
@@ -204,42 +178,4 @@ def test_the_demo_outside_of_a_clone_says_what_to_do(folder: Path) -> None:
 # --- the Python that Pulumi runs
 
 
-def printed(folder: Path, path: str, python: str = sys.executable, **environ: str) -> tuple[object, list[str]]:
-    """`virtualenv` of Pulumi.yaml, and the first commands that are printed, for a shell with this PATH."""
-    done = subprocess.run(
-        [python, "-m", "trainform", "init"],
-        cwd=folder,
-        env={**os.environ, "PATH": path, **environ},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    options = yaml.safe_load((folder / "Pulumi.yaml").read_text())["runtime"]["options"]
-    commands = done.stdout.partition("next:\n")[2].partition("  trainform check")[0]
-    return options.get("virtualenv"), [line.strip() for line in commands.splitlines()]
-
-
-def test_the_python_of_an_environment_elsewhere_that_is_activated(folder: Path) -> None:
-    assert printed(folder, f"{PREFIX / 'bin'}:/usr/bin:/bin") == (None, [])
-
-
-def test_the_python_of_the_folders_own_environment(folder: Path) -> None:
-    (folder / ".venv").symlink_to(PREFIX)
-    assert printed(folder, f"{folder}/.venv/bin:/usr/bin:/bin") == (".venv", [])
-    (folder / "Pulumi.yaml").unlink()
-    assert printed(folder, "/usr/bin:/bin") == (".venv", ["source .venv/bin/activate"])
-
-
 INSTALL, ACTIVATE = ".venv/bin/python -m pip install -r requirements.txt", "source .venv/bin/activate"
-
-
-def test_an_environment_that_is_there_and_has_no_trainform(folder: Path) -> None:
-    """Of `python -m venv`, and of uv, which leaves out pip; trainform runs from elsewhere."""
-    subprocess.run([sys.executable, "-m", "venv", ".venv"], check=True)
-    assert printed(folder, "/usr/bin:/bin") == (".venv", [INSTALL, ACTIVATE])
-    shutil.rmtree(folder / ".venv")
-    (folder / "Pulumi.yaml").unlink()
-    subprocess.run([sys.executable, "-m", "uv", "venv", "--quiet", ".venv"], check=True)
-    assert printed(folder, "/usr/bin:/bin") == (".venv", [".venv/bin/python -m ensurepip", INSTALL, ACTIVATE])
-    subprocess.run([".venv/bin/python", "-m", "ensurepip"], check=True, capture_output=True)
-    subprocess.run([".venv/bin/python", "-m", "pip", "--version"], check=True, capture_output=True)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
-import shutil
 from pathlib import Path
 
 import pytest
@@ -66,15 +64,6 @@ def test_nothing_is_overwritten(existing: str, project: Path) -> None:
     assert (project / existing).read_text() == "mine\n"
 
 
-def test_all_that_exists_is_named(project: Path) -> None:
-    existing = ("stacks/experiments/resnet.yaml", "stacks/Pulumi.resnet.dev.yaml")
-    (project / "stacks/experiments").mkdir()
-    for path in existing:
-        (project / path).write_text("mine\n")
-    code, _, err = run("new", "resnet", "-e", "dev", "--nodes", "2")
-    assert (code, [path in err for path in existing]) == (2, [True, True])
-
-
 @pytest.mark.parametrize(
     "words",
     [
@@ -129,15 +118,6 @@ def test_an_environment_that_is_not_there(project: Path) -> None:
     assert files(project) == set()
 
 
-def test_a_queue_that_yaml_takes_for_something_else(project: Path) -> None:
-    path = project / "stacks/environments/dev.yaml"
-    content = yaml.safe_load(path.read_text())
-    content["queues"] = {"on": content["queues"]["default"]}
-    path.write_text(yaml.safe_dump(content))
-    assert run("new", "resnet", "-e", "dev")[0] == 0
-    assert with_image("resnet").checked().plan.queue.name == "on"
-
-
 def add_environment(project: Path, **fields: object) -> None:
     content = {"name": "other", "namespace": {"name": "team"}, **fields}
     (project / "stacks/environments/other.yaml").write_text(yaml.safe_dump(content, sort_keys=False))
@@ -163,17 +143,6 @@ def test_with_kueue_the_queue_is_of_the_namespace(project: Path) -> None:
     assert f"resnet.yaml ({edit}), then" in " ".join(out.split())
     code, out, _ = run("new", "gpt", "-e", "other", "--queue", "team-a", "--image", IMAGE)
     assert (code, edit in out, "queue: team-a\n" in Path("stacks/experiments/gpt.yaml").read_text()) == (0, False, True)
-
-
-def test_the_environment_is_named_as_a_shell_takes_it(project: Path) -> None:
-    (project / "my files").mkdir()
-    shutil.copy(project / "stacks/environments/dev.yaml", project / "my files/it's.yaml")
-    code, out, _ = run("new", "resnet", "-e", "my files/it's.yaml")
-    assert code == 0
-    (line,) = [line for line in out.splitlines() if "trainform plan" in line]
-    assert shlex.split(line) == ["trainform", "plan", "resnet", "-e", "my files/it's.yaml"]
-    stack = yaml.safe_load((project / "stacks/Pulumi.resnet.dev.yaml").read_text())
-    assert stack["config"]["trainform:environment"] == "my files/it's.yaml"
 
 
 def test_an_operator_that_wants_the_first_pod_in_a_role_of_its_own(project: Path) -> None:
@@ -207,21 +176,6 @@ def test_no_command_accepts_the_placeholder(verb: str, project: Path, capsys: py
     assert "image = registry.example.com/change-me:latest" in capsys.readouterr().err
 
 
-def test_the_same_twice_writes_nothing_anew(project: Path) -> None:
-    first = run("new", "resnet", "-e", "dev", "--image", IMAGE)
-    again = run("new", "resnet", "-e", "dev", "--image", IMAGE)
-    assert (again[0], first[1].partition("next:")[2]) == (0, again[1].partition("next:")[2])
-    assert "wrote" not in again[1]
-    assert "placeholder" not in again[1]
-
-
-@pytest.mark.parametrize("launcher", LauncherName)
-def test_the_secret_of_the_ssh_keys_is_set_where_there_are_any(launcher: LauncherName, project: Path) -> None:
-    _, out, _ = run("new", "resnet", "-e", "dev", "--launcher", launcher)
-    line = "head -c 32 /dev/urandom | base64 | pulumi config set --secret trainform:sshSecret -s resnet.dev"
-    assert (line in out) is (with_image("resnet").checked().plan.ssh is not None)
-
-
 @pytest.mark.parametrize("words", [["-e", "prod"], ["bert", "-e", "dev"]])
 def test_outside_a_project(words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
     monkeypatch.chdir(tmp_path)
@@ -240,11 +194,3 @@ def test_what_is_written_as_json(project: Path) -> None:
     code, out, err = run("new", "resnet-50", "-e", "dev", "--nodes", "3", "--json")
     assert (code, err) == (2, "")
     assert {problem["reason"] for problem in json.loads(out)["error"]["problems"]} == {"exists already"}
-
-
-def test_outside_of_a_project_commands_need_a_path(project: Path) -> None:
-    """The stack names the environment's file, which standard input is not."""
-    code, out, err = run("new", "resnet-50", "-e", "-")
-    assert (code, out) == (2, "")
-    assert "environment = -\n" in err
-    assert files(project) == set()

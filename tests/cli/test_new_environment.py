@@ -26,15 +26,6 @@ def test_a_new_environment(project: Path) -> None:
     assert check_experiment("bert", "prod").problems == ()
 
 
-@pytest.mark.parametrize("name", ["no", "50", "null", "1e3"])
-def test_environments_that_yaml_takes_for_something_else(name: str, project: Path) -> None:
-    assert run("new", "-e", name)[0] == 0
-    assert check_environment(name).checked().name == name
-    assert yaml.safe_load((project / f"stacks/Pulumi.{name}.yaml").read_text())["config"] == {
-        "trainform:environment": name
-    }
-
-
 def test_an_environment_is_not_overwritten(project: Path) -> None:
     before = (project / "stacks/environments/dev.yaml").read_text()
     code, out, err = run("new", "-e", "dev")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import stat
 import subprocess
 import sys
 import time
@@ -29,32 +28,6 @@ def test_the_output_file_equals_standard_output(words: tuple[str, ...], tmp_path
     assert run(*words, "-o", str(file)) == (0, "", "")
     assert file.read_text() == run(*words)[1]
     assert left(tmp_path) == {"out"}
-
-
-def test_a_hyphen_is_standard_output() -> None:
-    assert run(*RENDER, "--output", "-") == run(*RENDER)
-
-
-def test_the_output_file_has_the_usual_permissions(tmp_path: Path) -> None:
-    """Of a new file as the umask says, of one that is there as it is."""
-    before = os.umask(0o027)
-    try:
-        run(*RENDER, "-o", str(tmp_path / "new"))
-    finally:
-        os.umask(before)
-    assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o640
-    (tmp_path / "old").touch(0o600)
-    (tmp_path / "old").chmod(0o604)
-    run(*RENDER, "-o", str(tmp_path / "old"))
-    assert stat.S_IMODE((tmp_path / "old").stat().st_mode) == 0o604
-
-
-def test_a_link_stays_a_link(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("before")
-    (tmp_path / "link").symlink_to("file")
-    assert run(*RENDER, "-o", str(tmp_path / "link"))[0] == 0
-    assert (tmp_path / "link").is_symlink()
-    assert (tmp_path / "file").read_text() == run(*RENDER)[1]
 
 
 def test_after_an_error_the_file_is_unchanged(tmp_path: Path) -> None:
@@ -128,22 +101,6 @@ def test_input_files_are_never_overwritten(verb: str, name: str, tmp_path: Path)
     assert "is an input file of this command" in err
     assert (tmp_path / "hello.yaml").read_text() == text
     assert left(tmp_path) == {"hello.yaml", "link", "hard"}
-
-
-def test_a_full_disk_leaves_the_file(tmp_path: Path) -> None:
-    """A limit on the size of files stands in for it: what was written so far goes, and the file stays."""
-    file = tmp_path / "out"
-    file.write_text("before")
-    script = "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\nfrom trainform.cli.main import main; main()"
-    done = subprocess.run(
-        [sys.executable, "-B", "-c", script, *RENDER, "-o", str(file)],
-        cwd=ROOT, capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
-    assert (done.returncode, done.stdout) == (1, "")
-    assert "File too large" in done.stderr
-    assert "Traceback" not in done.stderr
-    assert file.read_text() == "before"
-    assert left(tmp_path) == {"out"}
 
 
 @pytest.mark.usefixtures("hangups_end")

@@ -14,7 +14,6 @@ import yaml
 from tests.cli.running import run
 from tests.support.repository import ROOT, names, read
 from trainform.check import check_experiment
-from trainform.escaping import display_width
 from trainform.objects import job_manifests
 from trainform.plan.model import Plan
 
@@ -97,27 +96,6 @@ def test_the_plan_of_every_experiment_fits_the_terminal(name: str) -> None:
     assert all(" ".join(note.split()) in flat for note in plan.notes)
 
 
-@pytest.mark.parametrize("columns", [1, 20, 79, 200])
-def test_the_plan_fits_terminals_of_any_width(columns: int, long: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", str(columns))
-    assert named(check_experiment(long, "dev").checked().plan) - words(shown(long)) == set()
-
-
-def test_wide_letters_take_two_columns(tmp_path: Path) -> None:
-    """A line of them fits too, and columns stand one below the other."""
-    words = ["学習を開始する"] * 40
-    data = {**LONG, "launcher": {"command": ["python", *words]}, "prepare": []}
-    data["roles"] = {"the-worker": {"replicas": 1, "env": {"NAME": "学習", "OTHER_NAME": "x"}}}
-    (tmp_path / "wide.yaml").write_text(yaml.safe_dump(data, sort_keys=False))
-    text = shown(str(tmp_path / "wide.yaml"))
-    assert text.count(words[0]) == 40
-    assert max(display_width(line) for line in text.splitlines() if words[0] in line) <= COLUMNS
-    one, other = (line for line in text.splitlines() if "NAME=" in line)
-    assert display_width(one[: one.index(" roles.the-worker.env")]) == display_width(
-        other[: other.index(" roles.the-worker.env")]
-    )
-
-
 def test_a_step_of_one_role(tmp_path: Path) -> None:
     """Each role shows its own steps."""
     data = copy.deepcopy(read("experiments", "extras"))
@@ -156,14 +134,6 @@ def test_sections_of_a_plan() -> None:
     assert "Ends        with the role master\n" in text
 
 
-def test_a_paused_role(tmp_path: Path) -> None:
-    data = copy.deepcopy(read("experiments", "extras"))
-    data["roles"]["extra"]["replicas"] = 0
-    path = tmp_path / "extras.yaml"
-    path.write_text(yaml.safe_dump(data, sort_keys=False))
-    assert "Role extra: 0 pods, no rank\n  pods      none (paused)\n" in shown(str(path))
-
-
 def test_a_note_says_that_nothing_ends_the_job(tmp_path: Path) -> None:
     endless = yaml.safe_load((ROOT / "stacks" / "experiments" / "allreduce.yaml").read_text())
     file = tmp_path / "allreduce.yaml"
@@ -172,11 +142,6 @@ def test_a_note_says_that_nothing_ends_the_job(tmp_path: Path) -> None:
     note = "Note nothing ends this job when the role launcher completes: the pods of worker, with 16 a800, run"
     assert note in " ".join(text.split())
     assert not [line for line in text.splitlines() if line.startswith("Ends ")]
-
-
-def test_torchrun_numbers_an_elastic_job() -> None:
-    text = shown("elastic")
-    assert "Role worker: 4 pods, ranks by torchrun, starts with 2 of them\n" in text
 
 
 def test_invisible_characters_in_values_are_escaped(tmp_path: Path) -> None:
@@ -222,11 +187,6 @@ def test_values_of_an_overlay_are_shown_with_their_origin(tmp_path: Path) -> Non
     }
 
 
-def test_a_plan_without_an_overlay_has_no_such_section() -> None:
-    assert "alone" not in shown("resnet").split()
-    assert json.loads(run("plan", "resnet", "-e", "dev", "--json")[1])["overlaid"] == []
-
-
 def variables(text: str) -> dict[str, list[str]]:
     """The lines below each `Variables of`, without the columns."""
     parts = text.split("\nVariables of ")[1:]
@@ -253,10 +213,3 @@ def test_a_variable_has_one_origin_and_stands_once(tmp_path: Path) -> None:
     assert "A=1 env" in found["all roles"]
     rows = [row for of_roles in found.values() for row in of_roles if row.startswith("RANK=")]
     assert len(rows) == 2
-
-
-def test_a_step_in_the_first_pod(tmp_path: Path) -> None:
-    path = tmp_path / "first.yaml"
-    step = {"name": "data", "command": ["fetch", "--all"], "on": "first-pod"}
-    path.write_text(yaml.safe_dump({**LONG, "prepare": [step]}, sort_keys=False))
-    assert "prepare data, in the first pod alone: fetch --all" in shown(str(path))

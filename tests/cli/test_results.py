@@ -94,33 +94,6 @@ def test_an_environment_alone(project: Path) -> None:
     assert all(manifest.body["metadata"]["name"] in out for manifest in manifests)
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_what_was_given_is_named(verb: str, tmp_path: Path) -> None:
-    """The name in a file need not be the word of the command, and of a file that is not there nothing else is known."""
-    own = tmp_path / "mine.yaml"
-    own.write_text(Path("stacks/experiments/resnet.yaml").read_text())
-    entries = listed(verb, str(own), "resnet", "nothing", "-e", "dev", code=2)
-    assert [(entry["argument"], entry["name"]) for entry in entries] == [
-        (str(own), "resnet"),
-        ("resnet", "resnet"),
-        ("nothing", "nothing"),
-    ]
-    assert {entry["argument"] for entry in listed(verb, "-s", "resnet.dev", "-s", "none.dev", code=2)} == {
-        "resnet.dev",
-        "none.dev",
-    }
-    assert [entry["argument"] for entry in listed(verb, "-e", "dev", "-e", "prod")] == ["dev", "prod"]
-
-
-def test_several_are_printed_one_after_the_other() -> None:
-    out = run("render", "resnet", "hello", "-e", "dev")[1]
-    alone = [run("render", name, "-e", "dev")[1] for name in ("resnet", "hello")]
-    assert out == f"# resnet in dev\n{alone[0]}# hello in dev\n{alone[1]}"
-    plans = run("plan", "resnet", "-e", "dev", "-e", "prod", "-q")[1]
-    assert "resnet in dev: " in plans
-    assert "\n\nresnet in prod: " in plans
-
-
 def test_a_tried_value_is_said_in_every_output() -> None:
     words = ("resnet", "-e", "dev", "--set", "roles.node.replicas=4", "-q")
     tried = "roles.node.replicas=4"

@@ -10,15 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.reviewing import events, other, read, report_of, review
+from tests.cli.reviewing import events, report_of, review
 from tests.support import previews
 from tests.support.leaks import GITHUB_TOKEN
 from tests.support.repository import ROOT
 from tests.support.unseen import unseen
-from trainform.review.files import stack_files
-from trainform.review.forms import as_json, html, markdown, terminal
 from trainform.review.model import Review
-from trainform.spec.stack import Stack
 
 
 def test_a_preview_from_a_file(preview: str) -> None:
@@ -39,15 +36,6 @@ def test_a_digest_from_standard_input(preview: str) -> None:
     [report] = Review.model_validate_json(done.stdout).stacks
     assert "preview" in {part.what for part in report.not_checked}
     assert {finding.code for finding in report_of(preview).findings} == {finding.code for finding in report.findings}
-
-
-def test_forms_on_standard_output(preview: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    expected = read("--preview-json", preview)
-    assert review("--preview-json", preview)[1] == terminal.render(expected, 80)
-    assert review("--preview-json", preview, "--format", "markdown")[1] == markdown.render(expected)
-    assert review("--preview-json", preview, "--format", "html")[1] == html.render(expected)
-    assert review("--preview-json", preview, "--format", "json")[1] == as_json.render(expected)
 
 
 @pytest.mark.parametrize(
@@ -94,19 +82,6 @@ def test_the_length_of_the_run(preview: str) -> None:
     assert "--duration = 0h why: must be more than 0" in " ".join(err.split())
 
 
-def test_the_environment_is_read_beside_an_experiment_that_is_not_yaml(
-    tmp_path: Path,
-) -> None:
-    (tmp_path / "experiment.yaml").write_text("name: [", encoding="utf-8")
-    environment = str(ROOT / "stacks" / "environments" / "dev.yaml")
-    found = stack_files(Stack(str(tmp_path / "experiment.yaml"), environment, 1), ROOT)
-    assert found.environment is not None
-    assert found.environment.name == "dev"
-    (left_out,) = found.left_out
-    assert "read: :" not in left_out.reason
-    assert "experiment.yaml: the file is not YAML" in left_out.reason
-
-
 def test_outside_of_a_project(preview: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     code, _, err = review()
@@ -136,15 +111,3 @@ def test_colours_are_for_a_terminal_alone(preview: str, monkeypatch: pytest.Monk
     assert "\x1b[1m" in stream.getvalue()
     monkeypatch.undo()
     assert "\x1b" not in review("--preview-json", preview)[1]
-
-
-def test_several_previews_stay_in_their_order(preview: str, tmp_path: Path) -> None:
-    words = ["--preview-json", other(preview, "hello.dev"), "--preview-json", preview]
-    made = [tmp_path / f"report.{suffix}" for suffix in ("md", "html", "json", "txt")]
-    found = read(*words, *(word for file in made for word in ("-o", str(file))))
-    assert [report.stack for report in found.stacks] == ["hello.dev", "dev"]
-    assert [report.stack for report in read(*words, "hello.dev", "dev").stacks] == ["hello.dev", "dev"]
-    assert made[0].read_text(encoding="utf-8").startswith("## Review of 2 stacks\n")
-    assert made[3].read_text(encoding="utf-8").startswith("Review of 2 stacks\n")
-    for _ in range(2):  # an earlier report is known as one
-        assert review(*words, *(word for file in made for word in ("-o", str(file))))[0] == 0

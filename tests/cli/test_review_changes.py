@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,6 @@ import pytest
 from tests.cli.reviewing import events
 from tests.cli.running import run
 from tests.support import previews
-from tests.support.leaks import GITHUB_TOKEN
 from tests.support.repository import commit_all, git
 from trainform.review.model import Review, Selection
 from trainform.scaffold.experiment import stack_text
@@ -117,11 +115,6 @@ def test_a_secret_that_changes_touches_its_stack(project: Path) -> None:
     assert selection().touched == {"mnist.dev": [name]}
 
 
-def test_a_token_in_the_name_of_a_file_is_masked(project: Path) -> None:
-    write(project, f"components/{GITHUB_TOKEN}.py", "")
-    assert selection().touched["mnist.dev"] == ["[secret]"]
-
-
 def test_a_new_stack_and_one_that_is_gone(project: Path) -> None:
     git(project, "mv", "stacks/Pulumi.mnist.dev.yaml", "stacks/Pulumi.mnist.prod.yaml")
     write(project, "stacks/Pulumi.mnist.prod.yaml", stack_text("prod", "mnist"))
@@ -131,21 +124,6 @@ def test_a_new_stack_and_one_that_is_gone(project: Path) -> None:
     out = " ".join(run("review", "--no-cluster", "--changed-since", "main")[1].split())
     gone = "The file of config of the stack mnist.dev is gone, so there is no preview of it"
     assert f"{gone}: its resources stay in the cluster until `pulumi destroy -s mnist.dev`." in out
-
-
-def test_only_a_stack_that_is_gone(project: Path) -> None:
-    name = os.fsdecode(b"stacks/Pulumi.mnist-\xff.dev.yaml")
-    git(project, "mv", "stacks/Pulumi.mnist.dev.yaml", name)
-    commit_all(project)
-    git(project, "branch", "--force", "main")
-    (project / name).unlink()
-    made = review()
-    assert made.stacks == []
-    assert made.selection is not None
-    assert made.selection.removed == ["mnist-\\xff.dev"]
-    out = " ".join(run("review", "--no-cluster", "--changed-since", "main")[1].split())
-    assert "No stack is touched" not in out
-    assert "No other stack is touched by what changed since main." in out
 
 
 @pytest.mark.parametrize("text", ["name: [", "nothing: here\n", "\x00", None])
@@ -170,42 +148,10 @@ def test_the_file_of_a_runtime(project: Path) -> None:
     assert selection().touched == {"mnist.dev": ["runtimes/mnist.yaml"]}
 
 
-def test_files_elsewhere_by_path_and_by_link(project: Path) -> None:
-    (project / "stacks/environments/dev.yaml").rename(project.parent / "dev.yaml")
-    git(project.parent, "init", "--initial-branch", "main")
-    (project / "stacks" / "environments" / "dev.yaml").symlink_to("../../../dev.yaml")
-    (project / ".git").rename(project.parent / "former")
-    write(project, "stacks/Pulumi.hello.prod.yaml", stack_text("../prod.yaml", "hello"))
-    (project / "stacks/environments/prod.yaml").rename(project.parent / "prod.yaml")
-    write(project.parent, ".gitignore", "former\nprograms\n")
-    (project / "stacks" / "Pulumi.prod.yaml").unlink()
-    commit_all(project.parent)
-    edit(project.parent, "dev.yaml")
-    assert selection().touched == {stack: ["../dev.yaml"] for stack in ("dev", "hello.dev", "mnist.dev")}
-    git(project.parent, "checkout", "--", ".")
-    edit(project.parent, "prod.yaml")
-    assert selection().touched == {"hello.prod": ["../prod.yaml"]}
-
-
-def test_a_name_that_is_no_text(project: Path) -> None:
-    write(project, os.fsdecode(b"components/\xff\n.py"), "")
-    assert {*selection().touched["mnist.dev"]} == {"components/\\xff\n.py"}
-
-
 def test_from_a_folder_of_the_project(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     edit(project, "stacks/experiments/mnist.yaml")
     monkeypatch.chdir(project / "stacks" / "experiments")
     assert selection().touched == {"mnist.dev": ["stacks/experiments/mnist.yaml"]}
-
-
-def test_every_file_of_config_that_is_wrong_is_told(project: Path) -> None:
-    for stack in ("mnist.dev", "hello.dev"):
-        write(project, f"stacks/Pulumi.{stack}.yaml", "config: {}\n")
-    code, out, err = run("review", "--changed-since", "main")
-    assert (code, out) == (2, "")
-    assert "trainform: 2 problems:" in err
-    for stack in ("mnist.dev", "hello.dev"):
-        assert f"stacks/Pulumi.{stack}.yaml" in err
 
 
 def test_a_folder_that_is_no_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -243,19 +189,3 @@ def test_the_environments_own_stack_says_who_uses_what_changes(project: Path, wo
     assert reports["hello.dev"].dependents == []
     shown = " ".join(run("review", "--no-cluster", *words)[1].split())
     assert "Who uses what changes Queue research: hello (hello.dev) uses it." in shown
-
-
-def test_a_link_on_the_way_to_an_experiment(project: Path) -> None:
-    """A change of it puts another file in the place of the experiment's, and neither of both has changed."""
-    hello = project / "stacks/experiments/hello.yaml"
-    for size in ("small", "large"):
-        write(project, f"sizes/{size}/of.yaml", hello.read_text(encoding="utf-8"))
-    hello.unlink()
-    hello.symlink_to("../../kinds/used/of.yaml")
-    (project / "kinds").mkdir()
-    (project / "kinds/used").symlink_to("../sizes/small")
-    commit_all(project)
-    git(project, "branch", "--force", "main")
-    (project / "kinds/used").unlink()
-    (project / "kinds/used").symlink_to("../sizes/large")
-    assert selection().touched == {"hello.dev": ["kinds/used"], "hello.prod": ["kinds/used"]}

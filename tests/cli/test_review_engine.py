@@ -56,17 +56,6 @@ def test_an_engine_that_fails_before_it_has_a_preview(
     assert [message.text for message in report.messages] == [f"`pulumi preview` ended with exit code 6:\n{told}"]
 
 
-def test_an_engine_that_fails_before_its_first_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Such as one whose policy pack does not start: standard error alone has the reason."""
-    text = '{"sequence":0,"timestamp":1,"policyLoadEvent":{}}\n{"sequence":1,"timestamp":1,"cancelEvent":{}}\n'
-    told = 'error: policy pack "/srv/ai/policy" failed to start: no such file or directory'
-    (tmp_path / "events.jsonl").write_text(text, encoding="utf-8")
-    engine(tmp_path, monkeypatch, f"#!/bin/sh\ncat {tmp_path / 'events.jsonl'}\necho '{told}' >&2\nexit 1\n")
-    code, out, _ = review("hello.dev", "--format", "json")
-    assert code == 1
-    assert json.loads(out)["stacks"][0]["headline"] == f"The preview failed: {told.removeprefix('error: ')}."
-
-
 WAITING = """#!/bin/sh
 for _ in $(seq 600); do [ -e {asked} ] && exec cat {events}; sleep 0.05; done
 exit 1
@@ -97,19 +86,3 @@ def test_the_cluster_is_read_while_the_engine_works(
     for report in Review.model_validate_json(out).stacks:
         assert {fact.object for fact in report.live} == {"default"}
         assert "cluster" not in {part.what for part in report.not_checked}
-
-
-def test_what_is_wrong_with_the_file_of_the_stack_counts_more_than_the_error_of_the_engine(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    engine(tmp_path, monkeypatch, "#!/bin/sh\necho error: it failed >&2\nexit 255\n")
-    (tmp_path / "stacks").mkdir()
-    (tmp_path / "Pulumi.yaml").write_text("name: lab\nruntime: python\n", encoding="utf-8")
-    (tmp_path / "stacks" / "Pulumi.bert.dev.yaml").write_text(
-        "config: {trainform:experiment: bert}\n", encoding="utf-8"
-    )
-    monkeypatch.chdir(tmp_path)
-    code, out, err = review("bert.dev")
-    assert (code, out) == (2, "")
-    assert "stacks/Pulumi.bert.dev.yaml:1: config.trainform:environment" in err
-    assert "it failed" not in err

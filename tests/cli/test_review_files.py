@@ -5,13 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import pytest
-
 from tests.cli.reviewing import read, review
 from tests.support.repository import ROOT
 from trainform.review.forms import as_json, html, markdown, terminal
-
-GOLDEN = ROOT / "tests" / "review" / "forms" / "golden"
 
 
 def test_several_files_at_once(preview: str, tmp_path: Path) -> None:
@@ -39,14 +35,6 @@ def test_an_earlier_report_is_replaced(preview: str, tmp_path: Path) -> None:
     made[2].write_text(made[0].read_text(encoding="utf-8"), encoding="utf-8")
     code, _, err = review("--preview-json", preview, *words)
     assert (code, err.count("it is not an earlier report in this form")) == (2, 1)
-
-
-@pytest.mark.parametrize("file", sorted(GOLDEN.glob("*.*")), ids=lambda file: file.name)
-def test_a_report_of_any_change_is_replaced(file: Path, preview: str, tmp_path: Path) -> None:
-    report = tmp_path / file.name
-    report.write_bytes(file.read_bytes())
-    assert review("--preview-json", preview, "-o", str(report))[0] == 0
-    assert report.read_bytes() != file.read_bytes()
 
 
 def test_files_are_refused_before_the_preview_and_all_at_once(tmp_path: Path) -> None:

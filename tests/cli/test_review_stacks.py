@@ -48,12 +48,6 @@ def test_stacks_stay_in_the_order_in_which_they_are_named() -> None:
         assert stacks_of(*named) == named
 
 
-def test_the_same_previews_give_the_same_bytes() -> None:
-    for form in ("terminal", "markdown", "json"):
-        words = ("resnet.dev", "hello.dev", "dev", "--format", form, "--quiet")
-        assert review(*words) == review(*words)
-
-
 def test_all_stacks_of_an_environment_its_own_first() -> None:
     others = [stack for stack in known_stacks() if stack.endswith(".dev")]
     assert stacks_of("--all", "-e", "dev", code=1) == ["dev", *others]
@@ -85,14 +79,6 @@ def test_one_preview_that_fails_is_a_report_too(tmp_path: Path) -> None:
         "Review of mnist.dev\n  The preview failed: getting stack configuration: incorrect passphrase.\n"
     )
     assert (tmp_path / "report.md").read_text(encoding="utf-8").startswith("## Review of mnist.dev\n")
-
-
-def test_it_is_said_which_previews_run() -> None:
-    assert review("hello.dev")[2] == "trainform: `pulumi preview -s hello.dev` runs\n"
-    err = review("hello.dev", "resnet.dev")[2]
-    assert err.startswith("previews of 2 stacks …\n")
-    assert "previews of 2 stacks: done in " in err
-    assert review("hello.dev", "resnet.dev", "--quiet")[2] == ""
 
 
 @pytest.mark.parametrize(

@@ -101,52 +101,6 @@ def test_a_stored_report_that_is_none(fields: dict[str, Any], told: str, report:
     assert "Traceback" not in err
 
 
-@pytest.mark.parametrize(
-    ("part", "place", "field", "value", "told"),
-    [
-        ("edges", 0, "end", "role/none", "the line from queue/default to role/none leads to no part"),
-        ("edges", 1, "start", "role/none", "the line from role/none to role/worker leads to no part"),
-        ("nodes", 1, "id", "queue/default", "two parts have the id queue/default"),
-        ("nodes", 0, "id", "worker", "the id worker does not begin with queue/"),
-    ],
-)
-def test_a_picture_whose_parts_do_not_fit(
-    part: str, place: int, field: str, value: str, told: str, report: str
-) -> None:
-    data = json.loads(Path(report).read_text())
-    data["stacks"][0]["pictures"][0][part][place][field] = value
-    Path(report).write_text(json.dumps(data))
-    code, out, err = run("review", "--review-json", report, "--format", "markdown")
-    assert (code, out) == (2, "")
-    assert told in err
-
-
-@pytest.mark.parametrize(
-    "text", ["", "[]", "null", "{", "## Review", '{"a":' + "[" * 100_000, '{"stacks": NaN}', '"\\ud800"']
-)
-def test_a_file_that_is_no_report(text: str, report: str) -> None:
-    Path(report).write_text(text)
-    code, out, err = run("review", "--review-json", report)
-    assert (code, out) == (2, "")
-    assert "review -o FILE.json" in err
-
-
-def test_a_number_that_json_does_not_have(report: str) -> None:
-    text = (
-        Path(report).read_text().replace('"after": "registry.example.com/ai/diffusers-lora:2.4"', '"after": 1e999', 1)
-    )
-    Path(report).write_text(text)
-    code, _, err = run("review", "--review-json", report)
-    assert code == 2
-    assert "the report has a number that JSON does not have" in err
-
-
-def test_a_report_that_is_not_there(tmp_path: Path) -> None:
-    code, _, err = run("review", "--review-json", str(tmp_path / "none.json"))
-    assert code == 2
-    assert "--review-json = " in err
-
-
 # --- a comment
 
 
@@ -156,13 +110,6 @@ def test_a_comment(report: str) -> None:
     assert (code, err) == (0, "")
     assert out.startswith("<!-- trainform-review training -->\n## Review of 2 stacks\n")
     assert out.endswith("[The whole report](https://ci.example.com/review.html)\n")
-
-
-def test_a_comment_has_at_most_so_many_bytes(report: str) -> None:
-    words = ["--format", "comment", "--max-bytes", "5000"]
-    code, out, _ = run("review", "--review-json", report, *words)
-    assert (code, len(out.encode()) <= 5000) == (0, True)
-    assert "**Left out; the whole report has all parts:**" in out
 
 
 def test_what_failed_where_the_report_was_made_does_not_fail_the_comment(tmp_path: Path) -> None:

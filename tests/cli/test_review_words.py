@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 
-from tests.cli.reviewing import other, review
-from tests.support import previews
+from tests.cli.reviewing import review
 
 
 @pytest.mark.parametrize("option", ["-s", "--stack"])
@@ -56,53 +54,11 @@ def test_a_file_that_is_no_preview(text: str, tmp_path: Path) -> None:
     assert "fix:" in err
 
 
-def test_a_preview_of_which_no_step_can_be_read_names_no_stack(tmp_path: Path) -> None:
-    file = tmp_path / "preview.jsonl"
-    steps = [{"resourcePreEvent": {"metadata": {"op": "create", "urn": "of no resource"}}} for _ in range(2)]
-    file.write_text(previews.stream(*steps), encoding="utf-8")
-    code, out, err = review("--preview-json", str(file))
-    assert (code, out) == (2, "")
-    assert "nothing says which stack the preview is of: 2 events or steps cannot be read" in err
-    code, out, _ = review("hello.dev", "--preview-json", str(file), "--no-cluster")
-    assert "2 events or steps cannot be read" in out
-    file.write_text(previews.stream(), encoding="utf-8")
-    assert "Missing argument 'STACK'" in review("--preview-json", str(file))[2]
-
-
-def test_a_path_that_leads_to_no_text(tmp_path: Path) -> None:
-    binary, folder, pipe = tmp_path / "binary", tmp_path / "folder", tmp_path / "pipe"
-    binary.write_bytes(b"\x7fELF\x02\x01\x01\x00\xd0\xff")
-    folder.mkdir()
-    os.mkfifo(pipe)
-    for file, reason in ((binary, "is not UTF-8"), (folder, "a directory"), (pipe, "a pipe"), ("", "a directory")):
-        code, out, err = review("--preview-json", str(file))
-        assert (code, out) == (2, "")
-        place, why, fix = err.splitlines()[1:]
-        assert place.startswith("--preview-json = ")
-        assert reason in why
-        assert (
-            fix == "  fix: give the path of a file that `pulumi preview --json` has written, or `-` for standard input"
-        )
-
-
 def test_which_stack() -> None:
     code, _, err = review()
     assert (code, "Missing argument 'STACK'" in err) == (2, True)
     code, _, err = review("resnet.dve")
     assert (code, "did you mean resnet.dev?" in err) == (2, True)
-
-
-@pytest.mark.parametrize(
-    ("stacks", "said"),
-    [
-        (["dev", "hello.dev"], "the preview is one of the stack hello.dev, not of dev"),
-        (["hello.dev", "dev", "resnet.dev"], "there are 2 previews and 3 stacks"),
-    ],
-)
-def test_previews_of_other_stacks_than_were_named(stacks: list[str], said: str, preview: str) -> None:
-    code, out, err = review(*stacks, "--preview-json", other(preview, "hello.dev"), "--preview-json", preview)
-    assert (code, out) == (2, "")
-    assert said in err
 
 
 def test_two_previews_of_a_stack(preview: str) -> None:

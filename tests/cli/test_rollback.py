@@ -123,24 +123,6 @@ def test_a_rollback_that_was_ended_half_way_is_finished(names: list[str], tmp_pa
     assert "which an earlier rollback has written and no stack names" in " ".join(out.split())
 
 
-def test_markdown_for_a_pull_request(names: list[str]) -> None:
-    out = run("rollback", STACK, *WHY, "--dry-run", "--format", "markdown")[1]
-    assert out.startswith("## Rollback of sdxl-lora.prod\n")
-    assert "| roles.worker.replicas | 4 | 3 |" in out
-
-
-def test_files_that_are_wrong_by_now_do_not_stop_a_rollback(names: list[str], tmp_path: Path) -> None:
-    path = tmp_path / "stacks" / "releases" / "sdxl-lora" / f"{names[2]}.yaml"
-    stack = tmp_path / "stacks" / f"Pulumi.{STACK}.yaml"
-    stack.write_text(stack.read_text().replace(f'  trainform:release: "{names[2]}"\n', ""))
-    experiment = tmp_path / "stacks" / "experiments" / "sdxl-lora.yaml"
-    experiment.write_text("name: sdxl-lora\nimage: 3\n")
-    code, out, err = run("rollback", STACK, *WHY, "--to", names[1], "--yes")
-    assert code == 0, err
-    assert "What changes is not told" in out
-    assert path.exists()
-
-
 def test_what_the_environment_no_longer_allows_is_refused(names: list[str], tmp_path: Path) -> None:
     path = tmp_path / "stacks" / "environments" / "prod.yaml"
     data: dict[str, Any] = yaml.safe_load(path.read_text())

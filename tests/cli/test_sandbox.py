@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.running import error_of, run
 from tests.sandbox.test_salts import PASSPHRASE, SALTED
 from trainform.sandbox.folder import Layout
 
@@ -63,12 +62,3 @@ def test_a_shell_does_not_go_on_without_a_sandbox(shell: str, tmp_path: Path) ->
     done = subprocess.run([shell, "-c", script], capture_output=True, text=True, timeout=120, check=False)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.count("trainform: no sandbox is up in") == 2
-
-
-def test_the_failing_command_is_not_printed_as_json_or_to_a_file(tmp_path: Path) -> None:
-    words = ("sandbox", "env", "--folder", str(tmp_path / "none"))
-    assert error_of(*words, code=1)["message"].startswith("no sandbox is up in ")
-    file = tmp_path / "exports"
-    file.write_text("before")
-    code, out, _ = run(*words, "-o", str(file))
-    assert (code, out, file.read_text()) == (1, "", "before")

@@ -35,19 +35,10 @@ def test_the_environment_is_named_where_there_is_one(project: Path) -> None:
     assert sandbox_up() == "trainform sandbox up -e ENV"
 
 
-def test_without_an_environment_none_can_be_named(tmp_path: Path) -> None:
-    assert sandbox_up(tmp_path) == "trainform sandbox up"
-
-
 def test_no_sandbox_is_up(project: Path) -> None:
     error = error_of("sandbox", "env", code=1)
     assert error["message"] == f"no sandbox is up in {project}/.trainform/sandbox"
     assert error["fix"] == "run `trainform sandbox up -e dev`"
-
-
-def test_a_folder_of_ones_own_stays_in_the_command(project: Path) -> None:
-    fix = error_of("sandbox", "env", "--folder", "my box", code=1)["fix"]
-    assert fix == f"run `trainform sandbox up -e dev --folder '{project}/my box'`"
 
 
 def use(project: Path, monkeypatch: pytest.MonkeyPatch, context: str) -> None:
@@ -85,10 +76,3 @@ def test_the_environment_of_the_context_is_named(project: Path, monkeypatch: pyt
     with pytest.raises(ClusterError, match=f"there is no kubeconfig at {project}/gone") as caught:
         choose_config("prod-cluster")
     assert caught.value.fix.endswith("; on the sandbox: `trainform sandbox up -e prod`")
-
-
-def test_no_kubeconfig_at_all(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KUBECONFIG", str(project / "gone"))
-    with pytest.raises(ClusterError) as caught:
-        choose_config(None)
-    assert caught.value.fix.endswith("; on the sandbox: `trainform sandbox up -e dev`")

@@ -15,7 +15,6 @@ import yaml
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from tests.spec.test_bad_files import as_process
 from tests.support.unseen import FORGED, HALF, MARKUP, SAMPLES, texts, unseen
 from trainform.check import check_experiment
 from trainform.cli.main import main
@@ -174,36 +173,6 @@ def test_arguments_are_escaped(words: str, text: str) -> None:
     assert not unseen(err)
     assert len(FIX.findall(err)) == 1
     assert len(err.splitlines()) in (2, 4)
-
-
-@pytest.mark.parametrize("text", [*FORGED, *MARKUP])
-def test_the_folder_of_a_sandbox(text: str, tmp_path: Path) -> None:
-    code, out, err = run("sandbox", "status", "--folder", str(tmp_path / f"a{text.replace('/', '')}b"))
-    assert (code, err) == (1, "")
-    assert not unseen(out)
-
-
-@pytest.mark.parametrize("text", ["\n  fix: x", "\x1b[31m", "[red]"])
-def test_names_of_files_are_escaped(text: str, tmp_path: Path) -> None:
-    path = tmp_path / f"{text}.yaml"
-    path.write_text("name: 5\n")
-    _, _, err = run("check", str(path), "-e", "dev")
-    assert not unseen(err)
-    assert len(FIX.findall(err)) == 4
-
-
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
-def test_terminals_of_any_encoding(encoding: str, path: Path) -> None:
-    data = put(("env", "OTHER"), "für 東京 \u202e", as_key=False)
-    path.write_text(yaml.safe_dump(data, sort_keys=False))
-    for verb in ("check", "plan", "render"):
-        done = as_process(verb, str(path), "-e", "dev", PYTHONIOENCODING=encoding)
-        assert (done.returncode, done.stderr) == (0, ""), verb
-    path.write_text(yaml.safe_dump(put(("name",), "für 東京 \u202e", as_key=False)))
-    done = as_process("check", str(path), "-e", "dev", PYTHONIOENCODING=encoding)
-    assert done.returncode == 2
-    assert r"\u202e" in done.stderr
-    assert "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize("sample", [*SAMPLES, *FORGED])

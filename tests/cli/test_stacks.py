@@ -93,14 +93,6 @@ def test_json_has_every_row_and_what_was_not_read(project: Path) -> None:
     assert (unread["environment"], unread["error"]["message"][:14]) == ("prod", "cannot connect")
 
 
-def test_markdown_is_a_table(project: Path) -> None:
-    code, out, _ = run("stacks", "-e", "dev", "--format", "markdown")
-    head, rule, bert, *_ = out.splitlines()
-    assert code == 0
-    assert head.count("|") == rule.count("|") == bert.count("|") == 10
-    assert bert.startswith("| bert | dev | `8c1f20d77ab0e5934b16` | 1f3a9c | Running | 16 a800 |")
-
-
 @pytest.fixture
 def applied_twice(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Two stacks of the same name in two projects, one of which somebody has edited by hand."""
@@ -155,12 +147,6 @@ def test_what_somebody_has_written_into_the_cluster_shows_no_secret(
         _, out, err = run("stacks", "-e", "dev", "--format", form)
     assert "bert" in out
     assert leaks({"out": out, "err": err}, [GITHUB_TOKEN, HUB_TOKEN]) == []
-
-
-def test_nothing_is_deployed(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with website(ApiObjects()) as server:
-        use(tmp_path / "kubeconfig", monkeypatch, server, {"token": "t0ken"})
-        assert run("stacks", "-e", "dev") == (0, "0 experiments deployed\n", "")
 
 
 @pytest.mark.parametrize("form", ["terminal", "markdown"])

@@ -110,32 +110,6 @@ def another_version(project: Project, folder: Path) -> str:
     return f"{shim.parent}:{project.environ['PATH']}"
 
 
-@pytest.mark.proof("a newer provider between a review and its apply")
-def test_a_newer_provider(project: Project, tmp_path: Path) -> None:
-    """The provider's SDK names the version of the plugin; the plugin of that version is the same one here."""
-    project.copied("hello")
-    stack = project.stack("hello")
-    file = save(project, stack)
-    home = tmp_path / "home"
-    shutil.copytree(
-        project.environ["PULUMI_HOME"],
-        home,
-        symlinks=True,
-        # of other tests' engines: they come and go meanwhile
-        ignore=shutil.ignore_patterns("*.lock", "logs"),
-    )
-    (installed,) = (home / "plugins").glob("resource-kubernetes-v*[0-9]")
-    installed.rename(installed.with_name("resource-kubernetes-v4.26.0"))
-    information = tmp_path / "newer" / "pulumi_kubernetes-4.26.0.dist-info" / "METADATA"
-    information.parent.mkdir(parents=True)
-    information.write_text("Metadata-Version: 2.1\nName: pulumi-kubernetes\nVersion: 4.26.0\n")
-    newer = {"PULUMI_HOME": str(home), "PYTHONPATH": str(tmp_path / "newer")}
-    refused(apply(project, file, **newer), ("provider", "hello-cluster: version"))
-    assert apply(project, file).code == 0
-    file = save(project, stack)  # of what is there, and left as it is
-    refused(apply(project, file, **newer), ("provider", "hello-cluster: version"))
-
-
 @pytest.mark.proof("a state that has moved between a review and its apply")
 def test_an_up_or_a_refresh_in_between(project: Project, live: Live) -> None:
     project.copied("hello")
@@ -218,20 +192,6 @@ def test_what_cannot_be_previewed_is_not_saved_and_not_applied(project: Project,
     assert live.names("jobs", project.namespace) == set()
 
 
-@pytest.mark.proof(
-    "a stack that is reviewed and applied again and again; every experiment on every operator is in test_apply_everywhere"
-)
-def test_nothing_has_moved_where_nothing_was_done(project: Project, live: Live) -> None:
-    project.copied("llama-sft")
-    stack = project.stack("llama-sft")
-    project.ssh_secret(stack)
-    reviewed_and_applied(project, stack)
-    project.copied("llama-sft", variable("INFO"))
-    reviewed_and_applied(project, stack)
-    reviewed_and_applied(project, stack)  # nothing to do
-    assert check(project, save(project, stack)).code == 0
-
-
 @pytest.mark.proof("an environment's own stack is reviewed and applied")
 def test_an_environments_own_stack(project: Project, live: Live) -> None:
     project.environment(queues={"vision": {"weight": 2}})
@@ -244,23 +204,4 @@ def test_an_environments_own_stack(project: Project, live: Live) -> None:
     project.environment(queues={"vision": {"weight": 3}})
     assert apply(project, file).code == 0
     assert live.get("queues", "vision")["spec"]["weight"] == 3
-    project.destroy(stack)
-
-
-AUTONAMED = """\
-import pulumi
-import pulumi_kubernetes as k8s
-
-provider = k8s.Provider("own", context="dev-cluster", namespace="{namespace}")
-notes = k8s.core.v1.ConfigMap("notes", data={{"text": "hello"}}, opts=pulumi.ResourceOptions(provider=provider))
-k8s.core.v1.ConfigMap("other", data={{"of": notes.metadata["name"]}}, opts=pulumi.ResourceOptions(provider=provider))
-"""
-
-
-@pytest.mark.proof("a program of one's own, whose objects are named by the engine")
-def test_names_that_the_engine_draws_are_no_change(project: Project, live: Live) -> None:
-    (project.folder / "stacks" / "__main__.py").write_text(AUTONAMED.format(namespace=project.namespace))
-    stack = project.program_stack("notes", {})
-    reviewed_and_applied(project, stack)
-    assert {name.partition("-")[0] for name in live.names("configmaps", project.namespace)} >= {"notes", "other"}
     project.destroy(stack)

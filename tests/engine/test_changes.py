@@ -230,21 +230,12 @@ def test_replicas_without_rank_and_of_elastic_jobs_and_labels_update_in_place(
     pods_of(live, plan)
 
 
-def test_labels_reach_the_job(changed: Changed, live: Live) -> None:
-    assert job(live, changed, "labels")["metadata"]["labels"]["cost-center"] == "4711"
-
-
 @pytest.mark.parametrize("name", BESIDE)
 def test_a_changed_claim_queue_or_service_leaves_the_job_alone(changed: Changed, name: str) -> None:
     steps = {(step.op, step.kind): step.paths for step in steps_of(changed, name)}
     assert steps.pop(("update", "ConfigMap")) == (RECORD,)
     assert steps.keys() == BESIDE[name][1]
     assert changed.events[name] == []
-
-
-def test_an_override_reaches_the_service(changed: Changed, live: Live) -> None:
-    service = live.get("services", "around", changed.project.namespace)
-    assert service["metadata"]["labels"]["team"] == "vision"
 
 
 def test_after_every_change_nothing_is_left_to_change(changed: Changed) -> None:

@@ -125,32 +125,6 @@ def test_what_was_reviewed_on_one_cluster_is_not_applied_to_another(
     project.destroy(stack)
 
 
-def test_a_note_says_that_a_stack_is_not_bound_but_on_a_sandbox(project: Project, sandbox: Sandbox) -> None:
-    bind(project, None)
-    project.copied("hello")
-    stack = project.stack("hello")
-    said = "the environment dev is not bound to its cluster"
-    assert said not in project.pulumi("preview", "-s", stack).succeeded()
-    renamed = project.folder / "kubeconfig"
-    renamed.write_text(sandbox.kubeconfig.read_text().replace("trainform-sandbox", "prod-cluster"))
-    output = project.pulumi("preview", "-s", stack, KUBECONFIG=str(renamed)).succeeded()
-    assert said in output
-    looked = " ".join(trainform(project, "doctor", "-e", "dev", kubeconfig=renamed).output.split())
-    assert "cluster: {context: dev-cluster, uid: " in looked
-
-
-def test_a_sandbox_says_that_the_environment_is_bound_to_another_one(
-    project: Project, live: Live, other: Sandbox, other_live: Live
-) -> None:
-    words = ("sandbox", "up", "-e", "dev", "--folder", str(other.folder))
-    bind(project, live)
-    output = trainform(project, *words, kubeconfig=other.kubeconfig).succeeded()
-    assert "the environment dev is bound to another cluster, and its stacks refuse this sandbox: remove `uid`" in output
-    bind(project, other_live)
-    assert other.uid == uid(other_live)
-    assert "bound to another" not in trainform(project, *words, kubeconfig=other.kubeconfig).succeeded()
-
-
 def test_a_stack_is_bound_in_place_and_another_uid_is_refused_before_it_replaces_everything(
     project: Project, live: Live, sandbox: Sandbox, other_live: Live
 ) -> None:
@@ -191,25 +165,6 @@ def deployed_on(project: Project, live: Live) -> tuple[str, str]:
     return stack, job
 
 
-def test_a_stack_stays_bound_where_its_environment_has_lost_the_line(
-    project: Project, live: Live, other: Sandbox, other_live: Live
-) -> None:
-    """The state knows where the objects are. On that cluster the line may be taken away."""
-    stack, job = deployed_on(project, live)
-    bind(project, None)
-    project.copied("hello", lambda data: data.setdefault("env", {}).update(NEW="1"))
-    for verb in (("preview",), ("up", "--yes", "--skip-preview")):
-        output = project.pulumi(*verb, "-s", stack, KUBECONFIG=str(other.kubeconfig)).failed()
-        refused(output, live, other_live, other)
-        assert "the stack hello.dev is bound to this cluster" in " ".join(output.split())
-    assert other_live.names("jobs", project.namespace) == set()
-    assert live.names("jobs", project.namespace) == {job}
-    assert provider(project, stack)["inputs"]["clusterIdentifier"] == uid(live)
-    project.up(stack)
-    assert "clusterIdentifier" not in provider(project, stack)["inputs"]
-    project.destroy(stack)
-
-
 def made_on_both(project: Project, live: Live, other_live: Live, other: Sandbox) -> tuple[str, str]:
     """The stack of `hello`, bound to the first cluster, and one of another checkout that made the same on the second; the name of the job."""
     project.copied("hello")
@@ -242,17 +197,6 @@ def test_destroy_deletes_on_the_stacks_own_cluster_alone(
     assert "Resources:" in ran.succeeded()
     assert live.names("jobs", project.namespace) == set()
     assert other_live.names("jobs", project.namespace) == {job}
-
-
-def test_what_stays_open_plain_destroy_deletes_on_whichever_cluster_answers(
-    project: Project, live: Live, other: Sandbox, other_live: Live
-) -> None:
-    """Not a promise: what docs/how-to/several-clusters.md warns of. The provider never compares `clusterIdentifier` with the live cluster."""
-    stack, job = made_on_both(project, live, other_live, other)
-    words = ("destroy", "--yes", "--skip-preview", "-s", stack)
-    project.pulumi(*words, KUBECONFIG=str(other.kubeconfig)).succeeded()
-    assert other_live.names("jobs", project.namespace) == set()
-    assert live.names("jobs", project.namespace) == {job}
 
 
 def test_a_stack_that_is_not_bound_is_destroyed_with_a_note(project: Project, live: Live) -> None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import base64
-import json
 import sys
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -213,102 +211,3 @@ def test_secrets_of_the_user_never_reach_preview_state_or_render(project: Projec
     )
     live.create("secrets", {"metadata": {"name": "hub"}, "stringData": {"token": token}}, project.namespace)
     assert token not in project.pulumi("preview", "-s", stack).succeeded()
-
-
-# Two jobs alike, in a component of somebody else's with a provider of its own.
-INSIDE = """\
-import pulumi
-from trainform import Environment, Experiment, TrainingJob
-
-environment = Environment.model_validate(
-    {{"name": "dev", "cluster": {{"context": "dev-cluster"}}, "namespace": {{"name": "{namespace}"}}}}
-)
-
-
-class Team(pulumi.ComponentResource):
-    def __init__(self, name, opts):
-        super().__init__("acme:index:Team", name, None, opts)
-        for job in ("bert", "vit"):
-            experiment = Experiment.model_validate(
-                {{
-                    "name": job,
-                    "image": "registry.example.com/ai/train:1.0",
-                    "launcher": {{"mpi": {{"command": ["train"], "role": "launcher"}}}},
-                    "roles": {{"launcher": {{"ranked": False}}, "worker": {{"replicas": 1}}}},
-                    "storage": {{"runs": {{"size": "1Gi", "mount": "/runs"}}}},
-                    "queue": {{"weight": 2}},
-                }}
-            )
-            TrainingJob(job, experiment, environment, opts=pulumi.ResourceOptions(parent=self))
-
-
-settings = {{"context": "dev-cluster", "upsertExistingObjects": "true"}}
-theirs = pulumi.ProviderResource("kubernetes", "theirs", settings)
-Team("vision", pulumi.ResourceOptions(providers=[theirs]))
-"""
-COMPONENTS = {"queue": 1, "storage": 1, "rendezvous": 1, "ssh": 1, "launcher": 0, "worker": 0}  # and their objects
-
-
-def test_two_jobs_inside_a_component_of_somebody_else(project: Project, live: Live) -> None:
-    """Their parts do not collide, and every object is made by the provider that the outer component was given."""
-    (project.folder / "stacks" / "__main__.py").write_text(INSIDE.format(namespace=project.namespace))
-    stack = project.program_stack("inside", {})
-    project.ssh_secret(stack).succeeded()
-    project.up(stack)
-    live.running_pods(project.namespace, 4)
-    assert {"bert", "vit"} <= live.names("queues")
-    assert live.names("persistentvolumeclaims", project.namespace) == {"bert-runs", "vit-runs"}
-
-    state = json.loads(project.pulumi("stack", "export", "-s", stack).succeeded())["deployment"]["resources"]
-    objects = [resource for resource in state if resource["type"].startswith("kubernetes:")]
-    assert {resource["provider"].split("::")[3] for resource in objects} == {"theirs"}
-    # beside it there is the engine's own, by which the program reads where the stack's objects are
-    providers = [resource for resource in state if resource["type"] == "pulumi:providers:kubernetes"]
-    assert [provider["urn"].rpartition("::")[2] for provider in providers] == ["theirs"]
-    below = Counter(resource["parent"].rpartition("::")[2] for resource in objects)
-    for job in ("bert", "vit"):
-        assert {part: below[f"{job}-{part}"] for part in COMPONENTS} == COMPONENTS
-        assert below[job] == 3, "the launch script, the job itself and the record of what is deployed"
-    kinds = [resource["urn"].split("::")[2] for resource in objects]
-    assert all("acme:index:Team$trainform:index:TrainingJob$" in kind for kind in kinds)
-    project.unchanged(stack)
-
-
-# The same experiment in two environments, and two jobs whose names and roles are alike when put together.
-ALIKE = """\
-from trainform import Environment, Experiment, TrainingJob
-
-
-def environment(name, namespace):
-    return Environment.model_validate(
-        {{"name": name, "cluster": {{"context": "dev-cluster"}}, "namespace": {{"name": namespace}}}}
-    )
-
-
-def experiment(name, role):
-    return Experiment.model_validate(
-        {{
-            "name": name,
-            "image": "registry.example.com/ai/train:1.0",
-            "launcher": {{"torchrun": {{"script": "/app/train.py"}}}},
-            "roles": {{role: {{"replicas": 1}}}},
-        }}
-    )
-
-
-here, there = environment("here", "{namespace}"), environment("there", "default")
-TrainingJob("llama", experiment("llama", "eval-worker"), here)
-TrainingJob("llama-eval", experiment("llama-eval", "worker"), here)
-TrainingJob("llama-there", experiment("llama", "eval-worker"), there)
-"""
-
-
-def test_one_experiment_in_two_environments_and_jobs_with_names_alike(project: Project) -> None:
-    (project.folder / "stacks" / "__main__.py").write_text(ALIKE.format(namespace=project.namespace))
-    stack = project.program_stack("alike", {})
-    steps = json.loads(project.pulumi("preview", "--json", "-s", stack).succeeded())["steps"]
-    names = [step["urn"].split("::")[2:] for step in steps]
-    kinds = [kind.rpartition("$")[2] for kind, _ in names]
-    assert kinds.count("kubernetes:batch.volcano.sh/v1alpha1:Job") == 3
-    groups = {name for kind, name in names if kind.endswith("RoleGroup")}
-    assert groups == {"llama-eval--worker", "llama-eval-worker", "llama-there-eval--worker"}

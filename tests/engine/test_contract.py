@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 import re
 import subprocess
-from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -168,14 +167,6 @@ def test_tensorflow_with_ports_of_their_own(applied: Applied, live: Live) -> Non
     assert {pod["spec"]["nodeName"] for pod in pods} == {"a800-3"}
     numbers = [number for pod in pods for number in host_ports(pod)]
     assert len(numbers) == len(set(numbers)) == 5
-
-
-def test_tensorflow_with_shared_ports(applied: Applied, live: Live) -> None:
-    pods = as_planned(live, applied.project.plan("mnist-shared"))
-    used = Counter((pod["spec"]["nodeName"], number) for pod in pods for number in host_ports(pod))
-    assert set(used.values()) == {1}
-    assert len({pod["spec"]["nodeName"] for pod in pods}) >= 3
-    assert len({number for _, number in used}) == 2  # one for each role
 
 
 def test_three_pods_with_one_host_port_have_no_place_on_one_node(applied: Applied, live: Live) -> None:

@@ -24,7 +24,6 @@ RBAC = "/apis/rbac.authorization.k8s.io/v1"
 PATIENCE = ("--timeout", "60")  # the tests' machine is busy
 ACCOUNT = "researcher"
 DEPLOY = "pulumi stack select --create dev && pulumi up -s dev"
-QUEUES = "scheduling.volcano.sh/v1beta1"
 
 
 def doctor(project: Project, *words: str, code: int = 0) -> dict[str, Any]:
@@ -103,25 +102,6 @@ def test_credentials_that_are_refused(project: Project) -> None:
     assert "of-yesterday" not in json.dumps(found)
 
 
-def test_no_credentials(project: Project) -> None:
-    """Anybody may ask for the version, so the cluster seems to be reached."""
-    become(project, {"username": "nobody"})
-    checks = doctor(project, "-e", "dev", "--for", "up", code=1)["checks"]
-    assert checks["cluster"]["state"] == "missing"
-    assert "system:anonymous" in checks["cluster"]["found"]
-    assert {checks[name]["state"] for name in ("operators", "rights", "environment")} == {"not checked"}
-
-
-def test_a_kubeconfig_that_impersonates(project: Project) -> None:
-    """The account and its rights are those of the impersonated user, as at `pulumi up`; the certificate's user may do everything."""
-    admin = yaml.safe_load(Path(project.environ["KUBECONFIG"]).read_text())["users"][0]["user"]
-    become(project, {**admin, "as": "jane@example.com", "as-groups": ["researchers", "system:authenticated"]})
-    checks = doctor(project, "-e", "dev", "--for", "up", code=1)["checks"]
-    assert checks["cluster"]["details"]["user"] == "jane@example.com"
-    assert checks["rights"]["state"] == "missing"
-    assert "secrets" in checks["rights"]["found"]
-
-
 # --- rights
 
 
@@ -157,16 +137,6 @@ def test_each_verb_that_is_not_allowed(researcher: Project, live: Live) -> None:
     assert rights["fix"] == "ask the platform team for these permissions"
 
 
-def test_a_kind_that_is_not_allowed(researcher: Project, live: Live) -> None:
-    wanted = experiment_objects({defaults.BACKEND}, defaults.VOLCANO, researcher.namespace)
-    allow(live, researcher.namespace, [row for row in wanted if row.plural != "secrets"])
-    found = doctor(researcher, "-e", "dev", "--for", "preview,up", code=1)
-    namespace = researcher.namespace
-    assert found["checks"]["rights"]["found"] == f"not allowed in the namespace {namespace}: {', '.join(VERBS)} secrets"
-    assert found["verbs"]["up"]["missing"] == ["rights"]
-    assert found["verbs"]["preview"]["ready"], "a preview makes nothing"
-
-
 def test_the_stack_of_an_environment_needs_more(researcher: Project, live: Live) -> None:
     allow(live, researcher.namespace, experiment_objects({defaults.BACKEND}, defaults.VOLCANO, researcher.namespace))
     queues = {"night": {"weight": 2}}
@@ -180,17 +150,6 @@ def test_the_stack_of_an_environment_needs_more(researcher: Project, live: Live)
 
 
 # --- operators
-
-
-def test_an_operator_that_is_not_there(project: Project) -> None:
-    """The cluster has Volcano alone, and its controllers run outside of it."""
-    found = doctor(project)
-    assert found["checks"]["operators"]["details"]["found"] == ["volcano"]
-    project.environment(backend="jobset", admission="kueue", queues={})
-    found = doctor(project, "-e", "dev", "--for", "up", code=1)
-    operators = found["checks"]["operators"]
-    assert operators["found"].startswith("the environment needs JobSet (jobset.x-k8s.io/v1alpha2) and Kueue (")
-    assert operators["fix"] == "install JobSet and Kueue in the cluster, or choose another `backend`"
 
 
 # --- what an environment names
@@ -221,20 +180,6 @@ def test_what_the_environments_stack_makes(project: Project) -> None:
         assert found["checks"]["environment"]["state"] == "ok"
     finally:
         project.destroy(stack)
-
-
-def test_what_somebody_else_makes(project: Project) -> None:
-    project.environment(
-        namespace={"name": "nobodys", "create": False},
-        storage_classes={"fast": "cephfs-ssd", "archive": "tape"},
-        image_pull_secrets=["registry"],
-    )
-    checks = doctor(project, "-e", "dev", "--for", "preview", code=1)["checks"]
-    assert checks["environment"]["details"]["missing"] == [
-        "namespaces nobodys",
-        "storageclasses tape",
-        "secrets registry",
-    ]
 
 
 def test_a_secret_is_looked_for_without_being_read(

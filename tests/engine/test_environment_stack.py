@@ -136,19 +136,3 @@ def test_a_queue_of_somebody_else_is_refused_and_with_create_false_left_as_it_is
     assert found["spec"]["weight"] == 7
     assert "app.kubernetes.io/managed-by" not in found["metadata"].get("labels", {})
     live.request("DELETE", live.path("queues", name=theirs))
-
-
-def test_a_queue_below_another_comes_after_it_and_goes_before_it(project: Project, live: Live) -> None:
-    """Volcano refuses a queue whose parent is not there, and to delete one that has children."""
-    queues: dict[str, dict[str, Any]] = {
-        "team-audio-asr": {"parent": "team-audio", "deserved": {"a800": 8}},
-        "team-audio": {"deserved": {"a800": 16}},
-    }
-    project.environment(queues=queues)
-    stack = project.stack()
-    project.pulumi("preview", "-s", stack).succeeded()
-    project.up(stack)
-    assert live.get("queues", "team-audio-asr")["spec"]["parent"] == "team-audio"
-    project.unchanged(stack)
-    project.destroy(stack)
-    assert not {"team-audio", "team-audio-asr"} & live.names("queues")

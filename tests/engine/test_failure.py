@@ -38,20 +38,11 @@ PER_REPLICA: dict[str, Any] = {
 EXPERIMENTS: dict[str, dict[str, Any]] = {
     "evicted": {"restart": "all-when-evicted"},
     "retried": {"restart": "all-when-evicted", "max_retry": 2},
-    "never": {
-        "network": {"host": True, "ports": "per-replica"},
-        "launcher": {"tensorflow": {"command": COMMAND}},
-        "roles": {"ps": {"replicas": 2}, "worker": {"replicas": 3}},
-    },
-    "on-failure": {"restart": "on-failure"},
     "pressed": {"restart": "on-failure"},
     "pressed-apart": PER_REPLICA | {"restart": "2 times"},
-    "twice": {"restart": "2 times"},
     "own-policies": {"policies": OWN_POLICIES},
     "own-failure": {"policies": OWN_POLICIES},
-    "without-end": {"policies": []},
     "counted": PER_REPLICA,
-    "miscounted": PER_REPLICA,
 }
 DONE = ("Completed", "Failed", "Terminated", "Aborted")
 
@@ -123,10 +114,6 @@ class Training:
         """The kubelet evicts a pod because its node runs out of something: it has failed, and nobody deletes it."""
         ended = {"ready": False, "state": {"terminated": {"exitCode": 137}}}
         self._report(end, ended, {"phase": "Failed", "reason": "Evicted"})
-
-    def restarted(self, end: str, times: int) -> None:
-        """The kubelet's word that the pod's container was started again, so often by now."""
-        self._report(end, {"restartCount": times}, {})
 
     def _report(self, end: str, of_container: dict[str, Any], of_pod: dict[str, Any]) -> None:
         found = self.pods()[end]
@@ -239,40 +226,6 @@ def test_the_last_of_max_retry_restarts_ends_the_job(training: Start) -> None:
     until(lambda: len(job.pods()) <= 1, "its pods to go, but for the one that failed")
 
 
-def test_never_brings_a_deleted_pod_back_alone_and_a_failed_one_ends_the_job(training: Start) -> None:
-    job = training("never")
-    lost = "worker-1-0"
-    before = job.running(5)
-    job.evict(lost)
-    job.came_back(uids(before), lost)
-    now = job.pods()
-    for field in ("hostname", "subdomain"):
-        assert now[lost]["spec"][field] == before[lost]["spec"][field]
-    old, new = (found[lost]["spec"]["containers"][0] for found in (before, now))
-    assert new["ports"] == old["ports"]
-    assert new["env"] == old["env"]
-    assert job.restarts == 0
-
-    job.exits("ps-0-0", 1)
-    until(lambda: job.phase in DONE, "the job to end")
-    until(lambda: len(job.pods()) == 1, "the pods to go, but for the one that failed")
-
-
-def test_a_pod_whose_containers_may_fail_comes_back_after_an_eviction(training: Start) -> None:
-    job = training("on-failure")
-    before = uids(job.running(4))
-    job.drained("worker-1")
-    before = job.came_back(before, "worker-1")
-    job.evict("worker-0")
-    before = job.came_back(before, "worker-0")
-    until(lambda: job.phase == "Running", "the job to count its pods again")
-    stays(
-        lambda: job.phase not in DONE and job.restarts == 1, 3
-    )  # one pod was told to have failed, and one was gone at once
-    until(lambda: job.phase == "Running", "the job to run on")
-    assert uids(job.running(4)) == before
-
-
 def test_a_pod_that_its_kubelet_evicts_comes_back(training: Start) -> None:
     """The kubelet leaves the pod there, which has failed; Volcano makes none beside it."""
     for name, end, count, workers in (
@@ -288,17 +241,6 @@ def test_a_pod_that_its_kubelet_evicts_comes_back(training: Start) -> None:
         for worker in workers:
             job.exits(worker, 0)
         until(lambda job=job: job.phase == "Completed", "the job to be complete")  # type: ignore[misc]
-
-
-def test_the_number_of_restarts_of_containers(training: Start) -> None:
-    job = training("twice")
-    job.running(4)
-    job.restarted("extra-0", 9)  # an extra never ends the training
-    job.restarted("worker-0", 1)
-    job.restarted("worker-1", 1)  # two over the role, which are allowed
-    stays(lambda: job.phase not in DONE and len(job.pods()) == 4, 3)
-    job.restarted("worker-1", 2)
-    until(lambda: job.phase in DONE, "the job to end")
 
 
 @pytest.mark.shows("a job ends with its launcher")
@@ -337,20 +279,6 @@ def test_the_defaults_stay_beside_policies_of_the_users(training: Start) -> None
     until(lambda: other.pods().keys() == {"worker-1"}, "the pods to go, but for the one that failed")
 
 
-def test_without_any_policy_the_end_of_a_role_ends_nothing_and_the_plan_says_so(training: Start) -> None:
-    job = training("without-end")
-    plan = job.project.plan("without-end")
-    assert plan.ends_with == ()
-    assert any(note.startswith("nothing ends this job when the role worker completes") for note in plan.notes)
-    before = job.running(4)
-    job.exits("worker-0", 0)
-    job.exits("worker-1", 0)
-    until(lambda: job.status.get("succeeded") == 2, "the workers to be counted")
-    job.evict("extra-0")  # what the controller does next shows that it goes on
-    job.came_back_alone(uids(before), "extra-0")
-    until(lambda: job.phase == "Running", "the job to run on")
-
-
 def test_a_job_ends_with_all_replicas_of_its_workers_where_each_is_a_task(training: Start) -> None:
     job = training("counted")
     assert [ending.pods for ending in job.project.plan("counted").ends_with] == ["the role worker"]
@@ -367,15 +295,3 @@ def test_a_job_ends_with_all_replicas_of_its_workers_where_each_is_a_task(traini
     until(lambda: job.phase == "Completed", "the job to be complete")
     workers = {f"worker-{index}-0" for index in range(3)}
     until(lambda: job.pods().keys() == workers, "parameter servers and extras to go")
-
-
-def test_why_the_other_pods_of_such_a_job_stay(training: Start) -> None:
-    """Volcano counts every pod that has succeeded; theirs run `stay.sh`, which keeps them from it."""
-    job = training("miscounted")
-    before = job.running(6)
-    for end, pod in before.items():
-        command = pod["spec"]["containers"][0]["command"]
-        assert ("/etc/trainform/stay.sh" in command) is not end.startswith("worker"), end
-    for end in ("ps-0-0", "ps-1-0", "extra-0"):  # as if they had not
-        job.exits(end, 0)
-    until(lambda: job.phase == "Completed", "the job to be complete too early")

@@ -12,7 +12,6 @@ import pytest
 from tests.engine.interruption import kill_all, start_up
 from tests.engine.live import Live
 from tests.engine.project import Project, Ran
-from tests.engine.refusing import LABEL, refusing
 from trainform.plan.record import Record, read_record
 from trainform.releases.files import read_release
 
@@ -109,20 +108,6 @@ def test_a_stack_goes_back_to_what_it_had_deployed_as_a_whole(project: Project, 
     assert deployed(project, live).experiment == second.experiment
     assert [event["what"] for event in history(project)["events"]] == ["up", "rollback", "up", "rollback", "up", "up"]
     assert "What differs in the experiment" in trainform(project, "diff", one, follows(project)).succeeded()
-
-
-def test_after_an_up_that_failed_it_goes_back_to_what_was_deployed_last(project: Project, live: Live) -> None:
-    write(project, "a")
-    project.stack("bert")
-    project.up(STACK)
-    first = deployed(project, live)
-    with refusing(live, project.namespace):
-        write(project, "b", labels=LABEL)
-        project.pulumi("up", "--yes", "--skip-preview", "-s", STACK).failed()
-    assert history(project)["stacks"][0]["state"] == "the last up failed"
-    trainform(project, "rollback", STACK, *WHY).succeeded()
-    project.up(STACK)
-    assert deployed(project, live).experiment == first.experiment
 
 
 @pytest.mark.parametrize("moment", ["job", "record"])

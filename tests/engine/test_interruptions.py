@@ -97,16 +97,3 @@ def test_killed_when_the_pods_run_and_a_replacement_after_the_old_job_is_gone(
     converges(project, live, stack)
     assert live.only_job(project.namespace)["metadata"]["name"] != before
     project.unchanged(stack)
-
-
-def test_an_empty_file_beside_the_state_is_no_loss(project: Project) -> None:
-    """What a kill may leave where the state's URL does not say `metadata=skip`; the documentation says what to do then."""
-    project.environ["PULUMI_BACKEND_URL"] = project.environ["PULUMI_BACKEND_URL"].partition("?")[0]
-    project.copied("hello")
-    stack = project.stack("hello")
-    project.up(stack)
-    (beside,) = project.folder.rglob(f"{stack}.json.attrs")
-    beside.write_text("")
-    assert "failed to load checkpoint: EOF" in project.pulumi("preview", "-s", stack).failed()
-    beside.unlink()
-    project.unchanged(stack)

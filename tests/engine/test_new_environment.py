@@ -92,11 +92,3 @@ def test_an_account_that_may_read_nothing(project: Project, live: Live) -> None:
     assert "note: nodes could not be read: this account has no permission to list them" in ran.succeeded()
     assert token not in ran.output
     assert check_environment("live", project.folder).checked().accelerators == {}
-
-
-def test_credentials_that_are_refused(project: Project) -> None:
-    become(project, {"token": "t0ken-of-nobody"})
-    ran = project.run(*TRAINFORM, "new", "-e", "live", "--from-context", CONTEXT)
-    assert "t0ken" not in ran.failed()
-    assert "refuses the credentials of the kubeconfig" in ran.output
-    assert not (project.folder / "stacks/environments/live.yaml").exists()

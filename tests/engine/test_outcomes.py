@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import datetime
-import sys
-import time
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.engine.kubelet import fails, succeeds
 from tests.engine.live import Live, until
 from tests.engine.pods import pods_of
 from tests.engine.programs import stack_of
 from tests.engine.project import Project
-from tests.support.repository import read
 from trainform import defaults
 from trainform.backends.outcome import Outcome, seconds_of
 from trainform.backends.table import BACKENDS
@@ -71,25 +67,3 @@ def test_every_operator_says_whether_a_job_has_succeeded_and_when(addons_project
         seconds = seconds_of(live_job(live, job), found)
         assert seconds is not None
         assert 0 <= seconds < 600
-
-
-def test_a_ttl_that_is_changed_after_the_end_leaves_a_success(addons_project: Project, addons_live: Live) -> None:
-    """JobSet takes it in place: the job object is written later than it has ended, and nothing has run otherwise."""
-    project, live = addons_project, addons_live
-    bert = {**BERT, "backend": "jobset", "image": f"{BERT['image']}@sha256:{'4f' * 32}"}
-    prod = read("environments", "dev") | {"name": "prod", "promotion": {"succeeded": True}}
-    (project.folder / "stacks" / "environments" / "prod.yaml").write_text(yaml.safe_dump(prod, sort_keys=False))
-    stack = "config:\n  trainform:experiment: bert\n  trainform:environment: prod\n"
-    (project.folder / "stacks" / "Pulumi.bert.prod.yaml").write_text(stack)
-    project.experiment("bert", {**bert, "ttl": "12h"})
-    project.up(project.stack("bert"))
-    job = project.rendered("bert")
-    for pod in pods_of(live, job.plan).values():
-        succeeds(live, pod)
-    until(lambda: outcome(live, job).word == "succeeded", "the job to have succeeded", seconds=90)
-    time.sleep(1.1)  # times of the cluster have no parts of a second
-    project.experiment("bert", {**bert, "ttl": "72h"})
-    project.up("bert.dev")
-    assert live_job(live, job)["spec"]["ttlSecondsAfterFinished"] == 72 * 3600
-    words = ("promote", "bert", "--from", "dev", "--to", "prod", "--dry-run")
-    assert "succeeded: passed." in project.run(sys.executable, "-m", "trainform", *words).succeeded()

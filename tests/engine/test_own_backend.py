@@ -94,17 +94,6 @@ def test_a_jobs_life(project: Project, live: Live, served: None) -> None:
     assert live.find_like(job_body(before.manifests)) == []
 
 
-def test_a_patch_that_the_clusters_definition_does_not_allow(project: Project, live: Live, served: None) -> None:
-    """Nothing but the cluster has a schema of this kind."""
-    shutil.copy(app_wrapper.__file__, project.folder / "stacks")
-    (project.folder / "stacks" / "__main__.py").write_text(PROGRAM)
-    patch = {"job": {"spec": {"suspend": "no"}}}
-    project.copied("resnet", lambda data: data.update(backend=app_wrapper.NAME, manifest_overrides=patch))
-    message = project.pulumi("preview", "-s", project.stack("resnet")).failed()
-    assert "spec.suspend of the AppWrapper" in message
-    assert "write true or false; or update the operator there" in message
-
-
 def test_its_jobs_are_taken_and_kept(project: Project, live: Live, served: None) -> None:
     """Every teaching experiment that it can run, as the controller would make the Jobs."""
     cluster = environment(namespace={"name": project.namespace})

@@ -76,21 +76,3 @@ def test_a_stack_that_has_marked_nothing_does_not_delete_what_another_one_has_ta
     colleague.unchanged(theirs)
     colleague.destroy(theirs)
     project.run(sys.executable, "-m", "trainform", "destroy", stack, "--", "--yes", "--skip-preview").succeeded()
-
-
-def test_a_stack_under_a_new_name_takes_its_job_along(project: Project, live: Live) -> None:
-    stack = of_hello(project, "mine")
-    project.up(stack)
-    project.pulumi("stack", "rename", "renamed", "-s", stack).succeeded()
-    output = project.pulumi("preview", "-s", "renamed").failed()
-    assert f"kubectl annotate configmap hello-deployed -n {project.namespace} {MARK}-" in " ".join(output.split())
-    path = live.path("configmaps", project.namespace, "hello-deployed")
-    removed = {"metadata": {"annotations": {MARK: None}}}
-    assert live.request("PATCH", path, removed, "application/merge-patch+json").status_code == 200
-    project.up("renamed")
-    project.unchanged("renamed")
-    assert (
-        live.get("configmaps", "hello-deployed", project.namespace)["metadata"]["annotations"][MARK]
-        == "trainform/renamed"
-    )
-    project.destroy("renamed")

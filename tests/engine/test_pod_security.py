@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 import httpx2
 import pytest
-from hypothesis import HealthCheck, given, settings
 
 from tests.engine.live import Live, until
-from tests.support.generated_pods import ephemeral_containers, pods, single_changes
+from tests.support.generated_pods import single_changes
 from tests.support.pod_security import CASES, good_pod, judged_by_us, level_environment
 from trainform.rules.limits.pod_security import CONTROLS, Openings, controls, violated
 
 LEVELS = ("baseline", "restricted")
-PATCH = "application/strategic-merge-patch+json"
 
 # What the server calls each control, in its refusals.
 WORDS = {
@@ -67,12 +64,6 @@ def server_says(live: Live, namespace: str, pod: dict[str, Any]) -> set[str] | N
     """The controls that the server finds violated; None if the pod is invalid in itself."""
     body = {**pod, "apiVersion": "v1", "kind": "Pod", "metadata": {**pod.get("metadata", {}), "name": "tried"}}
     return _controls(live.request("POST", f"{live.path('pods', namespace)}?dryRun=All", body))
-
-
-def server_says_of_ephemeral(live: Live, namespace: str, added: dict[str, Any]) -> set[str] | None:
-    """The same for a container that is added to a pod that is there."""
-    path = f"{live.path('pods', namespace, 'there')}/ephemeralcontainers?dryRun=All"
-    return _controls(live.request("PATCH", path, {"spec": {"ephemeralContainers": [added]}}, PATCH))
 
 
 def _controls(response: httpx2.Response) -> set[str] | None:
@@ -136,52 +127,6 @@ def test_every_value_alone(level: str, live: Live, namespaces: dict[str, str]) -
     of_level = {WORDS[control.name] for control in controls(level)}
     of_baseline = {WORDS["hostPathVolumes"]} if level == "restricted" else set()
     assert of_level - of_baseline <= seen, "every control is broken"
-
-
-@pytest.mark.proof("generated pods against the Pod Security Standards")
-@pytest.mark.parametrize("level", LEVELS)
-def test_our_verdict_is_the_servers(level: str, live: Live, namespaces: dict[str, str], examples: int) -> None:
-    seen: Counter[str] = Counter()
-
-    @settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck))
-    @given(pods())
-    def check(pod: dict[str, Any]) -> None:
-        server = server_says(live, namespaces[level], pod)
-        if server is None:
-            seen["invalid"] += 1
-            return
-        seen["forbidden" if server else "allowed"] += 1
-        seen.update(server)
-        agree(level, pod, server)
-
-    check()
-    print(f"{level}: {dict(seen)}")
-    # the proof is worth what it covers
-    assert seen["invalid"] < examples / 5, seen
-    assert min(seen["allowed"], seen["forbidden"]) > examples / 10, seen
-
-
-@pytest.mark.proof("generated containers that are added to a running pod")
-@pytest.mark.parametrize("level", LEVELS)
-def test_our_verdict_on_ephemeral_containers_is_the_servers(
-    level: str, live: Live, namespaces: dict[str, str], examples: int
-) -> None:
-    seen: Counter[str] = Counter()
-
-    @settings(max_examples=examples // 4, deadline=None, suppress_health_check=list(HealthCheck))
-    @given(ephemeral_containers())
-    def check(added: dict[str, Any]) -> None:
-        server = server_says_of_ephemeral(live, namespaces[level], added)
-        if server is None:
-            seen["invalid"] += 1
-            return
-        seen["forbidden" if server else "allowed"] += 1
-        pod = good_pod()
-        agree(level, {**pod, "spec": {**pod["spec"], "ephemeralContainers": [added]}}, server)
-
-    check()
-    print(f"{level}: {dict(seen)}")
-    assert min(seen["allowed"], seen["forbidden"]) > examples / 40, seen
 
 
 def test_every_control_has_the_servers_words() -> None:

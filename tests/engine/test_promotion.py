@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -252,19 +251,6 @@ def test_what_was_killed_is_not_promoted_after_a_refresh_either(project: Project
     promote(project, "--yes").succeeded()
 
 
-def test_what_was_made_in_part_is_not_promoted(project: Project, prod: str, live: Live) -> None:
-    write(project, image=f"{IMAGE}@{DIGEST}")
-    project.up(DEV)
-    write(project, image=f"{IMAGE}@{DIGEST}", env={"NEW": "1"})
-    project.up(DEV, "--target", "**::kubernetes:core/v1:Service::**")
-    assert state_of(project, DEV) == "the last up was for a part of the stack"
-    refused = promote(project, "--yes")
-    assert refused.code == 1
-    assert "the last `pulumi up` of the stack bert.dev was for a part of it" in refused.output
-    project.up(DEV)
-    promote(project, "--yes").succeeded()
-
-
 def test_what_has_not_run_in_the_source_as_it_is_promoted_is_told(project: Project, prod: str, live: Live) -> None:
     """An image of the target's overlay, and a job that somebody has edited since it was deployed."""
     other = f"registry.example.com/ai/other:1@sha256:{'7a' * 32}"
@@ -286,20 +272,6 @@ def gated(project: Project, **asked: Any) -> None:
     """Gates of the environment prod."""
     path = project.folder / "stacks" / "environments" / "prod.yaml"
     path.write_text(yaml.safe_dump(yaml.safe_load(path.read_text()) | {"promotion": asked}, sort_keys=False))
-
-
-def test_a_source_is_of_the_environment_in_which_it_was_deployed(project: Project, prod: str, live: Live) -> None:
-    write(project, image=f"{IMAGE}@{DIGEST}")
-    project.up(DEV)
-    dev = project.folder / "stacks" / "environments" / "dev.yaml"
-    dev.with_name("staging.yaml").write_text(dev.read_text().replace("name: dev\n", "name: staging\n", 1))
-    config(project, DEV).write_text(
-        config(project, DEV).read_text().replace("environment: dev", "environment: staging")
-    )
-    gated(project, **{"from": ["staging"]})
-    refused = project.run(sys.executable, "-m", "trainform", "promote", "bert", "--from", DEV, "--to", "prod", "--yes")
-    assert refused.code == 3
-    assert "the source is in the environment dev" in " ".join(refused.output.split())
 
 
 def as_person(project: Project, name: str) -> None:
@@ -372,33 +344,3 @@ def test_the_job_of_a_source_that_has_succeeded_is_its_evidence(project: Project
     origin = read_release("bert", follows(project), project.folder).origin
     assert origin.outcome == "succeeded"
     assert origin.seconds is not None
-
-
-ELASTIC = {"torchrun": {"script": "/app/train.py", "elastic": {"min_nodes": 2, "max_nodes": 8}}}
-
-
-def test_what_was_changed_in_place_after_the_end_of_the_job_has_not_run(
-    project: Project, prod: str, live: Live
-) -> None:
-    """The job object is the same one, and its operator goes on to call it complete."""
-    write(project, image=f"{IMAGE}@{DIGEST}", launcher=ELASTIC)
-    gated(project, succeeded=True)
-    project.up(DEV)
-    for pod in live.running_pods(project.namespace, 2):
-        succeeds(live, pod)
-    ended = "jobs", project.plan("bert").job, project.namespace
-    until(lambda: live.get(*ended)["status"]["state"]["phase"] == "Completed", "the end of the job")
-    passed = promote(project, "--dry-run").succeeded()
-    assert "succeeded: passed." in passed
-    time.sleep(1.1)  # times of the cluster have no parts of a second
-    project.pulumi("refresh", "--run-program=false", "--yes", "--skip-preview", "-s", DEV).succeeded()
-    project.pulumi("up", "--yes", "--refresh", "--skip-preview", "-s", DEV).succeeded()
-    assert "succeeded: passed." in promote(project, "--dry-run").succeeded(), "nothing of the job is changed"
-
-    write(project, image=f"{IMAGE}@{DIGEST}", launcher=ELASTIC, roles={"worker": {"replicas": 8}})
-    project.up(DEV)
-    assert live.get(*ended)["status"]["state"]["phase"] == "Completed"
-    refused = promote(project, "--yes")
-    assert refused.code == 3, refused.output
-    assert "was changed in place after it had ended" in " ".join(refused.output.split())
-    assert (releases(project), follows(project)) == (set(), "")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from importlib.metadata import version
 from typing import Any
 
 import pytest
@@ -142,21 +141,3 @@ def test_a_change_beside_the_job_does_not_touch_it_also_where_it_is_gone(project
     write(project, "a", **LARGEST, labels={"team": "vision"})
     assert sorted((step.op, step.name) for step in project.applied(stack)) == grown
     assert live.names("jobs", project.namespace) == set()
-
-
-def test_a_new_version_of_trainform_changes_the_record_alone(project: Project, live: Live) -> None:
-    write(project, "a")
-    stack = project.stack("bert")
-    project.up(stack)
-    before = recorded(live, project.namespace)
-    assert before.version == version("trainform")
-    job = live.only_job(project.namespace)["metadata"]
-
-    with project.as_version("99.0"):
-        (step,) = project.applied(stack)
-        assert (step.op, step.name, step.paths) == ("update", "bert-deployed", ("data.version",))
-        after = recorded(live, project.namespace)
-        assert (after.version, after.experiment, after.job) == ("99.0", before.experiment, before.job)
-        now = live.only_job(project.namespace)["metadata"]
-        assert (now["uid"], now["generation"]) == (job["uid"], job["generation"])
-        project.unchanged(stack)

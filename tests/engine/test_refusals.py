@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import socket
 import sys
@@ -130,18 +129,6 @@ def test_what_a_user_wrote_reaches_the_terminal_as_text(project: Project) -> Non
     assert "trainform:run = 0 why: the value is not a whole number from 1 to 999999999 fix: pulumi config set" in output
 
 
-def test_a_file_that_cannot_be_read_as_what_it_says(project: Project, hello: str) -> None:
-    path = project.folder / "stacks/experiments/hello.yaml"
-    path.write_text("name: !!bool hello\nimage: 2026-02-30\n")
-    output = message_of(project, "preview", "-s", hello)
-    assert "stacks/experiments/hello.yaml:1: name = hello" in output
-    assert "stacks/experiments/hello.yaml:2: image = 2026-02-30" in output
-    assert "Traceback" not in output
-    path.unlink()
-    os.mkfifo(path)
-    assert "why: the path leads to a pipe, not to a file" in message_of(project, "preview", "-s", hello)
-
-
 def test_a_cluster_without_an_operator(project: Project) -> None:
     """Volcano like the others. The sandbox has Volcano, so it is asked for a definition of each that nobody has."""
     project.copied("hello")
@@ -149,41 +136,6 @@ def test_a_cluster_without_an_operator(project: Project) -> None:
     output = project.run(sys.executable, "-c", ASK).succeeded()
     for operator in operators():
         assert f"has no nothings.{operator.domain}\n  fix: install {operator.project} there" in output
-
-
-def test_a_closed_queue(project: Project, live: Live, hello: str) -> None:
-    queue = {
-        "apiVersion": "scheduling.volcano.sh/v1beta1",
-        "kind": "Queue",
-        "metadata": {"name": "team-closed"},
-        "spec": {"weight": 1},
-    }
-    live.create("queues", queue)
-    opened = until(
-        lambda: live.find("queues", "team-closed") if _state(live, "team-closed") == "Open" else None,
-        "the queue to open",
-    )
-    command = {
-        "apiVersion": "bus.volcano.sh/v1alpha1",
-        "kind": "Command",
-        "metadata": {"name": "close-team-closed"},
-        "action": "CloseQueue",
-        "target": {
-            "apiVersion": "scheduling.volcano.sh/v1beta1",
-            "kind": "Queue",
-            "name": "team-closed",
-            "uid": opened["metadata"]["uid"],
-            "controller": True,
-        },
-    }
-    live.create("commands", command, "default")
-    until(lambda: _state(live, "team-closed") == "Closed" or None, "the queue to close")
-    project.environment(queues={"team-closed": {"weight": 1}})
-    project.copied("hello", lambda data: data.update(queue="team-closed"))
-    output = message_of(project, "preview", "-s", hello)
-    assert "the queue team-closed is Closed" in output
-    assert "vcctl queue operate --action open --name team-closed" in output
-    live.delete("queues", "team-closed")
 
 
 @pytest.mark.proof("waits 40 s for a queue that never opens")
@@ -209,7 +161,3 @@ def test_a_queue_that_never_opens_and_a_second_up_that_meets_the_lock(
         volcano_controller.resume()
     shutil.copy(ROOT / "stacks" / "__main__.py", project.folder / "stacks")
     project.up(stack)
-
-
-def _state(live: Live, queue: str) -> str:
-    return str(live.get("queues", queue).get("status", {}).get("state", ""))

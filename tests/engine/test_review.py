@@ -13,7 +13,6 @@ from trainform.review.model import Report, Review
 
 pytestmark = pytest.mark.proof("a review of a running job")
 
-ANOTHER = "another battery staple"
 IMAGE = "registry.example.com/ai/pytorch-training"
 
 
@@ -81,15 +80,6 @@ def test_a_program_that_fails_is_a_review_that_fails(project: Project) -> None:
     stack = project.stack("bert")
     write(project, "a", roles={})
     review(project, stack, "--fail-on", "high", code=1)
-
-
-def test_a_wrong_passphrase_is_a_review_that_fails(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    project.environment()
-    write(project, "a")
-    stack = project.stack("bert")
-    project.secrets.add(ANOTHER)
-    monkeypatch.setitem(project.environ, "PULUMI_CONFIG_PASSPHRASE", ANOTHER)
-    assert "incorrect passphrase" in review(project, stack, code=1)
 
 
 def test_several_stacks_make_one_review(project: Project) -> None:

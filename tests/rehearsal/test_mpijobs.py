@@ -4,7 +4,6 @@ behaves like kubectl."""
 from __future__ import annotations
 
 import dataclasses
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,6 @@ import pytest
 
 from tests.rehearsal.recorded import Recorded
 from tests.rehearsal.workloads import (
-    docker_objects,
     full_name,
     own_state_folder,
     pod,
@@ -191,30 +189,3 @@ def test_a_worker_that_is_late_is_waited_for_and_named(
         wait_until(running, waits)
         monkeypatch.setattr(running, "_deadline", 0.0)
         assert f"its last line: {waiting}" in running.wait().problem
-
-
-def test_an_image_without_python_is_an_error(image: str) -> None:
-    asked = calling("true", pod("worker-0", "sleep 600"), env=[{"name": "PATH", "value": "/nowhere"}])
-    outcome, _ = run_rehearsal(asked, image)
-    assert "the stand-in for kubectl, which needs `python3` in the image, did not start: " in outcome.problem
-    assert "executable file not found" in outcome.problem
-
-
-def test_programs_started_by_kubectl_end_with_the_rehearsal(image: str) -> None:
-    asked = calling(f"{LOCAL} {WORKER} -- sh -c 'echo began; sleep 600'", pod("worker-0", "sleep 600"))
-    display = Recorded()
-    with rehearsal(asked, Options(image=image, timeout=600), display) as running:
-        wait_until(running, lambda: "began" in display.of(full_name("launcher")))
-    assert docker_objects(experiment=asked.experiment) == []
-    assert [thread.name for thread in threading.enumerate() if thread is not threading.main_thread()] == []
-
-
-@pytest.mark.usefixtures("no_lines_about_waiting")
-def test_a_caller_that_is_made_anew_has_kubectl_again(image: str) -> None:
-    asked = calling(f"{LOCAL} {WORKER} -- echo there; sleep 600", pod("worker-0", "sleep 600"))
-    display = Recorded()
-    with rehearsal(asked, Options(image=image, timeout=600), display) as running:
-        wait_until(running, lambda: display.of(full_name("launcher")) == ["there"])
-        running.recreate(WORKER)
-        running.recreate(full_name("launcher"))
-        wait_until(running, lambda: display.of(full_name("launcher")) == ["there", "there"])

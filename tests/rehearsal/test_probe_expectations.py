@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 
-from tests.support.samples import WITH_EXTRAS, experiment, plan
+from tests.support.samples import experiment, plan
 from trainform.errors import InputError
 from trainform.plan.variables import VARIABLES
-from trainform.rehearsal.probe import CONFIG_MAP, MOUNT, PROBES, expectations, probe_args, probed, programs
+from trainform.rehearsal.probe import CONFIG_MAP, MOUNT, PROBES, probe_args, probed, programs
 from trainform.rehearsal.sources import from_plan
 from trainform.spec.launchers import LAUNCHERS, Launcher
 
@@ -21,68 +20,9 @@ MIXED: dict[str, Any] = {
 }
 
 
-def expectations_of(role: str = "worker", **parts: Any) -> dict[str, Any]:
-    """The expectations of a role, without the prefix of their names, and with JSON as values."""
-    found = expectations(plan(**parts))[role]
-    return {
-        name.removeprefix("TRAINFORM_EXPECT_"): value if name.endswith(("ORDER", "TASK")) else json.loads(value)
-        for name, value in found.items()
-    }
-
-
 def test_every_launcher_has_a_probe() -> None:
     assert PROBES.keys() == VARIABLES.keys() == set(LAUNCHERS)
     assert {probe.program for probe in PROBES.values()} <= programs().keys()
-
-
-@pytest.mark.parametrize("launcher", ["torchrun", "deepspeed"])
-def test_slots_follow_the_accelerators_of_each_role(launcher: str) -> None:
-    made = plan(launcher={launcher: SCRIPT}, roles=MIXED)
-    pods = [pod.name for pod in made.pods()]
-    assert expectations_of(launcher={launcher: SCRIPT}, roles=MIXED) == {
-        "HOSTS": [pod.address for pod in made.pods()],
-        "SLOTS": {pods[0]: 2, pods[1]: 1, pods[2]: 1},
-        "NODES": 3,
-        "PROCESSES": 4,
-        "ORDER": "plan",
-    }
-
-
-def test_extras_get_no_expectations() -> None:
-    """A plain command starts one process in each pod, whatever accelerators the process uses."""
-    made = plan(roles=WITH_EXTRAS)
-    assert expectations(made).keys() == {"master", "worker"}
-    expected = expectations_of(roles=WITH_EXTRAS)
-    assert (expected["NODES"], expected["PROCESSES"], set(expected["SLOTS"].values())) == (4, 4, {1})
-
-
-def test_an_elastic_world_has_bounds_and_no_order() -> None:
-    launcher = {"torchrun": {**SCRIPT, "elastic": {"min_nodes": 2, "max_nodes": 8}}}
-    expected = expectations_of(launcher=launcher, roles={"worker": {"replicas": 4}})
-    assert expected.keys() == {"HOSTS", "SLOTS", "NODES_MIN", "NODES_MAX"}
-    assert (expected["NODES_MIN"], expected["NODES_MAX"], len(expected["HOSTS"])) == (2, 8, 4)
-
-
-@pytest.mark.parametrize(("backend", "ordered"), [("static", True), ("c10d", False)])
-def test_a_c10d_rendezvous_gives_its_own_ranks(backend: str, ordered: bool) -> None:
-    roles = {"worker": {"replicas": 2, "accelerators": {"a800": 8}}}
-    assert (
-        "ORDER" in expectations_of(launcher={"accelerate": {**SCRIPT, "rdzv_backend": backend}}, roles=roles)
-    ) is ordered
-
-
-def test_mpirun_orders_ranks_by_its_own_options() -> None:
-    expected = expectations_of(launcher={"mpi": {"command": ["/app/train"]}}, roles=MIXED)
-    assert "ORDER" not in expected
-    assert expected["PROCESSES"] == 4
-
-
-def test_the_evaluator_is_outside_of_the_cluster() -> None:
-    roles = {"chief": {"replicas": 1}, "trainer": {"replicas": 3}, "ps": {"replicas": 2}, "evaluator": {"replicas": 1}}
-    launcher = {"tensorflow": {"command": ["python", "/app/train.py"], "task_types": {"trainer": "worker"}}}
-    cluster = {"chief": 1, "worker": 3, "ps": 2}
-    assert expectations_of("trainer", launcher=launcher, roles=roles) == {"CLUSTER": cluster, "TASK": "worker"}
-    assert expectations_of("evaluator", launcher=launcher, roles=roles) == {"CLUSTER": cluster, "TASK": "evaluator"}
 
 
 @pytest.mark.parametrize(
@@ -138,12 +78,6 @@ def test_a_pod_that_serves_ssh_keeps_its_command() -> None:
     assert (second["command"], second.get("args")) == (unchanged["command"], unchanged.get("args"))
     assert any(entry["name"] == "TRAINFORM_EXPECT_SLOTS" for entry in second["env"])
     assert any(mount["mountPath"] == MOUNT for mount in second["volumeMounts"])
-
-
-def test_extras_keep_their_command() -> None:
-    made = plan(roles=WITH_EXTRAS)
-    workload = from_plan(made)
-    assert probed(workload, made, experiment(roles=WITH_EXTRAS).launcher).pods[4:] == workload.pods[4:]
 
 
 def test_a_role_with_a_command_of_its_own_cannot_be_probed() -> None:

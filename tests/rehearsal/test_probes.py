@@ -56,11 +56,6 @@ def formed(cluster: Cluster, pods: list[Pod]) -> None:
     assert sorted(line for end in ended for line in end.reported) == sorted([*lines, last])
 
 
-def test_a_plain_command(clusters: Clusters) -> None:
-    cluster = clusters(roles=TWO_NODES)
-    formed(cluster, [plain(cluster, place) for place in range(2)])
-
-
 @pytest.mark.shows("a probe")
 def test_a_single_process(clusters: Clusters) -> None:
     cluster = clusters(roles={"worker": {"replicas": 1}})
@@ -129,52 +124,3 @@ def test_a_launcher_that_never_starts_is_ended(clusters: Clusters) -> None:
     assert ended.code == 1
     nobody = f"nothing listens on port {PORT} of {pod.name}, where all nodes are to meet"
     assert ended.reported == [f"the world did not form within 1 s: {nobody}"]
-
-
-def test_a_rank_that_is_given_twice_is_named(clusters: Clusters) -> None:
-    """In every process, and in the one that comes long after the two."""
-    cluster = clusters(roles={"worker": {"replicas": 4}})
-    pods = [plain(cluster, 0), plain(cluster, 1), plain(cluster, 2, RANK="1")]
-    for pod in pods[1:]:
-        connected(cluster, pod)
-    pods.append(plain(cluster, 3))
-    ended = [cluster.ended(pod) for pod in pods]
-    assert [end.code for end in ended] == [1] * 4
-    assert [end.reported for end in ended] == [
-        [f"RANK is 1 in 2 processes: on {pods[1].name} and on {pods[2].name}"]
-    ] * 4
-
-
-def test_a_second_rank_0_is_named(clusters: Clusters) -> None:
-    """It would open a store of its own and wait there for ever."""
-    cluster = clusters(roles=TWO_NODES)
-    cluster.start(0, ["sleep", "600"])
-    second = plain(cluster, 1, RANK="0")
-    ended = cluster.ended(second)
-    assert ended.code == 1
-    assert "which is not this pod; the plan gives rank 0 to " + cluster.pods[0].name in ended.reported[0]
-
-
-def test_a_master_whose_name_does_not_resolve_is_named(clusters: Clusters) -> None:
-    cluster = clusters(roles=TWO_NODES)
-    pod = plain(cluster, 1, MASTER_ADDR="sdxl-lora-master-0", TRAINFORM_PROBE_TIMEOUT="3")
-    ended = cluster.ended(pod)
-    assert ended.code == 1
-    assert ended.reported == [
-        f"the world did not form within 3 s: rank 1 on {pod.name} does not reach MASTER_ADDR:MASTER_PORT "
-        f"sdxl-lora-master-0:{PORT}: the name sdxl-lora-master-0 does not resolve"
-    ]
-
-
-def test_a_master_port_on_which_nothing_listens_is_named(clusters: Clusters) -> None:
-    cluster = clusters(roles=TWO_NODES)
-    cluster.start(0, ["sleep", "600"])
-    ended = cluster.ended(plain(cluster, 1, TRAINFORM_PROBE_TIMEOUT="3"))
-    assert ended.code == 1
-    assert ended.reported[0].endswith(f"where nothing listens on port {PORT}")
-
-
-def test_a_process_without_its_rank_is_named(clusters: Clusters) -> None:
-    cluster = clusters(roles=TWO_NODES)
-    pod = cluster.start(1, ["python3", f"{MOUNT}/probe_torch.py"], WORLD_SIZE="2")
-    assert cluster.ended(pod).reported == ["RANK is not set"]

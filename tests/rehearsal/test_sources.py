@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import base64
 from typing import Any
 
 from tests.rehearsal.workloads import pod
-from tests.support.samples import environment, experiment, plan
-from trainform.backends.kubeflow.controller import KUBEXEC
+from tests.support.samples import plan
 from trainform.rehearsal.checks import source_problems
-from trainform.rehearsal.fewer_processes import smaller_plan
 from trainform.rehearsal.kubelet.references import Reference, references
-from trainform.rehearsal.sources import STAND_IN, from_plan, secret_data
+from trainform.rehearsal.sources import STAND_IN, from_plan
 from trainform.rehearsal.workload import pod_name, selects, short_name
 from trainform.ssh.files import USER_KEY
 
@@ -45,11 +42,6 @@ def test_services_that_the_operator_makes() -> None:
         assert selected == [service["metadata"]["name"]]
 
 
-def test_an_operator_that_starts_processes_itself_makes_no_services() -> None:
-    workload = from_plan(plan(backend="kubeflow", **MPI))
-    assert (workload.services, workload.agent) == ((), KUBEXEC)
-
-
 def test_replicas_with_ports_of_their_own_and_services() -> None:
     workload = from_plan(
         plan(
@@ -75,12 +67,6 @@ def test_the_launcher_ends_the_job_and_has_keys_of_its_own() -> None:
     assert keys[0] != keys[1]
 
 
-def test_with_fewer_processes_the_same_pods_end_the_job() -> None:
-    made = plan(**MPI)
-    smaller = from_plan(smaller_plan(made, experiment(**MPI), environment(), 2))
-    assert smaller.ends_with == from_plan(made).ends_with == {"sdxl-lora-" + made.revision + "-launcher-0"}
-
-
 def test_missing_secrets_and_config_maps_get_stand_ins() -> None:
     workload = from_plan(
         plan(
@@ -96,15 +82,6 @@ def test_missing_secrets_and_config_maps_get_stand_ins() -> None:
         f"ConfigMap tuning is not on this machine, so a stand-in takes its place: n = {STAND_IN}",
         f"Secret hf is not on this machine, so a stand-in takes its place: token = {STAND_IN}",
     ]
-
-
-def test_string_data_takes_precedence_over_data() -> None:
-    body = {
-        "data": {"a": base64.b64encode(b"\xff").decode(), "b": base64.b64encode(b"old").decode()},
-        "stringData": {"b": "new"},
-    }
-    assert secret_data(body) == {"a": b"\xff", "b": b"new"}
-    assert secret_data({}) == {}
 
 
 def test_references_of_pods() -> None:

@@ -94,24 +94,9 @@ def test_a_session_sees_exactly_the_pod_s_variables(pair: Pair) -> None:
     assert pair.launcher.output(f"ssh {pair.address} pwd") == "/usr/share\n"
 
 
-def test_variables_of_the_caller_win(pair: Pair) -> None:
-    command = "export RANK=5 NCCL_DEBUG=WARN; echo $RANK $NCCL_DEBUG"
-    assert pair.launcher.output(f"ssh {pair.address} '{command}'") == "5 WARN\n"
-    assert pair.launcher.output(f"ssh {pair.address} 'echo $RANK'") == "1\n"
-
-
 @pytest.mark.parametrize("code", [0, 1, 7, 254])
 def test_exit_codes_pass(pair: Pair, code: int) -> None:
     assert pair.launcher.run(f"ssh {pair.address} exit {code}").returncode == code
-
-
-def test_streams_pass(pair: Pair) -> None:
-    done = pair.launcher.run(f"echo in | ssh {pair.address} 'cat; echo err >&2'")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "in\n", "err\n")
-
-
-def test_a_shell_has_the_pod_s_variables_too(pair: Pair) -> None:
-    assert pair.launcher.output(f"echo 'echo $RANK $PATH' | ssh {pair.address}") == f"1 {NASTY['PATH']}\n"
 
 
 def test_files_are_copied(pair: Pair) -> None:
@@ -225,16 +210,6 @@ def test_an_unknown_host_key(cluster: Cluster, there: Pod) -> None:
     assert missing(launcher, [address]) == {address: reason}
 
 
-def test_a_key_that_its_group_may_read(cluster: Cluster, there: Pod) -> None:
-    """An fsGroup for root: ssh tells its user to mend modes that kubelet has made."""
-    launcher = cluster.start(NAMES, ["sleep", "600"])
-    launcher.secret.mode = 0o440
-    launcher.secret.write(identity_files(NAMES, SECRET, 1))
-    address = f"{there.name}.{NAMES.service}"
-    reason = "this pod's own key may be read by its group, so ssh does not use it"
-    assert missing(launcher, [address]) == {address: reason}
-
-
 def test_a_pod_that_comes_late_is_waited_for(cluster: Cluster) -> None:
     launcher = cluster.start(NAMES, LAUNCH)
     late = cluster.start(NAMES, ["/bin/sh", "-c", f"sleep 3; {SERVING}"])
@@ -253,25 +228,6 @@ def test_a_waiting_pod_ends_on_sigterm(cluster: Cluster, section: str) -> None:
     assert launcher.run("until pgrep -P 1 -f wait.sh; do sleep 0.1; done").returncode == 0
     docker("kill", "--signal", "TERM", launcher.container)
     assert docker("wait", launcher.container).stdout == "143\n"
-
-
-def test_many_failed_connections_do_not_shut_a_caller_out(cluster: Cluster) -> None:
-    """OpenSSH >= 9.8 would do so for 15 seconds and more, while a refused key is replaced by a new one."""
-    files = identity_files(NAMES, SECRET, 1)
-    there = cluster.start(NAMES, SERVE, {**files, "authorized_keys": ""})
-    launcher = cluster.start(NAMES, LAUNCH)
-    address = f"{there.name}.{NAMES.service}"
-    for _ in range(6):
-        assert "Permission denied (publickey)" in reaches(launcher, there).stderr
-    there.secret.write(files)
-    assert launcher.wait([address], 10).returncode == 0
-
-
-def test_a_locked_account_is_let_in(cluster: Cluster) -> None:
-    locked = cluster.start(NAMES, ["/bin/sh", "-c", f"set -e; passwd -q -l root; {SERVING}"], env=NASTY)
-    launcher = cluster.start(NAMES, LAUNCH)
-    assert launcher.wait([f"{locked.name}.{NAMES.service}"], 60).returncode == 0
-    assert launcher.output(f"ssh {locked.name} 'printf %s. \"$QUOTES\"'") == f"{NASTY['QUOTES']}."
 
 
 def test_a_read_only_image_serves(cluster: Cluster) -> None:

@@ -71,65 +71,6 @@ def whole(size: int) -> str:
     return f"a world of {size}"
 
 
-# Worker 0 asks worker 1 for a number again and again; the others serve. Worker 1 leaves last: a session waits for every worker.
-ASKS = """
-import json, os, time, tensorflow as tf
-config = json.loads(os.environ["TF_CONFIG"])
-kind, index = config["task"]["type"], config["task"]["index"]
-server = tf.distribute.Server(tf.train.ClusterSpec(config["cluster"]), job_name=kind, task_index=index)
-print("serves at", config["cluster"][kind][index], flush=True)
-if kind == "ps":
-    server.join()
-while index == 1 and not os.path.exists("/out/left"):
-    time.sleep(0.2)
-while index == 0 and not os.path.exists("/out/enough"):
-    time.sleep(0.2)
-    try:
-        with tf.Graph().as_default(), tf.device("/job:worker/task:1/device:CPU:0"):
-            number = tf.random.uniform([])
-            with tf.compat.v1.Session(server.target) as session:
-                print("worker 1 answered", bool(session.run(number) < 1), flush=True)
-    except tf.errors.OpError as error:
-        print("worker 1 is away", flush=True)
-open("/out/left", "w").close()
-os._exit(0)
-"""
-
-
-def test_a_tensorflow_worker_that_was_made_anew_is_found_at_its_old_port(image: str, tmp_path: Path) -> None:
-    """On the host network the replica comes back with its host port, and its peers know no other address."""
-    made = plan(
-        launcher={"tensorflow": {"command": ["python3", "-c", ASKS]}},
-        roles={"ps": {"replicas": 1}, "worker": {"replicas": 2}},
-        network={"host": True, "ports": "per-replica"},
-        env={"TF_CPP_MIN_LOG_LEVEL": "3"},
-        **OUT,
-    )
-    _, asks, asked = (pod.name for pod in made.pods())
-    display = Recorded()
-
-    def answers() -> int:
-        return display.of(asks).count("worker 1 answered True")
-
-    def served() -> list[str]:
-        return [line for line in display.of(asked) if line.startswith("serves at")]
-
-    with rehearsal(
-        from_plan(made), Options(image=image, timeout=600, claims={"checkpoints": tmp_path}), display
-    ) as runs:
-        wait_until(runs, lambda: answers() > 0)
-        runs.recreate(asked)
-        # else an answer of the pod that is gone, still under way, would count, and the new one would end before it is asked
-        wait_until(runs, lambda: len(served()) == 2)
-        before = answers()
-        wait_until(runs, lambda: answers() > before)
-        (tmp_path / "enough").touch()
-        outcome = runs.wait()
-    assert outcome.succeeded, (outcome.problem, display.lines)
-    first, second = served()
-    assert first == second
-
-
 DEEPSPEED: dict[str, Any] = {
     "launcher": {"deepspeed": {"script": "/app/train.py"}},
     "roles": {
@@ -250,22 +191,3 @@ def test_code_and_data_are_prepared_before_the_launcher_starts(image: str, tmp_p
     )
     assert display[-2:] == ["the pinned state", "data of laion for print('the pinned state')"]
     assert f"trainform: {address} at {commit} in /code" in display
-
-
-def test_a_step_in_the_launching_pod_alone(image: str, tmp_path: Path) -> None:
-    """The other pods serve while it runs, and wait for the launcher, so it may write to a claim that all of them
-    share."""
-    wait = 'host=$(sed -n "2s/ .*//p" /etc/trainform/hostfile); until ssh $host true 2>/dev/null; do sleep 1; done'
-    made = plan(
-        launcher={"mpi": {"command": ["cat", "/out/data"]}},
-        roles={"master": {}, "worker": {}},
-        prepare=[
-            {"name": "data", "command": ["sh", "-ec", f"{wait}; echo data of $host >>/out/data"], "roles": ["master"]}
-        ],
-        **OUT,
-    )
-    display = run_to_success(from_plan(made), image, claims={"checkpoints": tmp_path})
-    master, worker = made.pods()
-    line = f"data of {worker.address}"
-    assert display.of(master.name).count(line) == made.world.processes == 2
-    assert (tmp_path / "data").read_text() == f"{line}\n"

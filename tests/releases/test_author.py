@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from trainform.releases.author import author, now
+from trainform.releases.author import author
 
 
 @pytest.fixture
@@ -42,11 +42,6 @@ def test_the_name(settings: dict[str, str], expected: str, folder: Path) -> None
     assert author(folder) == expected
 
 
-def test_a_name_in_another_encoding(folder: Path) -> None:
-    (folder / ".git" / "config").write_bytes(b"[user]\n\tname = Ren\xe9\n")
-    assert author(folder) == "Ren\ufffd"
-
-
 def test_a_token_is_no_name(folder: Path) -> None:
     token = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"  # noqa: S105 - of nobody
     setting(folder, "user.name", token)
@@ -56,8 +51,3 @@ def test_a_token_is_no_name(folder: Path) -> None:
 def test_without_git(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     assert author(folder) == "abyron"
-
-
-def test_the_time_is_in_utc_to_the_second() -> None:
-    assert len(now()) == len("2026-11-23T14:35:24Z")
-    assert now().endswith("Z")

@@ -15,14 +15,12 @@ from tests.support.rendering import job_problems
 from trainform import defaults
 from trainform.errors import InputError, TrainformError
 from trainform.plan.inputs import resolved, with_dates
-from trainform.releases import files
 from trainform.releases.files import as_text, read_release, releases_of, unfollowed, write_release
 from trainform.releases.model import Release, Rollback
 from trainform.spec import Environment, Experiment
 from trainform.spec.load import parse
 from trainform.spec.read import parse_mapping
 from trainform.spec.release import digest
-from trainform.spec.stack import pinned_release
 
 WAIVER = {
     "rule": "TF-SEC-1",
@@ -79,15 +77,6 @@ def test_the_order_of_roles_is_a_part_of_the_content() -> None:
     assert release(roles=roles).name != release(roles=dict(reversed(roles.items()))).name
 
 
-def test_comments_and_quotes_are_none(tmp_path: Path) -> None:
-    name = write_release(release(), tmp_path)
-    path = path_of(tmp_path, name)
-    path.write_text(
-        "# reviewed by the platform team\n" + path.read_text().replace("name: sdxl-lora", 'name: "sdxl-lora"')
-    )
-    assert read_release("sdxl-lora", name, tmp_path) == release()
-
-
 def test_another_promotion_of_the_same_has_the_same_content() -> None:
     later = release(PROMOTED.model_copy(update={"at": "2026-11-24T08:00:00Z"}))
     assert later.name != release().name
@@ -132,17 +121,3 @@ def test_who_follows_what(tmp_path: Path) -> None:
     other = write_release(release(PROMOTED.model_copy(update={"at": "2026-11-20T08:00:00Z"})), tmp_path)
     assert [found for found, _ in unfollowed("sdxl-lora", tmp_path)] == [other]
     assert list(releases_of("sdxl-lora", tmp_path)) == [other, name], "the oldest first"
-
-
-def test_each_stack_is_read_once_for_all_releases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    project(tmp_path, release())
-    write_release(release(PROMOTED.model_copy(update={"at": "2026-11-20T08:00:00Z"})), tmp_path)
-    read: list[str] = []
-
-    def pinned(stack: str, root: Path) -> str | None:
-        read.append(stack)
-        return pinned_release(stack, root)
-
-    monkeypatch.setattr(files, "pinned_release", pinned)
-    list(unfollowed("sdxl-lora", tmp_path))
-    assert sorted(read) == ["sdxl-lora.dev", "sdxl-lora.prod"]

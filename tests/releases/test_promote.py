@@ -214,18 +214,6 @@ def test_an_image_of_an_overlay_has_never_run_in_the_source() -> None:
     assert "no pod of the source that has run it" in problem.reason
 
 
-def test_an_image_of_an_overlay_stays_as_it_is_written_also_where_it_has_run() -> None:
-    found = source(environments={"prod": {"image": JOB["image"]}})
-    job = check_experiment(
-        Released("sdxl-lora", "0123456789abcdef0123", experiment_of(found)), environment(name="prod")
-    ).checked()
-    (problem,) = unpinned(job, found)
-    assert problem.reason == (
-        "the image has no digest in what the environment has differently, and the nodes of the source have run it as "
-        f"mirror.dev.example.com/ai/pytorch-training@{DIGEST}"
-    )
-
-
 @pytest.mark.parametrize(
     ("overlay", "new"),
     [
@@ -239,12 +227,6 @@ def test_an_image_that_only_the_target_has_is_none_of_the_sources(overlay: dict[
     found = source(environments={"prod": overlay} if overlay else {})
     given = Released("sdxl-lora", "0123456789abcdef0123", experiment_of(found))
     assert not_of_source(check_experiment(given, environment(name="prod")).checked(), found) == new
-
-
-def test_an_image_of_the_source_counts_also_where_its_pods_are_gone() -> None:
-    found = source(image=f"{JOB['image']}@{DIGEST}", ran={})
-    given = Released("sdxl-lora", "0123456789abcdef0123", experiment_of(found))
-    assert not_of_source(check_experiment(given, environment(name="prod")).checked(), found) == {}
 
 
 def test_an_image_that_no_pod_has_needs_no_digest() -> None:

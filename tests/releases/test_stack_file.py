@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import errno
 import os
 import threading
@@ -42,19 +41,6 @@ def test_only_the_release_is_added(file: str) -> None:
         with_release(start + rest, NAME, PATH, NO_PROJECT)
         == f'{start}{indent}trainform:release: "{NAME}"{newline}{rest}'
     )
-
-
-def test_the_experiment_may_be_the_last_line() -> None:
-    text = "config:\n  trainform:environment: prod\n  trainform:experiment: a"
-    assert with_release(text, NAME, PATH, NO_PROJECT) == f'{text}\n  trainform:release: "{NAME}"'
-
-
-def test_a_file_on_one_line() -> None:
-    text = "config: {trainform:experiment: a, trainform:environment: prod} # short\n"
-    expected = (
-        f'config: {{trainform:experiment: a, trainform:release: "{NAME}", trainform:environment: prod}} # short\n'
-    )
-    assert with_release(text, NAME, PATH, NO_PROJECT) == expected
 
 
 @pytest.mark.parametrize("key", ["trainform:release", "trainform:config:release"])
@@ -123,15 +109,6 @@ def test_of_two_that_write_at_the_same_moment_one_is_refused(tmp_path: Path) -> 
         assert sum("and no longer the experiment's file" in each for each in told) == len(made) - 1
 
 
-def test_the_byte_order_mark_of_an_editor_stays(tmp_path: Path) -> None:
-    project(tmp_path)
-    path = tmp_path / "stacks" / "Pulumi.sdxl-lora.prod.yaml"
-    path.write_bytes(codecs.BOM_UTF8 + path.read_bytes())
-    set_release("sdxl-lora.prod", NAME, tmp_path)
-    assert path.read_bytes().startswith(codecs.BOM_UTF8 + b"config:")
-    assert pinned_release("sdxl-lora.prod", tmp_path) == NAME
-
-
 def test_a_stack_that_cannot_be_written_says_that_the_release_is_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -152,16 +129,6 @@ def test_a_stack_that_cannot_be_written_says_that_the_release_is_there(
     ]
     assert (tmp_path / "stacks" / "Pulumi.sdxl-lora.prod.yaml").read_text() == before
     assert follow(release(), "sdxl-lora.prod", tmp_path) == release().name
-
-
-def test_a_link_stays_a_link(tmp_path: Path) -> None:
-    project(tmp_path)
-    path = tmp_path / "stacks" / "Pulumi.sdxl-lora.prod.yaml"
-    path.rename(tmp_path / "elsewhere.yaml")
-    path.symlink_to(tmp_path / "elsewhere.yaml")
-    set_release("sdxl-lora.prod", NAME, tmp_path)
-    assert path.is_symlink()
-    assert pinned_release("sdxl-lora.prod", tmp_path) == NAME
 
 
 def test_what_was_set_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
@@ -203,22 +170,3 @@ def test_what_a_stack_follows_has_one_answer(own: str, declared: str, tmp_path: 
     assert [line for line in path.read_text().splitlines() if "release" in line] == [
         own.replace(OTHER, made.name) if own else f'  trainform:release: "{made.name}"'
     ]
-
-
-def test_a_setting_of_the_users_own_project_is_no_release(tmp_path: Path) -> None:
-    project(tmp_path)
-    path = tmp_path / "stacks" / "Pulumi.sdxl-lora.prod.yaml"
-    path.write_text(f"{path.read_text()}  release: {OTHER}\n")
-    assert pinned_release("sdxl-lora.prod", tmp_path) is None
-    made = follow(release(), "sdxl-lora.prod", tmp_path)
-    assert load_stack("sdxl-lora.prod", tmp_path).release == made
-    assert f"  release: {OTHER}\n" in path.read_text()
-
-
-def test_the_keys_of_a_stack_need_no_namespace_in_a_project_of_its_name(tmp_path: Path) -> None:
-    project(tmp_path)
-    (tmp_path / "Pulumi.yaml").write_text("name: trainform\nruntime: python\n")
-    path = tmp_path / "stacks" / "Pulumi.sdxl-lora.prod.yaml"
-    path.write_text("config:\n  experiment: sdxl-lora\n  environment: prod\n")
-    made = follow(release(), "sdxl-lora.prod", tmp_path)
-    assert load_stack("sdxl-lora.prod", tmp_path).release == made

@@ -6,10 +6,6 @@ from typing import Any
 
 from tests.support.previews import CLAIM, TRAINING_JOB, VOLCANO_JOB, state, step_event, urn
 from tests.support.repository import ROOT
-from trainform.errors import InputError
-from trainform.review.jobs import jobs_of
-from trainform.review.preview import Preview
-from trainform.review.read import read_preview
 
 JOB = urn(VOLCANO_JOB, "bert-job", TRAINING_JOB)
 CLAIM_URN = urn(CLAIM, "bert-checkpoints", TRAINING_JOB)
@@ -29,12 +25,3 @@ def replacement(*order: str) -> list[dict[str, Any]]:
 
 
 RECORDED = sorted((ROOT / "tests" / "review" / "recorded").glob("replace.*"))
-
-
-def read_or_refused(text: str) -> None:
-    try:
-        preview = read_preview(text)
-        assert isinstance(preview, Preview)
-        assert isinstance(jobs_of(preview), tuple)
-    except InputError as error:
-        assert error.problems

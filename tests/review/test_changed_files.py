@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -73,29 +70,11 @@ def test_what_others_change_on_the_branch_since_then_does_not_count(project: Pat
     assert changed(project) == [EXPERIMENT]
 
 
-def test_a_change_that_was_taken_back_is_none(project: Path) -> None:
-    write(project, EXPERIMENT, "other\n")
-    commit_all(project)
-    write(project, EXPERIMENT)
-    os.utime(project / "README.md", (0, 0))  # touched, and the same
-    assert changed(project) == []
-
-
 def test_both_names_of_a_renamed_file_and_a_file_that_is_gone(project: Path) -> None:
     git(project, "config", "diff.renames", "copies")
     git(project, "mv", EXPERIMENT, "stacks/experiments/resnet50.yaml")
     (project / "README.md").unlink()
     assert changed(project) == ["README.md", EXPERIMENT, "stacks/experiments/resnet50.yaml"]
-
-
-def test_names_with_odd_characters(project: Path) -> None:
-    odd = ['stacks/experiments/a "b" é\n.yaml', "stacks/experiments/-x.yaml", "stacks/experiments/:(top)c.yaml"]
-    bytes_alone = os.fsdecode(b"stacks/experiments/\xff.yaml")
-    for name in odd:
-        write(project, name)
-    commit_all(project)
-    write(project, bytes_alone)
-    assert changed(project) == sorted([*odd, bytes_alone])
 
 
 def test_a_project_below_the_top_of_its_repository(tmp_path: Path) -> None:
@@ -110,35 +89,6 @@ def test_a_project_below_the_top_of_its_repository(tmp_path: Path) -> None:
     write(tmp_path, "shared/dev.yaml", "other\n")
     write(tmp_path, "teams/speech/new.py")
     assert changed(project) == ["../../shared/dev.yaml", "../speech/new.py", "new.py", EXPERIMENT]
-
-
-def test_a_submodule_is_a_folder(project: Path, tmp_path: Path) -> None:
-    library = tmp_path / "library"
-    write(library, "jobs.py")
-    commit_all(library)
-    local = ["-c", "protocol.file.allow=always"]
-    git(project, *local, "submodule", "add", str(library), "vision")
-    assert changed(project) == [".gitmodules", "vision/"]
-    commit_all(project)
-    git(project, "branch", "--force", "main")
-    assert changed(project) == []
-    write(project, "vision/jobs.py", "edited\n")
-    assert changed(project) == ["vision/"]
-    git(project / "vision", "checkout", "--", ".")
-    assert changed(project) == []
-    write(project, "unknown/jobs.py")
-    commit_all(project / "unknown")
-    assert changed(project) == ["unknown/"]
-
-
-def test_a_tag_a_commit_and_a_branch_elsewhere(project: Path) -> None:
-    git(project, "tag", "--annotate", "v1", "--message", "one")
-    git(project, "update-ref", "refs/remotes/origin/main", "main")
-    write(project, EXPERIMENT, "other\n")
-    commit_all(project)
-    for since in ("v1", "origin/main", "HEAD~1", git(project, "rev-parse", "main")[:10]):
-        assert changed(project, since) == [EXPERIMENT]
-    assert changed(project, "HEAD") == []
 
 
 def test_nothing_of_the_repository_runs(project: Path, tmp_path: Path) -> None:
@@ -168,41 +118,6 @@ def test_nothing_of_the_repository_runs(project: Path, tmp_path: Path) -> None:
     assert (project / ".git" / "index").read_bytes() == index
 
 
-def test_variables_of_git_name_no_other_repository(
-    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    other = tmp_path / "other"
-    write(other, "a.txt")
-    commit_all(other)
-    write(project, EXPERIMENT, "other\n")
-    for name, value in {
-        "GIT_DIR": str(other / ".git"),
-        "GIT_WORK_TREE": str(other),
-        "GIT_INDEX_FILE": str(tmp_path / "no-index"),
-        "GIT_EXTERNAL_DIFF": "false",
-        "GIT_PAGER": "false",
-        "GIT_TRACE": "1",
-        "GIT_LITERAL_PATHSPECS": "1",
-        "GIT_OBJECT_DIRECTORY": str(tmp_path),
-        "LC_ALL": "de_DE.UTF-8",
-    }.items():
-        monkeypatch.setenv(name, value)
-    assert [*changed_files(project, "main").paths] == [EXPERIMENT]
-
-
-def test_what_configures_git_in_variables_counts(
-    project: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """A CI allows a folder of another owner in this way."""
-    ignored = tmp_path / "ignored"
-    ignored.write_text("*.tmp\n", encoding="utf-8")
-    write(project, "a.tmp")
-    assert changed(project) == ["a.tmp"]
-    for name, value in {"COUNT": "1", "KEY_0": "core.excludesFile", "VALUE_0": str(ignored)}.items():
-        monkeypatch.setenv(f"GIT_CONFIG_{name}", value)
-    assert changed(project) == []
-
-
 @pytest.mark.parametrize("since", ["", "-main", "--output=x", "--help"])
 def test_what_is_no_name_of_a_commit(project: Path, since: str) -> None:
     said = refusal(project, since)
@@ -229,24 +144,6 @@ def test_a_folder_without_a_repository(tmp_path: Path) -> None:
     said = refusal(tmp_path)
     assert "git finds no repository with files of this project (fatal: not a git repository" in said
     assert "fix: run it in a clone of the project's repository, or name the stacks" in said
-
-
-def test_a_repository_among_the_files_of_the_branch(tmp_path: Path) -> None:
-    """Whoever makes a pull request can commit one, and say in it what has changed and which programs git runs."""
-    folder = tmp_path / "platform" / "training"
-    write(folder, "Pulumi.yaml")
-    commit_all(folder.parent)
-    git(folder.parent, "clone", "--bare", str(folder.parent), "other")
-    for path in (folder.parent / "other").iterdir():
-        path.rename(folder / path.name)
-    git(folder, "config", "--file", "config", "core.bare", "false")
-    git(folder, "config", "--file", "config", "core.worktree", ".")
-    assert "cannot use bare repository" in refusal(folder)
-
-
-def test_a_bare_repository(project: Path, tmp_path: Path) -> None:
-    git(tmp_path, "clone", "--bare", str(project), "bare")
-    assert "cannot use bare repository" in refusal(tmp_path / "bare")
 
 
 def test_a_machine_without_git(project: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -288,36 +185,3 @@ def test_a_shallow_clone(project: Path, tmp_path: Path) -> None:
     assert fix in refusal(clone, "v1")
     git(clone, "fetch", "--unshallow")
     assert changed(clone, "origin/main") == [EXPERIMENT]
-
-
-def test_a_branch_of_another_history(project: Path) -> None:
-    git(project, "switch", "--orphan", "pages")
-    said = refusal(project)
-    assert "why: git cannot compare it with HEAD (fatal: Not a valid" in said
-    write(project, "index.html")
-    commit_all(project)
-    assert "why: it has no commit in common with HEAD" in refusal(project)
-
-
-def test_a_work_tree_beside_the_clone(project: Path, tmp_path: Path) -> None:
-    git(project, "worktree", "add", str(tmp_path / "beside"), "-b", "other", "main")
-    write(tmp_path / "beside", EXPERIMENT, "other\n")
-    assert changed(tmp_path / "beside") == [EXPERIMENT]
-    assert changed(project) == []
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder to another user")
-def test_a_folder_of_another_owner(project: Path) -> None:
-    for path in (project, *project.rglob("*")):
-        shutil.chown(path, 12345)
-    said = refusal(project)
-    assert "detected dubious ownership" in said
-
-
-def test_it_is_git_that_is_asked(project: Path) -> None:
-    """Both tell the same of a usual change."""
-    write(project, EXPERIMENT, "other\n")
-    told = subprocess.run(
-        ["git", "diff", "--name-only", "main"], cwd=project, capture_output=True, text=True, check=True
-    )
-    assert changed(project) == told.stdout.split()

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from tests.review.jobs_of_previews import (
-    GPU,
     context,
     environment,
     job_review,
@@ -51,22 +50,6 @@ def test_the_total_over_the_given_hours() -> None:
     assert (cost.hours, cost.total) == ("72.5", usd("3654.00"))
 
 
-@pytest.mark.parametrize(
-    ("seconds", "hours", "total"),
-    [(1, "0.00028", "0.01"), (17, "0.0047", "0.24"), (1200, "0.33", "16.80"), (360_000, "100", "5040.00")],
-)
-def test_a_short_run_is_not_0_hours_long(seconds: int, hours: str, total: str) -> None:
-    """Rounded where it is shown, and nowhere before."""
-    cost = cost_of(context(scaled(2, 3), environment=CLUSTER, hours=Fraction(seconds, 3600)))
-    assert (cost.hours, cost.total) == (hours, usd(total))
-
-
-def test_jobs_of_a_stack_are_summed() -> None:
-    second = job_review(None, rendered(CLUSTER, name="mnist", **workers(1)), name="mnist")
-    cost = cost_of(context(scaled(2, 3), second, environment=CLUSTER))
-    assert (cost.before, cost.after) == (usd("33.60"), usd("67.20"))
-
-
 def test_a_new_job_costs_all_of_it_more() -> None:
     cost = cost_of(context(job_review(None, rendered(CLUSTER, **workers(2))), environment=CLUSTER))
     assert (cost.before, cost.after, cost.difference, cost.percent) == (None, usd("33.60"), usd("33.60"), None)
@@ -93,13 +76,6 @@ def test_a_job_that_runs_costs_what_is_deployed() -> None:
     name = job.job.old.inputs["metadata"]["name"]  # type: ignore[union-attr]
     cost = cost_of(context(job, environment=CLUSTER, live=live(jobs=(live_job(name, Running=2),))))
     assert (cost.before, cost.unknown) == (usd("33.60"), "")
-
-
-def test_a_finished_job_that_stays_as_it_is_costs_nothing_either_way() -> None:
-    job = scaled(2, 2)
-    name = job.job.old.inputs["metadata"]["name"]  # type: ignore[union-attr]
-    cost = cost_of(context(job, environment=CLUSTER, live=live(jobs=(live_job(name, "Completed"),))))
-    assert (cost.before, cost.after, cost.difference) == (None, None, None)
 
 
 def kinds(**parts: Any) -> dict[str, Any]:
@@ -139,26 +115,3 @@ def test_a_job_without_a_record_has_no_known_cost() -> None:
     cost = cost_of(context(job, environment=CLUSTER))
     assert (cost.before, cost.after, cost.difference) == (None, usd("50.40"), None)
     assert cost.unknown == "The cost is not known: no record says what the job sdxl-lora is made of."
-
-
-def overridden(replicas: int, count: int, **parts: Any) -> dict[str, Any]:
-    """Workers that the roles give 4 accelerators each, and a merge patch `count`."""
-    amounts = {"requests": {GPU: str(count)}, "limits": {GPU: str(count)}}
-    patch = {"spec": {"containers": {"main": {"resources": amounts}}}}
-    return {**workers(replicas, 4, pod_overrides=patch), **parts}
-
-
-@pytest.mark.parametrize("backend", ["volcano", "kubeflow", "trainer", "jobset"])
-def test_what_a_refused_patch_asks_for_has_no_known_cost(backend: str) -> None:
-    """A patch that asks for other accelerators than the role is refused."""
-    parts = {"backend": backend, "launcher": {"torchrun": {"script": "/app/train.py"}}}
-    with_patch, without = rendered(CLUSTER, **overridden(2, 8, **parts)), rendered(CLUSTER, **workers(2, 4), **parts)
-    assert {problem.path.rpartition(".")[2] for problem in with_patch.problems} == {GPU.rpartition(".")[2]}
-    cost = cost_of(context(job_review(without, with_patch), environment=CLUSTER))
-    assert (cost.before, cost.after) == (usd("16.80"), None)
-
-
-def test_pods_of_a_resource_that_the_environment_has_no_more_cost_what_the_record_says() -> None:
-    renamed = environment(accelerators=kinds(a800={"resource": "nvidia.com/gpu"}))
-    cost = cost_of(context(scaled(2, 3), environment=renamed))
-    assert (cost.before, cost.after) == (usd("33.60"), usd("50.40"))

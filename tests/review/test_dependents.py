@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from msgspec import structs
 
 from tests.review.jobs import PROVIDER, context, step, urn
 from tests.support.samples import environment
 from trainform.review.context import Context, User
-from trainform.review.dependents import NOT_READ, dependents, not_read
-from trainform.review.model import NotChecked
+from trainform.review.dependents import dependents
 from trainform.review.preview import State, Step
-from trainform.review.report import build_report
 
 QUEUE = "kubernetes:scheduling.volcano.sh/v1beta1:Queue"
 CLAIM = "kubernetes:core/v1:PersistentVolumeClaim"
@@ -24,7 +21,6 @@ USERS = (
     User("mnist.dev", "mnist", frozenset({("Queue", "research-small"), ("PriorityClass", "urgent")})),
     User("mnist-2.dev", "mnist", frozenset({("Queue", "batch"), ("PriorityClass", "urgent")})),
 )
-BROKEN = User("bert.dev", "bert", unread="roles: a role is missing")
 CHILD = environment(queues={"research": {}, "research-small": {"parent": "research"}, "batch": {}})
 ALL = "resnet (resnet.dev), mnist (mnist.dev), mnist (mnist-2.dev) use it."
 
@@ -76,13 +72,6 @@ def test_what_stays_or_is_new_is_not_told() -> None:
     assert said(same, new) == []
 
 
-def test_a_claim_that_is_no_longer_kept_or_protected() -> None:
-    same = platform_step("same", CLAIM, "datasets", {}, {})
-    assert same.old is not None
-    for old in (structs.replace(same.old, keep=True), structs.replace(same.old, protect=True)):
-        assert said(structs.replace(same, old=old)) == ["Claim datasets: resnet (resnet.dev) uses it."]
-
-
 def test_objects_stand_by_kind_and_name() -> None:
     changes = [
         platform_step("update", type_, name, {}, {"spec": {}})
@@ -97,32 +86,5 @@ def test_objects_stand_by_kind_and_name() -> None:
     ]
 
 
-def test_the_json_has_the_stacks() -> None:
-    (found,) = dependents(review(platform_step("update", CLASS, "urgent", {}, {"value": 2})))
-    assert found.stacks == {"mnist.dev": "mnist", "mnist-2.dev": "mnist"}
-
-
 def test_the_stack_of_an_experiment_has_none() -> None:
     assert said(platform_step("update", QUEUE, "research", {}, {"spec": {}}), users=None) == []
-
-
-def test_an_experiment_that_cannot_be_read() -> None:
-    told = NotChecked(what="experiments", reason=NOT_READ.format("bert.dev", "roles: a role is missing"))
-    users = (*USERS, BROKEN)
-    made = review(platform_step("update", QUEUE, "batch", {}, {"spec": {}}), users=users)
-    assert [*not_read(made)] == [told]
-    assert told in build_report(made).not_checked
-    assert [*not_read(review(users=users))] == []
-    # it is in the namespace, whatever it says
-    of_namespace = review(platform_step("update", NAMESPACE, "ai", {}, {"metadata": {}}), users=users)
-    assert [*not_read(of_namespace)] == []
-    assert dependents(of_namespace)[0].stacks["bert.dev"] == "bert"
-    unknown = review(platform_step("update", NAMESPACE, "ai", {}, {}), users=(User("a.dev", "", unread="no value"),))
-    assert len([*not_read(unknown)]) == 1
-    assert dependents(unknown)[0].stacks == {}
-
-
-def test_of_many_the_first_are_named() -> None:
-    users = tuple(User(f"job-{number}.dev", f"job-{number}", USERS[0].uses) for number in range(30))
-    (sentence,) = said(platform_step("update", CLAIM, "datasets", {}, {"spec": {}}), users=users)
-    assert sentence.endswith("job-19 (job-19.dev) and 10 more use it.")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from tests.review.jobs import ELASTIC, LORA, change, context, deployed, job_review, name_of, object_step, running
+from tests.review.jobs import ELASTIC, LORA, change, context, name_of, object_step, running
 from trainform.review.context import Context
 from trainform.review.effects import effects
 from trainform.review.findings.data import find
@@ -70,10 +70,6 @@ def test_the_cost(cost: Cost, said: str) -> None:
     assert line(change(None, LORA), cost=cost) == f"Creates the job {name_of(LORA)} (32 a800). {said}"
 
 
-def test_what_costs_nothing_says_nothing_of_it() -> None:
-    assert line(change(None, LORA), cost=Cost()) == f"Creates the job {name_of(LORA)} (32 a800)."
-
-
 def test_findings_are_counted_by_level_without_those_that_are_waived() -> None:
     def of(level: Any, waived: bool = False) -> Finding:
         return HIGH.model_copy(update={"level": level, "waived": waived})
@@ -92,25 +88,6 @@ def test_a_claim_that_goes_with_the_job_is_named() -> None:
         "because `image` and `storage.checkpoints` change; the claim sdxl-lora-checkpoints is deleted."
     )
     assert "stay" not in said
-
-
-def test_several_jobs_are_counted() -> None:
-    llama = {**LORA, "name": "llama"}
-    jobs = [
-        job_review(deployed(LORA), deployed(IMAGE)),
-        job_review(deployed(llama), deployed({**llama, "image": IMAGE["image"]})),
-        job_review(None, deployed({**LORA, "name": "bert"})),
-        job_review(deployed({**LORA, "name": "dino"}), deployed({**LORA, "name": "dino"})),
-    ]
-    made = context(*jobs, live=running(name_of(LORA)))
-    assert line(made, cost=Cost()) == "Replaces 2 jobs, creates 1 job; 1 of them runs now and ends."
-
-
-def test_a_change_beside_the_jobs_is_told_by_its_heaviest_effect() -> None:
-    changed = {**LORA, "storage": {"checkpoints": {**LORA["storage"]["checkpoints"], "size": "4Ti", "keep": False}}}
-    assert line(change(LORA, changed), cost=Cost()) == (
-        "No longer keeps the claim sdxl-lora-checkpoints: the next `pulumi destroy` deletes it. 1 more effect."
-    )
 
 
 def test_a_new_environment_is_told_by_its_namespace_and_its_queue() -> None:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.support import previews
 from tests.support.previews import (
@@ -25,7 +22,6 @@ from trainform.plan.record import Record
 from trainform.review.context import JobReview
 from trainform.review.jobs import job_kinds, jobs_of
 from trainform.review.read import read_preview
-from trainform.review.stand_ins import UNKNOWN
 
 
 def record(**changes: Any) -> Record:
@@ -104,15 +100,6 @@ def test_secrets_of_a_record_are_masked_and_it_is_read() -> None:
     assert "hunter2" not in repr(job)
 
 
-def test_what_an_earlier_up_has_left_is_not_the_job() -> None:
-    job = urn(VOLCANO_JOB, "bert-job", TRAINING_JOB)
-    left = step_event("delete", job, state({"metadata": {"name": "bert-0"}}, parent=urn(TRAINING_JOB, "bert")))
-    (found,) = reviewed(left, *events(None, record().data()))
-    assert found.job is not None
-    assert found.job.operation == "update"
-    assert len(found.steps) == 5
-
-
 @pytest.mark.parametrize(
     ("type_", "is_one"),
     [
@@ -142,26 +129,3 @@ def test_every_operator_has_kinds_of_jobs() -> None:
     assert {kind.partition("/")[0] for kind in job_kinds()} == {
         "batch.volcano.sh", "jobset.x-k8s.io", "kubeflow.org", "trainer.kubeflow.org", "training.kubedl.io",
     }  # fmt: skip
-
-
-def test_a_job_object_without_a_name_is_called_as_its_resource() -> None:
-    wrong: list[dict[str, Any]] = [{}, {"metadata": []}, {"metadata": {"name": 5}}]
-    for inputs in wrong:
-        (job,) = reviewed(step_event("create", urn(VOLCANO_JOB, "train"), None, state(inputs)))
-        assert job.name == "train"
-
-
-@given(st.data())
-def test_parents_may_be_wrong(data: st.DataObject) -> None:
-    given_events = json.loads(json.dumps(events(record().data(), record(run=2).data())))
-    urns = [event["resourcePreEvent"]["metadata"]["urn"] for event in given_events]
-    for event in given_events:
-        for side in ("old", "new"):
-            if event["resourcePreEvent"]["metadata"][side] is not None:
-                event["resourcePreEvent"]["metadata"][side]["parent"] = data.draw(
-                    st.sampled_from([*urns, "", "elsewhere"])
-                )
-    jobs = reviewed(*given_events)
-    steps = [id(step) for job in jobs for step in job.steps]
-    assert len(steps) == len(set(steps))
-    assert UNKNOWN not in repr(jobs)

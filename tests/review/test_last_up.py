@@ -67,24 +67,3 @@ def test_the_engine_sorts_the_keys_of_components() -> None:
         if found.old is not None
     )
     assert not failed(dataclasses.replace(job, component=component, steps=tuple(parts)))
-
-
-def test_a_new_job_and_one_that_goes_have_no_update_that_failed() -> None:
-    assert not failed(job_review(None, deployed(LORA)))
-    assert not failed(job_review(deployed(LORA), None))
-
-
-def test_sides_of_two_versions_are_not_compared() -> None:
-    job = after_a_refusal()
-    assert job.before is not None
-    assert not failed(dataclasses.replace(job, before=structs.replace(job.before, version="0.8.0")))
-
-
-def test_a_digest_leaves_out_components_that_do_not_change() -> None:
-    """Without `SharedStorage` what was wanted has no storage, which the record has: that is no `up` that failed."""
-    job = job_review(deployed(LORA), deployed(NOW))
-    job = dataclasses.replace(job, steps=tuple(step for step in job.steps if step.kind != "SharedStorage"))
-    assert failed(job)
-    whole = context(job).preview
-    for preview in (structs.replace(whole, form="digest"), structs.replace(whole, incomplete=True)):
-        assert list(find(context(job, preview=preview))) == []

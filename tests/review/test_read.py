@@ -67,15 +67,6 @@ def test_a_replacement_is_one_step(order: tuple[str, ...]) -> None:
     assert step.new.inputs["metadata"]["name"] == "bert-77ab01"
 
 
-def test_an_object_that_an_earlier_up_has_left_is_a_step_of_its_own() -> None:
-    old = job("bert-1f3a9c")
-    left = step_event("delete", JOB, {**old, "delete": True})
-    steps = read_preview(previews.stream(left, step_event("same", JOB, job("bert-77ab01"), job("bert-77ab01")))).steps
-    assert [step.operation for step in steps] == ["delete", "same"]
-    (alone,) = read_preview(previews.stream(*replacement("delete-replaced"))).steps
-    assert alone.operation == "delete-replaced"
-
-
 def test_no_detail_is_not_the_same_as_no_difference() -> None:
     events = [
         step_event("update", JOB, job("a"), job("a"), detail={}),
@@ -84,11 +75,6 @@ def test_no_detail_is_not_the_same_as_no_difference() -> None:
     first, second = read_preview(previews.stream(*events)).steps
     assert first.detail == {}
     assert second.detail is None
-
-
-def test_operations_of_newer_engines_stay_as_they_are() -> None:
-    (step,) = read_preview(previews.stream(step_event("teleport", JOB, None, job("a"), novelty={"x": 1}))).steps
-    assert step.operation == "teleport"
 
 
 def test_values_that_only_up_knows() -> None:
@@ -159,40 +145,7 @@ def test_a_policy_that_stops_the_preview_is_why_it_failed() -> None:
     assert read_preview(previews.stream(advisory, *ends, ended=False)).failed != ""
 
 
-@pytest.mark.parametrize("form", [previews.stream, previews.digest])
-@pytest.mark.parametrize("severity", ["warning", "error"])
-@pytest.mark.parametrize("before", ["", "{}: ", "{}: {}: \n", "<{{%fg 3%}}>{}: <{{%reset%}}>{}:"])
-def test_no_message_repeats_its_severity(form: Any, severity: str, before: str) -> None:
-    """The engine sends it as a prefix, a digest writes it into the message, and a program or an SDK puts it before its own."""
-    prefix, said = f"{severity}: ", f"{before.format(severity, severity)}the queue is full\n"
-    preview = read_preview(form(previews.diagnostic(severity, said, JOB, prefix=prefix)))
-    assert preview.messages == (Message(severity, "the queue is full", JOB),)
-
-
-def test_which_policy_packs_ran() -> None:
-    ran = previews.summary(PolicyPacks={"trainform|local|policy": "0.0.1", "calendar": ""})
-    assert read_preview(previews.stream(ran, ended=False)).packs == {"calendar": "", "trainform": "0.0.1"}
-    assert read_preview(previews.stream()).packs == {}
-    assert read_preview(previews.stream(ended=False)).packs is None
-    assert read_preview(previews.digest()).packs is None
-
-
 def test_a_refresh_is_no_step_beside_the_one_that_follows_it() -> None:
     refresh, same = (step_event(op, JOB, job("bert-1f3a9c"), job("bert-1f3a9c")) for op in ("refresh", "same"))
     assert [step.operation for step in read_preview(previews.stream(refresh, same)).steps] == ["same"]
     assert [step.operation for step in read_preview(previews.stream(refresh)).steps] == ["refresh"]
-
-
-def test_debug_messages_are_dropped() -> None:
-    text = previews.stream(
-        previews.diagnostic("debug", "sshSecret=a secret of thirty-two characters"),
-        previews.diagnostic("info", "resolving", ephemeral=True),
-        previews.diagnostic("trace", "of a newer engine"),
-        previews.diagnostic("info#err", "printed by the program"),
-    )
-    preview = read_preview(text)
-    assert preview.messages == (Message("info", "printed by the program"),)
-    assert "thirty-two" not in repr(preview)
-    (lack,) = preview.not_checked
-    assert lack.startswith("Of 1 message of the engine the severity is not known")
-    assert not preview.incomplete

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
-
-import pytest
 
 from tests.support import previews
 from tests.support.leaks import UNMARKED
@@ -16,7 +13,7 @@ from trainform.cluster.facts import LiveFacts
 from trainform.review.context import Context
 from trainform.review.jobs import jobs_of
 from trainform.review.model import Report
-from trainform.review.read import DIGEST_OF_REFRESH, read_preview
+from trainform.review.read import read_preview
 from trainform.review.report import build_report
 
 STREAM, DIGEST = (
@@ -72,13 +69,6 @@ def test_a_recorded_refresh() -> None:
     assert {part.what for part in report.not_checked} == {"limits"}
 
 
-def test_a_recorded_digest_says_what_it_lacks() -> None:
-    report = report_of(DIGEST)
-    assert DIGEST_OF_REFRESH in {part.reason for part in report.not_checked}
-    assert [(code, level) for code, level, _ in drifts(report)] == [("TR-DRIFT-1", "medium"), ("TR-DRIFT-2", "medium")]
-    assert DIGEST_OF_REFRESH not in read_preview(previews.digest()).not_checked
-
-
 def test_a_claim_that_the_program_makes_again() -> None:
     report = report_of(previews.stream(*refresh(None), step_event("create", LOGS, None, SMALL)))
     assert drifts(report) == [("TR-DRIFT-2", "high", "bert-logs")]
@@ -97,18 +87,6 @@ def test_a_refresh_that_finds_what_the_state_has_says_nothing() -> None:
     ):
         assert drifts(report_of(previews.stream(*events))) == []
     assert sentences(report_of(previews.stream(*refresh(SMALL)))) == ["Nothing changes."]
-
-
-def test_what_an_earlier_up_has_left_is_not_what_is_in_its_place() -> None:
-    left = step_event("delete", LOGS, {**LARGE, "delete": True})
-    text = previews.digest(step_event("refresh", LOGS, SMALL, SMALL), left, step_event("update", LOGS, SMALL, LARGE))
-    assert read_preview(text).refreshed == ()
-
-
-def test_a_field_that_only_the_refresh_tells() -> None:
-    report = report_of(previews.stream(*refresh(LARGE)))
-    assert drifts(report) == [("TR-DRIFT-1", "medium", "bert-logs")]
-    assert sentences(report) == ["Takes into the stack's state what the refresh has found of the claim bert-logs."]
 
 
 def test_what_the_cluster_says_too_is_one_finding() -> None:
@@ -131,14 +109,3 @@ def test_a_secret_in_what_was_found_is_masked(leaked: list[tuple[str, str]]) -> 
     report = report_of(previews.stream(step_event("refresh", where, old, old), {"resOutputsEvent": outputs}))
     assert len(report.findings) == 1
     assert leaked == []
-
-
-@pytest.mark.parametrize("form", [previews.stream, previews.digest])
-def test_an_object_that_is_left_as_it_is_although_its_inputs_differ(form: Any) -> None:
-    report = report_of(form(step_event("same", LOGS, SMALL, LARGE)))
-    assert sentences(report) == [
-        "Nothing changes.",
-        "Leaves the claim bert-logs as it is: the engine calls it unchanged, although the program gives it another `spec.resources.requests.storage`.",
-    ]
-    assert report.headline == "Nothing changes."
-    assert json.loads(report.model_dump_json())["effects"][1]["kind"] == "keep"

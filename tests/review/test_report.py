@@ -11,12 +11,10 @@ import pytest
 from msgspec import structs
 
 from tests.conftest import ROOT, Golden
-from tests.review.jobs import LORA, change, locate, name_of, object_step, running
+from tests.review.jobs import LORA, change, locate, name_of, running
 from tests.review.screen import PRICED, TODAY, checked, reviewed, shown_review
 from tests.support.documents import README, blocks_of
 from tests.support.leaks import GITHUB_TOKEN
-from trainform.check_platform import check_platform
-from trainform.errors import Problem
 from trainform.review.context import Context
 from trainform.review.fail_on import FAILED, exit_code, parse_fail_on
 from trainform.review.forms import terminal
@@ -24,7 +22,6 @@ from trainform.review.model import Level, NotChecked, Outcome, Report
 from trainform.review.policies import refusal
 from trainform.review.preview import Message, PolicyResult
 from trainform.review.report import build_report
-from trainform.review.stand_ins import UNKNOWN
 from trainform.review.whole import review_of
 from trainform.spec import Environment
 
@@ -59,10 +56,6 @@ def test_the_screen_of_the_readme_does_not_contradict_itself() -> None:
     assert (report.capacity.verdict, report.capacity.basis) == ("now", "cluster")
 
 
-def test_the_same_context_has_the_same_report() -> None:
-    assert build_report(reviewed()) == build_report(reviewed())
-
-
 def test_of_a_preview_that_is_not_whole_the_amounts_are_not_known() -> None:
     report = build_report(with_preview(reviewed(), incomplete=True))
     assert (report.cost.known, report.capacity.verdict) == (False, "unknown")
@@ -89,14 +82,6 @@ def test_findings_of_the_limits() -> None:
     assert image.why.startswith("The limit of the environment says: ")
     assert image.title[0].isupper()
     assert {finding.level for finding in of_code(report, "TF-RUN-1")} == {"medium"}
-
-
-def test_a_limit_shows_the_value_that_it_judges_and_no_change() -> None:
-    text = terminal.render(review_of([build_report(reviewed(), checked([]))]), 119)
-    [_, image] = text.split("TF-IMG-2 ")
-    shown = image.partition("    why ")[0]
-    assert '    value   "registry.example.com/' in shown
-    assert "→" not in shown
 
 
 def test_a_waiver_that_applies_takes_its_finding_out_of_the_count() -> None:
@@ -128,18 +113,6 @@ def test_waivers_that_do_not_apply() -> None:
         ("void", f"The finding has changed: TF-IMG-2 finds {here} here now."),
         ("refused", "The environment dev does not allow waivers of TF-IMG-2 with this owner."),
         ("refused", "The environment dev does not allow waivers of this rule."),
-    ]
-    assert not of_code(report, "TF-IMG-2")[0].waived
-
-
-def test_waivers_without_a_finding_or_for_too_long() -> None:
-    allowed = {"severity": {"TF-IMG-2": "error"}, "waivable": {"TF-IMG-2": ["team-lead"], "TF-COST-1": ["team-lead"]}}
-    [image] = of_code(build_report(reviewed(), checked([], allowed)), "TF-IMG-2")
-    given = [waiver("0123456789abcdef", rule="TF-COST-1"), waiver(image.fingerprint, until="2027-11-23")]
-    report = build_report(reviewed(), checked(given, allowed))
-    assert [(use.state, use.why) for use in report.waivers] == [
-        ("void", "TF-COST-1 finds nothing here any more."),
-        ("refused", "The day is farther away than the environment dev allows (90d from today)."),
     ]
     assert not of_code(report, "TF-IMG-2")[0].waived
 
@@ -286,46 +259,6 @@ def test_what_the_preflight_could_not_check_is_no_message() -> None:
     assert [message.text for message in report.messages] == ["the namespace warns"]
 
 
-def test_what_was_not_checked_is_listed_once() -> None:
-    context = with_preview(reviewed(), not_checked=("A digest has no policies.", "A digest has no policies."))
-    live = structs.replace(running(name_of(LORA)), not_read={"queues": "no answer within 2 s"})
-    report = build_report(
-        dataclasses.replace(context, live=live), None, [NotChecked(what="files", reason="They are gone.")]
-    )
-    assert [(part.what, part.reason) for part in report.not_checked] == [
-        ("files", "They are gone."),
-        ("preview", "A digest has no policies."),
-        ("queues", "No answer within 2 s."),
-        (
-            "limits",
-            "The preview does not say whether a policy pack ran, and trainform could not read the stack's files.",
-        ),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("packs", "reason"),
-    [
-        (
-            (),
-            "No policy pack ran in the preview, and trainform could not read the stack's files: nothing has checked the limits of the environment.",
-        ),
-        (
-            ("calendar",),
-            "Only other policy packs ran in the preview (calendar), and trainform could not read the stack's files: nothing has checked the "
-            "limits of the environment.",
-        ),
-        (("calendar", "trainform"), None),
-    ],
-)
-def test_limits_that_nobody_has_checked(packs: tuple[str, ...], reason: str | None) -> None:
-    report = build_report(with_preview(reviewed(), packs=None if packs is None else dict.fromkeys(packs, "")))
-    assert [part.reason for part in report.not_checked if part.what == "limits"] == ([] if reason is None else [reason])
-    assert report.limits == (
-        "" if reason else "The limits of the environment were checked by the policy pack trainform alone."
-    )
-
-
 @pytest.mark.parametrize(
     ("packs", "said"),
     [
@@ -344,50 +277,6 @@ def test_limits_that_trainform_has_checked_itself(packs: tuple[str, ...] | None,
     )
     assert report.limits in " ".join(terminal.render(review_of([report]), 80).split())
     assert "limits" not in {part.what for part in report.not_checked}
-
-
-@pytest.mark.parametrize(
-    ("packs", "said"),
-    [((), ""), (("trainform",), "The limits of the environment were checked by the policy pack trainform alone.")],
-)
-def test_limits_are_not_called_checked_where_the_files_have_other_problems(packs: tuple[str, ...], said: str) -> None:
-    problem = Problem("queue", "nigth", "the queue does not exist in the environment", "did you mean night?")
-    report = build_report(
-        with_preview(reviewed(), packs=None if packs is None else dict.fromkeys(packs, "")),
-        structs.replace(checked([]), problems=(problem,)),
-    )
-    (reason,) = (part.reason for part in report.not_checked if part.what == "limits")
-    assert reason.startswith("The files have other problems")
-    assert report.limits == said
-
-
-def test_values_that_are_known_only_at_up() -> None:
-    step = object_step("create", "ConfigMap", "other", None, {"data": {"host": UNKNOWN, "ports": [1, UNKNOWN]}})
-    report = build_report(
-        change(LORA, LORA, others=(step,), environment=Environment.model_validate(PRICED)), checked([])
-    )
-    found = [part for part in report.not_checked if part.what.startswith("ConfigMap")]
-    assert [(part.what, part.reason) for part in found] == [
-        ("ConfigMap other", "Known only at `pulumi up`: data.host, data.ports[1].")
-    ]
-
-
-def test_findings_in_the_objects_of_an_environments_own_stack() -> None:
-    given = Environment.model_validate(PRICED)
-    alone = check_platform(given)
-    assert alone.platform is not None
-    found = (
-        (Problem("queues.night", None, "the queue has no weight", "write one", code="TF-QUE-2"), "error"),
-        (Problem("queues.day", None, "the queue has no weight", "write one", code="TF-QUE-2"), "warning"),
-    )
-    checked_alone = structs.replace(alone, platform=structs.replace(alone.platform, found=found))
-    report = build_report(change(LORA, LORA, environment=given, today=TODAY, locate=locate), checked_alone)
-    assert (report.environment, report.waivers) == ("dev", [])
-    assert "limits" not in {part.what for part in report.not_checked}
-    assert [(finding.level, finding.object, finding.field) for finding in of_code(report, "TF-QUE-2")] == [
-        ("high", "dev", "environment.queues.night"),
-        ("medium", "dev", "environment.queues.day"),
-    ]
 
 
 def test_the_release_of_the_stack_is_in_the_report() -> None:

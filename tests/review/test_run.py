@@ -54,23 +54,6 @@ def test_errors_are_without_secrets(program: Path, tmp_path: Path, monkeypatch: 
     assert (ran.errors, ran.code) == ("[secret]\nnot [secret]\n", 1)
 
 
-def test_variables_of_debugging_are_left_out(program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in (
-        "DEBUG_GRPC",
-        "DEBUG_COMMANDS",
-        "OPTION_SHOW_SECRETS",
-        "OPTION_LOGTOSTDERR",
-        "OPTION_EVENT_LOG",
-        "HOME",
-    ):
-        monkeypatch.setenv(f"PULUMI_{name}", "yes")
-    write(program, "env")
-    names = {line.partition("=")[0] for line in run_preview("bert.dev", tmp_path).text.splitlines()}
-    assert {name for name in names if name.startswith("PULUMI_")} == {
-        "PULUMI_HOME", "PULUMI_SKIP_UPDATE_CHECK", run.STREAMING,
-    } | {name for name in os.environ if name.startswith(("PULUMI_CONFIG", "PULUMI_BACKEND"))}  # fmt: skip
-
-
 @pytest.mark.parametrize(
     "argument",
     ["--debug", "-d", "--logtostderr", "--logflow", "-v9", "--verbose=9", "--show-secrets", "--tracing=file:x", "-rd", "-j", "--stack=x", "-sx", "--event-log=x"],
@@ -84,11 +67,6 @@ def test_options_that_show_secrets_are_refused(program: Path, tmp_path: Path, ar
     assert not (tmp_path / "started").exists()
 
 
-def test_other_options_are_not_taken_for_these(program: Path, tmp_path: Path) -> None:
-    write(program, "exit 0")
-    assert run_preview("bert.dev", tmp_path, ["-cdebug=1", "-tdev", "--diff-free", "dev", "-"]).code == 0
-
-
 def test_a_machine_without_pulumi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ToolchainError, match="pulumi is not on PATH") as caught:
@@ -96,33 +74,7 @@ def test_a_machine_without_pulumi(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert "trainform doctor" in caught.value.fix
 
 
-def test_much_output_on_both_streams_does_not_stop_it(program: Path, tmp_path: Path) -> None:
-    write(program, "yes errors | head -c 300000 >&2", "yes events | head -c 300000")
-    ran = run_preview("bert.dev", tmp_path)
-    assert (len(ran.text), len(ran.errors)) == (300_000, 300_000)
-
-
-def test_bytes_that_are_no_text(program: Path, tmp_path: Path) -> None:
-    write(program, r"printf '\377ok'")
-    assert run_preview("bert.dev", tmp_path).text == "\ufffdok"
-
-
 STACK_OF_WORDS = 'while [ "$1" != -s ]; do shift; done; stack=$2'
-
-
-def test_several_run_side_by_side_and_stay_in_their_order(
-    program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The first waits for the second, which must have ended."""
-    monkeypatch.setattr(os, "cpu_count", lambda: 2)
-    wait = "while [ $stack = bert.dev ] && [ ! -e hello.dev ]; do sleep 0.05; done"
-    write(program, STACK_OF_WORDS, wait, 'echo "of $stack"', "touch $stack")
-    shown: list[set[str]] = []
-    with previews_in(tmp_path, watch=lambda running: shown.append({*running})) as begin:
-        runs = [begin(stack) for stack in ("bert.dev", "hello.dev")]
-        texts = [each.result(60).text for each in runs]
-    assert texts == ["of bert.dev\n", "of hello.dev\n"]
-    assert shown[1:] == [{"bert.dev", "hello.dev"}, {"bert.dev"}, set()]
 
 
 def test_no_more_run_at_once_than_there_are_processors(
@@ -198,17 +150,6 @@ def test_a_signal_is_passed_on_once_to_all(program: Path, tmp_path: Path, number
     assert not (tmp_path / "started.resnet.dev").exists()
 
 
-def test_an_engine_that_does_not_stop_is_stopped(
-    program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(run, "GRACE_SECONDS", 1.0)
-    write(program, "trap '' INT", "echo $$ > started", f"kill -INT {os.getpid()}", "while :; do sleep 0.05; done")
-    with pytest.raises(KeyboardInterrupt):
-        run_preview("bert.dev", tmp_path)
-    with pytest.raises(ProcessLookupError):
-        os.kill(int((tmp_path / "started").read_text()), 0)
-
-
 def test_a_signal_while_the_engine_starts_leaves_none_behind(
     program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -226,9 +167,3 @@ def test_a_signal_while_the_engine_starts_leaves_none_behind(
     with pytest.raises(KeyboardInterrupt):
         run_preview("bert.dev", tmp_path)
     assert started[0].returncode in (-signal.SIGINT, -signal.SIGKILL)
-
-
-def test_the_folder_of_the_shell_is_no_secret() -> None:
-    told = "error: no such file: /srv/ai/project/policy, s3cr3t-passphrase"
-    environ = {"PWD": "/srv/ai/project", "PULUMI_CONFIG_PASSPHRASE": "s3cr3t-passphrase"}
-    assert run.without_secrets(told, environ) == "error: no such file: /srv/ai/project/policy, [secret]"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import string
 
 import pytest
@@ -11,7 +10,6 @@ from hypothesis import strategies as st
 
 from tests.conftest import ROOT
 from trainform.review.touched import makes_program, removed, touched
-from trainform.scaffold.project import project_files
 
 STACKS = {
     "prod": {"stacks/Pulumi.prod.yaml", "stacks/environments/prod.yaml"},
@@ -62,23 +60,6 @@ def test_a_file_touches_these_stacks(changed: str, stacks: list[str]) -> None:
     assert touched([changed], STACKS) == {stack: [changed] for stack in stacks}
 
 
-def test_each_stack_has_all_files_that_touch_it() -> None:
-    changed = ["uv.lock", "stacks/experiments/resnet.yaml", "stacks/Pulumi.resnet.dev.yaml", "README.md"]
-    both = ["stacks/experiments/resnet.yaml", "uv.lock"]
-    assert touched(changed, STACKS) == {
-        "prod": ["uv.lock"],
-        "resnet.prod": both,
-        "resnet.dev": ["stacks/Pulumi.resnet.dev.yaml", *both],
-        "bert.dev": ["uv.lock"],
-    }
-
-
-def test_files_of_a_new_project() -> None:
-    """What `trainform init` writes: the program, its packages with trainform's version, and what a stack reads by itself."""
-    files = project_files("vision", ".venv", "trainform==0.1.0", "4.25.0")
-    assert {name for name in files if makes_program(name)} == {"Pulumi.yaml", "requirements.txt", "stacks/__main__.py"}
-
-
 def test_the_components_of_this_repository() -> None:
     for path in (ROOT / "components").rglob("*.sh"):
         assert makes_program(path.relative_to(ROOT).as_posix())
@@ -92,19 +73,6 @@ def test_a_stack_whose_config_is_gone_is_removed() -> None:
 
 names = st.sampled_from([*EVERY_STACK, *NO_STACK, *(file for files in STACKS.values() for file in files)])
 paths = st.lists(names | st.text(string.printable, min_size=1, max_size=20), max_size=12)
-
-
-@given(paths, paths, st.randoms(use_true_random=False))
-def test_more_files_never_touch_less_and_each_file_counts_by_itself(
-    first: list[str], second: list[str], order: random.Random
-) -> None:
-    both = [*first, *second, *first]
-    order.shuffle(both)
-    found, one, other = (touched(changed, STACKS) for changed in (both, first, second))
-    assert [*found] == [stack for stack in STACKS if stack in one or stack in other]
-    for stack, files in found.items():
-        assert files == sorted({*one.get(stack, []), *other.get(stack, [])})
-        assert {*files} <= {*both}
 
 
 @given(paths)

@@ -10,9 +10,7 @@ import yaml
 
 from tests.support.samples import CLUSTER, JOB
 from trainform.review.context import User
-from trainform.review.files import stack_files
 from trainform.review.users import users_in
-from trainform.spec.stack import Stack
 
 SHARED = {"queues": {"research": {}, "batch": {}}, "claims": {"datasets": {"size": "1Ti"}}, "priority_classes": {"urgent": {"value": 9}}}  # fmt: skip
 
@@ -85,13 +83,6 @@ def test_an_object_that_the_environment_no_longer_has(project: Path) -> None:
     assert {("Queue", "research"), ("PriorityClass", "urgent"), ("PersistentVolumeClaim", "datasets")} <= found
 
 
-def test_stacks_of_the_environment_alone_also_by_its_path(project: Path) -> None:
-    stack(project, "resnet.prod", "prod", "resnet")
-    stack(project, "by-path.dev", "stacks/environments/dev.yaml", "resnet")
-    assert [user.stack for user in users_in("dev", project)] == ["by-path.dev", "resnet.dev"]
-    assert [user.stack for user in users_in("prod", project)] == ["resnet.prod"]
-
-
 def test_an_experiment_or_a_stack_that_cannot_be_read(project: Path) -> None:
     write(project, "experiments/resnet", "name: [")
     stack(project, "gone.dev", "dev", "gone")
@@ -106,10 +97,3 @@ def test_an_experiment_or_a_stack_that_cannot_be_read(project: Path) -> None:
         assert user.unread
         assert user == User(user.stack, user.experiment, unread=user.unread)
     assert "no file of stacks/experiments/ has this name" in found["gone.dev"].unread
-
-
-def test_only_the_environments_own_stack_has_users(project: Path) -> None:
-    own = stack_files("dev", project)
-    assert own.users is not None
-    assert [user.stack for user in own.users] == ["resnet.dev"]
-    assert stack_files(Stack("resnet", "dev", 1), project).users is None

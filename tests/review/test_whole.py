@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.review.forms.samples import EMPTY, usd
-from trainform.review.model import Cost, Money, Outcome, Report
+from trainform.review.model import Cost, Outcome, Report
 from trainform.review.whole import BY_WEIGHT, review_of
 
 RUNS = Cost(
@@ -31,7 +31,6 @@ BEGINS = Cost(
 )
 NOTHING = Cost(unknown="The stack has no job, and nothing else has a price.")
 HALF = Cost(before=usd("10.00"), known=False, unknown="The cost is not known: no price of h800.")
-EUROS = Cost(before=Money(amount="1.00", currency="EUR"), after=Money(amount="1.00", currency="EUR"))
 
 
 def report(number: int, **given: Any) -> Report:
@@ -73,33 +72,8 @@ def test_amounts_are_added() -> None:
     )
 
 
-def test_stacks_without_prices_have_none_in_sum() -> None:
-    assert total(NOTHING, Cost()) == Cost()
-
-
-def test_new_stacks_have_no_percentage() -> None:
-    found = total(BEGINS, BEGINS)
-    assert (found.before, found.after, found.difference, found.percent) == (None, usd("8.10"), usd("8.10"), None)
-
-
 def test_what_is_not_known_of_one_is_not_known_of_the_sum() -> None:
     found = total(RUNS, HALF)
     assert (found.known, found.before, found.after) == (False, usd("106.00"), None)
     assert (found.difference, found.percent, found.total) == (None, None, None)
     assert found.unknown == "The sum is not known, because the cost of bert-1.dev is not."
-
-
-def test_several_currencies_are_not_added() -> None:
-    found = total(RUNS, EUROS)
-    assert (found.known, found.before, found.after, found.difference, found.total) == (False, None, None, None, None)
-    assert found.unknown == "The stacks have prices in several currencies (EUR, USD), so there is no sum."
-
-
-def test_runs_of_several_lengths_have_a_total_without_one() -> None:
-    found = total(RUNS, BEGINS.model_copy(update={"hours": "2", "total": usd("8.10")}))
-    assert (found.total, found.hours) == (usd("9224.10"), None)
-
-
-def test_a_run_whose_length_is_not_known_has_no_total() -> None:
-    found = total(RUNS, BEGINS.model_copy(update={"hours": None, "total": None}))
-    assert (found.total, found.after) == (None, usd("132.05"))

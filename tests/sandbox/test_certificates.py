@@ -74,11 +74,3 @@ def test_the_client_is_an_administrator(tmp_path: Path) -> None:
     certificate = x509.load_pem_x509_certificate(_made(tmp_path).client.read_bytes())
     [group] = certificate.subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)
     assert group.value == "system:masters"
-
-
-def test_files_are_private_and_are_kept(tmp_path: Path) -> None:
-    files = _made(tmp_path)
-    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
-    assert {stat.S_IMODE(path.stat().st_mode) for path in before} == {0o600}
-    files.make()
-    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before

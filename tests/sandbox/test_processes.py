@@ -101,10 +101,3 @@ def test_a_process_has_its_own_session_and_the_previous_log_is_kept(tmp_path: Pa
         assert tail(tmp_path / "sleeper.previous.log") == ["why it crashed"]
     finally:
         stop([process])
-
-
-def test_tail_of_a_long_log_and_of_a_missing_log(tmp_path: Path) -> None:
-    log = tmp_path / "long.log"
-    log.write_bytes(b"\xff broken\n" * 100_000 + b"last\n")
-    assert tail(log, 2)[1] == "last"
-    assert tail(tmp_path / "none.log") == []

@@ -66,15 +66,6 @@ def test_salt_and_secrets_of_another_passphrase_are_removed(passphrase: str | No
     assert yaml.safe_load(usable_with(WITH_SECRET, passphrase)) == yaml.safe_load(PLAIN)
 
 
-def test_secrets_of_another_provider_are_removed_at_any_depth() -> None:
-    text = "secretsprovider: awskms://alias/x\nconfig:\n  a:list: [{secure: v1:x}, plain]\n  a:map: {one: {secure: v1:y}}\n"
-    assert yaml.safe_load(usable_with(text, PASSPHRASE)) == {"config": {"a:list": ["plain"], "a:map": {}}}
-
-
-def test_invalid_yaml_loses_only_its_salt() -> None:
-    assert usable_with(f"config: [\nencryptionsalt: {SALT}\n", None) == "config: [\n"
-
-
 def test_up_names_stack_files_with_other_salts_before_it_starts(tmp_path: Path) -> None:
     (tmp_path / "Pulumi.yaml").touch()
     (tmp_path / "stacks").mkdir()

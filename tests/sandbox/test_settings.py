@@ -71,19 +71,6 @@ def test_labels_and_taints_of_the_whole_cluster_are_on_every_node() -> None:
         assert Taint("reserved", "", "NoSchedule") in pool.taints
 
 
-def test_an_accelerator_kind_named_cpu_keeps_its_name() -> None:
-    kinds = {"cpu": {"resource": "example.com/cpu", "per_node": 1, "nodes": 1}}
-    pools = settings_from_environment(_environment(accelerators=kinds, rdma=None), FOLDER).pools
-    assert [pool.name for pool in pools] == ["cpu", "cpu-only"]
-
-
-def test_an_empty_environment_makes_two_nodes_without_accelerators() -> None:
-    environment = Environment.model_validate({"name": "bare", "namespace": {"name": "default"}})
-    settings = settings_from_environment(environment, FOLDER)
-    assert [(pool.name, pool.count) for pool in settings.pools] == [("cpu", 2)]
-    assert settings.contexts == ()
-
-
 def test_too_many_nodes_are_refused() -> None:
     with pytest.raises(InputError, match="more simulated nodes than one machine can serve"):
         SandboxSettings(FOLDER, (NodePool("a800", 10_001, {}),))

@@ -56,16 +56,6 @@ def test_the_order_of_the_engine_does_not_count() -> None:
     assert planned(preview(*events)) == planned(preview(*reversed(events)))
 
 
-def test_the_identity_of_a_new_provider_does_not_count() -> None:
-    assert planned(made("notes", "0123")) == planned(made("notes", "4567"))
-
-
-def test_a_name_that_the_provider_draws_in_each_preview_does_not_count() -> None:
-    drawn = {"pulumi.com/autonamed": "true"}
-    assert planned(made("notes-1a2b3c4d", **drawn)) == planned(made("notes-5e6f7a8b", **drawn))
-    assert planned(made("notes-1a2b3c4d")) != planned(made("notes-5e6f7a8b"))
-
-
 @pytest.mark.parametrize("secret", [previews.secret(), previews.secret("hunter2")])
 def test_no_secret_is_in_it(secret: Any) -> None:
     urn = previews.urn(previews.SECRET, "token")

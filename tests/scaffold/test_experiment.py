@@ -93,26 +93,9 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("nodes", [1, 2, 8])
-def test_an_elastic_job_where_the_operator_changes_no_number(nodes: int) -> None:
-    """No option sets the bounds, so what is written has those that it takes."""
-    *_, layout = asked(LauncherName.TORCHRUN_ELASTIC, nodes).layouts
-    plan = plan_job(modelled(layout), environment(backend="trainer"))
-    assert plan.world.bounds == (nodes, nodes)
-    assert planned(LauncherName.TORCHRUN_ELASTIC, nodes).world.bounds == (1, nodes)
-
-
 @pytest.mark.parametrize("nodes", [2, 3])
 def test_the_first_pod_in_a_role_of_its_own(nodes: int) -> None:
     _, layout = asked(LauncherName.TORCHRUN, nodes).layouts
     plan = plan_job(modelled(layout), environment(backend="kubedl"))
     assert {role.name: role.replicas for role in plan.roles} == {"master": 1, "worker": nodes - 1}
     assert plan.totals.accelerators == {"a800": 8 * nodes}
-
-
-@launchers
-def test_the_note_of_a_launcher_is_one_line(launcher: LauncherName) -> None:
-    lines = NewExperiment("bert", "dev", launcher, 2, None, "default").text("a/b:c").splitlines()
-    assert lines[2] == f"# {LAUNCHER_TEXTS[launcher].note}"
-    assert LAUNCHER_TEXTS[launcher].note.endswith(".")
-    assert "$" not in "".join(lines[1:])

@@ -35,15 +35,6 @@ def test_products_tell_kinds_of_one_resource_apart() -> None:
     assert kinds["a800-80g-cgpu"].node_selector == {}
 
 
-def test_parts_of_a_card_beside_whole_ones() -> None:
-    labels = {PRODUCT: "NVIDIA-A100"}
-    kinds = environment(nodes=[node({"nvidia.com/gpu": "4", "nvidia.com/mig-1g.5gb": "28"}, labels)]).accelerators
-    assert {name: kind.resource for name, kind in kinds.items()} == {
-        "a100": "nvidia.com/gpu",
-        "a100-mig-1g-5gb": "nvidia.com/mig-1g.5gb",
-    }
-
-
 def kinds_of(
     nodes: list[dict[str, Any]],
 ) -> tuple[dict[str, tuple[int | None, int | None, dict[str, str], int]], list[str]]:
@@ -83,15 +74,6 @@ def test_a_taint_on_half_of_the_nodes() -> None:
     assert kinds_of([*tainted, *bare]) == ({"gpu": (8, 2, {}, 0)}, [note])
 
 
-def test_nodes_without_a_product_beside_others() -> None:
-    """A kind without labels would be for the nodes of all the others too."""
-    nodes = [node({"nvidia.com/gpu": "8"}, {PRODUCT: "A100"}), *[node({"nvidia.com/gpu": "8"})] * 2]
-    assert kinds_of(nodes) == (
-        {"a100": (8, 1, {PRODUCT: "A100"}, 0)},
-        ["2 nodes with nvidia.com/gpu are left out: no label of a product distinguishes them"],
-    )
-
-
 def test_the_taints_that_its_nodes_have_are_tolerated() -> None:
     own = {"key": "gpu", "value": "yes", "effect": "NoSchedule"}
     passing = {"key": "node.kubernetes.io/disk-pressure", "effect": "NoSchedule"}
@@ -104,10 +86,3 @@ def test_the_taints_that_its_nodes_have_are_tolerated() -> None:
         {"key": "gpu", "value": "yes", "effect": "NoSchedule"},
         {"key": "team", "operator": "Exists", "effect": "NoExecute"},
     ]
-
-
-def test_other_resources_are_listed_in_a_comment() -> None:
-    text = from_survey("prod", survey(nodes=[node({"smarter-devices/fuse": "20", "hugepages-2Mi": "0", "x.io/gpu": "0"})]))  # fmt: skip
-    assert "# No accelerators were found on its nodes.\n" in text
-    assert "# Further resources of its nodes: smarter-devices/fuse\n" in text
-    assert read(text).accelerators == {}

@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.support.repository import ROOT
 from trainform.scaffold.project import (
@@ -17,7 +15,6 @@ from trainform.scaffold.project import (
     CONFIG_KEYS,
     SETUP_PYTHON,
     hello,
-    is_project_name,
     project_files,
     project_name,
     pulumi_yaml,
@@ -118,12 +115,6 @@ def test_the_workflow_says_that_it_does_not_run_the_policy_pack() -> None:
     assert "The policy pack is not run here" in workflow
 
 
-@pytest.mark.parametrize("path", ["requirements.txt", ".github/workflows/trainform.yaml"])
-def test_comments_have_at_most_100_columns(path: str) -> None:
-    lines = project_files("vision", None, "trainform==1.2.3", "4.25.0")[path].splitlines()
-    assert [line for line in lines if line.startswith("#") and len(line) > 100] == []
-
-
 def test_the_workflow_is_valid_yaml() -> None:
     files = project_files("vision", None, "trainform==1.2.3", "4.25.0")
     workflow = yaml.load(files[".github/workflows/trainform.yaml"], yaml.BaseLoader)  # noqa: S506 - all is text to it
@@ -156,10 +147,3 @@ def test_the_workflow_is_valid_yaml() -> None:
 )
 def test_the_name_of_a_folder(folder: str, name: str) -> None:
     assert project_name(folder) == name
-
-
-@given(st.text())
-def test_every_folder_gives_a_name_that_yaml_and_pulumi_take(folder: str) -> None:
-    name = project_name(folder)
-    assert is_project_name(name)
-    assert yaml.safe_load(pulumi_yaml(name, ".venv"))["name"] == name

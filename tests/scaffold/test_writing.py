@@ -43,13 +43,6 @@ def test_an_unreadable_file_is_a_conflict(anyones: Path) -> None:
     assert write_files(anyones, FILES, "") == ["stacks/c.yaml"]
 
 
-def test_a_file_of_another_size_is_not_read(tmp_path: Path) -> None:
-    """Longer than all memory; it takes no room on the disk."""
-    with (tmp_path / "a.yaml").open("wb") as file:
-        file.truncate(1 << 42)
-    assert refused(tmp_path) == {"a.yaml": "exists already"}
-
-
 def test_a_linked_folder_is_refused_if_links_are(tmp_path: Path) -> None:
     """A new project does not grow into somebody else's folder; in an old one the user has made the link."""
     (tmp_path / "victim").mkdir()

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -93,12 +90,6 @@ def test_not_utf8(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     )
 
 
-def test_utf16(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    wide = tmp_path / "wide.yaml"
-    wide.write_bytes("name: sdxl-lora\n".encode("utf-16"))
-    assert "the file is not UTF-8 (byte 0xff at offset 0)" in check(wide, capsys)
-
-
 def test_a_file_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "cannot be read: no such file or directory" in check(tmp_path / "missing.yaml", capsys)
 
@@ -131,36 +122,3 @@ def test_one_wrong_name_does_not_hide_the_others(capsys: pytest.CaptureFixture[s
     assert out.startswith("sdxl-lora: ok, 4 pods, 32 accelerators, revision ")
     assert "did you mean resnet?" in err
     assert "did you mean replicas?" in err
-
-
-def as_process(*words: str | bytes, **environ: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "trainform", *words],
-        cwd=ROOT,
-        env={**os.environ, **environ},
-        capture_output=True,
-        text=True,
-        errors="backslashreplace",
-        timeout=120,
-        check=False,
-    )
-
-
-def test_as_a_real_process() -> None:
-    done = as_process(*arguments("several-problems"))
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == (BAD / "several-problems.txt").read_text()
-
-
-def test_in_a_terminal_that_knows_ascii_only() -> None:
-    done = as_process(*arguments("role-names-clash"), PYTHONIOENCODING="ascii")
-    assert done.returncode == 2
-    assert "why: the name reads like replica 1 of the role worker" in done.stderr
-    assert "Traceback" not in done.stderr
-
-
-def test_a_file_name_that_is_no_text(tmp_path: Path) -> None:
-    done = as_process("check", os.fsencode(tmp_path) + b"/r\xe9sum\xe9.yaml", "-e", "dev")
-    assert done.returncode == 2
-    assert "cannot be read: no such file or directory" in done.stderr
-    assert "Traceback" not in done.stderr

@@ -6,7 +6,6 @@ import os
 import socket
 import subprocess
 import sys
-import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,9 +14,8 @@ import pytest
 from tests.conftest import ROOT
 from tests.support.samples import JOB
 from trainform import defaults
-from trainform.check_files import load_experiment
 from trainform.cli.main import main
-from trainform.errors import InputError, Problem
+from trainform.errors import InputError
 from trainform.spec import Experiment
 from trainform.spec.files import read_text, was_read
 from trainform.spec.load import with_runtime_file
@@ -116,56 +114,10 @@ def test_the_file_of_a_runtime(make: Callable[[Path], None], reason: str, fix: s
     ]
 
 
-def test_standard_input_that_is_a_file(tmp_path: Path) -> None:
-    """A shell's `<` gives a regular file, a pipe is refused."""
-    with (ROOT / "stacks/experiments/hello.yaml").open() as file:
-        code, out, _ = command("check", "/dev/stdin", "-e", "dev", stdin=file.fileno())
-    assert (code, out.split(",")[0]) == (0, "hello: ok")
-    reader, writer = os.pipe()
-    os.close(writer)
-    code, _, err = command("check", "/dev/stdin", "-e", "dev", stdin=reader)
-    os.close(reader)
-    assert (code, "why: the path leads to a pipe, not to a file" in err) == (2, True)
-
-
 def test_links_are_followed(tmp_path: Path) -> None:
     (tmp_path / "there.yaml").write_text("a: 1\n")
     (tmp_path / "link.yaml").symlink_to("there.yaml")
     assert read_text(tmp_path / "link.yaml", "link.yaml") == "a: 1\n"
-
-
-@pytest.mark.parametrize("name", ["a\0b.yaml", "\ud800.yaml", "x" * 300 + ".yaml", "mine.yaml/x.yaml"])
-def test_names_that_no_file_has(name: str, tmp_path: Path) -> None:
-    (tmp_path / "mine.yaml").touch()
-    (problem,) = problems_of(tmp_path, name)
-    assert problem.reason.startswith("the file cannot be read: ")
-
-
-def problems_of(root: Path, name: str) -> tuple[Problem, ...]:
-    return load_experiment(f"./{name}", root).problems
-
-
-def test_a_file_that_grows_while_it_is_read(tmp_path: Path) -> None:
-    path = tmp_path / "mine.yaml"
-    path.touch()
-    done = threading.Event()
-
-    def grow() -> None:
-        with path.open("ab", buffering=0) as file:
-            while not done.is_set():
-                file.write(b"# " * 4096)
-
-    writer = threading.Thread(target=grow)
-    writer.start()
-    try:
-        while path.stat().st_size < 4096:
-            pass
-        with pytest.raises(InputError, match="at most 1 MiB are read"):
-            while True:
-                read_text(path, "mine.yaml")
-    finally:
-        done.set()
-        writer.join()
 
 
 @pytest.mark.parametrize("length", [defaults.LARGEST_FILE - 1, defaults.LARGEST_FILE])

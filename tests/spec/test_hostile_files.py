@@ -7,7 +7,7 @@ import time
 import pytest
 
 from trainform.check import check_experiment
-from trainform.defaults import LONGEST_PATH, MOST_OVERLAYS
+from trainform.defaults import LONGEST_PATH
 from trainform.errors import InputError, Problem
 from trainform.spec.load import Text
 
@@ -47,14 +47,6 @@ def test_a_key_with_too_long_a_path() -> None:
     (problem,) = check_experiment(Text("bert.yaml", text), LAB).problems
     assert (problem.path, problem.line, problem.fix) == ("env", 5, "shorten the key")
     assert not check_experiment(Text("bert.yaml", text.replace("KKKK", "", 1)), LAB).problems
-
-
-def test_too_many_overlays() -> None:
-    names = [f"e{number}" for number in range(MOST_OVERLAYS + 1)]
-    for most, fixes in ((MOST_OVERLAYS, []), (MOST_OVERLAYS + 1, [f"keep at most {MOST_OVERLAYS}"])):
-        text = f"{WHOLE}environments: {{{', '.join(f'{name}: {{}}' for name in names[:most])}}}\n"
-        found = check_experiment(Text("bert.yaml", text), LAB).problems
-        assert [problem.fix for problem in found if problem.path == "environments"] == fixes
 
 
 def test_a_message_is_no_longer_than_a_person_reads() -> None:

@@ -65,16 +65,6 @@ def test_ssh_reads_what_is_accepted(
     assert problems([LINE, line]) == []
 
 
-def test_hashed_hosts(public_keys: dict[str, str], tmp_path: Path) -> None:
-    file = tmp_path / "hashed"
-    file.write_text(f"git.example.com {public_keys['ed25519']}\n")
-    subprocess.run(["ssh-keygen", "-q", "-H", "-f", str(file)], check=True, timeout=60, capture_output=True)
-    line = file.read_text().strip()
-    assert line.startswith("|1|")
-    assert problems([line]) == []
-    assert read_by_ssh(line, "git.example.com", tmp_path)
-
-
 NO_LINE = "the line is not one of known_hosts"
 REFUSED = [
     (f"{LINE}\n{LINE}", NO_LINE),

@@ -82,12 +82,6 @@ def test_merge_keys_and_aliases_are_read(tmp_path: Path) -> None:
     assert data["roles"] == {"worker": {"cpu": 8, "memory": "1Gi"}, "master": {"cpu": 8}}
 
 
-def test_a_byte_order_mark_is_no_mistake(tmp_path: Path) -> None:
-    file = tmp_path / "resnet.yaml"
-    file.write_bytes(b"\xef\xbb\xbfname: resnet\r\n")
-    assert read_mapping(file, "resnet.yaml")[0] == {"name": "resnet"}
-
-
 def test_the_project_is_found_from_below(tmp_path: Path) -> None:
     (tmp_path / "Pulumi.yaml").touch()
     below = tmp_path / "stacks" / "experiments"
@@ -151,20 +145,6 @@ def test_the_name_of_a_stack(tmp_path: Path) -> None:
         assert [problem.fix for problem in caught.value.problems] == [fix]
 
 
-@pytest.mark.parametrize(("folder", "kind"), [("experiments", Experiment), ("environments", Environment)])
-def test_a_copy_has_a_name_of_its_own(tmp_path: Path, folder: str, kind: type[Experiment] | type[Environment]) -> None:
-    root = project(tmp_path, folder, "mine", "hello")
-    (problem,) = load(kind, "mine", root).problems
-    assert (problem.path, problem.value, problem.source) == ("name", "hello", f"stacks/{folder}/mine.yaml")
-    assert problem.line > 0
-    assert problem.fix == "write `name: mine`, or rename the file to hello.yaml"
-    by_path = load(kind, f"stacks/{folder}/mine.yaml", root).problems
-    assert by_path == (problem,), "the path of a file that a name finds too"
-    (root / "elsewhere.yaml").write_text((root / "stacks" / folder / "mine.yaml").read_text())
-    assert load(kind, "elsewhere.yaml", root).problems == (), "no name finds it, so it may be called anything"
-    assert load(kind, "own", project(tmp_path / "right", folder, "own", "own")).problems == ()
-
-
 def test_a_wrong_name_is_told_once(tmp_path: Path) -> None:
     (problem,) = load_experiment("mine", project(tmp_path, "experiments", "mine", "Hello")).problems
     assert problem.reason.startswith("the value is not a DNS label")
@@ -178,12 +158,3 @@ def test_a_fix_repeats_what_stands_in_the_file(tmp_path: Path, text: str) -> Non
     found = parse(Experiment, {**JOB, "env": data["env"]}, source.written).problems
     assert [(problem.path, problem.value) for problem in found] == [("env.BEHIND", text), ("env.USE_AMP", text)]
     assert {problem.fix for problem in found} == {f'put it in quotes: "{text}"'}
-
-
-def test_a_value_that_is_not_there(tmp_path: Path) -> None:
-    file = tmp_path / "mine.yaml"
-    file.write_text("env: {EMPTY: , LISTED: [no, 1]}\n")
-    data, source = read_mapping(file, "mine.yaml")
-    assert source.written == {"env.LISTED[0]": "no", "env.LISTED[1]": "1"}
-    empty = parse(Experiment, {**JOB, **data}, source.written).problems[0]
-    assert (empty.path, empty.value, empty.fix) == ("env.EMPTY", None, 'put it in quotes: ""')

@@ -6,14 +6,11 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.support.samples import JOB
 from trainform.errors import InputError, Problem
 from trainform.spec import Experiment
 from trainform.spec.load import Text, load, parse
-from trainform.spec.numbers import misread
 from trainform.spec.overlay import in_environment
 from trainform.spec.read import parse_mapping
 from trainform.spec.trial import read_assignments
@@ -47,31 +44,10 @@ def test_the_plain_number_is_the_fix(text: str, fix: str) -> None:
         assert not word.isdigit() or problems(roles(word)) == []
 
 
-@pytest.mark.parametrize("text", ["8", "0", "07", "+8", "0x8", "!!int 8"])
-def test_what_everybody_reads_alike(text: str) -> None:
-    assert problems(roles(text)) == []
-
-
-@given(st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False))
-def test_every_number_that_programs_write_is_plain(number: float) -> None:
-    text = yaml.safe_dump(number).split()[0]
-    assert [*misread({"number": number}, {"number": text})] == []
-
-
 def test_a_text_is_told_to_be_one() -> None:
     (problem,) = problems("env: {A: 010}")
     assert problem.fix == 'put it in quotes: "010"'
     assert problems('env: {A: "010"}') == []
-
-
-def test_modes_of_files_are_octal_in_a_patch() -> None:
-    patch = "{spec: {volumes: [{name: keys, secret: {secretName: keys, defaultMode: 0400}}]}}"
-    assert problems(f"roles: {{worker: {{pod_overrides: {patch}}}}}") == []
-
-
-def test_a_patch_may_mean_a_text() -> None:
-    (problem,) = problems("roles: {worker: {pod_overrides: {metadata: {annotations: {a: 1:30}}}}}")
-    assert problem.fix == "write 90; put it in quotes if it is text"
 
 
 def test_a_secret_is_not_shown() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from pathlib import Path
 from typing import Any
@@ -12,14 +11,12 @@ import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec import structs
-from pydantic import ValidationError
 
 from tests.cli.running import run
 from tests.rules.limits.secret_samples import TOKEN
-from tests.support.generators import ENVIRONMENT, experiments
 from tests.support.samples import environment, experiment
 from trainform.check import check_experiment
-from trainform.errors import InputError, Problem
+from trainform.errors import InputError
 from trainform.manifests.manifest import Manifest
 from trainform.objects import job_manifests
 from trainform.plan import Plan
@@ -27,7 +24,7 @@ from trainform.plan.inputs import job_inputs
 from trainform.plan.record import Record
 from trainform.render import RenderedJob, render_job
 from trainform.spec import Environment, Experiment
-from trainform.spec.load import Text, parse
+from trainform.spec.load import Text
 from trainform.spec.merge_patch import merge_patch
 
 PROD = environment(name="prod", queues={"research": {"weight": 1}})
@@ -177,13 +174,6 @@ def test_an_empty_overlay_changes_nothing(project: Path) -> None:
     assert problems(text, environment(name="prod", queues={}), project) == {}
 
 
-def test_another_kind_of_accelerator_takes_the_place_of_the_first_by_null(project: Path) -> None:
-    text = FILE.replace("{a800: null, l40s: 4}", "{l40s: 4}")
-    (problem,) = check_experiment(Text("resnet.yaml", text), PROD, root=project).problems
-    assert problem.path == "environments.prod.roles.node.accelerators"
-    assert problem.fix == "keep at most 1; null removes what the file has already: `a800: null`"
-
-
 def test_a_secret_in_an_overlay_is_not_shown(project: Path) -> None:
     text = FILE.replace("queue: research", "env: {DB_PASSWORD: 12345678}").replace("    env: {NCCL_DEBUG: null}\n", "")
     found = check_experiment(Text("resnet.yaml", text), PROD, root=project).problems
@@ -263,55 +253,3 @@ def test_a_value_in_an_overlay_that_cannot_be_read_is_one_problem(
         assert (problem["line"], problem["source"]) == (len(base.splitlines()) + 2, str(path))
     else:
         assert err.startswith("trainform: 1 problem:") and err.count("fix:") == 1
-
-
-def test_a_value_in_an_overlay_that_no_file_holds_is_refused() -> None:
-    for value in (b"\xff", object(), {1, 2}, (1, 2)):
-        with pytest.raises(ValidationError, match="which no file can hold"):
-            experiment(environments={"prod": {"env": {"A": [value]}}})
-    deep: dict[str, Any] = {}
-    for _ in range(500):
-        deep = {"a": deep}
-    with pytest.raises(ValidationError, match="nested deeper than 40 levels"):
-        experiment(environments={"prod": deep})
-
-
-def patch_between(one: Any, other: Any) -> Any:
-    """The merge patch that makes one of the other."""
-    if not (isinstance(one, dict) and isinstance(other, dict)):
-        return copy.deepcopy(other)
-    gone = dict.fromkeys(one.keys() - other.keys())
-    return gone | {
-        key: patch_between(one.get(key), value) for key, value in other.items() if key not in one or one[key] != value
-    }
-
-
-def holds_null(data: Any) -> bool:
-    if isinstance(data, dict | list):
-        return any(map(holds_null, data.values() if isinstance(data, dict) else data))
-    return data is None
-
-
-@settings(max_examples=40)
-@given(experiments(), experiments())
-def test_an_overlay_makes_of_any_experiment_any_other(one: dict[str, Any], other: dict[str, Any]) -> None:
-    other = {**other, "name": one["name"]}
-    if holds_null(other) or parse(Experiment, one).problems:
-        return
-    where = Environment.model_validate(ENVIRONMENT)
-    patch = patch_between(one, other)
-    merged = merge_patch(one, patch)  # the other one, with its roles in the order of the first: new ones come last
-    assert merged == other
-    overlaid = {**one, "environments": {where.name: patch}}
-    found = check_experiment(Experiment.model_validate(overlaid), where)
-    plain = check_experiment(Experiment.model_validate(merged), where)
-    assert found.job is not None
-    assert plain.job is not None
-    assert found.job.experiment.user_set() == plain.job.experiment.user_set()
-    assert {(at(problem), problem.reason) for problem in found.problems} == {
-        (problem.path, problem.reason) for problem in plain.problems
-    }
-
-
-def at(problem: Problem) -> str:
-    return problem.path.removeprefix(f"environments.{ENVIRONMENT['name']}.")

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from hypothesis import example, given
 from hypothesis import strategies as st
 
 from trainform.cli.main import main
 from trainform.errors import InputError, Problem
 from trainform.spec import Experiment
-from trainform.spec.libyaml import Loader
 from trainform.spec.load import load
-from trainform.spec.nodes import Walk
-from trainform.spec.read import read_content, read_mapping
+from trainform.spec.read import read_mapping
 
-PLAIN = (str, int, float, bool, datetime.date, type(None))
 Read = Callable[[str | bytes], tuple[dict[str, Any], list[Problem]]]
 
 
@@ -115,16 +110,6 @@ def test_a_bomb_of_aliases_is_told_with_its_line(read: Read) -> None:
     assert problem.reason == "the file holds more than 50000 values, with those that its aliases stand for"
 
 
-def test_encodings(read: Read) -> None:
-    for encoding in ("utf-16", "utf-32", "latin-1"):
-        (problem,) = read("name: für".encode(encoding))[1]
-        assert (problem.line, problem.fix) == (1, "save the file as UTF-8")
-    (problem,) = read("name: x".encode("utf-16-be"))[1]
-    assert problem.reason == "the file has a character that YAML does not allow (U+0000)"
-    (problem,) = read(b"a: 1\nb: \xed\xa0\x80")[1]  # half a character
-    assert (problem.line, problem.reason) == (2, "the file is not UTF-8 (byte 0xed at offset 8)")
-
-
 def test_every_value_is_told_at_once(read: Read) -> None:
     text = "a: !!bool abc\nb: [2026-02-30, {c: !mine x}]\nd: 1\nd: 2\n1: x\n"
     assert [(problem.line, problem.path) for problem in read(text)[1]] == [
@@ -150,57 +135,6 @@ def test_what_cannot_be_read_does_not_hide_the_rest(tmp_path: Path) -> None:
     ]
     assert loaded.model is not None
     assert list(loaded.model.roles) == ["worker"]
-
-
-@pytest.mark.parametrize("wrong", ["!unreadable sk", "!unreadable {host: true}", "!%00unreadable [x]"])
-def test_no_file_can_spell_the_mark_of_what_cannot_be_read(wrong: str) -> None:
-    """Else a value would be left out of the model, and nothing would say so. The loader in Python knows NUL in a tag."""
-    for loader in (Loader, yaml.SafeLoader):
-        document = yaml.compose(f"env: {{KEEP: a, LOST: {wrong}}}", Loader=loader)
-        walk = Walk("mine.yaml")
-        assert document is not None
-        walk.visit(document)
-        # libyaml ends the tag at NUL, and `!` is a text's
-        expected = [] if loader is not yaml.SafeLoader and "%00" in wrong else ["env.LOST"]
-        assert [problem.path for problem in walk.problems if problem.reason == FOREIGN] == expected
-
-
-BOMB = "a0: &a0 [x]\n" + "".join(f"a{n}: &a{n} !foo [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 10))
-
-
-@pytest.mark.parametrize(
-    ("text", "paths"),
-    [
-        ("env: {<<: !foo {x: !!bool abc}, y: 1}", ["env.<<"]),
-        ("env: {<<: !foo {x: 2026-02-30}}", ["env.<<"]),
-        ("env: {<<: [!foo {x: !!int abc}, {y: 1}]}", ["env.<<[0]"]),
-        ("labels: &a !foo {x: !!bool abc}\nenv: {<<: *a}", ["labels"]),
-        ("labels: &a !foo {x: !!bool abc}\nenv: {<<: [*a, *a]}", ["labels"]),
-        ("env: &x !foo {a: *x}", ["env"]),
-        ("env: {a: &x !foo [*x]}", ["env.a"]),
-        ("&x !foo [*x]", [""]),
-        ("&x !foo {a: *x}", [""]),
-        ("a: &x !!bool abc\n*x : 1", ["a"]),
-        ("a: {&x <<: {y: 1}}\nb: *x", ["b"]),
-        (BOMB, [f"a{n}" for n in range(1, 10)]),
-    ],
-)
-def test_what_is_below_a_wrong_tag_is_left_out(text: str, paths: list[str], read: Read) -> None:
-    problems = read(text)[1]
-    assert [problem.path for problem in problems] == paths
-
-
-def test_what_is_merged_beside_a_wrong_tag_is_read(tmp_path: Path) -> None:
-    path = tmp_path / "mine.yaml"
-    path.write_text("name: x\nenv: {<<: [!foo {x: !!int abc}, {Y: kept}]}\n")
-    content = read_content(path, "mine.yaml")
-    assert content.data["env"] == {"Y": "kept"}
-
-
-def test_half_a_character_in_a_tag(read: Read) -> None:
-    """libyaml's answer is an error of Python's, without a line."""
-    (problem,) = read("a: 1\nenv: {A: !%ED%A0%80 x}\n")[1]
-    assert problem.reason.startswith("the file is not YAML that can be read: ")
 
 
 def test_a_secret_stays_one(read: Read) -> None:
@@ -230,29 +164,6 @@ def test_a_password_may_begin_with_a_sign_of_yaml_or_stand_beside_its_name(text:
     assert "s3cr3t" not in str(problem.as_dict())
 
 
-def check_answer(data: dict[str, Any], problems: list[Problem]) -> None:
-    """Plain data, or problems that say where, why and what to do."""
-    assert not (data and problems)
-    for problem in problems:
-        assert problem.source == "mine.yaml"
-        assert problem.line >= 1
-        assert problem.reason
-        assert problem.fix
-        assert str(problem)
-    check_plain(data)
-
-
-def check_plain(value: Any) -> None:
-    if isinstance(value, dict):
-        assert all(type(key) is str for key in value)
-    if isinstance(value, dict | list):
-        for item in value.values() if isinstance(value, dict) else value:
-            check_plain(item)
-    else:
-        assert isinstance(value, PLAIN)
-        assert len(str(value)) < 1_000_000
-
-
 KNOWN_TAGS = [str(tag).replace("tag:yaml.org,2002:", "!!") for tag in yaml.SafeLoader.yaml_constructors if tag]
 tags = st.sampled_from(
     ["", "!", "!mine", "!<>", "!<x>", "!!", "!!python/object:a.b", "!!python/tuple", "!!value", "!!merge", *KNOWN_TAGS]
@@ -271,32 +182,6 @@ nodes = st.recursive(
     ),
     max_leaves=6,
 )
-
-
-@given(nodes)
-@example("!!bool abc")
-@example("!!omap [{a: 1, b: 2}]")
-@example("{!!timestamp x: 1}")
-@example("{<<: {<<: *a}}")
-def test_whatever_tags_stand_there(read: Read, node: str) -> None:
-    check_answer(*read(f"a: &a {{b: 1}}\nc: {node}\n"))
-
-
-@given(st.text() | st.binary())
-@example("a: \x85b")
-@example("a: \u2028b")
-@example("%TAG ! tag:x:\n---\na: !b 1")
-@example("%YAML 9.9\n---\na: 1")
-@example("a: 1\n...\nb: 2")
-@example("? " * 1000)
-@example("- " * 1000)
-@example("[" * 100_000)
-@example("{a: " * 100_000)
-@example("*a: *a")
-@example("'" + "x" * 2000 + "': 1")
-@example("a: " + "1:" * 100_000 + "1")
-def test_whatever_text_stands_there(read: Read, content: str | bytes) -> None:
-    check_answer(*read(content.encode(errors="surrogatepass") if isinstance(content, str) else content))
 
 
 @pytest.mark.parametrize("verb", ["check", "plan", "render", "rehearse"])

@@ -106,15 +106,6 @@ def test_a_file_with_its_hash_that_is_no_release_of_the_experiment(
     assert (problem.path, problem.reason) == (path, reason)
 
 
-@pytest.mark.parametrize("number", [".nan", ".inf", "-.inf"])
-def test_a_number_that_no_json_has_is_an_edit(number: str, tmp_path: Path) -> None:
-    name = project(tmp_path, release())
-    path = tmp_path / "stacks" / "releases" / "sdxl-lora" / f"{name}.yaml"
-    path.write_text(path.read_text().replace("seconds: 5123", f"seconds: {number}"))
-    (problem,) = checked(tmp_path).problems
-    assert problem.reason.startswith("the file has been changed")
-
-
 def by_path(root: Path, text: str) -> str:
     """The stack names its experiment by the path of a file with this text, and follows a release of sdxl-lora."""
     name = project(root, release())
@@ -131,24 +122,6 @@ def test_a_stack_that_names_its_experiment_by_a_path(tmp_path: Path) -> None:
     assert checked(tmp_path).checked().plan.experiment == "sdxl-lora"
 
 
-def test_a_path_of_another_experiment_than_that_of_the_release(tmp_path: Path) -> None:
-    name = by_path(tmp_path, "name: bert\n")
-    (problem,) = checked(tmp_path).problems
-    assert (problem.path, problem.value) == ("trainform:release", name)
-    assert problem.reason == "the release is one of sdxl-lora, and the stack runs bert"
-
-
-@pytest.mark.parametrize("text", ["[]\n", "name: [\n", "name: 7\n", "image: none\n"])
-def test_a_path_where_no_experiment_says_its_name(text: str, tmp_path: Path) -> None:
-    """So that nobody knows whether the release is one of it."""
-    by_path(tmp_path, text)
-    (problem,) = checked(tmp_path).problems
-    assert (problem.path, problem.value) == ("trainform:experiment", "stacks/jobs/one.yaml")
-    assert problem.fix == "write the experiment's name in place of the path: `trainform:experiment: NAME`"
-    (tmp_path / "stacks" / "jobs" / "one.yaml").unlink()
-    assert checked(tmp_path).problems == (problem,)
-
-
 @pytest.mark.parametrize("written", ["latest", "0123456789ABCDEF0123", "0123456789abcdef01234"])
 def test_what_is_no_name_of_a_release(written: str, tmp_path: Path) -> None:
     name = project(tmp_path, release())
@@ -158,15 +131,6 @@ def test_what_is_no_name_of_a_release(written: str, tmp_path: Path) -> None:
         load_stack(STACK, tmp_path)
     assert "20 hexadecimal digits" in raised.value.problems[0].reason
     assert pinned_release(STACK, tmp_path) is None
-
-
-def test_a_name_that_is_a_number_to_pulumi_needs_quotes(tmp_path: Path) -> None:
-    name = project(tmp_path, release())
-    stack = tmp_path / "stacks" / f"Pulumi.{STACK}.yaml"
-    stack.write_text(stack.read_text().replace(f'"{name}"', "12e45678901234567890"))
-    with pytest.raises(InputError) as raised:
-        load_stack(STACK, tmp_path)
-    assert raised.value.problems[0].fix == 'put it in quotes: "12e45678901234567890"'
 
 
 def test_nothing_is_no_release(tmp_path: Path) -> None:

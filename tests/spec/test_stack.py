@@ -11,8 +11,6 @@ from hypothesis import strategies as st
 
 from tests.support.stack_configs import CASES, Case
 from trainform.errors import InputError
-from trainform.spec import stack
-from trainform.spec.read import Content, parse_mapping
 from trainform.spec.stack import Stack, load_stack, require_stack, run_number
 
 
@@ -110,27 +108,3 @@ def test_a_name_needs_no_quotes(name: str) -> None:
         text = f"config:\n  trainform:experiment: {name}\n  trainform:environment: {name}\n"
         (Path(folder) / "stacks" / "Pulumi.s.yaml").write_text(text)
         assert load_stack("s", Path(folder)) == Stack(name, name, 1)
-
-
-def test_a_broken_file_of_the_project_is_read_once_for_all_stacks(
-    vision: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    read = []
-
-    def parsed(text: str, name: str) -> Content:
-        read.append(name)
-        return parse_mapping(text, name)
-
-    monkeypatch.setattr(stack, "parse_mapping", parsed)
-    for text in (
-        "name: vision\nname: other\n",
-        "name: [vision\n",
-        "".join(f"k{number}: 1\n" for number in range(50_001)),
-    ):
-        (vision / "Pulumi.yaml").write_text(text)
-        read.clear()
-        for _ in range(3):
-            with pytest.raises(InputError) as raised:
-                require_stack("bert.dev", vision)
-            assert {(problem.value, problem.fix) for problem in raised.value.problems} == {(None, stack.CORRECT)}
-        assert read == ["Pulumi.yaml"]

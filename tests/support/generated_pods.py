@@ -213,13 +213,3 @@ def single_changes() -> Iterator[Pod]:
                 put(spec if of_pod else spec["containers"][0], path, value)
                 _repair(spec, spec["containers"])
                 yield {"metadata": {}, "spec": spec}
-
-
-@st.composite
-def ephemeral_containers(draw: st.DrawFn) -> dict[str, Any]:
-    """A container that is added to a running pod."""
-    added = container("debug")
-    for _ in range(draw(st.integers(0, 3))):
-        _changed(draw, added, OF_SECURITY)
-    _repair({}, [added])
-    return added

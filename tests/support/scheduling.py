@@ -13,12 +13,9 @@ ADDONS = "add-ons"
 SCOPES = {
     ADDONS: (
         "tests/engine/test_admission.py",
-        "tests/engine/test_apply_everywhere.py",
         "tests/engine/test_backends.py",
         "tests/engine/test_capacity_of_kueue.py",
-        "tests/engine/test_doctor_of_operators.py",
         "tests/engine/test_drift.py",
-        "tests/engine/test_ends_of_operators.py",
         "tests/engine/test_failed_ups.py",
         "tests/engine/test_gangs_of_operators.py",
         "tests/engine/test_late_webhooks.py",
@@ -34,7 +31,6 @@ SCOPES = {
         "tests/sandbox/test_addons.py",
     ),
     "engine": (
-        "tests/engine/test_built_provider.py",
         "tests/engine/test_changes.py",
         "tests/engine/test_claims.py",
         "tests/engine/test_components.py",
@@ -51,7 +47,6 @@ SCOPES = {
         "tests/engine/test_sizes.py",
         "tests/engine/test_ssh_identity.py",
         "tests/engine/test_stack_configs.py",
-        "tests/engine/test_written_config.py",
     ),
     # with its own sandbox: it takes as long as all of `engine`
     "rehearsals": ("tests/engine/test_rehearsals.py",),

@@ -13,7 +13,7 @@ from tests.toolchain.conftest import TINY
 from tests.toolchain.recording import Recording
 from trainform.errors import ToolchainError
 from trainform.toolchain.addons import ADDON_PARTS, addon_fingerprint, addon_folder, ensure_addons
-from trainform.toolchain.parts import CONTROL_PLANE_PARTS, PINS, PULUMI_PARTS
+from trainform.toolchain.parts import PINS
 
 SECOND = structs.replace(TINY, folder="second", minutes=0.2)
 
@@ -32,17 +32,6 @@ def test_a_changed_pin_rebuilds_only_its_own_part(tmp_path: Path) -> None:
         file.write("\n")
     changed = {part.folder for part in ADDON_PARTS if addon_fingerprint(part, copy) != addon_fingerprint(part)}
     assert changed == {"kueue"}
-
-
-def test_other_flags_use_another_folder() -> None:
-    part = ADDON_PARTS[0]
-    assert addon_folder(structs.replace(part, ldflags="-X main.x=y")) != addon_folder(part)
-    assert addon_folder(structs.replace(part, minutes=99)) == addon_folder(part)
-
-
-def test_program_names_are_unique() -> None:
-    names = [name for part in (*CONTROL_PLANE_PARTS, *PULUMI_PARTS, *ADDON_PARTS) for name in part.binaries]
-    assert len(set(names)) == len(names)
 
 
 def test_each_part_is_built_in_its_folder_and_the_total_time_is_shown_first(cache: Path, both: Path) -> None:
@@ -85,12 +74,3 @@ def test_a_part_that_does_not_compile_does_not_remove_the_others(both: Path) -> 
         ensure_addons([TINY, SECOND], pins=both)
     assert (addon_folder(TINY, both) / "tiny").is_dir()
     assert not (addon_folder(SECOND, both) / "second").exists()
-
-
-def test_shipped_files_are_found_by_folder(tmp_path: Path, both: Path) -> None:
-    [part] = ensure_addons([TINY], pins=both).values()
-    (part.folder / "tiny-crds").mkdir()
-    for name in ("b.yaml", "a.yaml", "readme.md"):
-        (part.folder / "tiny-crds" / name).touch()
-    assert [path.name for path in part.files("tiny-crds")] == ["a.yaml", "b.yaml"]
-    assert part.files("tiny-webhooks") == ()

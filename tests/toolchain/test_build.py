@@ -19,7 +19,6 @@ from trainform.errors import ToolchainError
 from trainform.locking import hold
 from trainform.progress import SILENT
 from trainform.toolchain.build import build_parts
-from trainform.toolchain.running import run_logged
 
 # Builds TINY and kills itself, as nobody can catch it, as soon as the work has begun.
 KILLED = """
@@ -85,24 +84,6 @@ def test_a_part_is_built_once_and_its_time_is_shown(cache: Path, pins: Path) -> 
     assert (cache / "t/tiny/bin/tiny").stat().st_mtime_ns == stamp
 
 
-def test_a_note_names_tool_chains_of_other_pins_with_their_size(cache: Path, pins: Path) -> None:
-    folder = cache / "toolchain-00000000new0"
-    old = [cache / f"toolchain-00000000old{number}" for number in (1, 2)]
-    for path in old:
-        (path / "kwok" / "bin").mkdir(parents=True)
-        (path / "kwok" / "bin" / "kwok").write_bytes(b"x" * 3_000_000)
-        (path / "pulumi-build").mkdir()
-        os.link(path / "kwok" / "bin" / "kwok", path / "pulumi-build" / "linked")  # takes its place once
-    progress = Recording()
-    build_parts([TINY], folder, progress, pins)
-    assert [line for line in progress.lines if "old1" in line] == [
-        f"there are tool chains of other versions; if no other checkout needs them, run: rm -r {old[0]} {old[1]}"
-    ]
-    again = Recording()
-    build_parts([TINY], folder, again, pins)
-    assert again.lines == []
-
-
 def test_a_killed_build_is_never_used_and_the_next_one_completes(cache: Path, pins: Path) -> None:
     folder = cache / "t"
     killed = subprocess.run([sys.executable, "-c", KILLED, folder, pins], cwd=Path(__file__).parents[2], check=False)
@@ -136,14 +117,6 @@ def test_a_source_that_does_not_compile_shows_the_compiler_and_the_log(cache: Pa
     assert "undefined: gretting" in str(caught.value)
     assert str(cache / "t" / "logs" / "tiny.log") in str(caught.value)
     assert not (cache / "t" / "tiny").exists()
-
-
-def test_a_module_without_a_hash_in_the_pins_is_refused(cache: Path, pins: Path) -> None:
-    go_mod = pins / "tiny" / "go.mod"
-    go_mod.write_text(go_mod.read_text() + "\nrequire golang.org/x/text v0.39.0\n")
-    (pins / "tiny" / "main.go").write_text('package main\n\nimport _ "golang.org/x/text/width"\n\nfunc main() {}\n')
-    with pytest.raises(ToolchainError, match=r"go\.sum"):
-        build_parts([TINY], cache / "t", SILENT, pins)
 
 
 @pytest.mark.usefixtures("hangups_end")
@@ -187,24 +160,3 @@ def _members(group: int) -> list[int]:
         except (ProcessLookupError, psutil.NoSuchProcess):
             continue
     return found
-
-
-def test_an_error_has_the_fix_for_the_text_in_the_log(tmp_path: Path) -> None:
-    command = ["sh", "-c", "echo 'write /x: no space left on device'; exit 1"]
-    with pytest.raises(ToolchainError) as caught:
-        run_logged(command, tmp_path, dict(os.environ), tmp_path / "log")
-    assert caught.value.details == ("write /x: no space left on device",)
-    assert "free some disk" in caught.value.fix
-
-
-def test_each_complete_line_of_output_reaches_watch(tmp_path: Path) -> None:
-    """Go writes its lists in blocks, which end anywhere; the last one comes with the end of the process."""
-    script = "printf 'one\\ntw'; while [ ! -e seen ]; do sleep 0.05; done; sleep 0.6; printf 'o\\nthree\\nfour'"
-    lines: list[str] = []
-
-    def watch(line: str) -> None:
-        lines.append(line)
-        (tmp_path / "seen").touch()
-
-    run_logged(["sh", "-c", script], tmp_path, dict(os.environ), tmp_path / "log", watch)
-    assert lines == ["one", "two", "three", "four"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 
@@ -14,12 +13,11 @@ from tests.toolchain import official
 from tests.toolchain.downloads import COMMAND, CONTROL_PLANE, FINAL, names_in, output_of
 from tests.toolchain.internet import Answer, Internet, Request, sha256
 from tests.toolchain.recording import Recording
-from trainform.errors import ToolchainError
 from trainform.progress import SILENT
 from trainform.toolchain import ensure, ensure_addons, ensure_control_plane
 from trainform.toolchain.addons import KUBE_SCHEDULER, addon_folder
 from trainform.toolchain.cache import toolchain_folder
-from trainform.toolchain.download import download, run_in_parallel
+from trainform.toolchain.download import download
 from trainform.toolchain.releases import RELEASES
 
 
@@ -110,29 +108,3 @@ def test_toolchain_ensure_downloads_without_go_and_says_so(internet: Internet, c
     assert made.returncode == 0, made.stderr
     assert "pulumi: downloaded, hashes verified" in made.stderr
     assert "(download)" in made.stderr
-
-
-def test_run_in_parallel_raises_other_errors_at_once() -> None:
-    over = threading.Event()
-
-    def work(number: int) -> int:
-        if number == 0:
-            raise OSError("no space left on device")
-        over.wait()
-        return number
-
-    with pytest.raises(OSError, match="no space left"):
-        run_in_parallel(work, [0, 1], lambda: None)
-    over.set()
-
-
-def test_run_in_parallel_returns_results_and_toolchain_errors_in_order() -> None:
-    error = ToolchainError("x")
-
-    def work(number: int) -> int:
-        if number == 1:
-            raise error
-        return number * 10
-
-    assert run_in_parallel(work, [0, 1, 2], lambda: None) == [0, error, 20]
-    assert run_in_parallel(work, [], lambda: None) == []

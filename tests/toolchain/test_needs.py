@@ -76,46 +76,12 @@ def test_a_built_need_is_not_downloaded(internet: Internet, cache: Path, pins: P
     assert _need(*BOTH).finished(cache) == (BUILD, cache / "tiny")
 
 
-def test_a_finished_need_of_a_forbidden_origin_is_not_used(internet: Internet, cache: Path, pins: Path) -> None:
-    _publish(internet)
-    provide([_need(DOWNLOAD)], cache, SILENT, pins)
-    assert _need(BUILD).finished(cache) is None
-    provide([_need(BUILD)], cache, SILENT, pins)
-    assert _output(cache / "tiny") == "hello"
-    assert _need(*BOTH).finished(cache) == (DOWNLOAD, cache / "tiny-download")
-
-
 def test_if_only_downloads_are_allowed_their_error_is_raised(internet: Internet, cache: Path, pins: Path) -> None:
     progress = Recording()
     with pytest.raises(ToolchainError, match=r"^releases\.example\.com: 502 Bad Gateway") as caught:
         provide([_need(DOWNLOAD)], cache, progress, pins)
     assert "TRAINFORM_TOOLCHAIN=build" in caught.value.fix
     assert any(line.startswith("not downloaded: tiny (releases.example.com") for line in progress.lines)
-
-
-def test_if_all_origins_fail_the_error_has_every_reason(internet: Internet, cache: Path, pins: Path) -> None:
-    (pins / "tiny" / "main.go").write_text("package main\n\nfunc main() { gretting() }\n")
-    with pytest.raises(ToolchainError) as caught:
-        provide([_need(*BOTH)], cache, SILENT, pins)
-    download, build, *log = caught.value.details
-    assert caught.value.message == "not available: tiny"
-    assert download.startswith("download: releases.example.com: 502 Bad Gateway")
-    assert build.startswith("build: `")
-    assert all(line.startswith("build: ") for line in log)
-    assert any("undefined: gretting" in line for line in log)
-
-
-def test_the_error_names_all_unavailable_needs(internet: Internet, cache: Path, pins: Path) -> None:
-    other = structs.replace(RELEASE, url="https://other.example.com/x", sums="https://other.example.com/x.sha256")
-    second = part_need(structs.replace(TINY, folder="second"), [other], [DOWNLOAD])
-    with pytest.raises(ToolchainError) as caught:
-        provide([_need(DOWNLOAD), second], cache, SILENT, pins)
-    reason = "502 Bad Gateway"
-    assert caught.value.message == "not available: tiny, second"
-    assert caught.value.details == (
-        f"download of tiny: releases.example.com: {reason}",
-        f"download of second: other.example.com: {reason}",
-    )
 
 
 def test_a_download_that_cannot_be_installed_is_built_with_the_whole_reason(
@@ -147,14 +113,6 @@ def test_a_failed_download_leaves_no_files(internet: Internet, cache: Path, pins
     internet.sites[f"{URL}.sha256"] = Answer(b"0" * 64)
     provide([_need(*BOTH)], cache, SILENT, pins)
     assert {path.name for path in cache.iterdir()} == {"lock", "logs", "tiny"}
-
-
-def test_temporary_files_of_another_process_are_not_removed(internet: Internet, cache: Path, pins: Path) -> None:
-    provide([_need(BUILD)], cache, SILENT, pins)
-    (cache / "downloads").mkdir()
-    (cache / "downloads" / "half of it").touch()
-    provide([_need(*BOTH)], cache, SILENT, pins)
-    assert (cache / "downloads" / "half of it").exists()
 
 
 def test_a_part_without_releases_is_always_built(internet: Internet, cache: Path, pins: Path) -> None:

@@ -38,8 +38,3 @@ def test_an_os_error_becomes_an_error_with_path_reason_and_fix(error: OSError, m
         raise error
     assert caught.value.message == message
     assert caught.value.fix.startswith(fix)
-
-
-def test_a_broken_pipe_is_not_translated() -> None:
-    with pytest.raises(BrokenPipeError), translate_os_errors(ToolchainError, "move it"):
-        raise BrokenPipeError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from trainform.toolchain.system import Version, format_version, parse_version
+from trainform.toolchain.system import Version, parse_version
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,3 @@ from trainform.toolchain.system import Version, format_version, parse_version
 )
 def test_parse_version(text: str, version: Version | None) -> None:
     assert parse_version(text) == version
-
-
-def test_format_version() -> None:
-    assert (format_version((1, 26)), format_version(None)) == ("1.26", "unknown")

@@ -66,19 +66,6 @@ def test_a_stalled_download_is_retried(internet: Internet, tmp_path: Path) -> No
     assert _save(tmp_path / "file", web=Web(STALLING)) == (BODY, len(BODY))
 
 
-def test_a_slow_download_that_makes_progress_is_not_aborted(internet: Internet, tmp_path: Path) -> None:
-    internet.sites[URL] = Answer(BODY, pace=0.05)  # longer together than a stall
-    assert _save(tmp_path / "file", web=Web(STALLING)) == (BODY, len(BODY))
-    assert len(internet.asked(URL)) == 1
-
-
-def test_a_download_that_stalls_repeatedly_is_an_error(internet: Internet, tmp_path: Path) -> None:
-    internet.sites[URL] = Answer(BODY, stall=1000)
-    with pytest.raises(ToolchainError, match=r"timed out \(in 2 attempts\)"):
-        _save(tmp_path / "file", web=Web(structs.replace(STALLING, attempts=2)))
-    assert len(internet.asked(URL)) == 2
-
-
 @pytest.mark.parametrize(
     ("site", "reason"),
     [
@@ -121,20 +108,6 @@ def test_an_unreachable_host_is_tried_once(internet: Internet, tmp_path: Path) -
     assert _save(tmp_path / "file", "https://other.example.com/program", web)[0] == BODY
 
 
-def test_a_closed_port_is_not_retried(tmp_path: Path) -> None:
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{unused.getsockname()[1]}/program"
-        with pytest.raises(ToolchainError, match="Connection refused"):
-            _save(tmp_path / "file", url)
-
-
-def test_a_host_that_does_not_answer_is_tried_once(internet: Internet, tmp_path: Path) -> None:
-    internet.silent.add("releases.example.com")
-    with pytest.raises(ToolchainError, match=r"^releases\.example\.com: .*timed out"):
-        _save(tmp_path / "file", web=Web(structs.replace(QUICK, first_answer=0.2)))
-
-
 def test_an_unknown_host_name_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def look_up(host: str, *rest: object, **more: object) -> Sequence[object]:
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
@@ -150,21 +123,9 @@ def test_a_redirect_is_followed_to_another_host(internet: Internet, tmp_path: Pa
     assert _save(tmp_path / "file")[0] == BODY
 
 
-def test_a_redirect_to_a_host_that_is_not_reached_names_that_host(internet: Internet, tmp_path: Path) -> None:
-    internet.sites[URL] = redirect("https://storage.example.net/1234?signature=x")
-    with pytest.raises(ToolchainError, match=r"^storage\.example\.net: 502 Bad Gateway"):
-        _save(tmp_path / "file")
-
-
 def test_a_redirect_away_from_tls_is_refused(internet: Internet, tmp_path: Path) -> None:
     internet.sites[URL] = redirect("http://login.example.com/")
     with pytest.raises(ToolchainError, match="a redirect to a URL without TLS"):
-        _save(tmp_path / "file")
-
-
-def test_a_redirect_loop_is_an_error(internet: Internet, tmp_path: Path) -> None:
-    internet.sites[URL] = redirect(URL)
-    with pytest.raises(ToolchainError, match="Exceeded maximum allowed redirects"):
         _save(tmp_path / "file")
 
 
@@ -212,40 +173,6 @@ def test_a_token_is_not_sent_to_another_host(internet: Internet) -> None:
     [request] = internet.asked("https://storage.example.net/blob")
     assert "Authorization" not in request.headers
     assert all("Authorization" not in request.headers for request in internet.asked(AUTHORITY))
-
-
-def test_a_token_is_sent_after_a_redirect_on_the_same_host(internet: Internet) -> None:
-    other = "https://releases.example.com/elsewhere"
-    internet.sites[URL] = _guarded({"first"}, redirect(other))
-    internet.sites[other] = _guarded({"first"}, Answer(BODY))
-    internet.sites[AUTHORITY] = Answer(b'{"token": "first"}')
-    assert Web(QUICK).text(URL) == BODY
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [b"", b"[]", b"{}", b'{"token": 1}', b'{"token": "a\\nb"}', b'{"token": "\\u00fc"}', b"<html>", b"\xff"],
-)
-def test_a_response_without_a_token_is_an_error(internet: Internet, answer: bytes) -> None:
-    internet.sites[URL] = _guarded({"first"}, Answer(b"manifest"))
-    internet.sites[AUTHORITY] = Answer(answer)
-    with pytest.raises(ToolchainError, match=r"auth\.example\.com/token\?.* returned no token"):
-        Web(QUICK).text(URL)
-
-
-def test_a_token_that_is_refused_is_an_error(internet: Internet) -> None:
-    internet.sites[URL] = _guarded(set(), Answer(b"manifest"))
-    internet.sites[AUTHORITY] = Answer(b'{"token": "first"}')
-    with pytest.raises(StatusError, match="401 Unauthorized"):
-        Web(QUICK).text(URL)
-    assert len(internet.requests) == 3
-
-
-def test_a_token_from_an_address_without_tls_is_refused(internet: Internet) -> None:
-    challenge = CHALLENGE.replace("https:", "http:")
-    internet.sites[URL] = Answer(status=401, headers={"WWW-Authenticate": challenge})
-    with pytest.raises(ToolchainError, match="requires a token from a URL without TLS"):
-        Web(QUICK).text(URL)
 
 
 def test_a_cancelled_download_ends(internet: Internet, tmp_path: Path) -> None:

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 
 from tests.rehearsal.workloads import NAMESPACE, full_name, pod, workload
-from tests.support.unseen import SAMPLES
-from trainform.errors import MASK, InputError
-from trainform.escaping import escaped
-from trainform.rehearsal.docker.engine import repository_and_tag
+from trainform.errors import MASK
 from trainform.rehearsal.docker.forwarding import forwarders
 from trainform.rehearsal.docker.request_bodies import Image, container_body, must_not_be_root, user_of
 from trainform.rehearsal.run.masking import Masker
-from trainform.rehearsal.run.pod_runner import lines
-from trainform.rehearsal.workload import planned_name, short_name
 
 IMAGE = Image("resnet:1", "")
 
@@ -119,12 +113,6 @@ def test_routes_of_a_service() -> None:
     assert made.aliases == ("ps", f"ps.{NAMESPACE}.svc.cluster.local", f"ps.{NAMESPACE}.svc", f"ps.{NAMESPACE}")
 
 
-@pytest.mark.parametrize("port", [{"port": 53, "protocol": "UDP"}, {"port": 2222, "targetPort": "grpc"}])
-def test_a_service_port_without_a_target_is_an_error(port: dict[str, Any]) -> None:
-    with pytest.raises(InputError, match=r"services\.ps\.ports\[1\]"):
-        forwarders(workload(pod("ps-0"), services=(service("ps", [{"port": 1}, port]),)))
-
-
 def test_secrets_are_masked() -> None:
     key = b"-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXk\nend\n-----END OPENSSH PRIVATE KEY-----\n"
     masked = Masker(
@@ -134,61 +122,3 @@ def test_secrets_are_masked() -> None:
     assert masked("hunter2 hunter2hunter2") == f"{MASK} {MASK}"
     assert masked("plain") == "plain"
     assert Masker({})("hunter2") == "hunter2"
-
-
-@pytest.mark.parametrize("sample", SAMPLES)
-def test_secrets_with_control_characters_are_masked(sample: str) -> None:
-    secret = f"the{sample}hunter2"
-    masked = Masker({"db": {"password": secret.encode()}})
-    for written in (secret, escaped(secret), json.dumps(secret)[1:-1], repr(secret)[1:-1]):
-        shown = [masked(line) for line in lines([f"it is {written}.\n".encode()])]
-        if "\n" not in written:  # of a secret of several lines, each long line is masked
-            assert not [line for line in shown if "hunter2" in line], written
-
-
-def test_a_secret_that_is_coloured_in_the_middle_is_masked() -> None:
-    masked = Masker({"db": {"password": b"hunter2"}})
-    assert masked("it is hunt\x1b[1;36mer\x1b[0m\x1b[K2.") == f"it is {MASK}."
-
-
-def test_of_a_secret_with_carriage_returns_what_is_seen_is_masked() -> None:
-    masked = Masker({"db": {"password": b"abc\rhunter2", "file": b"first line\r\nof two lines\r\n"}})
-    assert [masked(line) for line in lines([b"abc\rhunter2\nfirst line\r\nof two lines\r\n"])] == [MASK] * 3
-
-
-def test_a_stream_is_split_into_lines() -> None:
-    pieces = [b"epoch 1\nepo", b"ch 2\r\n10%\r50%\r100%\n", b"\xff\nno end"]
-    assert list(lines(pieces)) == ["epoch 1", "epoch 2", "100%", "\N{REPLACEMENT CHARACTER}", "no end"]
-    assert [len(line) for line in lines([b"x" * 40_000])] == [16_384, 16_384, 7_232]
-
-
-def test_short_names() -> None:
-    assert short_name(pod("evaluation-watcher-0")) == "evaluation-watcher-0"
-    per_replica = pod("worker-2-0")
-    per_replica["metadata"]["labels"] = {"app.kubernetes.io/component": "worker", "trainform.dev/replica": "2"}
-    assert short_name(per_replica) == "worker-2"
-    assert short_name({"metadata": {"name": "by-hand"}, "spec": {}}) == "by-hand"
-    of_job = pod("worker-0")
-    of_job["metadata"]["name"] = full_name("worker-0-2-x7k2p")
-    of_job["spec"]["hostname"] = full_name("worker-0-2")
-    assert short_name(of_job) == "worker-2"
-    assert planned_name(of_job) == full_name("worker-0-2")
-
-
-@pytest.mark.parametrize(
-    ("name", "parts"),
-    [
-        ("debian", ("debian", "latest")),
-        ("debian:12", ("debian", "12")),
-        ("registry.example.com:5000/ai/train", ("registry.example.com:5000/ai/train", "latest")),
-        ("registry.example.com:5000/ai/train:2.8", ("registry.example.com:5000/ai/train", "2.8")),
-        ("train@sha256:0a1b", ("train", "sha256:0a1b")),
-    ],
-)
-def test_names_of_images(name: str, parts: tuple[str, str]) -> None:
-    assert repository_and_tag(name) == parts
-
-
-def test_standard_input() -> None:
-    assert body(pod("worker-0"))["OpenStdin"] is False
-    assert body(pod("worker-0", main={"stdin": True}))["OpenStdin"] is True

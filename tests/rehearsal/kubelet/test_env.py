@@ -40,14 +40,6 @@ def test_fields_of_the_pod() -> None:
     }  # fmt: skip
 
 
-def test_a_uid_is_the_servers_or_always_the_same() -> None:
-    ask = {"name": "UID", "valueFrom": {"fieldRef": {"fieldPath": "metadata.uid"}}}
-    assert env(ask) == env(ask)
-    live = pod("worker-0", main={"env": [ask]})
-    live["metadata"]["uid"] = "3b1f"
-    assert container_env(sources(live), live["spec"]["containers"][0]) == {"UID": "3b1f"}
-
-
 def test_keys_of_config_maps_and_secrets() -> None:
     assert env(
         {"name": "N", "valueFrom": {"configMapKeyRef": {"name": "hosts", "key": "VC_WORKER_NUM"}}},
@@ -63,29 +55,6 @@ def test_the_last_of_two_variables_wins_and_may_use_the_first() -> None:
     }
     assert env({"name": "B", "value": "$(A)"}, {"name": "A", "value": "1"})["B"] == "$(A)"
     assert env({"name": "PATH", "value": "a"}, {"name": "PATH", "value": "$(PATH):b"})["PATH"] == "a:b"
-
-
-def test_whole_config_maps_come_first() -> None:
-    assert env(
-        {"name": "NCCL_DEBUG", "value": "WARN"},
-        envFrom=[{"configMapRef": {"name": "tuning"}}, {"prefix": "S_", "secretRef": {"name": "wandb"}}],
-    ) == {"NCCL_DEBUG": "WARN", "S_api-key": "0123456789abcdef"}
-
-
-def test_an_empty_value_is_a_value() -> None:
-    assert env({"name": "CUDA_VISIBLE_DEVICES"}) == {"CUDA_VISIBLE_DEVICES": ""}
-
-
-def test_optional_sources_that_are_missing_are_left_out() -> None:
-    optional = {"optional": True}
-    assert (
-        env(
-            {"name": "A", "valueFrom": {"secretKeyRef": {"name": "none", "key": "k", **optional}}},
-            {"name": "B", "valueFrom": {"configMapKeyRef": {"name": "hosts", "key": "none", **optional}}},
-            envFrom=[{"secretRef": {"name": "none", **optional}}],
-        )
-        == {}
-    )
 
 
 def test_all_missing_sources_are_reported_together() -> None:

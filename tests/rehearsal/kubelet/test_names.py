@@ -14,14 +14,11 @@ from tests.rehearsal.workloads import (
     full_name,
     own_state_folder,
     pod,
-    run_rehearsal,
     run_to_success,
     wait_until,
     workload,
 )
-from trainform.errors import TrainformError
 from trainform.rehearsal.run.run import Options, rehearsal
-from trainform.rehearsal.workload import pod_name
 
 pytestmark = [
     pytest.mark.usefixtures("docker_daemon"),
@@ -131,21 +128,6 @@ def test_a_pod_that_is_made_anew_is_found_again(image: str, tmp_path: Path) -> N
     assert counts[0] != counts[1]  # the claim's file is still there
 
 
-def test_a_pod_on_a_shared_node_keeps_its_address_and_port(image: str) -> None:
-    """After a failover, a replica on the host network is at the same port."""
-    stays = on_host("ps-0", 20001, "sleep 600")
-    again = on_host(
-        "worker-0", 20002, f"hostname -i; {serving(20002)} {connecting('127.0.0.1', 20002)}; echo listens; sleep 600"
-    )
-    display = Recorded()
-    with rehearsal(workload(stays, again), Options(image=image, timeout=600), display) as running:
-        wait_until(running, lambda: display.of(full_name("worker-0")).count("listens") == 1)
-        running.recreate(full_name("worker-0"))
-        wait_until(running, lambda: display.of(full_name("worker-0")).count("listens") == 2)
-    first, second = (line for line in display.of(full_name("worker-0")) if line != "listens")
-    assert first == second
-
-
 def service(name: str, **ports: Any) -> dict[str, Any]:
     selector = {"app.kubernetes.io/component": "ps"}
     return {"metadata": {"name": name}, "spec": {"clusterIP": "10.96.0.7", "selector": selector, "ports": [ports]}}
@@ -179,20 +161,3 @@ def test_services_with_ports_of_their_own(image: str) -> None:
         running.recreate(full_name("worker-0"))
         wait_until(running, lambda: len(display.of(full_name("worker-0"))) == 4)
     assert set(display.of(full_name("worker-0"))) == {"answered"}
-
-
-def test_a_service_that_cannot_listen(image: str) -> None:
-    asked = workload(pod("ps-0", "sleep 600"), services=(service("ps", port=70_000),))
-    with pytest.raises(TrainformError, match="the Service ps cannot be rehearsed in the image"):
-        run_rehearsal(asked, image)
-
-
-def test_the_name_of_an_address_is_there_for_pods_with_long_names(image: str) -> None:
-    """Launchers ask for it at every connection, and wait ten seconds each time where no answer comes."""
-    asks, asked = (pod(f"{'node-' * 8}{index}", "sleep 600") for index in range(2))
-    name = pod_name(asked)
-    program = f"import socket; print(socket.gethostbyaddr(socket.gethostbyname('{name}.{SERVICE}'))[0])"
-    asks["spec"]["containers"][0]["command"] = ["python3", "-c", program]
-    [lines] = run_to_success(workload(asks, asked, ends_with=frozenset({pod_name(asks)})), image).of(pod_name(asks))
-    assert lines.startswith("trainform-")
-    assert len(lines.split(".")[0]) == 63

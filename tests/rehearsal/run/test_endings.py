@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -56,15 +55,6 @@ def test_a_pod_that_fails_ends_the_others(image: str) -> None:
     assert (pods["worker-1"].phase, pods["worker-1"].exit_code) == ("Stopped", None)
     assert pods["worker-1"].reason == "stopped since another pod failed"
     assert docker_objects(pod=full_name("worker-1")) == []
-
-
-@docker
-def test_lines_of_the_other_pods_about_a_failure_are_shown(image: str) -> None:
-    asked = workload(pod("worker-0", "exit 1"), pod("worker-1", "sleep 1.5; echo lost worker-0; exit 7"))
-    problem, pods, display = ends(asked, image, grace=60)
-    assert display.of(full_name("worker-1")) == ["lost worker-0"]
-    assert problem == "worker-0 failed, exit code 1\nworker-1 failed, exit code 7: lost worker-0"
-    assert pods["worker-1"].exit_code == 7
 
 
 @docker
@@ -147,22 +137,6 @@ def test_a_job_with_parameter_servers_ends_with_its_workers(image: str) -> None:
 
 
 @docker
-def test_a_pod_that_fails_after_the_job_is_complete_is_no_failure(image: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pods may fail because a peer has left at the end of the job."""
-    asked = workload(pod("launcher-0"), pod("worker-0", "sleep 600"), ends_with=frozenset({full_name("launcher-0")}))
-    with rehearsal(asked, Options(image=image), Recorded()) as running:
-        wait = running.records.wait
-
-        def fails_meanwhile(*words: Any) -> bool:
-            met = wait(*words)
-            running.records.end(full_name("worker-0"), "Failed", 1, "exit code 1")
-            return met
-
-        monkeypatch.setattr(running.records, "wait", fails_meanwhile)
-        assert running.wait().succeeded
-
-
-@docker
 def test_a_pod_is_made_anew_while_its_container_is_being_made(image: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Docker may create the container after all others were removed: it must not run beside the new one."""
     begun, removed = threading.Event(), threading.Event()
@@ -221,20 +195,6 @@ def test_a_killed_container(image: str) -> None:
 
 
 @docker
-def test_a_missing_program(image: str) -> None:
-    problem, pods, _ = ends(workload(pod("worker-0", main={"command": ["torchrum"]})), image)
-    assert problem.startswith("worker-0 failed, Docker: ")
-    assert "torchrum" in problem
-    assert pods["worker-0"].exit_code == 128
-
-
-@docker
-def test_root_is_refused_where_run_as_non_root_is_set(image: str) -> None:
-    problem, _, _ = ends(workload(pod("worker-0", securityContext={"runAsNonRoot": True})), image)
-    assert problem == "worker-0 failed, runAsNonRoot is set, and the container would run as root"
-
-
-@docker
 def test_images_that_are_not_available() -> None:
     """One line for each, before anything is started. Nobody listens at the first one's registry."""
     first, second, third = pod("worker-0"), pod("worker-1"), pod("worker-2")
@@ -264,12 +224,6 @@ def test_missing_objects_are_reported_before_anything_is_started(image: str) -> 
     assert docker_objects(experiment="resnet") == []
 
 
-@docker
-def test_a_folder_for_a_claim_that_nobody_mounts(image: str) -> None:
-    with pytest.raises(InputError, match="--claim = imagenet"):
-        run_rehearsal(workload(pod("worker-0")), image, claims={"imagenet": Path("/")})
-
-
 def test_without_docker(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
     path = tmp_path_factory.mktemp("none") / "docker.sock"
     monkeypatch.setenv("DOCKER_HOST", f"unix://{path}")
@@ -278,8 +232,3 @@ def test_without_docker(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytes
     reason = f"[Errno 2] No such file or directory: '{path}'"
     assert raised.value.message == f"a rehearsal needs Docker, and none answers: {reason}"
     assert "apt-get install docker.io" in raised.value.fix
-
-
-def test_without_pods() -> None:
-    with pytest.raises(TrainformError, match="there is no pod to rehearse"):
-        run_rehearsal(workload(), "debian:12")

@@ -159,18 +159,3 @@ def test_the_command(start: Starter, tmp_path: Path) -> None:
     assert problem[0] == f"trainform: the rehearsal of {start.experiment} failed:"
     assert problem[1:3] == [f"  | worker-{rank} failed, exit code 4: rank {rank} of 2" for rank in range(2)]
     assert start.docker_objects() == []
-
-
-@pytest.mark.parametrize(
-    ("words", "output"),
-    [
-        (["--claim", "out"], "--claim = out why: is not NAME=DIR"),
-        (["--claim", "out=/nowhere"], "--claim = out=/nowhere why: names a folder that does not exist"),
-        (["--timeout", "soon"], "write a number with a unit"),
-        (["--processes", "0"], "--processes = 0 why: is below 1"),
-    ],
-)
-def test_wrong_options(start: Starter, words: list[str], output: str) -> None:
-    process = start(*words)
-    _, err = process.communicate(timeout=120)
-    assert (process.returncode, output in " ".join(err.split())) == (2, True), err

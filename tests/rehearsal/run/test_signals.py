@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
 from collections.abc import Iterator
 
 import pytest
 
-from trainform.rehearsal.run.run import ENDING, endings_as_interrupts, uninterrupted
+from trainform.rehearsal.run.run import ENDING, endings_as_interrupts
 
 
 @pytest.fixture(autouse=True)
@@ -30,32 +29,3 @@ def test_the_first_signal_interrupts_and_later_ones_are_ignored(number: signal.S
                 os.kill(os.getpid(), other)
             cleaned = True
     assert cleaned
-
-
-def test_cleaning_up_is_not_interrupted() -> None:
-    with endings_as_interrupts(), uninterrupted():
-        for number in ENDING:
-            os.kill(os.getpid(), number)
-
-
-def test_ignored_signals_stay_ignored() -> None:
-    """`nohup trainform rehearse …` must outlive its terminal."""
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    try:
-        with endings_as_interrupts():
-            os.kill(os.getpid(), signal.SIGHUP)
-    finally:
-        signal.signal(signal.SIGHUP, before)
-
-
-def test_threads_do_not_change_signals() -> None:
-    entered: list[bool] = []
-
-    def enter() -> None:
-        with endings_as_interrupts(), uninterrupted():
-            entered.append(True)
-
-    thread = threading.Thread(target=enter)
-    thread.start()
-    thread.join()
-    assert entered == [True]

@@ -79,13 +79,6 @@ def test_the_port_of_the_rendezvous() -> None:
     assert codes(LORA, {**LORA, "network": {"wait": "20m"}}) == []
 
 
-def test_a_port_that_follows_from_the_hosts_network() -> None:
-    (finding,) = found(LORA, {**LORA, "network": {"host": True}})
-    assert finding.code == "TR-CONTRACT-4"
-    assert finding.place is not None
-    assert finding.place.path == "network.host"
-
-
 @pytest.mark.parametrize(
     ("part", "level", "said"),
     [
@@ -104,37 +97,6 @@ def test_a_mount_that_moves_is_gone_and_new() -> None:
     gone, new = found(LORA, moved)
     assert "no longer has the claim sdxl-lora-checkpoints at /mnt/output" in gone.title
     assert (new.level, gone.level) == ("low", "medium")
-
-
-@pytest.mark.parametrize(
-    ("spec", "said"),
-    [
-        (
-            {"containers": {"main": {"volumeMounts": {"checkpoints": {"mountPath": "/elsewhere", "subPath": "x"}}}}},
-            "has the claim sdxl-lora-checkpoints (folder x) at /elsewhere, where nothing was mounted",
-        ),
-        (
-            {"volumes": {"checkpoints": {"persistentVolumeClaim": {"claimName": "other"}}}},
-            "has the claim other at /mnt/output, and had the claim sdxl-lora-checkpoints",
-        ),
-        (
-            {"volumes": {"checkpoints": {"persistentVolumeClaim": None, "emptyDir": {}}}},
-            "no longer has the claim sdxl-lora-checkpoints at /mnt/output",
-        ),
-    ],
-)
-def test_a_mount_that_an_override_changes(spec: dict[str, Any], said: str) -> None:
-    made = found(LORA, roles(worker={**WORKER, "pod_overrides": {"spec": spec}}))
-    assert any(said in finding.title for finding in made), [finding.title for finding in made]
-    assert {finding.code for finding in made} == {"TR-CONTRACT-5"}
-    assert all(finding.place is not None and "pod_overrides" in finding.place.path for finding in made)
-
-
-def test_mounts_of_roles_without_ranks_are_none() -> None:
-    watcher = {"ranked": False, "command": ["watch"]}
-    volume = {"claim": "logs", "mount": "/logs", "roles": ["watcher"]}
-    before = roles(worker=WORKER, watcher=watcher)
-    assert codes(before, {**before, "storage": {**LORA["storage"], "logs": volume}}) == []
 
 
 def test_a_new_job_breaks_no_contract() -> None:

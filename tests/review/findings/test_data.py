@@ -89,11 +89,6 @@ def test_a_claim_that_is_kept_from_now_on_is_none() -> None:
     assert codes(change(stored(keep=False), LORA)) == []
 
 
-def test_claims_of_other_programs_count_too() -> None:
-    claim = object_step("delete", "PersistentVolumeClaim", "corpus", {}, None)
-    assert only(context(others=[claim])).object == "corpus"
-
-
 @pytest.mark.parametrize(
     ("operation", "counts"), [("delete", True), ("replace", True), ("update", False), ("create", False)]
 )
@@ -112,15 +107,6 @@ def renamed(*others: Step, **more: Any) -> Context:
     return context(others=[step("replace", NAMESPACE, "dev-namespace", *sides), *others], locate=locate, **more)
 
 
-def moved(keep: bool) -> Step:
-    """A claim that follows its namespace."""
-    sides = [
-        State({"metadata": {"name": "corpus", "namespace": name}}, keep=keep, provider=PROVIDER)
-        for name in ("ai-old", "ai-new")
-    ]
-    return step("replace", CLAIM, "dev-corpus", *sides, keys=("metadata.namespace",))
-
-
 def test_a_renamed_namespace_is_told_by_its_old_name_with_its_jobs() -> None:
     held = {"ai-old/llama-1f3a9c": {"pods": "4"}, "team-b/bert": {"pods": "1"}}
     queue = LiveQueue("default", 1, {}, {}, held)
@@ -132,84 +118,9 @@ def test_a_renamed_namespace_is_told_by_its_old_name_with_its_jobs() -> None:
     assert finding.place == locate("environment.namespace.name")
 
 
-def test_a_kept_claim_that_is_replaced_goes_with_its_namespace_alone() -> None:
-    stays, *_ = find(context(others=[moved(keep=True)]))
-    assert (stays.level, stays.title) == (
-        "medium",
-        "The claim corpus is replaced by an empty one, since metadata.namespace differs; the old one stays in the cluster, since it is kept.",
-    )
-    [effect] = effects(context(others=[moved(keep=True)]))
-    assert effect.sentence == "Replaces the claim corpus (the engine does not delete the old one, which is kept)."
-    goes, _ = find(renamed(moved(keep=True)))
-    assert (goes.code, goes.level) == ("TR-DATA-2", "high")
-    assert goes.title.endswith("; the old one goes with its namespace ai-old.")
-    assert "kept, but its namespace is deleted" in goes.why
-    plain, _ = find(renamed(moved(keep=False)))
-    assert "the old one is deleted with its data" in plain.why
-
-
-@pytest.mark.parametrize("spec", [{"accessModes": ["ReadWriteOnce"]}, {"accessModes": ["ReadWriteMany"]}])
-def test_a_kept_claim_whose_replacement_has_its_name_stays(spec: dict[str, Any]) -> None:
-    metadata = {"metadata": {"name": "corpus", "namespace": "ai"}}
-    old = State({**metadata, "spec": {"accessModes": ["ReadWriteOnce"]}}, keep=True, provider=PROVIDER)
-    new = State({**metadata, "spec": spec}, keep=True, provider=PROVIDER)
-    made = context(others=[step("replace", CLAIM, "corpus", old, new, keys=("spec",))])
-    finding = only(made)
-    refused = "" if spec == old.inputs["spec"] else "; its spec differs, so `pulumi up` will be refused here"
-    assert (finding.code, finding.level) == ("TR-DATA-2", "medium")
-    assert finding.title == (
-        f"The claim corpus stays, since it is kept and its replacement has the same name{refused}."
-    )
-    assert "no empty claim is made" in finding.why
-    [effect] = effects(made)
-    told = f"Would replace the claim corpus, but it stays: it is kept, and its replacement has the same name{refused}."
-    assert (effect.kind, effect.sentence) == ("update", told)
-
-
-OTHER = "urn:pulumi:dev::lab::pulumi:providers:kubernetes::other-cluster::4567"
-
-
-@pytest.mark.parametrize(
-    ("after", "options", "counts"),
-    [
-        ({"name": "corpus", "namespace": "ai"}, {}, True),
-        ({"name": "corpus", "namespace": "team-b"}, {}, False),
-        ({"name": "corpus-2", "namespace": "ai"}, {}, False),
-        ({"name": "corpus", "namespace": "ai"}, {"provider": OTHER}, False),
-        ({"name": "corpus", "namespace": "ai"}, {"keep": True}, False),
-    ],
-)
-def test_an_object_that_is_renamed_in_the_program_alone(
-    after: dict[str, Any], options: dict[str, Any], counts: bool
-) -> None:
-    old = State({"metadata": {"name": "corpus", "namespace": "ai"}}, **{"provider": PROVIDER, **options})
-    new = State({"metadata": after}, provider=PROVIDER)
-    type_ = "kubernetes:core/v1:ConfigMap"
-    made = context(others=[step("create", type_, "texts", None, new), step("delete", type_, "corpus", old)])
-    assert codes(made) == (["TR-DATA-6"] if counts else [])
-    if counts:
-        assert only(made).title == (
-            "The ConfigMap corpus is renamed in the program from corpus to texts; both are one object, which is gone afterwards."
-        )
-        assert "aliases" in only(made).fix
-
-
-def test_what_an_earlier_update_has_left_is_not_renamed() -> None:
-    sides = [State({"metadata": {"name": "corpus"}}, provider=PROVIDER) for _ in range(2)]
-    type_ = "kubernetes:core/v1:ConfigMap"
-    left = step("delete", type_, "corpus", sides[0])
-    assert codes(context(others=[step("create", type_, "corpus", None, sides[1]), left])) == []
-
-
 def test_a_kept_namespace_does_not() -> None:
     old = State({"metadata": {"name": "ai-namespace"}}, keep=True, provider=PROVIDER)
     assert codes(context(others=[step("delete", "kubernetes:core/v1:Namespace", "n", old)])) == []
-
-
-def test_a_fingerprint_changes_with_the_values() -> None:
-    one, other = only(change(LORA, stored(size="1Ti"))), only(change(LORA, stored(size="500Gi")))
-    assert one.fingerprint != other.fingerprint
-    assert one.fingerprint == only(change(LORA, stored(size="1Ti", keep=True))).fingerprint
 
 
 def test_every_kind_is_found_here() -> None:

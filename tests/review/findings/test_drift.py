@@ -27,14 +27,6 @@ def test_a_field_that_differs(written: str, manager: str, told: str) -> None:
     assert finding.title == f"The live Queue night differs in spec.weight: applied was 1, the cluster has 4 ({told})."
 
 
-def test_the_time_does_not_change_the_fingerprint() -> None:
-    drifts = [
-        Drift("Queue", "night", "spec.weight", 1, 4, "kubectl-edit", f"2026-11-{day}T09:02:07Z") for day in (21, 22)
-    ]
-    first, second = find(context(live=live(drift=tuple(drifts))))
-    assert first.fingerprint == second.fingerprint
-
-
 def test_what_is_as_applied_is_no_finding() -> None:
     assert list(find(context(live=live()))) == []
     assert list(find(context())) == []

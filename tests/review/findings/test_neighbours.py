@@ -79,11 +79,6 @@ def test_a_queue_that_is_deleted() -> None:
     assert findings["TR-NEIGHBOURS-2"].level == "high"
 
 
-def test_a_queue_whose_fields_are_given_back_stays() -> None:
-    step = queue_step("default", {"weight": 4}, None, "QueuePatch")
-    assert list(found(context(steps=(step,), live=EMPTY))) == ["TR-NEIGHBOURS-1"]
-
-
 def test_a_job_that_moves_to_another_queue() -> None:
     before, after = rendered(CLUSTER, **workers(2)), rendered(CLUSTER, **workers(2), queue="night")
     findings = found(context(job_review(before, after), environment=CLUSTER, live=EMPTY))
@@ -108,20 +103,6 @@ def test_the_queue_of_every_operator(backend: str) -> None:
     assert "TR-NEIGHBOURS-3" in found(context(job_review(before, after), environment=CLUSTER, live=EMPTY))
 
 
-@pytest.mark.parametrize(
-    ("spec", "title"),
-    [
-        ({"guarantee": {"resource": {GPU: "48"}}}, "The new queue big has `guarantee` 48 a800."),
-        ({"deserved": {GPU: "48"}}, "The new queue big has `deserved` 48 a800."),
-        ({"reclaimable": False}, "The new queue big has `reclaimable` false."),
-    ],
-)
-def test_a_new_queue_that_takes_something_from_the_others(spec: dict[str, Any], title: str) -> None:
-    findings = found(context(steps=(queue_step("big", None, spec),), environment=CLUSTER))
-    assert list(findings) == ["TR-NEIGHBOURS-1"]
-    assert findings["TR-NEIGHBOURS-1"].title == title
-
-
 # --- holders
 
 WEIGHT = queue_step("night", {"weight": 1}, {"weight": 4})
@@ -137,22 +118,6 @@ def test_others_that_hold_something_are_named_with_amounts() -> None:
     more = live(queues=(live_queue("night", bert_77aa01=24, vit_010203=8),))
     later = found(context(steps=(WEIGHT,), live=more))
     assert later["TR-NEIGHBOURS-4"].fingerprint == findings["TR-NEIGHBOURS-4"].fingerprint
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "named"),
-    [
-        ({"deserved": {"cpu": "8"}}, {"deserved": {"cpu": "4"}}, False),
-        ({"deserved": {GPU: "8"}}, {"deserved": {GPU: "4"}}, True),
-        ({"deserved": {GPU: "8", "cpu": "8"}}, {"deserved": {GPU: "8", "cpu": "4"}}, False),
-        ({"capability": {GPU: "8"}}, {}, True),
-        ({"deserved": {"cpu": "8"}, "weight": 1}, {"deserved": {"cpu": "4"}, "weight": 2}, True),
-    ],
-)
-def test_only_holders_of_what_changes_are_named(before: dict[str, Any], after: dict[str, Any], named: bool) -> None:
-    facts = live(queues=(live_queue("night", bert_77aa01=16),))
-    findings = {finding.code for finding in find(context(steps=(queue_step("night", before, after),), live=facts))}
-    assert ("TR-NEIGHBOURS-4" in findings) is named
 
 
 def test_a_lower_capability_ends_nothing_and_lets_nothing_start() -> None:
@@ -182,21 +147,6 @@ def test_nothing_is_reclaimed_from_a_queue_that_is_not_reclaimable() -> None:
     assert list(found(context(steps=(step,), live=facts))) == ["TR-NEIGHBOURS-1"]
 
 
-@pytest.mark.parametrize(("kept", "named"), [({GPU: "16"}, False), ({GPU: "15"}, True), ({"cpu": "16"}, True)])
-def test_nothing_is_reclaimed_of_what_is_guaranteed(kept: dict[str, str], named: bool) -> None:
-    guarantee = {"guarantee": {"resource": kept}}
-    step = queue_step("night", {"weight": 4, **guarantee}, {"weight": 1, **guarantee})
-    facts = live(queues=(live_queue("night", bert_77aa01=8, vit_010203=8),))
-    assert ("TR-NEIGHBOURS-4" in found(context(steps=(step,), live=facts))) is named
-
-
-def test_pods_that_nobody_may_take_are_not_reclaimed() -> None:
-    queue = live_queue("night", bert_77aa01=8, vit_010203=8)
-    firm = structs.replace(queue, firm=frozenset({"team-b/bert-77aa01"}))
-    findings = found(context(steps=(WEIGHT,), live=live(queues=(firm,))))
-    assert findings["TR-NEIGHBOURS-4"].after == ["team-b/vit-010203"]
-
-
 def test_who_is_in_a_queue_below_is_in_the_queue_too() -> None:
     below = structs.replace(live_queue("night-vision", bert_77aa01=16), parent="night")
     facts = live(queues=(live_queue("night"),), other_queues=(below, live_queue("day", vit_010203=8)))
@@ -209,11 +159,3 @@ def test_who_is_in_a_queue_below_is_in_the_queue_too() -> None:
 @pytest.mark.parametrize("facts", [None, live(queues=None), live(not_read={NO_HOLDERS: "no permission"})])
 def test_without_a_cluster_the_holders_are_not_known(facts: Any) -> None:
     assert list(found(context(steps=(WEIGHT,), live=facts))) == ["TR-NEIGHBOURS-1", "TR-NEIGHBOURS-5"]
-
-
-@pytest.mark.parametrize("reclaimable", [True, False])
-def test_the_queue_to_which_a_job_moves_counts_as_the_cluster_has_it(reclaimable: bool) -> None:
-    before, after = rendered(CLUSTER, **workers(2)), rendered(CLUSTER, **workers(2), queue="night")
-    queue = structs.replace(live_queue("night", bert_77aa01=16), reclaimable=reclaimable)
-    findings = found(context(job_review(before, after), environment=CLUSTER, live=live(queues=(queue,))))
-    assert ("TR-NEIGHBOURS-4" in findings) is reclaimable

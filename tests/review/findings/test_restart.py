@@ -30,13 +30,6 @@ def test_a_running_job_is_restarted() -> None:
     assert finding.fingerprint == names, "the identity belongs to the revisions"
 
 
-def test_of_several_causes_no_values_stand_beside_the_first() -> None:
-    both = {**IMAGE, "env": {"NCCL_DEBUG": "INFO"}}
-    (finding,) = find(change(LORA, both, running(NAME)))
-    assert (finding.field, finding.before, finding.after) == ("", None, None)
-    assert finding.fingerprint == fingerprint("TR-RESTART-1", LORA["name"], "", NAME, name_of(both))
-
-
 def test_a_job_that_changes_in_place_is_not() -> None:
     assert found(change(LORA, {**LORA, "labels": {"team": "vision"}}, running(NAME))) == []
 
@@ -81,23 +74,12 @@ def test_a_job_is_stopped(phase: str, codes: list[tuple[str, str]]) -> None:
     assert found(change(LORA, None, running(NAME, phase))) == codes
 
 
-def test_a_deleted_job_of_which_nobody_knows_whether_it_runs() -> None:
-    assert found(change(LORA, None)) == [("TR-RESTART-5", "medium")]
-
-
 def test_a_replacement_that_nothing_explains() -> None:
     job = job_review(deployed(LORA), deployed(IMAGE))
     same = dataclasses.replace(job, after=job.before)
     (finding,) = find(context(same, live=EMPTY))
     assert (finding.code, finding.category) == ("TR-UNKNOWN-1", "unknown")
     assert finding.title.endswith("the recorded version of trainform is the same, or not known.")
-
-
-def test_what_changes_in_place_explains_no_replacement() -> None:
-    job = job_review(deployed(LORA), deployed(IMAGE))
-    labelled = dataclasses.replace(job, after=deployed({**LORA, "labels": {"team": "vision"}}).record)
-    (finding,) = find(context(labelled, live=EMPTY))
-    assert finding.code == "TR-UNKNOWN-1"
 
 
 def test_another_version_of_trainform_may_explain_it() -> None:
@@ -128,10 +110,3 @@ def test_a_preview_that_ended_before_the_record_does_not_say_that_there_is_no_ca
     assert finding.title == (
         f"The running job {NAME} is replaced for a reason that is not known, since the preview ended first."
     )
-
-
-def test_the_fingerprint_belongs_to_the_revisions_and_not_to_the_time() -> None:
-    (one,) = find(change(LORA, IMAGE, running(NAME)))
-    (later,) = find(change(LORA, IMAGE, running(NAME, started="2026-11-23T01:00:00Z")))
-    (other,) = find(change(LORA, {**LORA, "env": {"A": "1"}}, running(NAME)))
-    assert one.fingerprint == later.fingerprint != other.fingerprint

@@ -110,15 +110,6 @@ def test_no_value_mentions_links_or_closes_anything(text: str) -> None:
     assert not re.search(r"@\w|#[0-9]|GH-[0-9]|://|www\.|\b[0-9a-f]{7,64}\b", told_of(made))
 
 
-def test_what_fits_is_whole() -> None:
-    text = render(RICH, FAILED, CHEAPER)
-    assert "Left out" not in text
-    for sample in (RICH, FAILED, CHEAPER):
-        assert f"## Review of {sample.stack}\n" in text
-    for found in RICH.findings:
-        assert f"`{found.fingerprint}`" in text
-
-
 def test_the_heaviest_stack_comes_first_and_those_with_nothing_to_read_are_in_the_table() -> None:
     text = render(EMPTY, CHEAPER, RICH)
     assert text.index(f"## Review of {RICH.stack}\n") < text.index(f"## Review of {CHEAPER.stack}\n")
@@ -146,13 +137,3 @@ def test_high_findings_of_all_stacks_come_before_others(limit: int) -> None:
     assert high == 200 or (medium, low) == (0, 0)
     [left_out] = re.findall(r"Findings \((\d+)\)", text)
     assert high + medium + low + int(left_out) == 600
-
-
-def test_the_marker_is_one_line_whatever_the_project_is_called() -> None:
-    made = comment.render(review_of([EMPTY], project="a --> <b>\n@ml-team"), LIMIT)
-    assert made.startswith("<!-- trainform-review a--bml-team -->\n## Review of ")
-
-
-def test_size_is_the_strictest() -> None:
-    assert size("🚀\n") == 6  # bytes, and a line end of two
-    assert size("abc") == 3

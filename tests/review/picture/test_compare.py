@@ -6,14 +6,12 @@ from typing import Any
 
 import pytest
 
-from tests.review.jobs import ELASTIC, LORA, change, context, deployed, job_review
-from tests.review.picture.samples import EXPERIMENTS, of_change
+from tests.review.jobs import ELASTIC, LORA, context, deployed, job_review
+from tests.review.picture.samples import of_change
 from tools.docs.picture import experiment_picture
 from trainform.backends.table import BACKENDS
-from trainform.review.context import Context, JobReview
 from trainform.review.model import Picture, PictureNode
 from trainform.review.picture.compare import pictures
-from trainform.review.preview import Preview, State, Step
 
 WORKER = LORA["roles"]["worker"]
 TOKEN = "hf_" + "a1B2c3D4e5F6" * 3
@@ -56,15 +54,6 @@ def test_the_parts_of_a_job() -> None:
     assert ("queue/default", "job/", "") in uses
 
 
-@pytest.mark.parametrize("name", EXPERIMENTS)
-def test_every_line_has_two_ends(name: str) -> None:
-    picture = experiment_picture(name)
-    ids = [node.id for node in picture.nodes]
-    assert len(set(ids)) == len(ids)
-    assert all({edge.start, edge.end} <= {*ids} for edge in picture.edges)
-    assert {"job", "role", "shape", "queue"} <= {node.kind for node in picture.nodes}
-
-
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_the_pods_of_every_operator(backend: str) -> None:
     roles = {
@@ -92,12 +81,6 @@ def test_more_pods() -> None:
     assert facts(picture, "role/worker")["pods"] == ("3", "5")
     assert facts(picture, "role/worker")["ranks"] == ("given at run time, to 2-8 nodes",) * 2
     assert marks(picture)["queue/default"] == "same"
-
-
-def test_another_queue() -> None:
-    picture = of_change(LORA, {**LORA, "queue": "night"})
-    assert marks(picture)["queue/night"] == "added"
-    assert marks(picture)["queue/default"] == "removed"
 
 
 def test_other_nodes() -> None:
@@ -137,45 +120,3 @@ def test_secrets_have_names_alone() -> None:
     uses = {(edge.end, edge.label) for edge in picture.edges}
     assert {("secret/hub", "variable HF_TOKEN"), ("secret/all", "variables")} <= uses
     assert TOKEN not in picture.model_dump_json()
-
-
-@pytest.mark.parametrize(
-    ("label", "value", "mark", "said"),
-    [
-        ("a", "[secret, changed]", "changed", {"value": ("[secret]", "[secret, changed]")}),
-        ("b", "[secret]", "changed", {"changes": ("metadata.labels.team",) * 2}),
-        ("a", "[secret]", "same", {}),
-    ],
-)
-def test_a_secret_is_marked_if_its_value_or_another_field_changes(
-    label: str, value: str, mark: str, said: dict[str, tuple[str, str]]
-) -> None:
-    def body(of: str, token: str) -> State:
-        return State({"metadata": {"name": "hub", "labels": {"team": of}}, "data": {"token": token}})
-
-    operation = "same" if mark == "same" else "update"
-    step = Step(operation, "urn:hub", "kubernetes:core/v1:Secret", "hub", body("a", "[secret]"), body(label, value))
-    job = job_review(deployed(LORA), deployed(LORA))
-    more = JobReview(job.name, job.component, job.job, job.before, job.after, (*job.steps, step))
-    [picture] = pictures(context(more))
-    assert marks(picture)["secret/hub"] == mark
-    assert facts(picture, "secret/hub") == said
-
-
-def test_objects_of_any_shape() -> None:
-    shapes: list[Any] = [
-        None,
-        3,
-        [],
-        {"tasks": 3},
-        {"tasks": [{"template": {"spec": {"containers": [3, {"env": "x"}]}}}]},
-    ]
-    for spec in shapes:
-        state = State({"metadata": {"name": "a"}, "spec": spec})
-        step = Step("create", "urn:a", "kubernetes:batch.volcano.sh/v1alpha1:Job", "a", None, state)
-        job = JobReview("a", None, step, None, None, (step,))
-        assert isinstance(pictures(Context("dev", Preview("stream", (step,)), (job,))), list)
-
-
-def test_a_job_that_does_not_change_has_its_picture() -> None:
-    assert {node.change for picture in pictures(change(LORA, LORA)) for node in picture.nodes} == {"same"}
