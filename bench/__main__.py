@@ -1,4 +1,5 @@
-"""`python -m bench [--write] [--only NAME …] [--runs N]`: measure and print; with --write, also into docs/reference/benchmarks.md."""
+"""`python -m bench [--write] [--only NAME …] [--runs N]`: measure and print; with --write, also into
+docs/reference/benchmarks.md."""
 
 from __future__ import annotations
 

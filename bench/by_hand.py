@@ -25,7 +25,8 @@ def write_program(folder: Path, name: str, program: str) -> None:
 
 
 def typed_program(manifests: Iterable[Mapping[str, Any]], context: str) -> str:
-    """Return a program as in the documentation of pulumi_kubernetes: a class for each built-in kind, CustomResource for the job."""
+    """Return a program as in the documentation of pulumi_kubernetes: a class for each built-in kind, CustomResource for
+    the job."""
     lines = [
         "import pulumi",
         "import pulumi_kubernetes as k8s",

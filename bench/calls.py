@@ -1,7 +1,7 @@
 """`python -m bench.calls render stacks/experiments/hello.yaml -e dev`: how much of the package a command runs.
 
-Prints the files that the command enters and the calls in them, in its first run in a process. Imports are not counted, that is the bodies
-of modules; functions and class bodies are, also of modules that the command imports while it runs.
+Prints the files that the command enters and the calls in them, in its first run in a process. Imports are not counted,
+that is the bodies of modules; functions and class bodies are, also of modules that the command imports while it runs.
 """
 
 from __future__ import annotations

@@ -28,7 +28,8 @@ MEGABYTE = 1e6
 
 
 class Command(Struct, frozen=True):
-    """A command to measure. `name`: in the report. `environ`: more environment variables. `codes`: exit codes of a success."""
+    """A command to measure. `name`: in the report. `environ`: more environment variables. `codes`: exit codes of a
+    success."""
 
     name: str
     words: tuple[str, ...]
@@ -96,7 +97,8 @@ def _launch(command: Command, output: IO[bytes], errors: IO[bytes]) -> str:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Kill the process and all its children: Pulumi's plugins have their own process groups, and would outlive the engine."""
+    """Kill the process and all its children: Pulumi's plugins have their own process groups, and would outlive the
+    engine."""
     with contextlib.suppress(psutil.NoSuchProcess):
         launcher = psutil.Process(process.pid)
         for each in [*launcher.children(recursive=True), launcher]:

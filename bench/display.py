@@ -67,7 +67,8 @@ def _line(cells: Iterable[str]) -> str:
 
 
 def between_markers(document: str, text: str) -> str:
-    """Return the document with `text` between the markers. Raises `TrainformError` if there is not exactly one pair of markers."""
+    """Return the document with `text` between the markers. Raises `TrainformError` if there is not exactly one pair of
+    markers."""
     if document.count(BEGIN) != 1 or document.count(END) != 1 or document.index(BEGIN) > document.index(END):
         raise TrainformError(
             "the document does not have exactly one place for the measurements", f"write two lines: {BEGIN} and {END}"

@@ -1,4 +1,5 @@
-"""`trainform drift` of one stack beside `kubectl diff --server-side`, and of many stacks in one table; `trainform stacks` of as many."""
+"""`trainform drift` of one stack beside `kubectl diff --server-side`, and of many stacks in one table; `trainform
+stacks` of as many."""
 
 from __future__ import annotations
 
@@ -34,7 +35,8 @@ KEYS = ("experiment", "environment")
 
 
 def measure(workplace: Workplace) -> list[Section]:
-    """Measure both on one sandbox. Without kubectl nothing is measured: it also makes the many stacks, for which the engine would take minutes."""
+    """Measure both on one sandbox. Without kubectl nothing is measured: it also makes the many stacks, for which the
+    engine would take minutes."""
     kubectl = find_kubectl()
     if kubectl is None:
         return [Section(TITLE, notes=("Left out: there is no kubectl on PATH of this machine.",))]
@@ -53,8 +55,8 @@ def _one(workplace: Workplace, running: Cluster, kubectl: Path) -> Section:
     ratio = compare(ours, theirs)
     judged = judge_at_most(ratio, TIMES_KUBECTL), judge_seconds("`trainform drift`", ours.median, SECONDS_FOR_ONE)
     note = (
-        f"kubectl {kubectl_version(kubectl)}, on the manifests that were rendered before. It does not know what was deployed, and prints "
-        "the SSH keys' masks as a difference."
+        f"kubectl {kubectl_version(kubectl)}, on the manifests that were rendered before. It does not know what was "
+        "deployed, and prints the SSH keys' masks as a difference."
     )
     return Section(TITLE, (ours, theirs), (ratio,), judged, notes=(note,))
 

@@ -22,8 +22,8 @@ def measure(workplace: Workplace) -> list[Section]:
     ours, theirs = commands_in_turn("render and torchx", commands, workplace.runs, workplace.progress)
     ratio = compare(theirs, ours)
     note = (
-        f"torchx {torchx_version()}, scheduler kubernetes, image build disabled. Its request has neither the host network, RDMA, claims "
-        "and launch script of the job, nor the name that a submission would get."
+        f"torchx {torchx_version()}, scheduler kubernetes, image build disabled. Its request has neither the host "
+        "network, RDMA, claims and launch script of the job, nor the name that a submission would get."
     )
     judged = judge_at_least(ratio, TIMES_FASTER)
     return [Section("Render beside the dry run of torchx", (ours, theirs), (ratio,), (judged,), notes=(note,))]

@@ -1,5 +1,6 @@
-"""Ways in which files grow, each with an experiment and an environment of any size: for the benchmark, and for the test that nothing takes
-more than its share of time. What is accepted stands apart from what is refused, since to refuse must not take longer either."""
+"""Ways in which files grow, each with an experiment and an environment of any size: for the benchmark, and for the test
+that nothing takes more than its share of time. What is accepted stands apart from what is refused, since to refuse must
+not take longer either."""
 
 from __future__ import annotations
 

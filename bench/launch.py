@@ -1,7 +1,7 @@
 """Runs one command and writes its exit code, seconds and peak memory: `python -I -S launch.py DESCRIPTOR COMMAND …`.
 
-A small process of its own, because Linux starts the peak of a new process at the memory of the one that made it: what the
-benchmark itself has loaded would count as the command's.
+A small process of its own, because Linux starts the peak of a new process at the memory of the one that made it: what
+the benchmark itself has loaded would count as the command's.
 """
 
 import os

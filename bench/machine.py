@@ -21,7 +21,8 @@ def describe(runs: int, load: float) -> str:
     ]
     return (
         f"{psutil.cpu_count()} cores ({platform.machine()}), {memory:.0f} GiB of memory, {platform.system()}; "
-        f"{', '.join(versions)}. {runs} {'round' if runs == 1 else 'rounds'} after one warm-up; load average before the run: {load:.1f}."
+        f"{', '.join(versions)}. {runs} {'round' if runs == 1 else 'rounds'} after one warm-up; load average before "
+        f"the run: {load:.1f}."
     )
 
 

@@ -24,7 +24,8 @@ MARK = ".complete"
 
 
 def ensure_torchx(progress: Progress) -> Path:
-    """The command `torchx` of the locked version, installed once into trainform's cache, since its dependencies differ."""
+    """The command `torchx` of the locked version, installed once into trainform's cache, since its dependencies
+    differ."""
     digest = hashlib.sha256(sys.version.encode() + LOCK.read_bytes()).hexdigest()[:12]
     folder = cache_folder() / f"bench-{digest}"
     torchx = folder / "bin" / "torchx"
@@ -60,10 +61,11 @@ def torchx_version() -> str:
 
 
 def torchx_dry_run(torchx: Path, folder: Path) -> Command:
-    """Return a dry run of sdxl-lora, as far as torchx can express it: four nodes of eight, image, script, arguments, environment and mounts.
+    """Return a dry run of sdxl-lora, as far as torchx can express it: four nodes of eight, image, script, arguments,
+    environment and mounts.
 
-    It knows no host network, no RDMA resource of this name, no claims to be made and no launch script. The empty workspace keeps
-    it from building an image, and the empty folder from reading a `.torchxconfig`.
+    It knows no host network, no RDMA resource of this name, no claims to be made and no launch script. The empty
+    workspace keeps it from building an image, and the empty folder from reading a `.torchxconfig`.
     """
     experiment = experiment_of(PODS)
     launcher, environ = experiment["launcher"]["accelerate"], experiment["env"]
@@ -80,7 +82,8 @@ def torchx_dry_run(torchx: Path, folder: Path) -> Command:
 
 
 def find_kubectl() -> Path | None:
-    """Return kubectl on PATH, None if there is none. It cannot be built from the sandbox's pins, which lack k8s.io/cli-runtime."""
+    """Return kubectl on PATH, None if there is none. It cannot be built from the sandbox's pins, which lack
+    k8s.io/cli-runtime."""
     found = shutil.which("kubectl", path=os.environ.get("PATH", os.defpath))
     return None if found is None else Path(found)
 

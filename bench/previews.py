@@ -69,7 +69,8 @@ def _nodes(workplace: Workplace, running: Cluster) -> Section:
 
 
 def _roles(workplace: Workplace, running: Cluster) -> Section:
-    """An experiment with the most roles, each of them a component, beside the same without these components, and beside one with two."""
+    """An experiment with the most roles, each of them a component, beside the same without these components, and beside
+    one with two."""
     name = f"{defaults.MOST_ROLES} roles"
     most = running.ours(name, "preview", experiment=MOST_ROLES_EXPERIMENT)
     without = running.without_role_groups(f"{name} without their components", most)
@@ -96,7 +97,8 @@ def _policy_pack(workplace: Workplace, running: Cluster) -> Section:
 
 
 def _review(workplace: Workplace, running: Cluster) -> Section:
-    """The review of the stack without a change as a whole process, with its live reads, beside the preview that it runs."""
+    """The review of the stack without a change as a whole process, with its live reads, beside the preview that it
+    runs."""
     commands = [running.review("`trainform review`"), running.ours("`pulumi preview`", "preview")]
     review, preview = commands_in_turn("review and preview", commands, workplace.runs, workplace.progress)
     ratio = compare(review, preview)
@@ -128,7 +130,7 @@ def _kubectl(workplace: Workplace, running: Cluster) -> Section:
         (ours, theirs),
         (compare(ours, theirs),),
         notes=(
-            f"kubectl {kubectl_version(kubectl)}, on the manifests that were rendered before. It compares these four objects; what else "
-            "was there, what must go first, and what would be replaced it does not know.",
+            f"kubectl {kubectl_version(kubectl)}, on the manifests that were rendered before. It compares these four "
+            "objects; what else was there, what must go first, and what would be replaced it does not know.",
         ),
     )

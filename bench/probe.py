@@ -1,4 +1,5 @@
-"""Plan and render once, in a fresh process after the imports: `python -m bench.probe EXPERIMENT ENVIRONMENT` prints seconds as JSON."""
+"""Plan and render once, in a fresh process after the imports: `python -m bench.probe EXPERIMENT ENVIRONMENT` prints
+seconds as JSON."""
 
 from __future__ import annotations
 

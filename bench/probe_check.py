@@ -1,4 +1,5 @@
-"""Check once, in a fresh process after the imports: `python -m bench.probe_check EXPERIMENT ENVIRONMENT` prints seconds of the processor."""
+"""Check once, in a fresh process after the imports: `python -m bench.probe_check EXPERIMENT ENVIRONMENT` prints seconds
+of the processor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Turn a preview into a report once, in a fresh process after the imports: `python -m bench.probe_review FILE` prints seconds."""
+"""Turn a preview into a report once, in a fresh process after the imports: `python -m bench.probe_review FILE` prints
+seconds."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ from trainform.review.whole import review_of
 
 
 def main(file: Path) -> float:
-    """Everything from the file on but the stack's own files, as `trainform review --preview-json` does it; return the seconds."""
+    """Everything from the file on but the stack's own files, as `trainform review --preview-json` does it; return the
+    seconds."""
     begin = time.perf_counter()
     preview = read_preview(file.read_text(), file.name)
     markdown.render(review_of([build_report(Context("allreduce.dev", preview, jobs_of(preview)))]))

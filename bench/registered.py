@@ -17,7 +17,8 @@ _ADDED = ("__defaults", "__initialApiVersion", "__fieldManager")
 
 
 def objects(export: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the inputs of each Kubernetes object in a `pulumi stack export`, by kind and name, without the namespace."""
+    """Return the inputs of each Kubernetes object in a `pulumi stack export`, by kind and name, without the
+    namespace."""
     found = {}
     for resource in export["deployment"]["resources"]:
         if resource["type"].startswith("kubernetes:"):

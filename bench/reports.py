@@ -26,7 +26,8 @@ def measure(workplace: Workplace) -> list[Section]:
     file = workplace.new("reports") / "preview.jsonl"
     resources = write_preview(file, RESOURCES)
     what = f"a preview of {resources} resources to a report"
-    whole = trainform("`trainform review --preview-json`", REPOSITORY, "review", "--no-cluster", "--preview-json", str(file))  # fmt: skip
+    whole = trainform("`trainform review --preview-json`", REPOSITORY, "review", "--no-cluster", "--preview-json",
+        str(file))  # fmt: skip
     probe = Command("in process", (sys.executable, "-m", "bench.probe_review", str(file)), REPOSITORY)
     measurements = {whole.name: lambda: run(whole)[0], probe.name: lambda: _in_process(probe)}
     series = in_turn(what, measurements, workplace.runs, workplace.progress)
@@ -35,7 +36,8 @@ def measure(workplace: Workplace) -> list[Section]:
 
 
 def write_preview(file: Path, resources: int) -> int:
-    """Write a preview of jobs like the recorded one, as many as make so many resources; return how many resources it has."""
+    """Write a preview of jobs like the recorded one, as many as make so many resources; return how many resources it
+    has."""
     first, stack, *of_job, last, end = RECORDED.read_text().splitlines()
     each = len({_urn(event) for event in of_job} - {""})
     jobs = -(-(resources - 1) // each)

@@ -21,8 +21,8 @@ from bench.workplace import Workplace
 
 BACKEND = "volcano"
 FACTORS = (1, 2, 4, 8)
-# The largest size of each way. At larger sizes an object exceeds the limit of etcd, and the check refuses the file, which is less work. An experiment has
-# at most 64 roles.
+# The largest size of each way. At larger sizes an object exceeds the limit of etcd, and the check refuses the file,
+# which is less work. An experiment has at most 64 roles.
 WAYS = {
     "replicas with ports of their own": 512,
     "DeepSpeed nodes with ports of their own": 480,
@@ -64,8 +64,9 @@ def measure(workplace: Workplace) -> list[Section]:
     alone = _series("checks in process", {each: _in_process(each) for each in grown}, runs, workplace)
     whole = _series("checks as commands", {each: _as_command(each) for each in grown}, runs, workplace)
     note = (
-        f"Seconds of the processor, {runs} rounds, backend {BACKEND}. `unknown kinds` is refused with a problem for each. Of the others that render "
-        "one job, the largest size is near the border at which its object is larger than etcd keeps: from there on the check refuses it."
+        f"Seconds of the processor, {runs} rounds, backend {BACKEND}. `unknown kinds` is refused with a problem for "
+        "each. Of the others that render one job, the largest size is near the border at which its object is larger "
+        "than etcd keeps: from there on the check refuses it."
     )
     return [
         Section("Check by what grows, after import", judged=judge(alone), further=(table(alone),), notes=(note,)),

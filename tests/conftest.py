@@ -27,13 +27,15 @@ __all__ = [
 
 # No deadline per example, which would fail on a busy machine.
 settings.register_profile("explore", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-# The same examples in every run, so that a failure is caused by the change. `--hypothesis-profile explore` draws new ones.
+# The same examples in every run, so that a failure is caused by the change. `--hypothesis-profile explore` draws new
+# ones.
 settings.register_profile("trainform", settings.get_profile("explore"), derandomize=True)
 settings.load_profile("trainform")
 draw_the_same_in_every_process()
 
 
-# Settings of Python's that change what a program prints, and when. A user's shell has none of them, and a test is right only as a user would see it.
+# Settings of Python's that change what a program prints, and when. A user's shell has none of them, and a test is right
+# only as a user would see it.
 NOT_A_USERS = (
     "PYTHONUNBUFFERED",
     "PYTHONWARNINGS",

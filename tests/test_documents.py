@@ -32,7 +32,8 @@ from trainform.spec import Experiment
 from trainform.spec.load import parse
 from trainform.spec.read import read_mapping
 
-# It asks the terminal for its colours and, while it shows progress, for keys: it takes pasted lines, which then never reach the shell.
+# It asks the terminal for its colours and, while it shows progress, for keys: it takes pasted lines, which then never
+# reach the shell.
 READS_THE_TERMINAL = re.compile(r"\bpulumi\b|\btrainform (review|apply|destroy)\b")
 ASKS = re.compile(r"\bpulumi (up|refresh|destroy)\b|\btrainform (promote|rollback|destroy)\b")
 TAKES_DOWN = re.compile(r"pulumi destroy\b|trainform destroy\b|trainform sandbox down\b")

@@ -15,7 +15,8 @@ def test_no_setting_of_pythons_reaches_a_program() -> None:
 
 def test_they_are_left_out_where_the_shell_has_them() -> None:
     ran = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"{__file__}::{test_no_setting_of_pythons_reaches_a_program.__name__}"],
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider",
+            f"{__file__}::{test_no_setting_of_pythons_reaches_a_program.__name__}"],
         cwd=ROOT, env={**os.environ, "PYTHONUNBUFFERED": "1"}, capture_output=True, text=True, check=False, timeout=120,
     )  # fmt: skip
     assert ran.returncode == 0, ran.stdout

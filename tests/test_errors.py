@@ -49,7 +49,8 @@ def test_a_problem_as_text(found: Problem, text: str) -> None:
 
 def test_a_problem_as_data() -> None:
     assert problem("env.HF_TOKEN", "hf_abc", source="a.yaml", line=3).as_dict() == {
-        "source": "a.yaml", "line": 3, "path": "env.HF_TOKEN", "value": MASK, "reason": "is wrong", "fix": "write it right",
+        "source": "a.yaml", "line": 3, "path": "env.HF_TOKEN", "value": MASK, "reason": "is wrong",
+        "fix": "write it right",
         "code": "", "fingerprint": "",
     }  # fmt: skip
 
@@ -199,10 +200,16 @@ def test_the_placeholder_of_a_fix_is_no_secret(value: str) -> None:
         ("spec.containers.side.env.--db-password=hunter2Zq6.value", "spec.containers.side.env.[secret]"),
         ("spec.containers.side.env.--db-password=hunt.er2Zq6.value", "spec.containers.side.env.[secret]"),
         ("httpGet.httpHeaders.X-Api-Key: hunter2Zq9v.name", "httpGet.httpHeaders.[secret]"),
-        ("spec.containers.side.volumeMounts.--token=hunter2Zq8.mountPath", "spec.containers.side.volumeMounts.[secret]"),
-        ("roles.worker.pod_overrides.spec.containers.main.args[1]", "roles.worker.pod_overrides.spec.containers.main.args[1]"),
+        (
+            "spec.containers.side.volumeMounts.--token=hunter2Zq8.mountPath",
+            "spec.containers.side.volumeMounts.[secret]",
+        ),
+        (
+            "roles.worker.pod_overrides.spec.containers.main.args[1]",
+            "roles.worker.pod_overrides.spec.containers.main.args[1]",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_key_that_holds_a_secret_is_not_shown(path: str, shown: str) -> None:
     found = problem(path, None)
     assert found.lines()[0] == found.as_dict()["path"] == shown

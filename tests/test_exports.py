@@ -29,10 +29,9 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 
 def test_models_and_plans_work_without_pulumi() -> None:
     script = (
-        "import sys, trainform\n"
-        "assert 'pydantic' not in sys.modules, 'errors alone need no models'\n"
-        "trainform.Experiment, trainform.Environment, trainform.check_experiment, trainform.render_job, trainform.Plan\n"
-        "assert not {'pulumi', 'lightkube'} & set(sys.modules)\n"
+        "import sys, trainform\nassert 'pydantic' not in sys.modules, 'errors alone need no models'\n"
+        "trainform.Experiment, trainform.Environment, trainform.check_experiment, trainform.render_job, "
+        "trainform.Plan\nassert not {'pulumi', 'lightkube'} & set(sys.modules)\n"
     )
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", script],

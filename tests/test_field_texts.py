@@ -46,7 +46,8 @@ def test_every_field_says_what_a_change_does() -> None:
 
 
 def test_optional_fields_say_their_default() -> None:
-    """The value of a default is generated, and stands nowhere else; what an empty field means is a part of the meaning."""
+    """The value of a default is generated, and stands nowhere else; what an empty field means is a part of the
+    meaning."""
     for model, _, field in FIELDS:
         text = field_text(field)
         assert len(re.findall("Default: |Empty: ", text)) <= 1, text

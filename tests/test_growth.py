@@ -1,7 +1,7 @@
 """No command takes more than its share of work for a large file: twice as much of anything is about twice the work.
 
-Work is counted in calls of functions, which is the same on every machine and at every load. A loop in C inside one call is not seen: the
-benchmark measures the seconds (`bench.ways`).
+Work is counted in calls of functions, which is the same on every machine and at every load. A loop in C inside one call
+is not seen: the benchmark measures the seconds (`bench.ways`).
 """
 
 from __future__ import annotations
@@ -61,7 +61,8 @@ def calls(work: Callable[[Files], object], files: Files) -> int:
 
 
 def hold_to_a_line(work: Callable[[Files], object], folder: Path, way: str, backend: str) -> None:
-    """The third part of a file must not cost more than the second. What a command does whatever the size is in neither."""
+    """The third part of a file must not cost more than the second. What a command does whatever the size is in
+    neither."""
     sizes = [write_files(folder, way, parts * SIZE, backend) for parts in (1, 2, 3)]
     work(sizes[0])  # fills what is made once in a process
     first, second, third = (calls(work, files) for files in sizes)

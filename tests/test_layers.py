@@ -18,7 +18,8 @@ OPERATORS = re.compile(
     rf"(?<![a-z])({'|'.join(defaults.BACKENDS)})(?![a-z])|(pytorch|tf|mpi|train)jobs?\b|jobsets|training-operator",
     re.IGNORECASE,
 )
-# Where a text, or a key of a table, names Volcano all the same: it is a part of every sandbox, and admits the jobs of any backend.
+# Where a text, or a key of a table, names Volcano all the same: it is a part of every sandbox, and admits the jobs of
+# any backend.
 NAMING_VOLCANO = {
     "spec/environment.py",
     "spec/queues.py",
@@ -55,7 +56,8 @@ def test_every_package_is_in_the_table_of_the_library_in_the_order_of_imports() 
 
 
 def operators_named(path: Path, tree: ast.Module) -> set[str]:
-    """Return every text that names an operator, keys and conditions among them. Docstrings and comments may say why something is so."""
+    """Return every text that names an operator, keys and conditions among them. Docstrings and comments may say why
+    something is so."""
     expressions = (node for node in ast.walk(tree) if isinstance(node, ast.Expr))
     docstrings = set() if path.parts[0] in SHOWN_DOCSTRINGS else {id(node.value) for node in expressions}
     texts = {

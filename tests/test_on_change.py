@@ -113,7 +113,8 @@ def test_another_backend_makes_a_new_revision() -> None:
 
 
 def here(path: str, *plans: Plan) -> OnChange:
-    """What a plan says of the field for this job, in one of the plans where the field has another value than its default."""
+    """What a plan says of the field for this job, in one of the plans where the field has another value than its
+    default."""
     (found,) = {plan.changes[path] for plan in plans if path in plan.changes}
     return OnChange[found.upper()]
 
@@ -181,8 +182,8 @@ def test_the_answers_differ_by_backend_as_the_backends_say() -> None:
 def test_generated_experiments_change_as_their_plan_says() -> None:
     """One place of an experiment gets what another one has there. The plan says of it what the objects then show.
 
-    hypothesis draws constants of the modules that a process has imported, so the examples differ by what ran before: there are enough of them for
-    the count at the end.
+    hypothesis draws constants of the modules that a process has imported, so the examples differ by what ran before:
+    there are enough of them for the count at the end.
     """
     seen: Counter[str] = Counter()
 

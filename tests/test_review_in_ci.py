@@ -1,4 +1,5 @@
-"""The files of docs/how-to/ci: held to the published schemas, their shell to shellcheck, and the workflow to what keeps secrets and rights apart.
+"""The files of docs/how-to/ci: held to the published schemas, their shell to shellcheck, and the workflow to what keeps
+secrets and rights apart.
 
 tests/engine/test_pull_request.py runs the workflow's commands.
 """
@@ -112,7 +113,8 @@ def uploads(workflow: Workflow) -> list[dict[str, str]]:
 
 
 def takes_the_place(options: dict[str, str]) -> bool:
-    """Whether the artefact of an earlier attempt is removed. The action looks for `name`, while a file that is not packed is kept by its own name."""
+    """Whether the artefact of an earlier attempt is removed. The action looks for `name`, while a file that is not
+    packed is kept by its own name."""
     kept_as = options["path"] if options.get("archive") == "false" else options.get("name")
     return options.get("overwrite") == "true" and options.get("name") == kept_as is not None
 

@@ -1,4 +1,5 @@
-"""The roles in docs/how-to/rights, against what the code asks of a cluster. `tests/engine/test_rights.py` works with them."""
+"""The roles in docs/how-to/rights, against what the code asks of a cluster. `tests/engine/test_rights.py` works with
+them."""
 
 from __future__ import annotations
 

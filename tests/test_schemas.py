@@ -26,10 +26,13 @@ KINDS = {"experiments": "experiment.schema.json", "environments": "environment.s
 WRITTEN = [(path, KINDS[folder]) for folder in KINDS for path in tracked(f"{folder}/*.yaml")]
 # What only the two files together, or the rules on the whole, can tell.
 BY_FORM = [
-    "claims", "durations", "env-reserved-and-wrong-names", "image-not-a-reference", "missing-fields", "mount-not-a-path",
+    "claims", "durations", "env-reserved-and-wrong-names", "image-not-a-reference", "missing-fields",
+    "mount-not-a-path",
     "name-too-long", "no-launcher", "no-roles", "number-where-text-is-wanted", "policies-wrong", "port-out-of-bounds",
-    "role-name-not-a-label", "secret-in-a-list", "several-problems", "text-where-a-number-is-wanted", "text-with-line-feed", "two-launchers",
-    "unknown-key", "unknown-key-deep", "wrong-quantity", "labels-and-annotations", "restart-words", "prepare-steps", "task-types",
+    "role-name-not-a-label", "secret-in-a-list", "several-problems", "text-where-a-number-is-wanted",
+    "text-with-line-feed", "two-launchers",
+    "unknown-key", "unknown-key-deep", "wrong-quantity", "labels-and-annotations", "restart-words", "prepare-steps",
+    "task-types",
     "addresses-and-ports", "overlays",
 ]  # fmt: skip
 

@@ -1,6 +1,8 @@
-"""A browser without a window for the tests of pages: this machine's own, or Debian's Chromium in the user's cache folder.
+"""A browser without a window for the tests of pages: this machine's own, or Debian's Chromium in the user's cache
+folder.
 
-About 100 MB are fetched once and unpacked to 300 MB; nothing is installed. `python -m tools.browser` fetches it, and prints where it is.
+About 100 MB are fetched once and unpacked to 300 MB; nothing is installed. `python -m tools.browser` fetches it, and
+prints where it is.
 """
 
 from __future__ import annotations
@@ -111,7 +113,12 @@ def _font_settings(folder: Path) -> Iterator[str]:
     yield "<fontconfig>"
     yield f"<dir>{escape(str(folder / 'usr/share/fonts'))}</dir>"
     yield f"<cachedir>{escape(str(folder / 'font-cache'))}</cachedir>"
-    for family, font in (("sans-serif", "DejaVu Sans"), ("system-ui", "DejaVu Sans"), ("monospace", "DejaVu Sans Mono"), ("ui-monospace", "DejaVu Sans Mono")):  # fmt: skip
+    for family, font in (
+        ("sans-serif", "DejaVu Sans"),
+        ("system-ui", "DejaVu Sans"),
+        ("monospace", "DejaVu Sans Mono"),
+        ("ui-monospace", "DejaVu Sans Mono"),
+    ):
         yield f"<alias><family>{family}</family><prefer><family>{font}</family></prefer></alias>"
     yield "</fontconfig>"
 

@@ -1,5 +1,5 @@
-"""Debian packages that the tests need. What has to be part of the system is installed, which takes root; a program by itself is only
-unpacked into a folder."""
+"""Debian packages that the tests need. What has to be part of the system is installed, which takes root; a program by
+itself is only unpacked into a folder."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ def program(name: str) -> Path | None:
 
 
 def require(programs: Mapping[str, str], log: Path, progress: Progress) -> None:
-    """Install the packages of missing programs (program -> package). Raises `NotHereError` if this user or system cannot."""
+    """Install the packages of missing programs (program -> package). Raises `NotHereError` if this user or system
+    cannot."""
     missing = sorted({package for name, package in programs.items() if program(name) is None})
     if not missing:
         return
@@ -69,8 +70,8 @@ def install(packages: Iterable[str], log: Path) -> None:
 
 
 def unpack(package: str, folder: Path, log: Path) -> None:
-    """Fetch a package and unpack it into the folder, without what it depends on. apt checks it as it checks what it installs, and any
-    user may do this; `NotHereError` where there is no apt."""
+    """Fetch a package and unpack it into the folder, without what it depends on. apt checks it as it checks what it
+    installs, and any user may do this; `NotHereError` where there is no apt."""
     _unpack(package, ["download"], folder, log)
 
 
@@ -116,7 +117,8 @@ def codename(os_release: str) -> str:
 
 
 def archive(targets: str, release: str) -> str:
-    """Return the URL of Debian's archive from apt's index targets (lines of `URL release component`). Raises `NotHereError`."""
+    """Return the URL of Debian's archive from apt's index targets (lines of `URL release component`). Raises
+    `NotHereError`."""
     for line in targets.splitlines():
         address, _, rest = line.partition(" ")
         if rest == f"{release} main":

@@ -1,8 +1,8 @@
 """A Docker daemon for the rehearsals: `python -m tools.docker_daemon [ensure|stop]`.
 
-`ensure` does nothing if a daemon answers. Otherwise, as root on Debian, it installs Debian's docker.io and starts `dockerd` with its
-data in the user's cache folder, so that images stay between runs. `stop` stops only a daemon that `ensure` started. The exit code is 3
-if this machine cannot run a daemon.
+`ensure` does nothing if a daemon answers. Otherwise, as root on Debian, it installs Debian's docker.io and starts
+`dockerd` with its data in the user's cache folder, so that images stay between runs. `stop` stops only a daemon that
+`ensure` started. The exit code is 3 if this machine cannot run a daemon.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ GRACE_SECONDS = 40.0  # it first stops its containers, each with its own grace p
 POLL_SECONDS = 0.2
 PROGRAMS = {"dockerd": "docker.io"}
 STATE, LOG = "daemon.json", "dockerd.log"
-# Files with a process id in the daemon's folder, and the name of that program. A killed daemon leaves them; the next one would take any
-# process with that id for its own, and wait for it or refuse to start.
+# Files with a process id in the daemon's folder, and the name of that program. A killed daemon leaves them; the next
+# one would take any process with that id for its own, and wait for it or refuse to start.
 PID_FILES = {"dockerd.pid": "dockerd", "exec/containerd/containerd.pid": "containerd"}
 
 

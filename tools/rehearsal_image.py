@@ -1,11 +1,12 @@
 """The image for the pods of rehearsals: the real launchers, from packages of Debian and PyPI only.
 
-`python -m tools.rehearsal_image` prints its name and builds it if it is missing (3 minutes, 2.3 GB). The name contains a hash of all
-inputs, so other inputs make another image; after a build the images of other inputs are removed. It also gets the tag `latest`.
+`python -m tools.rehearsal_image` prints its name and builds it if it is missing (3 minutes, 2.3 GB). The name contains
+a hash of all inputs, so other inputs make another image; after a build the images of other inputs are removed. It also
+gets the tag `latest`.
 
-Two Debian releases are involved: this machine's apt knows where packages are, and the image gets those of `SUITE`, with the versions of
-torch, Open MPI and Python that training images have today. The host's pip chooses the packages from PyPI for the image's Python, so
-containers need no network. Each file in images/rehearsal says what it is for.
+Two Debian releases are involved: this machine's apt knows where packages are, and the image gets those of `SUITE`, with
+the versions of torch, Open MPI and Python that training images have today. The host's pip chooses the packages from
+PyPI for the image's Python, so containers need no network. Each file in images/rehearsal says what it is for.
 """
 
 from __future__ import annotations
@@ -88,7 +89,8 @@ def pip_commands(inputs: Path, work: Path) -> list[list[str]]:
 
 
 def debian_command(inputs: Path, work: Path, packages: list[str], source: str) -> list[str]:
-    """Return the arguments of mmdebstrap: packages, then the tree of files, the additions, and customize.sh, which fills /run."""
+    """Return the arguments of mmdebstrap: packages, then the tree of files, the additions, and customize.sh, which
+    fills /run."""
     hooks = [
         f'sync-in "{work}/tree" /',
         *(f'cat "{inputs}/{name}" >> "$1/{place}"' for name, place in ADDED.items()),

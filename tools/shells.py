@@ -1,4 +1,5 @@
-"""The shells that training images have as /bin/sh: this machine's own, or those of Debian's packages in the user's cache folder.
+"""The shells that training images have as /bin/sh: this machine's own, or those of Debian's packages in the user's
+cache folder.
 
 The scripts of pods are run by each of them. A shell that is missing is fetched, about 1 MB, and nothing is installed.
 """

@@ -1,7 +1,8 @@
-"""Create `.venv` from the lock file and install the project into it. Standard library only: it runs before anything is installed.
+"""Create `.venv` from the lock file and install the project into it. Standard library only: it runs before anything is
+installed.
 
-It does nothing if the environment was made from the same lock file, project file and Python. After an interruption or a failure it starts
-again: the mark of a complete environment is taken away first and written last.
+It does nothing if the environment was made from the same lock file, project file and Python. After an interruption or a
+failure it starts again: the mark of a complete environment is taken away first and written last.
 """
 
 from __future__ import annotations
@@ -75,7 +76,8 @@ def run(what: str, words: list[str], environ: dict[str, str]) -> None:
 
 
 def make(lock: Path) -> None:
-    """Create an environment with the locked packages and the project. pip installs uv, which installs the rest ten times faster."""
+    """Create an environment with the locked packages and the project. pip installs uv, which installs the rest ten
+    times faster."""
     # without --clear, an environment of another Python keeps its links to that one
     created = [sys.executable, "-m", "venv", "--clear", str(VENV)]
     output(".venv", created, dict(os.environ), "try another Python: make PYTHON=python3.12 …")

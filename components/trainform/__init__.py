@@ -25,12 +25,14 @@ The way of a job, each step in a folder or file of its own, which imports only w
     resources         the components of Pulumi
     cli               the command `trainform`
 
-Beside the way: `sandbox` (a control plane on this machine, from the binaries of `toolchain`), `rehearsal` (the job's pods as containers),
-`policy_pack` (the limits of an environment for Pulumi's engine), `github` (a review as comments on a pull request),
-`scaffold` (files that `trainform init` and `new` write), `doctor` (what this machine lacks), `ssh` (keys and their files). Small and
-below all others: `defaults`, `errors`, `escaping`, `secrets`, `project`, `atomic`, `locking`, `progress`, `signals`, `terminal`.
+Beside the way: `sandbox` (a control plane on this machine, from the binaries of `toolchain`), `rehearsal` (the job's
+pods as containers), `policy_pack` (the limits of an environment for Pulumi's engine), `github` (a review as comments on
+a pull request), `scaffold` (files that `trainform init` and `new` write), `doctor` (what this machine lacks), `ssh`
+(keys and their files). Small and below all others: `defaults`, `errors`, `escaping`, `secrets`, `project`, `atomic`,
+`locking`, `progress`, `signals`, `terminal`.
 
-All names except the errors are imported on first use, so that the command line starts fast and the models work without Pulumi.
+All names except the errors are imported on first use, so that the command line starts fast and the models work without
+Pulumi.
 """
 
 from __future__ import annotations

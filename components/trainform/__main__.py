@@ -6,8 +6,9 @@ import gc
 import signal
 import sys
 
-# A collection begins when there are so many more objects than after the last one. Python's own number is 700, and the imports and a check
-# make about 60,000, which all live to the end: collections find nothing. A command that runs for long has them all the same.
+# A collection begins when there are so many more objects than after the last one. Python's own number is 700, and the
+# imports and a check make about 60,000, which all live to the end: collections find nothing. A command that runs for
+# long has them all the same.
 NEW_OBJECTS = 100_000
 
 

@@ -23,8 +23,8 @@ from trainform.spec.trial import Assignment
 class CheckedJob(Struct, frozen=True):
     """An experiment in an environment, and what is wrong with the two.
 
-    name: the experiment's, or what was given for it where it has none. environment: the same of the environment; "" for a stack that cannot be
-    read. sources: the files of the experiment and of the environment, with their lines.
+    name: the experiment's, or what was given for it where it has none. environment: the same of the environment; "" for
+    a stack that cannot be read. sources: the files of the experiment and of the environment, with their lines.
     """
 
     name: str
@@ -55,10 +55,11 @@ def check_experiment(
 ) -> CheckedJob:
     """Check an experiment in an environment without a cluster.
 
-    Each is a model, a name in `stacks/`, the path of a file, a text, or a release of the experiment. `run` counts deliberate repetitions of an unchanged experiment,
-    from 1. root: the project's folder; None: that of the current folder, from which paths count then. Raises InputError where a
-    name or path has no file. today: the day on which waivers must hold; None: this day, in UTC. tried: values of the experiment that stand in
-    no file, set after what the experiment says of this environment.
+    Each is a model, a name in `stacks/`, the path of a file, a text, or a release of the experiment. `run` counts
+    deliberate repetitions of an unchanged experiment, from 1. root: the project's folder; None: that of the current
+    folder, from which paths count then. Raises InputError where a name or path has no file. today: the day on which
+    waivers must hold; None: this day, in UTC. tried: values of the experiment that stand in no file, set after what the
+    experiment says of this environment.
     """
     if today is None:
         today = datetime.datetime.now(datetime.UTC).date()
@@ -87,7 +88,8 @@ def check_experiment(
 
 
 def _of_both(job: RenderedJob, loaded: Loaded[Experiment], left_out: Set[str]) -> list[Problem]:
-    """The problems of the job with their lines. What the experiment has before its overlay is told once, whether it is in force or not."""
+    """The problems of the job with their lines. What the experiment has before its overlay is told once, whether it is
+    in force or not."""
     before = structs.replace(loaded, source=structs.replace(loaded.source, layers=()))
     of_base = without_consequences(job.of_base, before, left_out)
     told = {(problem.path, problem.code) for problem in of_base}
@@ -96,6 +98,7 @@ def _of_both(job: RenderedJob, loaded: Loaded[Experiment], left_out: Set[str]) -
 
 
 def _run_problems(run: int) -> Iterator[Problem]:
-    """What is wrong with a number that comes from Python; the command line and a stack's config check theirs with their own words."""
+    """What is wrong with a number that comes from Python; the command line and a stack's config check theirs with their
+    own words."""
     if type(run) is not int or not 1 <= run <= defaults.LAST_RUN:
         yield Problem("run", run, f"the value is not a whole number from 1 to {defaults.LAST_RUN}", "write 1 or more")

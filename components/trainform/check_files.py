@@ -1,4 +1,5 @@
-"""Check a file by itself: an environment, and an experiment as it is in an environment. What the two are together is `check.py`."""
+"""Check a file by itself: an environment, and an experiment as it is in an environment. What the two are together is
+`check.py`."""
 
 from __future__ import annotations
 
@@ -36,7 +37,8 @@ def check_environment(environment: Environment | Given, root: Path | None = None
 def load_experiment(
     experiment: Experiment | Given, root: Path | None = None, environment: str = "", tried: Sequence[Assignment] = ()
 ) -> Loaded[Experiment]:
-    """The experiment as it is in the environment of this name, with the problems that it has by itself; `tried` as for `check_experiment`."""
+    """The experiment as it is in the environment of this name, with the problems that it has by itself; `tried` as for
+    `check_experiment`."""
     wrong = parameter_problems(Experiment, experiment)
     if wrong:
         return Loaded(None, tuple(wrong), NOWHERE)
@@ -53,8 +55,8 @@ def _of_model(model: ModelT) -> Loaded[ModelT]:
 
 
 def without_consequences(found: Iterable[Problem], loaded: Loaded[Any], left_out: Set[str]) -> list[Problem]:
-    """The problems with their lines, without those that only follow from a problem which the file has at the same place or above it,
-    or from a name that was left out of the model."""
+    """The problems with their lines, without those that only follow from a problem which the file has at the same place
+    or above it, or from a name that was left out of the model."""
     places = {problem.path for problem in loaded.problems if problem.source in ("", loaded.source.name)}
     located = [
         loaded.source.locate(problem)
@@ -70,7 +72,8 @@ def without_consequences(found: Iterable[Problem], loaded: Loaded[Any], left_out
 
 
 def _within(path: str, places: Set[str]) -> bool:
-    """True if the path, or a path above it, is one of the places. Keys have dots of their own, so each dot may be the end of one."""
+    """True if the path, or a path above it, is one of the places. Keys have dots of their own, so each dot may be the
+    end of one."""
     if not places:
         return False
     return path in places or any(path[: end.start()] in places for end in re.finditer(r"[.\[]", path))

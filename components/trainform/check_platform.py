@@ -14,7 +14,8 @@ from trainform.spec.load import Given, name_of
 
 
 class CheckedPlatform(Struct, frozen=True):
-    """An environment by itself, and what is wrong with it and with the objects of its own stack. name: as for `CheckedJob`."""
+    """An environment by itself, and what is wrong with it and with the objects of its own stack. name: as for
+    `CheckedJob`."""
 
     name: str
     problems: tuple[Problem, ...]
@@ -34,7 +35,8 @@ class CheckedPlatform(Struct, frozen=True):
 
 
 def check_platform(environment: Environment | Given, root: Path | None = None) -> CheckedPlatform:
-    """Check an environment and the objects of its own stack, without an experiment. Raises InputError where a name or path has no file."""
+    """Check an environment and the objects of its own stack, without an experiment. Raises InputError where a name or
+    path has no file."""
     loaded = check_environment(environment, root)
     name = name_of(environment, "environment") if loaded.model is None else loaded.model.name
     if loaded.model is None or loaded.problems:

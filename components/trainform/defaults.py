@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-# The operators that jobs can be rendered for, a row each: the name in files, and the class that `backends.table` imports when it is asked for.
+# The operators that jobs can be rendered for, a row each: the name in files, and the class that `backends.table`
+# imports when it is asked for.
 BACKENDS = {
     "volcano": "trainform.backends.volcano.backend:Volcano",
     "jobset": "trainform.backends.jobset.backend:JobSet",
@@ -54,8 +55,8 @@ QUEUE_OPEN_SECONDS = 40  # a Queue opens in about a second; after this time its 
 CONNECT_SECONDS = 5
 LONGEST_COMMENT = 65_000  # bytes; GitHub refuses more than 65,536 characters
 
-# Limits for one object, in bytes. etcd accepts requests of 1.5 MiB, which include managed fields and status; the API server accepts
-# 1 MiB for all values of a ConfigMap or Secret.
+# Limits for one object, in bytes. etcd accepts requests of 1.5 MiB, which include managed fields and status; the API
+# server accepts 1 MiB for all values of a ConfigMap or Secret.
 LARGEST_OBJECT = 1024 * 1024
 LARGEST_ANNOTATIONS = 256 * 1024  # all keys and values together
 ROOM_FOR_ANNOTATIONS = 8 * 1024  # of these for what Pulumi, trainform and the operators add to those of a user
@@ -67,7 +68,8 @@ REVISION_DIGITS = 6
 RELEASE_DIGITS = 20  # 80 bits: nobody finds another content for a reviewed name; a longer one fits no table
 LAST_RUN = 999_999_999  # the largest `run` in a stack's config and `--run`
 
-# Files by users have a few KiB. With these limits a wrong file (a checkpoint, an alias bomb) cannot block an editor or CI.
+# Files by users have a few KiB. With these limits a wrong file (a checkpoint, an alias bomb) cannot block an editor or
+# CI.
 LARGEST_FILE = 1 << 20
 LARGEST_KUBECONFIG = 16 << 20  # larger, since tools write certificates into it
 DEEPEST = 40

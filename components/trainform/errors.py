@@ -26,7 +26,8 @@ LONGEST_VALUE = 60
 LONGEST_SENTENCE = 2000
 # Where the name of a Secret stands, or of a key in it: what is not a name may be the secret itself.
 _OF_SECRET = re.compile(
-    r"(?:^|\.)(?:(?:secret|secretKeyRef|git\.key)\.(?:name|key)|secret\.secretName|\w*[sS]ecretRef\.name|git\.key|ssh\.secret"
+    r"(?:^|\.)(?:(?:secret|secretKeyRef|git\.key)\.(?:name|key)|secret\.secretName|\w*[sS]ecretRef\.name|git\.key|"
+    r"ssh\.secret"
     r"|(?:image_pull_secrets|imagePullSecrets)\b.*)\Z",
     re.DOTALL,
 )
@@ -37,7 +38,8 @@ MASK = escaping.MASK
 WORDS_BEFORE = 64  # of a command, up to the one that is judged
 PLACEHOLDERS = ("SECRET", "KEY", "NAME")  # in fixes; who types one sees what was typed
 
-# Fields that hold an address. A malformed one is masked if a login may be in it: not for a user alone, a variable or a digest.
+# Fields that hold an address. A malformed one is masked if a login may be in it: not for a user alone, a variable or a
+# digest.
 _ADDRESSES = frozenset({"repository", "image"})
 _SECRET_ADDRESS = re.compile(r":(?!//[^/:@]*@|\$\(\w+\)@)[^:@]*@(?!sha[0-9]+:)|\?[^?=]*=")
 # What stands before the host of an address, and all that follows the name of a way to log in.
@@ -53,9 +55,9 @@ def without_credentials(text: str) -> str:
 class Problem:
     """One thing that is wrong: where, what was given, why it is wrong, and what to write instead.
 
-    `source` is the file as the user named it, empty for input that came from Python; `line` counts from 1, 0 where unknown.
-    `value` is None where nothing was given. `code` and `fingerprint`: the rule of an environment's limits that found it, and what a waiver names;
-    both are empty where something is wrong in itself.
+    `source` is the file as the user named it, empty for input that came from Python; `line` counts from 1, 0 where
+    unknown. `value` is None where nothing was given. `code` and `fingerprint`: the rule of an environment's limits that
+    found it, and what a waiver names; both are empty where something is wrong in itself.
     """
 
     path: str
@@ -71,7 +73,8 @@ class Problem:
         return "\n".join(self.lines())
 
     def lines(self) -> list[str]:
-        """The problem as it is printed: three lines, whatever the user wrote, and one more for the finding of a rule."""
+        """The problem as it is printed: three lines, whatever the user wrote, and one more for the finding of a
+        rule."""
         place = self.shown_path if self.path else "(whole file)"
         if self.source:
             source = _masked(self.source)
@@ -155,7 +158,8 @@ def is_secret_item(items: Sequence[object], index: int) -> bool:
 
 
 def list_names(names: Collection[str], most: int = MOST_NAMES) -> str:
-    """The names as they stand in a message: the first ones, so that as many problems as there are names stay readable."""
+    """The names as they stand in a message: the first ones, so that as many problems as there are names stay
+    readable."""
     shown, left = ", ".join(itertools.islice(names, most)), len(names) - most
     return shown if left <= 0 else f"{shown} and {left} more"
 
@@ -176,8 +180,9 @@ def without_told(problems: Iterable[Problem], others: Iterable[Problem]) -> list
 
 
 class TrainformError(Exception):
-    """What happened, and in `fix` what to do about it (a command where there is one). `details` are lines of somebody else's, such as the
-    end of a log. Each of these is one line when it is printed: what they quote cannot begin one that looks like ours, and a secret in it is masked."""
+    """What happened, and in `fix` what to do about it (a command where there is one). `details` are lines of somebody
+    else's, such as the end of a log. Each of these is one line when it is printed: what they quote cannot begin one
+    that looks like ours, and a secret in it is masked."""
 
     exit_code: ClassVar[int] = 1
 
@@ -246,8 +251,8 @@ class SandboxError(TrainformError):
 
 
 class ClusterError(TrainformError):
-    """The cluster cannot be reached, or lacks something the plan needs; found before anything is registered. `findings`: several of
-    these, each with its own fix."""
+    """The cluster cannot be reached, or lacks something the plan needs; found before anything is registered.
+    `findings`: several of these, each with its own fix."""
 
     def __init__(self, message: str, fix: str = "", findings: Iterable[tuple[str, str]] = ()) -> None:
         super().__init__(message, fix)

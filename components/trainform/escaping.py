@@ -1,7 +1,8 @@
-"""Escapes for characters that a terminal interprets or does not show: control characters, bidirectional overrides, zero-width characters.
+"""Escapes for characters that a terminal interprets or does not show: control characters, bidirectional overrides,
+zero-width characters.
 
-All printed text is passed through `escaped`, so that no key, value, name or message from outside can move the cursor, hide or reorder
-text, or begin a line that looks like a line of trainform.
+All printed text is passed through `escaped`, so that no key, value, name or message from outside can move the cursor,
+hide or reorder text, or begin a line that looks like a line of trainform.
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ import re
 MASK = "[secret]"
 """Stands for a secret in everything that is shown."""
 
-# Unicode classifies these as letters, marks or symbols (`isprintable`), but they are invisible: fillers, joiners, variation selectors.
+# Unicode classifies these as letters, marks or symbols (`isprintable`), but they are invisible: fillers, joiners,
+# variation selectors.
 _BLANK = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U0001d173-\U0001d17a\U000e0100-\U000e01ef]"
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U0001d173-\U0001d17a\U000e0100-"
+    "\U000e01ef]"
 )
 SEQUENCE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 """Control sequences of ECMA-48, which colour text, move the cursor or erase."""
@@ -22,7 +25,8 @@ _CONTROL_STRING = re.compile(r"\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)")
 
 
 def escaped(text: str) -> str:
-    """Return the text on one line, with invisible characters as Python's escapes (`\\n`, `\\x1b`, `\\u202e`). A second call changes nothing."""
+    """Return the text on one line, with invisible characters as Python's escapes (`\\n`, `\\x1b`, `\\u202e`). A second
+    call changes nothing."""
     if _is_visible(text):
         return text
     return "".join(character if _is_visible(character) else _escape(character) for character in text)
@@ -39,7 +43,8 @@ def without_sequences(text: str) -> str:
 
 
 _OWN_SIGNS = str.maketrans("→…", "--")
-"""Signs of trainform's own sentences, one column each: they alone are no reason to import what measures other letters."""
+"""Signs of trainform's own sentences, one column each: they alone are no reason to import what measures other
+letters."""
 
 
 def display_width(text: str) -> int:

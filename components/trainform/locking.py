@@ -1,6 +1,7 @@
 """A lock on a folder for one process at a time; a process that waits shows which process has the lock.
 
-The lock belongs to the kernel (`flock`): it ends with its process, also after kill -9, so there are no stale locks to remove.
+The lock belongs to the kernel (`flock`): it ends with its process, also after kill -9, so there are no stale locks to
+remove.
 """
 
 from __future__ import annotations
@@ -57,7 +58,8 @@ def hold(path: Path, purpose: str, progress: Progress, timeout: float | None = N
 
 @contextlib.contextmanager
 def alone_in(folder: Path) -> Iterator[None]:
-    """Work in a folder of the user while no other process does so, for as long as it takes to read and write some files.
+    """Work in a folder of the user while no other process does so, for as long as it takes to read and write some
+    files.
 
     The lock is on the folder itself, so that it leaves no file there. A file system without such locks (NFS) has none.
     """

@@ -1,4 +1,5 @@
-"""From the two models to the plan and the objects of the job, without the rules. Of what is deployed no rule is asked: it is made again from its record."""
+"""From the two models to the plan and the objects of the job, without the rules. Of what is deployed no rule is asked:
+it is made again from its record."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ from trainform.spec.experiment import Experiment
 
 
 def draft_plan(experiment: Experiment, environment: Environment, run: int = 1, revision: str = DRAFT_REVISION) -> Plan:
-    """The plan with this revision, also if the experiment has problems. The names of the pods are those of its backend."""
+    """The plan with this revision, also if the experiment has problems. The names of the pods are those of its
+    backend."""
     backend = BACKENDS[chosen_backend(experiment, environment)]
     naming, groups = backend.naming(experiment), backend.groups(experiment)
     pulled = with_registries(experiment, environment.registries)
@@ -37,7 +39,8 @@ def draft_plan(experiment: Experiment, environment: Environment, run: int = 1, r
 
 
 def job_manifests(plan: Plan) -> list[Manifest]:
-    """Every object in the order in which they are created, with the user's merge patches. The last is the record of what is deployed, if there is one."""
+    """Every object in the order in which they are created, with the user's merge patches. The last is the record of
+    what is deployed, if there is one."""
     record = [] if plan.record is None else [with_own_annotations(deployed(plan.record, plan))]
     return [*patched_manifests(plan, rendered_manifests(plan)), *record]
 

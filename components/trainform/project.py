@@ -13,7 +13,8 @@ EXPERIMENTS, ENVIRONMENTS, RELEASES = "experiments", "environments", "releases"
 
 
 def project_root(start: Path | None = None) -> Path:
-    """Return the nearest folder with a Pulumi.yaml, from `start` (default: the current folder) upwards; `start` itself if there is none."""
+    """Return the nearest folder with a Pulumi.yaml, from `start` (default: the current folder) upwards; `start` itself
+    if there is none."""
     start = Path.cwd() if start is None else start
     return next((folder for folder in (start, *start.parents) if (folder / PROJECT_FILE).is_file()), start)
 
@@ -56,13 +57,14 @@ def known_releases(root: Path | None = None) -> list[str]:
 
 
 def deploy(stack: str) -> str:
-    """Return the command that deploys a stack, also one that the backend does not have yet: `--create` selects one that it has."""
+    """Return the command that deploys a stack, also one that the backend does not have yet: `--create` selects one that
+    it has."""
     return f"pulumi stack select --create {stack} && pulumi up -s {stack}"
 
 
 def sandbox_up(root: Path | None = None, meant: str | None = None) -> str:
-    """Return the command that starts the sandbox for an environment, which sets its nodes and its context: the one that is meant, where it is one of
-    the project, else the one of the demo, or the only one."""
+    """Return the command that starts the sandbox for an environment, which sets its nodes and its context: the one that
+    is meant, where it is one of the project, else the one of the demo, or the only one."""
     names = known_names(ENVIRONMENTS, root)
     if meant in names:
         return f"trainform sandbox up -e {shlex.quote(str(meant))}"

@@ -1,4 +1,5 @@
-"""From the two models to the plan with its revision, all objects of the job and every problem: the steps of `objects`, and all rules."""
+"""From the two models to the plan with its revision, all objects of the job and every problem: the steps of `objects`,
+and all rules."""
 
 from __future__ import annotations
 
@@ -37,7 +38,8 @@ from trainform.spec.overlay import merged
 class RenderedJob(Struct, frozen=True):
     """An experiment in an environment: the plan, the objects, and every problem.
 
-    If there are problems, plan and objects are drafts: their names contain `DRAFT_REVISION`, and invalid merge patches are left out.
+    If there are problems, plan and objects are drafts: their names contain `DRAFT_REVISION`, and invalid merge patches
+    are left out.
     """
 
     experiment: Experiment
@@ -48,14 +50,17 @@ class RenderedJob(Struct, frozen=True):
     problems: tuple[Problem, ...]
     """The problems of the experiment in the environment; `check` finds the environment's own."""
     warnings: tuple[str, ...] = ()
-    """What the environment's rules find without being a problem: warnings, and findings that are waived. The plan's notes have them too."""
+    """What the environment's rules find without being a problem: warnings, and findings that are waived. The plan's
+    notes have them too."""
     found: tuple[tuple[Problem, str], ...] = ()  # each finding of the rules with its severity, waived or not
     of_base: tuple[Problem, ...] = ()
-    """Further problems, of the experiment before its overlay, at their places there. They are the same in every environment."""
+    """Further problems, of the experiment before its overlay, at their places there. They are the same in every
+    environment."""
 
     @property
     def crds(self) -> tuple[str, ...]:
-        """The custom resource definitions that the cluster must have: the operator's, and Volcano's queue if Volcano admits the job."""
+        """The custom resource definitions that the cluster must have: the operator's, and Volcano's queue if Volcano
+        admits the job."""
         needed = BACKENDS[self.plan.backend].crds(self.plan)
         return (*needed, *(QUEUE_CRDS if self.plan.admission == defaults.VOLCANO else ()))
 
@@ -63,11 +68,11 @@ class RenderedJob(Struct, frozen=True):
 def render_job(
     experiment: Experiment, environment: Environment, run: int = 1, *, today: datetime.date | None = None
 ) -> RenderedJob:
-    """The job of the experiment in the environment, without a cluster. `run` counts repetitions of an unchanged experiment, from 1. `today` is
-    compared with the last day of waivers; None: no waiver holds.
+    """The job of the experiment in the environment, without a cluster. `run` counts repetitions of an unchanged
+    experiment, from 1. `today` is compared with the last day of waivers; None: no waiver holds.
 
-    The revision is a hash of the objects, and their names contain it. So the objects are rendered with a draft revision first, which the rules
-    check too, and then again with the final revision.
+    The revision is a hash of the objects, and their names contain it. So the objects are rendered with a draft revision
+    first, which the rules check too, and then again with the final revision.
     """
     experiment = merged(experiment, environment.name)
     draft = draft_plan(experiment, environment, run)

@@ -34,7 +34,8 @@ class RenderedPlatform(Struct, frozen=True):
 
 
 def render_platform(environment: Environment) -> RenderedPlatform:
-    """The objects of the environment's stack, judged by its limits. Raises InputError with every problem of the environment's file."""
+    """The objects of the environment's stack, judged by its limits. Raises InputError with every problem of the
+    environment's file."""
     manifests = platform_manifests(environment)
     judged = Judged({manifest.key: manifest.body for manifest in manifests}, ())
     found = [(platform_problem(judgement, environment), judgement.severity) for judgement in judge(judged, environment)]
@@ -43,7 +44,8 @@ def render_platform(environment: Environment) -> RenderedPlatform:
 
 
 def platform_manifests(environment: Environment) -> list[Manifest]:
-    """Every object of the environment in the order in which they are created. Raises InputError with every problem of the environment."""
+    """Every object of the environment in the order in which they are created. Raises InputError with every problem of
+    the environment."""
     problems = environment_problems(environment)
     if problems:
         raise InputError(problems)
@@ -67,7 +69,8 @@ def platform_manifests(environment: Environment) -> list[Manifest]:
 
 
 def _parents_first(environment: Environment) -> dict[str, EnvironmentQueue]:
-    """The queues, each after its parent, since Volcano refuses a queue without its parent. A cycle of parents is refused before."""
+    """The queues, each after its parent, since Volcano refuses a queue without its parent. A cycle of parents is
+    refused before."""
     queues = environment.queues
     depths: dict[str, int] = {}
     for name in queues:

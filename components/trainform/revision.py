@@ -1,4 +1,5 @@
-"""Which change makes a new revision: any change of a job's objects that its backend does not make in place. No other module decides this."""
+"""Which change makes a new revision: any change of a job's objects that its backend does not make in place. No other
+module decides this."""
 
 from __future__ import annotations
 
@@ -22,8 +23,9 @@ _KEYS = {"ttl": "ttlSecondsAfterFinished", "min_available": "minAvailable", "rep
 def revision(manifests: Iterable[Manifest], plan: Plan, in_place: Iterable[str]) -> str:
     """The hash of everything that cannot change while the job runs.
 
-    manifests: every object of the job, rendered from `plan`. The plan's own revision must be the same in every call (a draft), since names and
-    addresses contain it. in_place: the paths in the job object that its backend changes in place.
+    manifests: every object of the job, rendered from `plan`. The plan's own revision must be the same in every call (a
+    draft), since names and addresses contain it. in_place: the paths in the job object that its backend changes in
+    place.
     """
     revisioned = {manifest.key: manifest.body for manifest in manifests if manifest.revision is not None}
     job = revisioned.pop("job")
@@ -40,7 +42,8 @@ def revision(manifests: Iterable[Manifest], plan: Plan, in_place: Iterable[str])
 
 
 def immutable_part(job: dict[str, Any], paths: Iterable[str]) -> Any:
-    """The spec of a job object without the fields that change in place; their paths are such as `spec.tasks.*.replicas`."""
+    """The spec of a job object without the fields that change in place; their paths are such as
+    `spec.tasks.*.replicas`."""
     body = {"spec": copy.deepcopy(job["spec"])}
     for path in paths:
         for holder, key, _ in [*places(body, path)]:
@@ -53,7 +56,8 @@ def changes(
 ) -> dict[str, OnChange]:
     """What a change of each field that the experiment sets does, by the field's path.
 
-    If that depends on the backend, the value is the one for this job. Only for a merge patch it stays open (`IN_PLACE_BY_PATCH`).
+    If that depends on the backend, the value is the one for this job. Only for a merge patch it stays open
+    (`IN_PLACE_BY_PATCH`).
     """
     job = next(manifest.body for manifest in manifests if manifest.key == "job")
     there = [path for path in in_place if any(True for _ in places(job, path))]
@@ -62,8 +66,8 @@ def changes(
 
 
 def change_in_job(path: str, change: OnChange, scaling: Collection[str], in_place: Iterable[str]) -> OnChange:
-    """The change for one job. scaling: its roles whose replicas no process knows. in_place: the paths in the job object that its backend changes
-    in place."""
+    """The change for one job. scaling: its roles whose replicas no process knows. in_place: the paths in the job object
+    that its backend changes in place."""
     keys = {path.rpartition(".")[2] for path in in_place}
     if change not in (OnChange.IN_PLACE_BY_BACKEND, OnChange.IN_PLACE_WITHOUT_RANKS):
         return change

@@ -27,19 +27,21 @@ FEWEST_CHARACTERS, END_OF_TOKEN = 8, 20
 # --- names, in words with `_` between them
 
 _SERVICES = (
-    "KAGGLE|HF|HUGGING_?FACE|WANDB|OPEN_?AI|AZURE_OPENAI|ANTHROPIC|CLAUDE|GEMINI|GOOGLE|GROQ|MISTRAL|DEEP_?SEEK|DASH_?SCOPE|QWEN"
-    "|OPEN_?ROUTER|LANG_?SMITH|COMET|NEPTUNE|CLEARML|NGC|NVIDIA|MODEL_?SCOPE|SWANLAB|GITHUB|GITLAB|SLACK|AZURE"
+    "KAGGLE|HF|HUGGING_?FACE|WANDB|OPEN_?AI|AZURE_OPENAI|ANTHROPIC|CLAUDE|GEMINI|GOOGLE|GROQ|MISTRAL|DEEP_?SEEK|DASH_"
+    "?SCOPE|QWEN|OPEN_?ROUTER|LANG_?SMITH|COMET|NEPTUNE|CLEARML|NGC|NVIDIA|MODEL_?SCOPE|SWANLAB|GITHUB|GITLAB|SLACK|"
+    "AZURE"
 )
 _CLOUDS = "VOLC|VOLCENGINE|TOS|BCE|BAIDU|ALIYUN|OSS|TENCENT|COS|HUAWEI|OBS|S3|AWS|MINIO"
 _LOGINS = (
-    "DB|DATABASE|SQL|MYSQL|PG|POSTGRES|MONGO|REDIS|SMTP|MAIL|FTP|SSH|SUDO|ROOT|ADMIN|USER|HTTP|PROXY|REGISTRY|DOCKER|LDAP"
-    "|GIT|RABBITMQ|MQTT|KEYSTORE"
+    "DB|DATABASE|SQL|MYSQL|PG|POSTGRES|MONGO|REDIS|SMTP|MAIL|FTP|SSH|SUDO|ROOT|ADMIN|USER|HTTP|PROXY|REGISTRY|DOCKER|"
+    "LDAP|GIT|RABBITMQ|MQTT|KEYSTORE"
 )
 # Tokens of a tokenizer or of a fine-tuned image model: --pad-token, --src_token, --instance_token.
 _TEXT = (
-    "PAD|PADDING|BOS|EOS|EOT|EOD|SOS|UNK|UNKNOWN|SEP|DELIMITER|CLS|MASK|START|BEGIN|END|STOP|SPECIAL|IMAGE|IMG|VIDEO|VISION|AUDIO"
-    "|PLACEHOLDER|INITIALIZER|TRIGGER|INSTANCE|CLASS|CONCEPT|MODIFIER|SUBJECT|STYLE|RARE|PROMPT|BLANK|NEXT|PREV|CURRENT|LAST"
-    "|FIRST|NEW|PREFIX|MIDDLE|SUFFIX|ADDED|TOOL|THINK|IGNORE|PER|MAX|MIN|NUM|SRC|SOURCE|TGT|TARGET|LANG|TASK|TIMESTAMP|WORD"
+    "PAD|PADDING|BOS|EOS|EOT|EOD|SOS|UNK|UNKNOWN|SEP|DELIMITER|CLS|MASK|START|BEGIN|END|STOP|SPECIAL|IMAGE|IMG|VIDEO|"
+    "VISION|AUDIO|PLACEHOLDER|INITIALIZER|TRIGGER|INSTANCE|CLASS|CONCEPT|MODIFIER|SUBJECT|STYLE|RARE|PROMPT|BLANK|"
+    "NEXT|PREV|CURRENT|LAST|FIRST|NEW|PREFIX|MIDDLE|SUFFIX|ADDED|TOOL|THINK|IGNORE|PER|MAX|MIN|NUM|SRC|SOURCE|TGT|"
+    "TARGET|LANG|TASK|TIMESTAMP|WORD"
 )
 _SEVERAL = r"(?:_?[0-9]+|_(?:DEV|PROD|PRODUCTION|STAGING|TEST|CI|LOCAL|OLD|NEW|BACKUP|DEFAULT|VALUE))*$"
 # Values that people choose: a number or a short word can be one.
@@ -50,7 +52,8 @@ _CHOSEN = re.compile(
 _ISSUED = re.compile(
     rf"(?:^|_)(?:TOKEN|(?:ACCESS|API|AUTH|BEARER|REFRESH)_TOKENS|SECRET|SECRET_?KEY(?:_BASE)?|API_?KEYS?|ACCESS_?KEY"
     rf"|PRIVATE_?KEY|(?:ACCOUNT|STORAGE|SHARED|SIGNING|ENCRYPTION|MASTER|AUTH|FERNET)_KEY|(?:{_SERVICES})_KEYS?"
-    rf"|(?:{_CLOUDS})_(?:ACCESS_)?SK|(?:GITHUB|GH|GITLAB|GIT|AZURE_DEVOPS|DOCKER|DATABRICKS)_PAT|CREDENTIALS?|AUTHORIZATION)"
+    rf"|(?:{_CLOUDS})_(?:ACCESS_)?SK|(?:GITHUB|GH|GITLAB|GIT|AZURE_DEVOPS|DOCKER|DATABRICKS)_PAT|CREDENTIALS?|"
+    r"AUTHORIZATION)"
     rf"{_SEVERAL}"
 )
 _TEXT_TOKEN = re.compile(rf"(?:^|_)(?:{_TEXT})_TOKEN{_SEVERAL}")
@@ -60,15 +63,18 @@ REFERENCE = "secret"
 
 # --- what a name may stand before without a secret
 
-# Nothing, a switch, a token of a tokenizer (<pad>, [PAD]), a reference that Kubernetes, a shell or a template resolves, a path, a mask.
+# Nothing, a switch, a token of a tokenizer (<pad>, [PAD]), a reference that Kubernetes, a shell or a template resolves,
+# a path, a mask.
 _HARMLESS = re.compile(
-    r"|true|false|yes|no|on|off|none|null|<[^<>]*>|\[[a-z_, ]+\]|((Bearer|Basic|Token) +)?(\$\([^)]*\)?|\$\w+|\$\{[^}]*\}?|\{+[^{}]*\}*"
+    r"|true|false|yes|no|on|off|none|null|<[^<>]*>|\[[a-z_, ]+\]|((Bearer|Basic|Token) "
+    r"+)?(\$\([^)]*\)?|\$\w+|\$\{[^}]*\}?|\{+[^{}]*\}*"
     r"|%\(?\w*\)?s)|`.*|(~|\.{0,2})/\S*|[.*]+|(os\.)?(environ|getenv)\b[^,]*,?",
     re.IGNORECASE | re.ASCII,
 )
 # A number, a sign, and what is written for servers that need no token.
 _NO_TOKEN = re.compile(
-    r"[-+]?[0-9]{1,7}|[-+]?[0-9]+(\.[0-9]+|(\.[0-9]+)?e[-+]?[0-9]+)|\W+|EMPTY|dummy|fake|unused|unset|disabled|ignored?|n/?a|anonymous"
+    r"[-+]?[0-9]{1,7}|[-+]?[0-9]+(\.[0-9]+|(\.[0-9]+)?e[-+]?[0-9]+)|\W+|EMPTY|dummy|fake|unused|unset|disabled|"
+    r"ignored?|n/?a|anonymous"
     r"|placeholder|ollama|lm-studio|not?[-_ ]?(needed|used|required|set|provided|available)"
     r"|(sk-)?no[-_ ]?(api[-_ ]?key|key|token|auth)([-_ ]?(needed|required))?|(hf_|sk-|ghp_)?(x{3,}|dummy|fake|empty)"
     r"|(dummy|fake)[-_ ](api[-_ ]?)?(key|token)|replace[-_ ]?me|your[-_ ][a-z_ -]+",
@@ -102,7 +108,8 @@ SHAPES: dict[str, tuple[str, ...]] = {
         "b3BlbnNzaC1",
     ),
     r"(?<![A-Za-z0-9_-])eyJ(?:hbGci|0eXAi|raWQi)[A-Za-z0-9_-]*\.[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]{16,}": ("eyJ",),
-    # A `/` in a password should be escaped; where it is not, a port or a variable before it begins a path. Some spaces of `\s` may be in it.
+    # A `/` in a password should be escaped; where it is not, a port or a variable before it begins a path. Some spaces
+    # of `\s` may be in it.
     r"://(?!\[)[^/ \t\r\n:@]*+:(?!\$\(\w+\)@|\$[A-Z_][A-Z0-9_]*@|\$\{[A-Z_][A-Z0-9_]*\}@)"
     r"([^/ \t\r\n@]++|(?![0-9]+/|\$)[^ \t\r\n@\"',]{1,256}+)@": ("://",),
     r"://(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{20,}@": ("://",),
@@ -130,7 +137,8 @@ _ASSIGNED = (
     r"|=[\"']?(?P<plain>[^\s\"'`;|&,)}]+)|:[ \t]+(?P<sent>[^\s\"']+)[\"'])"
 )
 _PAIR = re.compile(rf"(?<![\w$.-])(?<!\? )(?:{_GIVEN}|{_ASSIGNED})")  # `a ? token : 'x'` says nothing about the token
-# A line of a file: password: x9. Without quotes only a value with a digit counts, since a program may have `password = ask()`.
+# A line of a file: password: x9. Without quotes only a value with a digit counts, since a program may have `password =
+# ask()`.
 _LINE = re.compile(
     rf"^[ \t-]*(?P<name>{_OF_NAME})[ \t]*[:=][ \t]+(?=\S*[0-9])(?P<value>[A-Za-z0-9_+/=~!@#%^*-]{{6,512}})[ \t\r]*$",
     re.MULTILINE,
@@ -174,7 +182,8 @@ def names_secret(name: str) -> bool:
 
 
 def _is_variable(text: str, name: str, kind: str) -> bool:
-    """Return whether the text is what a program calls such a secret: `token=args.hf_token`. A chosen password may look like that."""
+    """Return whether the text is what a program calls such a secret: `token=args.hf_token`. A chosen password may look
+    like that."""
     if _IDENTIFIER.fullmatch(text) is None:
         return False
     identifier = text.rstrip(",)]}")
@@ -186,7 +195,8 @@ def _is_variable(text: str, name: str, kind: str) -> bool:
 
 @functools.lru_cache(maxsize=4096)
 def secret_in(text: str) -> str | None:
-    """Return a name for a variable that could hold the first secret in a text, a command or a file; None if there is none."""
+    """Return a name for a variable that could hold the first secret in a text, a command or a file; None if there is
+    none."""
     if has_shape(text):
         return "ADDRESS" if "://" in text else "TOKEN"
     if not any(map(text.lower().__contains__, _OF_NAMES)):
@@ -229,7 +239,8 @@ def variable(name: str) -> str:
 
 
 def masked(tree: Any, name: str = "", depth: int = 0) -> Any:
-    """Return the tree with the mask in place of each secret value, word of a command and key. name: of the tree itself."""
+    """Return the tree with the mask in place of each secret value, word of a command and key. name: of the tree
+    itself."""
     if isinstance(tree, str | int | float):
         return MASK if is_secret(name, tree) else tree
     if depth > DEEPEST:

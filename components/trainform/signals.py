@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator
 from types import FrameType
 from typing import Any
 
-# The signals that end a program: `timeout` and CI systems send SIGTERM, a closed terminal or a lost connection sends SIGHUP.
+# The signals that end a program: `timeout` and CI systems send SIGTERM, a closed terminal or a lost connection sends
+# SIGHUP.
 ENDING = (signal.SIGTERM, signal.SIGHUP)
 
 
@@ -46,7 +47,8 @@ def exit_on_termination() -> Iterator[None]:
 
 @contextlib.contextmanager
 def signals_delayed() -> Iterator[None]:
-    """Delay Ctrl-C and the other signals until the end of the block. While a process starts, they would leave one that nothing stops."""
+    """Delay Ctrl-C and the other signals until the end of the block. While a process starts, they would leave one that
+    nothing stops."""
     early: list[int] = []
     with signal_handler([signal.SIGINT, *ENDING], lambda number, frame: early.append(number)):
         yield

@@ -58,7 +58,8 @@ ENDS: list[tuple[str, dict[str, Any], list[str]]] = [
     ("volcano", {**LAUNCHER, **job_patch({"minSuccess": 1})}, ["the role launcher", "the first pod that succeeds"]),
     ("volcano", {**MNIST, "network": PER_REPLICA, **job_patch({"minSuccess": 2})}, ["the first 2 pods that succeed"]),
     ("volcano", {**MNIST, "network": PER_REPLICA, **job_patch({"tasks": {"worker-1": {"policies": [
-        {"event": "PodFailed", "action": "TerminateJob"}, {"events": ["TaskCompleted", "Unknown"], "action": "TerminateJob"}]}}})}, ["worker-1", "the role worker"]),
+        {"event": "PodFailed", "action": "TerminateJob"},
+        {"events": ["TaskCompleted", "Unknown"], "action": "TerminateJob"}]}}})}, ["worker-1", "the role worker"]),
     ("volcano", {**MNIST, "network": PER_REPLICA, **job_patch({"minSuccess": None, "policies": [
         {"event": "TaskCompleted", "action": "CompleteJob"}]})},
      ["the first replica of the role ps that succeeds", "the first replica of the role worker that succeeds"]),
@@ -68,7 +69,8 @@ ENDS: list[tuple[str, dict[str, Any], list[str]]] = [
     ("jobset", {**MNIST, **job_patch({"successPolicy": {"operator": "Any"}})}, ["the role worker"]),
     ("jobset", {**MNIST, "network": PER_REPLICA, **job_patch({"successPolicy": {"operator": "Any"}})},
      ["the first replica of the role worker that succeeds"]),
-    ("jobset", {**MNIST, "network": PER_REPLICA, **job_patch({"successPolicy": {"targetReplicatedJobs": ["worker-0"]}})},
+    ("jobset", {**MNIST, "network": PER_REPLICA,
+            **job_patch({"successPolicy": {"targetReplicatedJobs": ["worker-0"]}})},
      ["worker-0"]),
     ("jobset", {**CHIEF, **job_patch({"successPolicy": {"targetReplicatedJobs": ["chief", "worker"]}})},
      ["the role chief and the role worker"]),
@@ -106,9 +108,13 @@ NOTHING: list[tuple[str, dict[str, Any], str]] = [
     ("volcano", {**MNIST, "network": PER_REPLICA, **job_patch({"minSuccess": None})}, "worker"),
     ("jobset", {**LAUNCHER, **job_patch({"successPolicy": {"targetReplicatedJobs": None}})}, "launcher"),
     ("jobset", {**LAUNCHER, **job_patch({"successPolicy": {"targetReplicatedJobs": ["worker"]}})}, "launcher"),
-    ("trainer", {**LAUNCHER, "manifest_overrides": {"runtime": {"spec": {"template": {"spec": {"successPolicy": None}}}}}}, "launcher"),
+    (
+        "trainer",
+        {**LAUNCHER, "manifest_overrides": {"runtime": {"spec": {"template": {"spec": {"successPolicy": None}}}}}},
+        "launcher",
+    ),
     ("kubedl", {**CHIEF, **job_patch({"successPolicy": "AllWorkers"})}, "chief"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("backend", "parts", "role"), NOTHING)
@@ -122,8 +128,9 @@ def test_a_note_if_the_ending_role_does_not_end_the_job(backend: str, parts: dic
 def test_the_note_names_pods_that_run_on_and_their_accelerators() -> None:
     (note,) = [text for text in plan(**LAUNCHER, policies=[]).notes if "nothing ends" in text]
     assert note == (
-        "nothing ends this job when the role launcher completes: the pods of worker, with 24 a800, run until they end by themselves, or until "
-        "the job is deleted; remove the policy or the patch that takes the place of the plan's own"
+        "nothing ends this job when the role launcher completes: the pods of worker, with 24 a800, run until they "
+        "end by themselves, or until the job is deleted; remove the policy or the patch that takes the place of the "
+        "plan's own"
     )
     (note,) = [text for text in plan(**CHIEF, policies=[]).notes if "nothing ends" in text]
     assert "completes: the pods of ps and worker run until" in note

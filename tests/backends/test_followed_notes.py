@@ -1,4 +1,5 @@
-"""Each note says to what it belongs, what happens, and what to write if that is not wanted; who does so has an accepted job without the note."""
+"""Each note says to what it belongs, what happens, and what to write if that is not wanted; who does so has an accepted
+job without the note."""
 
 from __future__ import annotations
 
@@ -34,29 +35,46 @@ def job(**spec: Any) -> dict[str, Any]:
     return {"manifest_overrides": {"job": {"spec": spec}}}
 
 
-# The end of a note, an experiment that has it, and the experiment in which its advice is followed. {}: the fields are left out.
+# The end of a note, an experiment that has it, and the experiment in which its advice is followed. {}: the fields are
+# left out.
 FOLLOWED: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("write `shared_memory` with a size", {"shared_memory": None}, {"shared_memory": "1Gi"}),
-    ("write `network.ports: per-replica` to let several run on one node", HOST, {"network": {"host": True, "ports": "per-replica"}}),
+    ("write `network.ports: per-replica` to let several run on one node", HOST,
+        {"network": {"host": True, "ports": "per-replica"}}),
     ("remove it for the plan's", {"env": {"WORLD_SIZE": "16"}}, {}),
-    ("write `on: first-pod`, otherwise `on: each-pod`", {"prepare": [STEP], "storage": DATA}, {"prepare": [{**STEP, "on": "first-pod"}], "storage": DATA}),
+    ("write `on: first-pod`, otherwise `on: each-pod`", {"prepare": [STEP], "storage": DATA},
+        {"prepare": [{**STEP, "on": "first-pod"}], "storage": DATA}),
     ("leave it out to keep the job", {"ttl": "1h"}, {}),
-    ("use the backend volcano", {"backend": "jobset", "launcher": ELASTIC}, {"backend": "volcano", "launcher": ELASTIC}),
-    ("use the backend volcano", {"backend": "kubeflow", "launcher": ELASTIC}, {"backend": "volcano", "launcher": ELASTIC}),
-    ("use the backend volcano, jobset or trainer", {"backend": "kubeflow", "launcher": APART, "roles": {"launcher": {"ranked": False}, "worker": {"accelerators": {"l40s": 1}}}},
-     {"backend": "trainer", "launcher": APART, "roles": {"launcher": {"ranked": False}, "worker": {"accelerators": {"l40s": 1}}}}),
-    ("or use the backend volcano, jobset or trainer", {"backend": "kubedl", "roles": MASTER, "max_retry": 5}, {"backend": "jobset", "roles": MASTER, "max_retry": 5}),
-    ("use the backend volcano, jobset or trainer", {"backend": "kubeflow", "roles": MASTER, **HOST}, {"backend": "jobset", "roles": MASTER, **HOST}),
+    ("use the backend volcano", {"backend": "jobset", "launcher": ELASTIC},
+        {"backend": "volcano", "launcher": ELASTIC}),
+    ("use the backend volcano", {"backend": "kubeflow", "launcher": ELASTIC},
+        {"backend": "volcano", "launcher": ELASTIC}),
+    ("use the backend volcano, jobset or trainer",
+        {"backend": "kubeflow", "launcher": APART,
+            "roles": {"launcher": {"ranked": False}, "worker": {"accelerators": {"l40s": 1}}}},
+     {"backend": "trainer", "launcher": APART,
+         "roles": {"launcher": {"ranked": False}, "worker": {"accelerators": {"l40s": 1}}}}),
+    ("or use the backend volcano, jobset or trainer", {"backend": "kubedl", "roles": MASTER, "max_retry": 5},
+        {"backend": "jobset", "roles": MASTER, "max_retry": 5}),
+    ("use the backend volcano, jobset or trainer", {"backend": "kubeflow", "roles": MASTER, **HOST},
+        {"backend": "jobset", "roles": MASTER, **HOST}),
     ("use the backend volcano, jobset, trainer or kubedl",
-     {"backend": "kubeflow", "roles": MASTER, "prepare": [{**STEP, "on": "first-pod"}]}, {"backend": "kubedl", "roles": MASTER, "prepare": [{**STEP, "on": "first-pod"}]}),
-    ("remove it to have them deleted", {"backend": "kubeflow", "roles": MASTER, **job(runPolicy={"cleanPodPolicy": "None"})}, {"backend": "kubeflow", "roles": MASTER}),
-    ("write `restart: never` to end the job at the first failure", {"backend": "kubedl", "roles": MASTER, "restart": "on-failure"},
+     {"backend": "kubeflow", "roles": MASTER, "prepare": [{**STEP, "on": "first-pod"}]},
+     {"backend": "kubedl", "roles": MASTER, "prepare": [{**STEP, "on": "first-pod"}]}),
+    ("remove it to have them deleted",
+        {"backend": "kubeflow", "roles": MASTER, **job(runPolicy={"cleanPodPolicy": "None"})},
+        {"backend": "kubeflow", "roles": MASTER}),
+    ("write `restart: never` to end the job at the first failure",
+        {"backend": "kubedl", "roles": MASTER, "restart": "on-failure"},
      {"backend": "kubedl", "roles": MASTER, "restart": "never"}),
-    ("remove the policy or the patch that takes the place of the plan's own", {"roles": {"worker": {}, "extra": EXTRA}, "policies": []}, {"roles": {"worker": {}, "extra": EXTRA}}),
+    ("remove the policy or the patch that takes the place of the plan's own",
+        {"roles": {"worker": {}, "extra": EXTRA}, "policies": []}, {"roles": {"worker": {}, "extra": EXTRA}}),
     ("write the policy `TaskFailed: TerminateJob` to end it at restart 3", {"launcher": ELASTIC},
      {"launcher": ELASTIC, "policies": [{"event": "TaskFailed", "action": "TerminateJob"}]}),
-    ("to let it go with the others", {"roles": {"worker": {"pod_overrides": {"spec": {"containers": {"logs": BESIDE}}}}}},
-     {"roles": {"worker": {"pod_overrides": {"spec": {"initContainers": [{"name": "logs", **BESIDE, "restartPolicy": "Always"}]}}}}}),
+    ("to let it go with the others",
+        {"roles": {"worker": {"pod_overrides": {"spec": {"containers": {"logs": BESIDE}}}}}},
+     {"roles": {"worker": {"pod_overrides": {"spec": {"initContainers": [{"name": "logs", **BESIDE,
+                                 "restartPolicy": "Always"}]}}}}}),
 ]  # fmt: skip
 
 
@@ -70,7 +88,8 @@ def test_who_does_as_a_note_says_has_it_no_more(advice: str, parts: dict[str, An
 
 
 BEGINNINGS = re.compile(
-    r"roles? [a-z0-9-]+(, [a-z0-9-]+)*( and [a-z0-9-]+)?( \(\S+\))?: |step [a-z0-9-]+ \(|[a-z_]+(\[[0-9]+\])?((\.\w[\w-]*)(\[[0-9]+\])?)* ?(\([^)]+\))?: "
+    r"roles? [a-z0-9-]+(, [a-z0-9-]+)*( and [a-z0-9-]+)?( \(\S+\))?: |step [a-z0-9-]+ "
+    r"\(|[a-z_]+(\[[0-9]+\])?((\.\w[\w-]*)(\[[0-9]+\])?)* ?(\([^)]+\))?: "
     r"|nothing ends this job when the role |patched; |the ConfigMap "
 )
 

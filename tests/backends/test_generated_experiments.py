@@ -128,7 +128,8 @@ BREAKING: dict[str, Any] = {
 
 
 def broken(overrides: dict[str, Any], in_pods: bool, backend: str) -> set[tuple[str, str]] | None:
-    """Path and reason of each problem of an experiment that breaks limits, with a patch on the pods of one role or on objects."""
+    """Path and reason of each problem of an experiment that breaks limits, with a patch on the pods of one role or on
+    objects."""
     data = copy.deepcopy(BREAKING) | {"backend": backend}
     if in_pods:
         data["roles"]["worker"]["pod_overrides"] = overrides

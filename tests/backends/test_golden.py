@@ -1,4 +1,5 @@
-"""Whole manifests of every teaching experiment, as `trainform render` prints them. A change of a file here is reviewed like code."""
+"""Whole manifests of every teaching experiment, as `trainform render` prints them. A change of a file here is reviewed
+like code."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ REFUSALS = GOLDEN / "refusals.txt"
 def rendered(name: str, backend: str) -> RenderedJob:
     """The experiment on the backend, or the problems that keep the operator from running it."""
     job = check_experiment(name, "dev").checked()
-    # the environment's own backend is not written in the experiment, whose record would then differ from that of `render`
+    # the environment's own backend is not written in the experiment, whose record would then differ from that of
+    # `render`
     update = {} if backend == job.plan.backend else {"backend": backend}
     return render_job(job.experiment.model_copy(update=update), job.environment)
 

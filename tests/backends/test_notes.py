@@ -44,7 +44,7 @@ def test_the_64_mb_of_the_container_runtime(backend: str) -> None:
     assert [note for note in notes(backend=backend, shared_memory=None, roles=roles) if "64 MB" in note] == [SHM]
 
 
-@pytest.mark.parametrize(("path", "noted"), [("/dev/shm", False), ("/dev/shm/", False), ("/mnt/shm", True)])  # noqa: S108
+@pytest.mark.parametrize(("path", "noted"), [("/dev/shm", False), (("/dev/shm/"), False), ("/mnt/shm", True)])  # noqa: S108
 def test_a_patch_that_mounts_memory(path: str, noted: bool) -> None:
     mounts = {"main": {"volumeMounts": {"shm": {"mountPath": path}}}}
     found = notes(shared_memory=None, **of_pods(volumes=MEMORY, containers=mounts))
@@ -124,12 +124,16 @@ SMALL = {"worker": {"replicas": 4, "accelerators": {"a800": 2}}}
         ({"roles": ["worker"]}, {"roles": APART}, "its pods need 24 a800, of which a node has 8"),
         ({"roles": ["master"]}, {"roles": APART}, None),
         ({}, {"roles": SMALL}, None),
-        ({}, {"roles": SMALL, "network": {"host": True}}, "each of the 4 pods of the role worker needs a node of its own for its port"),
+        (
+            {},
+            {"roles": SMALL, "network": {"host": True}},
+            "each of the 4 pods of the role worker needs a node of its own for its port",
+        ),
         ({}, {"roles": {"worker": {"replicas": 4}}}, None),
         ({"access_modes": ["ReadWriteMany"]}, {"roles": APART}, None),
         ({"access_modes": ["ReadWriteOnce", "ReadOnlyMany"]}, {"roles": APART}, None),
     ],
-)  # fmt: skip
+)
 def test_claims_of_one_node(volume: dict[str, Any], parts: dict[str, Any], why: str | None) -> None:
     told = NOTES["one-node-claim"].format(volume="data", mode="ReadWriteOnce", why=why)
     found = [note for note in notes(storage={"data": {**DATA, **volume}}, **parts) if note.startswith("storage.")]
@@ -250,13 +254,30 @@ def test_a_variable_that_the_launcher_needs(parts: dict[str, Any], told: list[st
 @pytest.mark.parametrize(
     ("parts", "paths"),
     [
-        ({"manifest_overrides": {"job": {"metadata": {"annotations": {"team": "vision"}}}}}, "manifest_overrides.job.metadata.annotations.team"),
-        (of_pods(tolerations=[{"key": "spot", "operator": "Exists"}], terminationGracePeriodSeconds=60),
-         "roles.worker.pod_overrides.spec.tolerations, roles.worker.pod_overrides.spec.terminationGracePeriodSeconds"),
-        ({"manifest_overrides": {"job": {"metadata": {"annotations": {f"team-{number}": "a" for number in range(7)}}}}},
-         f"{', '.join(f'manifest_overrides.job.metadata.annotations.team-{number}' for number in range(4))} and 3 more"),
+        (
+            {"manifest_overrides": {"job": {"metadata": {"annotations": {"team": "vision"}}}}},
+            "manifest_overrides.job.metadata.annotations.team",
+        ),
+        (
+            of_pods(tolerations=[{"key": "spot", "operator": "Exists"}], terminationGracePeriodSeconds=60),
+            (
+                "roles.worker.pod_overrides.spec.tolerations, "
+                "roles.worker.pod_overrides.spec.terminationGracePeriodSeconds"
+            ),
+        ),
+        (
+            {
+                "manifest_overrides": {
+                    "job": {"metadata": {"annotations": {f"team-{number}": "a" for number in range(7)}}}
+                }
+            },
+            (
+                f"{', '.join(f'manifest_overrides.job.metadata.annotations.team-{number}' for number in range(4))} "
+                "and 3 more"
+            ),
+        ),
     ],
-)  # fmt: skip
+)
 def test_patches_are_one_line(parts: dict[str, Any], paths: str) -> None:
     assert notes(**parts) == [f"patched; not part of the plan: {paths}"]
 

@@ -86,7 +86,8 @@ def pod(phase: str, **metadata: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("backend", STATUSES)
 def test_a_job_is_complete_in_part_if_a_pod_has_failed_and_nothing_has_replaced_it(backend: str) -> None:
-    """JobSet's jobs leave a failed pod beside the one that they have made in its place; the status of the others says it."""
+    """JobSet's jobs leave a failed pod beside the one that they have made in its place; the status of the others says
+    it."""
     complete, done = STATUSES[backend]["succeeded"][0], pod("Succeeded")
     killed = pod("Failed", deletionTimestamp=ENDED)
     judge = BACKENDS[backend].OUTCOME

@@ -13,11 +13,15 @@ from tests.support.samples import environment, experiment
 FREE: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
     ("volcano", RICH, "job", {"spec": {"plugins": {"ray": ["--port=6379"]}, "maxRetry": 9, "minSuccess": 1}}),
     ("volcano", RICH, "job", {"spec": {"policies": [{"event": "PodFailed", "action": "RestartJob"}]}}),
-    ("volcano", RICH, "job", {"spec": {"tasks": {"worker": {"dependsOn": {"name": ["master"]}, "topologyPolicy": "none"}}}}),
+    ("volcano", RICH, "job", {"spec": {"tasks": {"worker": {"dependsOn": {"name": ["master"]},
+                        "topologyPolicy": "none"}}}}),
     ("volcano", RICH, "launch-script", {"immutable": None}),
-    ("jobset", RICH, "job", {"spec": {"failurePolicy": {"maxRestarts": 4, "rules": [{"name": "host", "action": "RestartJobSet"}]}}}),
-    ("jobset", RICH, "job", {"spec": {"failurePolicy": {"restartStrategy": "InPlaceRestart"}, "managedBy": "kueue.x-k8s.io/multikueue"}}),
-    ("jobset", RICH, "job", {"spec": {"replicatedJobs": {"worker": {"template": {"spec": {"backoffLimit": 9, "podFailurePolicy": {"rules": []}}}}}}}),
+    ("jobset", RICH, "job", {"spec": {"failurePolicy": {"maxRestarts": 4,
+                    "rules": [{"name": "host", "action": "RestartJobSet"}]}}}),
+    ("jobset", RICH, "job", {"spec": {"failurePolicy": {"restartStrategy": "InPlaceRestart"},
+                "managedBy": "kueue.x-k8s.io/multikueue"}}),
+    ("jobset", RICH, "job", {"spec": {"replicatedJobs": {"worker": {"template": {"spec": {"backoffLimit": 9,
+                                "podFailurePolicy": {"rules": []}}}}}}}),
     ("trainer", NODE, "job", {"spec": {"managedBy": "kueue.x-k8s.io/multikueue"}}),
     ("kubeflow", RICH, "job", {"spec": {"runPolicy": {"backoffLimit": 1, "managedBy": "kueue.x-k8s.io/multikueue"}}}),
     ("kubedl", RICH, "job", {"spec": {"modelVersion": {"modelName": "resnet"}, "cacheBackend": {"name": "hot"}}}),
@@ -30,10 +34,27 @@ OF_JOBS: list[tuple[str, dict[str, Any], str, dict[str, Any], str]] = [
     ("volcano", RICH, "job", {"spec": {"plugins": {"svc": []}}}, "spec.plugins.svc"),
     ("volcano", RICH, "job", {"spec": {"schedulerName": "other"}}, "spec.schedulerName"),
     ("volcano", RICH, "job", {"spec": {"ttlSecondsAfterFinished": 5}}, "spec.ttlSecondsAfterFinished"),
-    ("volcano", RICH, "job", {"spec": {"tasks": {"worker": {"template": {"spec": {"hostname": "mine"}}}}}}, "spec.tasks.worker.template.spec.hostname"),
-    ("volcano", RICH, "job", {"spec": {"tasks": {"worker": {"template": {"spec": {"nodeName": "node-1"}}}}}}, "spec.tasks.worker.template.spec.nodeName"),
-    ("volcano", RICH, "job", {"spec": {"tasks": {"worker": {"template": {"metadata": {"labels": {"trainform.dev/revision": "1f3a9c"}}}}}}},
-     "spec.tasks.worker.template.metadata.labels.trainform.dev/revision"),
+    (
+        "volcano",
+        RICH,
+        "job",
+        {"spec": {"tasks": {"worker": {"template": {"spec": {"hostname": "mine"}}}}}},
+        "spec.tasks.worker.template.spec.hostname",
+    ),
+    (
+        "volcano",
+        RICH,
+        "job",
+        {"spec": {"tasks": {"worker": {"template": {"spec": {"nodeName": "node-1"}}}}}},
+        "spec.tasks.worker.template.spec.nodeName",
+    ),
+    (
+        "volcano",
+        RICH,
+        "job",
+        {"spec": {"tasks": {"worker": {"template": {"metadata": {"labels": {"trainform.dev/revision": "1f3a9c"}}}}}}},
+        "spec.tasks.worker.template.metadata.labels.trainform.dev/revision",
+    ),
     ("volcano", RICH, "service", {"spec": {"type": "ExternalName"}}, "spec.type"),
     ("volcano", RICH, "service", {"spec": {"clusterIP": None}}, "spec.clusterIP"),
     ("volcano", RICH, "service", {"spec": {"publishNotReadyAddresses": False}}, "spec.publishNotReadyAddresses"),
@@ -42,23 +63,84 @@ OF_JOBS: list[tuple[str, dict[str, Any], str, dict[str, Any], str]] = [
     ("volcano", RICH, "claim-runs", {"spec": {"volumeMode": "Block"}}, "spec.volumeMode"),
     ("jobset", RICH, "pod-group", {"spec": {"minTaskMember": {"worker": 9}}}, "spec.minTaskMember.worker"),
     ("jobset", RICH, "job", {"spec": {"network": {"enableDNSHostnames": False}}}, "spec.network.enableDNSHostnames"),
-    ("jobset", RICH, "job", {"spec": {"replicatedJobs": {"worker": {"template": {"spec": {"completionMode": "NonIndexed"}}}}}},
-     "spec.replicatedJobs.worker.template.spec.completionMode"),
-    ("trainer", SSH, "runtime", {"spec": {"mlPolicy": {"mpi": {"runLauncherAsNode": True}}}}, "spec.mlPolicy.mpi.runLauncherAsNode"),
-    ("trainer", NODE, "runtime", {"spec": {"mlPolicy": {"mpi": {"runLauncherAsNode": False}}}}, "spec.mlPolicy.mpi.runLauncherAsNode"),
-    ("trainer", NODE, "runtime", {"spec": {"mlPolicy": {"mpi": {"numProcPerNode": 4}}}}, "spec.mlPolicy.mpi.numProcPerNode"),
+    (
+        "jobset",
+        RICH,
+        "job",
+        {"spec": {"replicatedJobs": {"worker": {"template": {"spec": {"completionMode": "NonIndexed"}}}}}},
+        "spec.replicatedJobs.worker.template.spec.completionMode",
+    ),
+    (
+        "trainer",
+        SSH,
+        "runtime",
+        {"spec": {"mlPolicy": {"mpi": {"runLauncherAsNode": True}}}},
+        "spec.mlPolicy.mpi.runLauncherAsNode",
+    ),
+    (
+        "trainer",
+        NODE,
+        "runtime",
+        {"spec": {"mlPolicy": {"mpi": {"runLauncherAsNode": False}}}},
+        "spec.mlPolicy.mpi.runLauncherAsNode",
+    ),
+    (
+        "trainer",
+        NODE,
+        "runtime",
+        {"spec": {"mlPolicy": {"mpi": {"numProcPerNode": 4}}}},
+        "spec.mlPolicy.mpi.numProcPerNode",
+    ),
     ("trainer", RICH, "runtime", {"spec": {"mlPolicy": {"torch": {}}}}, "spec.mlPolicy.torch"),
     ("trainer", NODE, "job", {"spec": {"trainer": {"command": ["sleep"]}}}, "spec.trainer.command"),
-    ("trainer", NODE, "job", {"spec": {"trainer": {"env": [{"name": "NPROC_PER_NODE", "value": "3"}]}}}, "spec.trainer.env"),
+    (
+        "trainer",
+        NODE,
+        "job",
+        {"spec": {"trainer": {"env": [{"name": "NPROC_PER_NODE", "value": "3"}]}}},
+        "spec.trainer.env",
+    ),
     ("kubeflow", SSH, "job", {"spec": {"slotsPerWorker": 4}}, "spec.slotsPerWorker"),
     ("kubeflow", SSH, "job", {"spec": {"mainContainer": "log"}}, "spec.mainContainer"),
     ("kubeflow", RICH, "job", {"spec": {"elasticPolicy": {}}}, "spec.elasticPolicy"),
-    ("kubeflow", RICH, "job", {"spec": {"pytorchReplicaSpecs": {"Worker": {"restartPolicy": "Always"}}}}, "spec.pytorchReplicaSpecs.Worker.restartPolicy"),
-    ("kubeflow", RICH, "job", {"spec": {"pytorchReplicaSpecs": {"Worker": {"template": {"spec": {"containers": {"pytorch": {"env": {"MASTER_PORT": {"value": "1"}}}}}}}}}},
-     "spec.pytorchReplicaSpecs.Worker.template.spec.containers.pytorch.env.MASTER_PORT"),
-    ("kubedl", RICH, "job", {"spec": {"pytorchReplicaSpecs": {"Worker": {"template": {"spec": {"containers": {"pytorch": {"env": {"WORLD_SIZE": {"value": "1"}}}}}}}}}},
-     "spec.pytorchReplicaSpecs.Worker.template.spec.containers.pytorch.env.WORLD_SIZE"),
-]  # fmt: skip
+    (
+        "kubeflow",
+        RICH,
+        "job",
+        {"spec": {"pytorchReplicaSpecs": {"Worker": {"restartPolicy": "Always"}}}},
+        "spec.pytorchReplicaSpecs.Worker.restartPolicy",
+    ),
+    (
+        "kubeflow",
+        RICH,
+        "job",
+        {
+            "spec": {
+                "pytorchReplicaSpecs": {
+                    "Worker": {
+                        "template": {"spec": {"containers": {"pytorch": {"env": {"MASTER_PORT": {"value": "1"}}}}}}
+                    }
+                }
+            }
+        },
+        "spec.pytorchReplicaSpecs.Worker.template.spec.containers.pytorch.env.MASTER_PORT",
+    ),
+    (
+        "kubedl",
+        RICH,
+        "job",
+        {
+            "spec": {
+                "pytorchReplicaSpecs": {
+                    "Worker": {
+                        "template": {"spec": {"containers": {"pytorch": {"env": {"WORLD_SIZE": {"value": "1"}}}}}}
+                    }
+                }
+            }
+        },
+        "spec.pytorchReplicaSpecs.Worker.template.spec.containers.pytorch.env.WORLD_SIZE",
+    ),
+]
 
 
 @pytest.mark.parametrize(("backend", "parts", "key", "patch", "where"), OF_JOBS, ids=str)

@@ -37,16 +37,28 @@ def of_role(spec: dict[str, Any]) -> dict[str, Any]:
         ({"containers": {"main": {"args": None}}}, "spec.containers.main.args"),
         ({"containers": {"main": {"env": []}}}, "spec.containers.main.env"),
         ({"containers": {"main": {"volumeMounts": []}}}, "spec.containers.main.volumeMounts"),
-        ({"containers": {"main": {"env": {"NPROC_PER_NODE": {"value": "8"}}}}}, "spec.containers.main.env.NPROC_PER_NODE"),
-        ({"containers": {"main": {"env": {"TRAINFORM_RANK_OFFSET": None}}}}, "spec.containers.main.env.TRAINFORM_RANK_OFFSET"),
-        ({"containers": {"main": {"resources": {"limits": {GPU: 4}, "requests": {GPU: 4}}}}}, f"spec.containers.main.resources.limits.{GPU}"),
+        (
+            {"containers": {"main": {"env": {"NPROC_PER_NODE": {"value": "8"}}}}},
+            "spec.containers.main.env.NPROC_PER_NODE",
+        ),
+        (
+            {"containers": {"main": {"env": {"TRAINFORM_RANK_OFFSET": None}}}},
+            "spec.containers.main.env.TRAINFORM_RANK_OFFSET",
+        ),
+        (
+            {"containers": {"main": {"resources": {"limits": {GPU: 4}, "requests": {GPU: 4}}}}},
+            f"spec.containers.main.resources.limits.{GPU}",
+        ),
         ({"containers": {"main": {"resources": {"limits": {"cpu": 8}}}}}, "spec.containers.main.resources.limits.cpu"),
         ({"containers": {"main": {"resources": None}}}, "spec.containers.main.resources"),
-        ({"containers": {"log": {"image": "log", "resources": {"limits": {GPU: 1}}}}}, f"spec.containers.log.resources.limits.{GPU}"),
+        (
+            {"containers": {"log": {"image": "log", "resources": {"limits": {GPU: 1}}}}},
+            f"spec.containers.log.resources.limits.{GPU}",
+        ),
         ({"containers": {"main": None}}, "spec.containers"),
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_a_role_keeps_what_the_plan_says_of_its_pods(backend: str, spec: dict[str, Any], where: str) -> None:
     made = experiment(backend=backend, **of_role(spec))
     found = {problem.path for problem in job_problems(made, environment(limits={"host_network": True}))}
@@ -59,16 +71,32 @@ def test_a_role_keeps_what_the_plan_says_of_its_pods(backend: str, spec: dict[st
     [
         {"terminationGracePeriodSeconds": 120, "enableServiceLinks": False},
         {"containers": {"main": {"env": {"HF_HOME": {"value": "/cache"}}}}},
-        {"containers": {"main": {"volumeMounts": {"cache": {"mountPath": "/cache"}}}}, "volumes": {"cache": {"emptyDir": {}}}},
+        {
+            "containers": {"main": {"volumeMounts": {"cache": {"mountPath": "/cache"}}}},
+            "volumes": {"cache": {"emptyDir": {}}},
+        },
         {"containers": {"main": {"ports": [{"name": "metrics", "containerPort": 9090}]}}},
-        {"containers": {"main": {"resources": {"requests": {"cpu": 1}, "limits": {"cpu": "4000m", "ephemeral-storage": "1Gi"}}}}},
-        {"initContainers": [{"name": "compile", "image": "registry.example.com/ai/compile:1", "command": ["compile"], "resources": {"limits": {GPU: 2}}}]},
+        {
+            "containers": {
+                "main": {"resources": {"requests": {"cpu": 1}, "limits": {"cpu": "4000m", "ephemeral-storage": "1Gi"}}}
+            }
+        },
+        {
+            "initContainers": [
+                {
+                    "name": "compile",
+                    "image": "registry.example.com/ai/compile:1",
+                    "command": ["compile"],
+                    "resources": {"limits": {GPU: 2}},
+                }
+            ]
+        },
         {"containers": {"log": {"image": "registry.example.com/ai/log:1", "args": ["--follow"]}}},
         {"hostAliases": [{"ip": "10.0.0.1", "hostnames": ["storage.example.com"]}]},
         {"restartPolicy": "Never", "schedulerName": "volcano", "dnsPolicy": "ClusterFirst"},
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_what_the_plan_says_nothing_of_is_a_patchs(backend: str, spec: dict[str, Any]) -> None:
     assert job_problems(experiment(backend=backend, **of_role(spec)), environment()) == []
 
@@ -89,11 +117,20 @@ MINE = {"value": "mine"}
 @pytest.mark.parametrize(
     ("container", "patch", "where", "name", "fix"),
     [
-        *(("main", {"env": {name: MINE}}, f"env.{name}", name, IN_ENV) for name in ("MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE", "RANK")),
-        ("main", {"env": {"PYTHONUNBUFFERED": {"valueFrom": {"fieldRef": {"fieldPath": "metadata.uid"}}}}}, "env.PYTHONUNBUFFERED", "PYTHONUNBUFFERED", IN_ENV),
+        *(
+            ("main", {"env": {name: MINE}}, f"env.{name}", name, IN_ENV)
+            for name in ("MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE", "RANK")
+        ),
+        (
+            "main",
+            {"env": {"PYTHONUNBUFFERED": {"valueFrom": {"fieldRef": {"fieldPath": "metadata.uid"}}}}},
+            "env.PYTHONUNBUFFERED",
+            "PYTHONUNBUFFERED",
+            IN_ENV,
+        ),
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_a_variable_that_the_operator_sets_itself(
     backend: str, container: str, patch: dict[str, Any], where: str, name: str, fix: str
 ) -> None:
@@ -169,14 +206,34 @@ def test_a_patch_is_refused_at_the_part_that_does_it_wherever_that_shows() -> No
 @pytest.mark.parametrize(
     ("patch", "reason", "fix"),
     [
-        ({"env": [{"name": "HF_HOME", "value": "/cache"}]}, "the patch removes the variable MASTER_ADDR of the role worker, and the plan sets it", "write a mapping of names, such as `env: {NAME: …}`"),
-        ({"env": {"MASTER_ADDR": None}}, "the patch removes the variable MASTER_ADDR of the role worker, and the plan sets it", "remove it, or write it in `env`"),
-        ({"env": {"MASTER_ADDR": {"value": "a"}}}, "the patch changes the variable MASTER_ADDR of the role worker, and the plan sets it", "remove it, or write it in `env`"),
-        ({"volumeMounts": [{"name": "launch", "mountPath": "/mine"}]}, "the patch removes a part that the plan owns", "write a mapping of names, such as `volumeMounts: {NAME: …}`"),
-        ({"volumeMounts": {"launch": {"mountPath": "/mine"}}}, "the patch removes a part that the plan owns", "remove it"),
+        (
+            {"env": [{"name": "HF_HOME", "value": "/cache"}]},
+            "the patch removes the variable MASTER_ADDR of the role worker, and the plan sets it",
+            "write a mapping of names, such as `env: {NAME: …}`",
+        ),
+        (
+            {"env": {"MASTER_ADDR": None}},
+            "the patch removes the variable MASTER_ADDR of the role worker, and the plan sets it",
+            "remove it, or write it in `env`",
+        ),
+        (
+            {"env": {"MASTER_ADDR": {"value": "a"}}},
+            "the patch changes the variable MASTER_ADDR of the role worker, and the plan sets it",
+            "remove it, or write it in `env`",
+        ),
+        (
+            {"volumeMounts": [{"name": "launch", "mountPath": "/mine"}]},
+            "the patch removes a part that the plan owns",
+            "write a mapping of names, such as `volumeMounts: {NAME: …}`",
+        ),
+        (
+            {"volumeMounts": {"launch": {"mountPath": "/mine"}}},
+            "the patch removes a part that the plan owns",
+            "remove it",
+        ),
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_a_list_that_takes_the_place_of_the_plans(patch: dict[str, Any], reason: str, fix: str) -> None:
     (problem,) = job_problems(experiment(**of_role({"containers": {"main": patch}})), environment())
     assert problem.reason.startswith(reason)

@@ -42,7 +42,11 @@ def test_every_object_can_be_patched() -> None:
         ("job", {"metadata": {"name": None}}, "manifest_overrides.job.metadata.name"),
         ("job", {"kind": None}, "manifest_overrides.job.kind"),
         ("job", {"metadata": None}, "manifest_overrides.job.metadata"),
-        ("service", {"metadata": {"labels": {"app.kubernetes.io/name": "mine"}}}, "manifest_overrides.service.metadata.labels.app.kubernetes.io/name"),
+        (
+            "service",
+            {"metadata": {"labels": {"app.kubernetes.io/name": "mine"}}},
+            "manifest_overrides.service.metadata.labels.app.kubernetes.io/name",
+        ),
         ("service", {"metadata": {"labels": None}}, "manifest_overrides.service.metadata.labels"),
         ("job", {"spec": {"queue": "night"}}, "manifest_overrides.job.spec.queue"),
         ("job", {"spec": {"minAvailable": 1}}, "manifest_overrides.job.spec.minAvailable"),
@@ -51,7 +55,7 @@ def test_every_object_can_be_patched() -> None:
         ("claim-checkpoints", {"spec": {"resources": None}}, "manifest_overrides.claim-checkpoints.spec.resources"),
         ("launch-script", {"data": {"launch.sh": 1}}, "manifest_overrides.launch-script.data.launch.sh"),
     ],
-)  # fmt: skip
+)
 def test_fields_that_a_patch_must_not_set(key: str, patch: dict[str, Any], path: str) -> None:
     assert path in reasons(storage=STORAGE, manifest_overrides={key: patch})
 
@@ -158,15 +162,24 @@ WRONG_POD: dict[str, Any] = {"spec": {"containers": {"main": {"ports": "8080"}}}
         ({}, None),
         ({"worker": WRONG_POD}, "roles.worker.pod_overrides.spec.containers.main.ports"),
         ({"worker": {"spec": None}}, "roles.worker.pod_overrides.spec"),
-        ({"worker": {"metadata": {"labels": {"trainform.dev/revision": "x"}}}}, "roles.worker.pod_overrides.metadata.labels.trainform.dev/revision"),
+        (
+            {"worker": {"metadata": {"labels": {"trainform.dev/revision": "x"}}}},
+            "roles.worker.pod_overrides.metadata.labels.trainform.dev/revision",
+        ),
         ({"manifest_overrides": {"jobs": {"spec": 1}}}, "manifest_overrides.jobs"),
         ({"manifest_overrides": {"job": {"metadata": {"name": "mine"}}}}, "manifest_overrides.job.metadata.name"),
         ({"manifest_overrides": {"job": {"kind": None}}}, "manifest_overrides.job.kind"),
         ({"manifest_overrides": {"job": {"spec": None}}}, "manifest_overrides.job.spec"),
-        ({"manifest_overrides": {"job": {"metadata": {"annotations": {"a": 1}}}}}, "manifest_overrides.job.metadata.annotations.a"),
-        ({"manifest_overrides": {"launch-script": {"data": {"launch.sh": 5}}}}, "manifest_overrides.launch-script.data.launch.sh"),
+        (
+            {"manifest_overrides": {"job": {"metadata": {"annotations": {"a": 1}}}}},
+            "manifest_overrides.job.metadata.annotations.a",
+        ),
+        (
+            {"manifest_overrides": {"launch-script": {"data": {"launch.sh": 5}}}},
+            "manifest_overrides.launch-script.data.launch.sh",
+        ),
     ],
-)  # fmt: skip
+)
 def test_an_invalid_patch_does_not_hide_other_problems(backend: str, parts: dict[str, Any], path: str | None) -> None:
     roles = copy.deepcopy(BREAKING["roles"])
     if "worker" in parts:
@@ -193,18 +206,37 @@ def job_value(where: str, **parts: Any) -> Any:
 @pytest.mark.parametrize(
     ("backend", "where", "value", "told", "field"),
     [
-        ("volcano", "networkTopology", {"mode": "hard"}, "`network.topology`", {"network": {"topology": {"highest_tier": 2}}}),
-        ("volcano", "minAvailable", 1, "`min_available` of the role", {"roles": {"master": {}, "worker": {"replicas": 4, "min_available": 1}}}),
+        (
+            "volcano",
+            "networkTopology",
+            {"mode": "hard"},
+            "`network.topology`",
+            {"network": {"topology": {"highest_tier": 2}}},
+        ),
+        (
+            "volcano",
+            "minAvailable",
+            1,
+            "`min_available` of the role",
+            {"roles": {"master": {}, "worker": {"replicas": 4, "min_available": 1}}},
+        ),
         ("volcano", "queue", "night", "`queue`", {"queue": "night"}),
         ("volcano", "priorityClassName", "urgent", "`priority_class`", {"priority_class": "high"}),
-        ("jobset", "replicatedJobs.worker.template.spec.parallelism", 9, "`replicas` of the role", {"roles": {"master": {}, "worker": {"replicas": 8}}}),
+        (
+            "jobset",
+            "replicatedJobs.worker.template.spec.parallelism",
+            9,
+            "`replicas` of the role",
+            {"roles": {"master": {}, "worker": {"replicas": 8}}},
+        ),
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_the_fix_names_the_field_that_decides(
     backend: str, where: str, value: object, told: str, field: dict[str, Any] | None
 ) -> None:
-    """field: what to write in its place, by which the object changes there; None: the experiment has nothing for it on this operator."""
+    """field: what to write in its place, by which the object changes there; None: the experiment has nothing for it on
+    this operator."""
     given: dict[str, Any] = {"backend": backend, "roles": {"master": {}, "worker": {"replicas": 4}}}
     patch = functools.reduce(lambda inner, key: {key: inner}, reversed(f"job.spec.{where}".split(".")), value)
     problems = job_problems(experiment(**given, manifest_overrides=patch), environment())
@@ -218,11 +250,13 @@ def test_all_invalid_patches_are_reported_together() -> None:
     """An object that is malformed hides neither another one nor what else is wrong with it."""
     found = reasons(
         storage=STORAGE,
-        roles={"worker": {"pod_overrides": WRONG_POD}, "other": {"pod_overrides": {"metadata": {"annotations": {"a": 1}}}}},
+        roles={"worker": {"pod_overrides": WRONG_POD},
+            "other": {"pod_overrides": {"metadata": {"annotations": {"a": 1}}}}},
         manifest_overrides={
             "jobs": {},
             "service": {"kind": "Pod"},
-            "job": {"metadata": {"name": "x", "annotations": {"a": 1}}, "spec": {"queue": "night", "tasks": {"other": {"replicas": 7}}}},
+            "job": {"metadata": {"name": "x", "annotations": {"a": 1}},
+                "spec": {"queue": "night", "tasks": {"other": {"replicas": 7}}}},
             "claim-checkpoints": {"spec": {"resources": None}},
         },
     )  # fmt: skip
@@ -244,11 +278,17 @@ def test_all_invalid_patches_are_reported_together() -> None:
     [
         # what is right in the same patch still counts, for good and for bad
         ({"image": "registry.example.com/ai/pytorch:2.8", "ports": "8080"}, {"spec.containers.main.ports"}),
-        ({"securityContext": {"privileged": True}, "ports": "8080"}, {"spec.containers.main.ports", PRIVILEGED, "image"}),
-        ({"securityContext": {"privileged": True, "capabilities": {"add": "ALL"}}}, {"spec.containers.main.securityContext.capabilities.add", PRIVILEGED, "image"}),
+        (
+            {"securityContext": {"privileged": True}, "ports": "8080"},
+            {"spec.containers.main.ports", PRIVILEGED, "image"},
+        ),
+        (
+            {"securityContext": {"privileged": True, "capabilities": {"add": "ALL"}}},
+            {"spec.containers.main.securityContext.capabilities.add", PRIVILEGED, "image"},
+        ),
         ({"image": 5}, {"spec.containers.main.image", "image"}),
     ],
-)  # fmt: skip
+)
 def test_the_valid_part_of_an_invalid_patch_is_checked(overrides: dict[str, Any], reported: set[str]) -> None:
     patch = {"spec": {"containers": {"main": overrides}}}
     made = experiment(image="docker.io/ai/pytorch:2.8", roles={"worker": {"pod_overrides": patch}})
@@ -262,11 +302,15 @@ def test_the_valid_part_of_an_invalid_patch_is_checked(overrides: dict[str, Any]
     [
         ({"spec": {"a": 1, "b": 2}}, [("spec", "a")], {"spec": {"b": 2}}),
         ({"spec": {"a": 1}}, [("spec", "a")], {}),
-        ({"spec": {"items": [{"name": "x", "a": 1}, {"name": "y"}]}}, [("spec", "items", 0, "a")], {"spec": {"items": [{"name": "x"}, {"name": "y"}]}}),
+        (
+            {"spec": {"items": [{"name": "x", "a": 1}, {"name": "y"}]}},
+            [("spec", "items", 0, "a")],
+            {"spec": {"items": [{"name": "x"}, {"name": "y"}]}},
+        ),
         ({"spec": {"a": None, "b": {}}}, [("spec", "a")], {"spec": {"b": {}}}),
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_a_patch_without_parts(patch: dict[str, Any], parts: list[Any], rest: dict[str, Any]) -> None:
     assert without_parts(patch, parts) == rest
 

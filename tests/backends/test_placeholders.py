@@ -88,11 +88,14 @@ FLOW: dict[str, Any] = {"tensorflow": {"command": [*PROGRAM, "$(TF_CONFIG)"]}}
         ({"launcher": {"command": [*PROGRAM, "$(RANK)"]}}, "launcher.command[2]"),
         ({"launcher": {"command": ["sh", "-c", "run $(RANK)"]}}, "launcher.command[2]"),
         ({"launcher": {"torchrun": {**TORCHRUN, "args": ["--out", "$(RANK)"]}}}, "launcher.torchrun.args[1]"),
-        ({"launcher": {"torchrun": {**TORCHRUN, "launcher_args": ["--log-dir=$(RANK)"]}}}, "launcher.torchrun.launcher_args[0]"),
+        (
+            {"launcher": {"torchrun": {**TORCHRUN, "launcher_args": ["--log-dir=$(RANK)"]}}},
+            "launcher.torchrun.launcher_args[0]",
+        ),
         ({"roles": {"worker": {"command": [*PROGRAM, "$(RANK)"]}}}, "roles.worker.command[2]"),
         ({"launcher": FLOW, "roles": {"chief": {}, "worker": {}}}, "launcher.tensorflow.command[2]"),
     ],
-)  # fmt: skip
+)
 def test_a_variable_that_the_launch_script_sets_is_refused(parts: dict[str, Any], path: str) -> None:
     found = reasons(**parts)
     assert list(found) == [path]

@@ -18,7 +18,8 @@ OF_A_REVISION = {"launch-script", "pod-group", "runtime"}
 
 
 def revisions(name: str, backend: str) -> list[Plan]:
-    """The experiment on the operator, before and after a change of its variables; empty where the operator cannot run it."""
+    """The experiment on the operator, before and after a change of its variables; empty where the operator cannot run
+    it."""
     job = check_experiment(name, "dev").checked()
     experiment, environment = job.experiment, job.environment
     before = experiment.model_copy(update={"backend": backend})

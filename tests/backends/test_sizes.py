@@ -65,14 +65,32 @@ def test_lists_of_hosts() -> None:
 @pytest.mark.parametrize(
     ("parts", "path", "words"),
     [
-        ({"roles": {"worker": {"env": {f"PART_{number}": "x" * 1_000 for number in range(1_100)}}}}, "roles.worker.env", "variables, of which every container has all"),
-        ({"roles": {f"role-{number}": {"replicas": 1} for number in range(60)}, "env": {"PART": "x" * 20_000}}, "env", "variables, of which every container has all in each of 60 pod templates"),
-        ({"roles": {"worker": {"init": [{"name": f"step-{number}", "command": ["x" * 1_000]} for number in range(1_000)]}}}, "roles.worker.init", "the words of commands"),
+        (
+            {"roles": {"worker": {"env": {f"PART_{number}": "x" * 1_000 for number in range(1_100)}}}},
+            "roles.worker.env",
+            "variables, of which every container has all",
+        ),
+        (
+            {"roles": {f"role-{number}": {"replicas": 1} for number in range(60)}, "env": {"PART": "x" * 20_000}},
+            "env",
+            "variables, of which every container has all in each of 60 pod templates",
+        ),
+        (
+            {
+                "roles": {
+                    "worker": {
+                        "init": [{"name": f"step-{number}", "command": ["x" * 1_000]} for number in range(1_000)]
+                    }
+                }
+            },
+            "roles.worker.init",
+            "the words of commands",
+        ),
         ({"launcher": {"command": ["python", *["x" * 1_000] * 1_100]}}, "launcher", "the words of commands"),
         ({"labels": {f"label-{number}": "x" * 60 for number in range(16_000)}}, "labels", "labels"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
-)  # fmt: skip
+)
 def test_what_takes_the_space_is_named(parts: dict[str, Any], path: str, words: str) -> None:
     (problem,) = size_problems(**parts)
     assert problem.path == path

@@ -210,7 +210,8 @@ def test_growth_is_shown_side_by_side_and_judged_by_its_last_step() -> None:
     }
     taken["roles", 8] = series("roles", 1.1, 2.2, 4.4)
     table = ways.table(taken)
-    assert table.columns == ("what grows", "n", "at n / 8", "at n / 4", "at n / 2", "at n", "n / 8 → n / 4", "n / 4 → n / 2", "n / 2 → n")  # fmt: skip
+    assert table.columns == ("what grows", "n", "at n / 8", "at n / 4", "at n / 2", "at n", "n / 8 → n / 4",
+        "n / 4 → n / 2", "n / 2 → n")  # fmt: skip
     assert table.rows[0][2:] == ("200 ms", "400 ms", "800 ms", "1.60 s", "2.00x", "2.00x", "2.00x")
     judged = {one.what: one.verdict for one in ways.judge(taken)}
     assert judged.pop("64 / 32 roles: check") == "missed"

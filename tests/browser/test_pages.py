@@ -1,4 +1,5 @@
-"""The page of a review in a real browser: wide and narrow, light and dark, with and without script, on paper and by ear."""
+"""The page of a review in a real browser: wide and narrow, light and dark, with and without script, on paper and by
+ear."""
 
 from __future__ import annotations
 
@@ -42,7 +43,8 @@ OUT_OF_THE_BOX = """() => [...document.querySelectorAll('svg')].flatMap(picture 
     const boxes = [...picture.querySelectorAll('rect[rx="6"]')].map(box => box.getBBox());
     return [...picture.querySelectorAll('text')].filter(line => {
         const at = line.getBBox();
-        const box = boxes.find(box => at.x > box.x && at.x < box.x + box.width && at.y > box.y - 2 && at.y < box.y + box.height);
+        const box = boxes.find(box => at.x > box.x && at.x < box.x + box.width && at.y > box.y - 2 && at.y < box.y + \
+box.height);
         const right = box ? box.x + box.width : picture.viewBox.baseVal.width;
         return at.x + at.width > right;
     }).map(line => line.textContent);

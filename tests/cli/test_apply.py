@@ -1,4 +1,5 @@
-"""`trainform apply` and `trainform review --save` as they are typed: wrong words and wrong files. What they do is shown by the engine's tests."""
+"""`trainform apply` and `trainform review --save` as they are typed: wrong words and wrong files. What they do is shown
+by the engine's tests."""
 
 from __future__ import annotations
 
@@ -143,7 +144,8 @@ def test_a_file_that_was_applied_already_is_no_reason_to_review_again() -> None:
     file = SavedFile.model_validate_json(text_of(saved(), KEY, {}), strict=True)
     fix = apply._verdict(file, "resnet.json", moved().moved).fix
     assert fix.startswith(
-        "Nothing was done. A file is applied once: if this one was, nothing is left to do. If not, save the review again: "
+        "Nothing was done. A file is applied once: if this one was, nothing is left to do. If not, save the review "
+        "again: "
     )
 
 

@@ -138,13 +138,19 @@ def test_the_run_comes_from_the_stack(verb: str, project: Path) -> None:
 
 
 def test_secrets_are_neither_needed_nor_shown(project: Path) -> None:
-    write(project, "mine", "encryptionsalt: v1:abc:v1:hunter2\nconfig:\n  trainform:experiment: hello\n  trainform:environment: dev\n  trainform:sshSecret: {secure: v1:hunter2}\n")  # fmt: skip
+    write(
+        project,
+        "mine",
+        "encryptionsalt: v1:abc:v1:hunter2\nconfig:\n  trainform:experiment: hello\n  trainform:environment: dev\n  "
+        "trainform:sshSecret: {secure: v1:hunter2}\n",
+    )
     assert run("render", "-s", "mine") == run("render", "hello", "-e", "dev")
     write(project, "mine", "config:\n  trainform:experiment: {secure: hunter2}\n  trainform:environment: dev\n")
     error = error_of("plan", "-s", "mine", code=2)
     assert error["problems"] == [
         {"source": "stacks/Pulumi.mine.yaml", "line": 2, "path": "config.trainform:experiment", "value": None,
-         "reason": "the value is a secret, and what a job runs is none", "fix": "pulumi config set trainform:experiment VALUE", "code": "", "fingerprint": ""}
+         "reason": "the value is a secret, and what a job runs is none",
+         "fix": "pulumi config set trainform:experiment VALUE", "code": "", "fingerprint": ""}
     ]  # fmt: skip
     for text in (
         "  token: hunter2\n  token: hunter2\n  hunter2\n",
@@ -163,14 +169,34 @@ def test_secrets_are_neither_needed_nor_shown(project: Path) -> None:
     [
         ("helo.dev", None, "the stack has no file stacks/Pulumi.helo.dev.yaml", "did you mean hello.dev?"),
         ("../hello", None, "this is not the name of a stack", "did you mean hello.dev?"),
-        ("x", "config: {'trainform:experiment': hello}", "the value is not set", "pulumi config set -s x trainform:environment NAME"),
-        ("x", "config: {'trainform:experiment': helo, 'trainform:environment': dev}", "no file of stacks/experiments/ has this name", "did you mean hello?"),
-        ("x", "config: {'trainform:experiment': hello, 'trainform:environment': dev, 'trainform:run': 0}", "the value is not a whole number from 1", "pulumi config set trainform:run 2"),
-        ("x", "config: {'trainform:experiment': '-', 'trainform:environment': dev}", "no file of stacks/experiments/ has this name", "known: "),
+        (
+            "x",
+            "config: {'trainform:experiment': hello}",
+            "the value is not set",
+            "pulumi config set -s x trainform:environment NAME",
+        ),
+        (
+            "x",
+            "config: {'trainform:experiment': helo, 'trainform:environment': dev}",
+            "no file of stacks/experiments/ has this name",
+            "did you mean hello?",
+        ),
+        (
+            "x",
+            "config: {'trainform:experiment': hello, 'trainform:environment': dev, 'trainform:run': 0}",
+            "the value is not a whole number from 1",
+            "pulumi config set trainform:run 2",
+        ),
+        (
+            "x",
+            "config: {'trainform:experiment': '-', 'trainform:environment': dev}",
+            "no file of stacks/experiments/ has this name",
+            "known: ",
+        ),
         ("x", "- a", "the file holds a list, not a mapping", ""),
         ("x", "config: [", "is not YAML that can be read", ""),
     ],
-)  # fmt: skip
+)
 def test_invalid_stacks_are_refused(stack: str, text: str | None, reason: str, fix: str, project: Path) -> None:
     if text is not None:
         write(project, stack, text)

@@ -16,7 +16,8 @@ from trainform.errors import CommandLineError
 
 SUB_VERBS = [["sandbox", name] for name in ("up", "down", "status", "env")] + [["toolchain", "ensure"]]  # fmt: skip
 COMMANDS = [[], *([verb] for verb in VERBS), *SUB_VERBS]
-WITH_JSON = ["init", "check", "plan", "render", "rehearse", "new", "schema", "doctor", *(" ".join(words) for words in SUB_VERBS[:4])]  # fmt: skip
+WITH_JSON = ["init", "check", "plan", "render", "rehearse", "new", "schema", "doctor",
+    *(" ".join(words) for words in SUB_VERBS[:4])]  # fmt: skip
 WITH_OUTPUT = [
     "check",
     "plan",
@@ -67,7 +68,9 @@ def test_the_line_of_a_command_is_the_first_of_its_help(verb: str) -> None:
     assert first == f"{VERBS[verb]}."
 
 
-@pytest.mark.parametrize("words", [words for words in COMMANDS if words and words not in ([["sandbox"], ["toolchain"]])], ids=" ".join)  # fmt: skip
+@pytest.mark.parametrize(
+    "words", [words for words in COMMANDS if words and words not in ([["sandbox"], ["toolchain"]])], ids=" ".join
+)
 def test_which_verb_has_which_options(words: list[str]) -> None:
     text, name = help_of(words), " ".join(words)
     assert "-q, --quiet" in text

@@ -55,8 +55,8 @@ class Terminal:
         self.type(SET_UP[shell] + "\n")
 
     def type(self, text: str) -> str:
-        """Type the text, and whatever it becomes, as words of `echo`; what that prints. The shell reads one key after the other, so that
-        nothing has to be waited for."""
+        """Type the text, and whatever it becomes, as words of `echo`; what that prints. The shell reads one key after
+        the other, so that nothing has to be waited for."""
         self._count += 1
         # the mark is put together by the shell: what it shows of the typed line does not hold it
         line = f"{text}" if text.endswith("\n") else f"{text}\x01echo 'begin'\"{self._count}:\" \n"
@@ -144,7 +144,8 @@ def answer(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
         "_TRAINFORM_COMPLETE": "complete_bash",
     }
     return subprocess.run(
-        [sys.executable, "-c", script], cwd=folder, env=os.environ | environ, capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", script], cwd=folder, env=os.environ | environ, capture_output=True, text=True,
+        timeout=60, check=False
     )  # fmt: skip
 
 

@@ -1,4 +1,5 @@
-"""`trainform destroy`: options that lead elsewhere, and which cluster it wants. On real clusters it runs in `tests/engine/test_clusters.py`."""
+"""`trainform destroy`: options that lead elsewhere, and which cluster it wants. On real clusters it runs in
+`tests/engine/test_clusters.py`."""
 
 from __future__ import annotations
 
@@ -24,8 +25,16 @@ ELSEWHERE = "trainform: {} leads Pulumi to another stack"
 
 @pytest.mark.parametrize(
     "options",
-    [("-s", "bert.dev"), ("-sbert.dev",), ("-ys", "bert.dev"), ("--stack", "bert.dev"), ("--stack=bert.dev",), ("-C", "/srv/vision"), ("--cwd=/srv/vision",)],
-)  # fmt: skip
+    [
+        ("-s", "bert.dev"),
+        ("-sbert.dev",),
+        ("-ys", "bert.dev"),
+        ("--stack", "bert.dev"),
+        ("--stack=bert.dev",),
+        ("-C", "/srv/vision"),
+        ("--cwd=/srv/vision",),
+    ],
+)
 def test_the_stack_that_is_compared_is_the_one_that_is_destroyed(options: tuple[str, ...]) -> None:
     code, _, err = run("destroy", "bert.prod", "--", "--yes", *options)
     assert code == 2
@@ -64,7 +73,8 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def destroy(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Destroy]:
-    """The command as a process, since it becomes Pulumi: a program in its place tells the state, and says when it would delete."""
+    """The command as a process, since it becomes Pulumi: a program in its place tells the state, and says when it would
+    delete."""
     program = folder / "bin" / "pulumi"
     program.parent.mkdir()
     program.write_text(f'#!/bin/sh\ncase "$1" in stack) cat {folder}/state.json ;; *) echo "deleted: $*" ;; esac\n')
@@ -147,13 +157,15 @@ def made(folder: Path, *, namespace: str = "ai") -> None:
     metadata = {"name": "hello", "namespace": namespace, "labels": labels}
     state = json.loads((folder / "state.json").read_text())
     provider, *_ = state["deployment"]["resources"]
-    service = {"type": "kubernetes:core/v1:Service", "provider": f"{provider['urn']}::1", "inputs": {"metadata": metadata}}  # fmt: skip
+    service = {"type": "kubernetes:core/v1:Service", "provider": f"{provider['urn']}::1",
+        "inputs": {"metadata": metadata}}  # fmt: skip
     state["deployment"]["resources"].append(service)
     (folder / "state.json").write_text(json.dumps(state))
 
 
 def test_what_another_stack_has_deployed_since_is_not_deleted(folder: Path, destroy: Destroy) -> None:
-    """The first `up` of this stack has failed before it marked the job as its own, and another stack has taken the objects over."""
+    """The first `up` of this stack has failed before it marked the job as its own, and another stack has taken the
+    objects over."""
     bind(folder, HERE, None)
     made(folder)
     said = refused(destroy())
@@ -179,7 +191,8 @@ def created(folder: Path, kind: str, name: str, namespace: str | None, **options
     state = json.loads((folder / "state.json").read_text())
     resources = state["deployment"]["resources"]
     provider = f"{resources[0]['urn']}::1"
-    resources.append({"type": f"kubernetes:core/v1:{kind}", "provider": provider, "inputs": {"metadata": metadata}, **options})  # fmt: skip
+    resources.append({"type": f"kubernetes:core/v1:{kind}", "provider": provider, "inputs": {"metadata": metadata},
+            **options})  # fmt: skip
     (folder / "state.json").write_text(json.dumps(state))
 
 

@@ -37,7 +37,8 @@ def deployed(**changed: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """A project with a release, which `sdxl-lora.prod` follows. In dev one more worker is deployed than the file has."""
+    """A project with a release, which `sdxl-lora.prod` follows. In dev one more worker is deployed than the file
+    has."""
     name = project(tmp_path, release(queue="research"))
     monkeypatch.chdir(tmp_path)
     workers = {**JOB["roles"]["worker"], "replicas": 3}
@@ -89,7 +90,8 @@ def test_a_release_and_a_stack_say_where_they_come_from(name: str, tmp_path: Pat
     assert rolled_back["because"] == "the loss diverges"
     path = tmp_path / "stacks" / "Pulumi.sdxl-lora.dev.yaml"
     path.write_text(path.read_text() + f'  trainform:release: "{other}"\n')
-    assert [version["name"] for version in facts("sdxl-lora.dev")] == ["sdxl-lora.dev", f"sdxl-lora.dev by rollback {other}"]  # fmt: skip
+    assert [version["name"] for version in facts("sdxl-lora.dev")] == ["sdxl-lora.dev",
+        f"sdxl-lora.dev by rollback {other}"]  # fmt: skip
     assert facts("sdxl-lora.dev")[0]["follows"] == f"rollback {other}"
 
 

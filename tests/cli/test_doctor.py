@@ -38,7 +38,8 @@ def environ(tmp_path: Path) -> dict[str, str]:
 
 @pytest.fixture
 def doctor(tmp_path: Path, environ: dict[str, str]) -> Doctor:
-    """Runs it in a folder that is in no project, or in the folder `cwd`; never with a traceback or a raw control character."""
+    """Runs it in a folder that is in no project, or in the folder `cwd`; never with a traceback or a raw control
+    character."""
 
     def run(*words: str, cwd: Path = tmp_path / "here") -> subprocess.CompletedProcess[str]:
         # after `make demo` the repository has a sandbox that is up

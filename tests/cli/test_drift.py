@@ -1,4 +1,5 @@
-"""`trainform drift` as it is typed: which stacks it takes, its forms and its exit codes. A server on loopback answers for the cluster."""
+"""`trainform drift` as it is typed: which stacks it takes, its forms and its exit codes. A server on loopback answers
+for the cluster."""
 
 from __future__ import annotations
 

@@ -66,7 +66,9 @@ def test_a_release_that_was_edited_is_wrong_input(name: str, tmp_path: Path) -> 
     assert "the file has been changed" in err
 
 
-@pytest.mark.parametrize(("word", "fix"), [("sdxl-lore", "did you mean sdxl-lora?"), ("x", "run `trainform new EXPERIMENT -e ENV`")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("word", "fix"), [("sdxl-lore", "did you mean sdxl-lora?"), ("x", "run `trainform new EXPERIMENT -e ENV`")]
+)
 def test_an_experiment_that_is_nowhere(name: str, word: str, fix: str) -> None:
     code, _, err = run("history", word)
     assert code == 2

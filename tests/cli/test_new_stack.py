@@ -52,7 +52,10 @@ def beside(root: Path, mine: str, *options: str) -> tuple[int, str, str]:
 
 
 def test_a_stack_that_exists_is_told_and_stays(two: Path) -> None:
-    mine = "encryptionsalt: v1:L3jw4eYLX50=\nconfig:\n  trainform:experiment: resnet\n  trainform:environment: prod\n  trainform:run: 3\n"
+    mine = (
+        "encryptionsalt: v1:L3jw4eYLX50=\nconfig:\n  trainform:experiment: resnet\n  trainform:environment: prod\n  "
+        "trainform:run: 3\n"
+    )
     code, out, _ = beside(two, mine)
     assert code == 0
     assert f"{STACK} is there already, and stays as it is: the stack resnet.prod runs resnet in prod" in out

@@ -15,23 +15,63 @@ REHEARSE = ("rehearse", "hello", "-e", "dev")
 @pytest.mark.parametrize(
     ("words", "option", "reason", "fix"),
     [
-        (("new", "x", "-e", "dev", "--launcher", "torchrn"), "--launcher", "is not one of torchrun, torchrun-elastic, accelerate, deepspeed, mpi, tensorflow, command", "did you mean torchrun?"),
-        (("new", "x", "-e", "dev", "--launcher", "slurm"), "--launcher", "is not one of torchrun, torchrun-elastic, accelerate, deepspeed, mpi, tensorflow, command", "write one of them"),
+        (
+            ("new", "x", "-e", "dev", "--launcher", "torchrn"),
+            "--launcher",
+            "is not one of torchrun, torchrun-elastic, accelerate, deepspeed, mpi, tensorflow, command",
+            "did you mean torchrun?",
+        ),
+        (
+            ("new", "x", "-e", "dev", "--launcher", "slurm"),
+            "--launcher",
+            "is not one of torchrun, torchrun-elastic, accelerate, deepspeed, mpi, tensorflow, command",
+            "write one of them",
+        ),
         ((*PLAN, "--run", "two"), "--run", "must be a whole number", "write it in digits, without a fraction: 2"),
         ((*PLAN, "--run", "1.5"), "--run", "must be a whole number", "write it in digits, without a fraction: 2"),
         ((*PLAN, "--run", "9" * 5000), "--run", "must be a whole number", "write it in digits, without a fraction: 2"),
         ((*PLAN, "--run", "0"), "--run", "is below 1", "write 1 or more"),
         ((*PLAN, "--run", "1000000000"), "--run", "is above 999999999", "write 999999999 or less"),
-        ((*REHEARSE, "--processes", "x"), "--processes", "must be a whole number", "write it in digits, without a fraction: 2"),
-        (("doctor", "--timeout", "soon"), "--timeout", "must be a number", "write it in digits, with a point before a fraction: 2.5"),
+        (
+            (*REHEARSE, "--processes", "x"),
+            "--processes",
+            "must be a whole number",
+            "write it in digits, without a fraction: 2",
+        ),
+        (
+            ("doctor", "--timeout", "soon"),
+            "--timeout",
+            "must be a number",
+            "write it in digits, with a point before a fraction: 2.5",
+        ),
         (("doctor", "--timeout", "0"), "--timeout", "is below 0.5", "write 0.5 or more"),
         (("doctor", "--timeout", "601"), "--timeout", "is above 600", "write 600 or less"),
-        ((*REHEARSE, "--timeout", "5"), "--timeout", "is not a duration", "write a number with a unit: 90s, 30m, 12h, 1d12h"),
-        ((*REHEARSE, "--claim", "foo"), "--claim", "is not NAME=DIR", "write the claim's name and a folder of this machine: foo=DIR"),
-        ((*REHEARSE, "--claim", "=/tmp"), "--claim", "is not NAME=DIR", "write the claim's name and a folder of this machine: NAME=DIR"),
-        ((*REHEARSE, "--claim", "foo="), "--claim", "is not NAME=DIR", "write the claim's name and a folder of this machine: foo=DIR"),
+        (
+            (*REHEARSE, "--timeout", "5"),
+            "--timeout",
+            "is not a duration",
+            "write a number with a unit: 90s, 30m, 12h, 1d12h",
+        ),
+        (
+            (*REHEARSE, "--claim", "foo"),
+            "--claim",
+            "is not NAME=DIR",
+            "write the claim's name and a folder of this machine: foo=DIR",
+        ),
+        (
+            (*REHEARSE, "--claim", "=/tmp"),
+            "--claim",
+            "is not NAME=DIR",
+            "write the claim's name and a folder of this machine: NAME=DIR",
+        ),
+        (
+            (*REHEARSE, "--claim", "foo="),
+            "--claim",
+            "is not NAME=DIR",
+            "write the claim's name and a folder of this machine: foo=DIR",
+        ),
     ],
-)  # fmt: skip
+)
 def test_invalid_option_values_have_reason_and_fix(words: tuple[str, ...], option: str, reason: str, fix: str) -> None:
     (problem,) = error_of(*words, code=2)["problems"]
     assert (problem["path"], problem["reason"], problem["fix"]) == (option, reason, fix)

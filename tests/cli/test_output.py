@@ -22,7 +22,17 @@ def left(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()}
 
 
-@pytest.mark.parametrize("words", [RENDER, (*RENDER, "--json"), ("plan", "sdxl-lora", "-e", "dev"), ("check", "elastic", "-e", "dev"), ("plan", "hello", "-e", "dev", "--json")], ids=" ".join)  # fmt: skip
+@pytest.mark.parametrize(
+    "words",
+    [
+        RENDER,
+        (*RENDER, "--json"),
+        ("plan", "sdxl-lora", "-e", "dev"),
+        ("check", "elastic", "-e", "dev"),
+        ("plan", "hello", "-e", "dev", "--json"),
+    ],
+    ids=" ".join,
+)
 def test_the_output_file_equals_standard_output(words: tuple[str, ...], tmp_path: Path) -> None:
     file = tmp_path / "out"
     assert run(*words, "-o", str(file)) == (0, "", "")

@@ -21,20 +21,25 @@ COLUMNS = 80
 LONG: dict[str, Any] = {
     "name": "a-rather-long-name-of-an-example",
     "image": "registry.example.com/a-team-with-a-long-name/an-image-with-a-longer-name@sha256:" + "0" * 64,
-    "launcher": {"torchrun": {"script": "/app/a/folder/deep/below/another/one/that/has/a/long/name/train.py", "args": ["--an-option-with-a-very-long-name=and-a-value-that-is-even-longer-than-that"]}},
+    "launcher": {"torchrun": {"script": "/app/a/folder/deep/below/another/one/that/has/a/long/name/train.py",
+            "args": ["--an-option-with-a-very-long-name=and-a-value-that-is-even-longer-than-that"]}},
     "roles": {
         "the-worker": {
             "replicas": 3,
             "accelerators": {"a800": 8},
-            "init": [{"name": "wait-for-the-database", "command": ["sh", "-c", "until nc -z database 5432; do sleep 1; done"]}],
+            "init": [{"name": "wait-for-the-database",
+                    "command": ["sh", "-c", "until nc -z database 5432; do sleep 1; done"]}],
             "env": {"A_VARIABLE_WITH_A_NAME_OF_FORTY_CHARACTERS": "x" * 90},
         }
     },
     "prepare": [
-        {"name": "code", "git": {"repository": "https://git.example.com/a-group/a-project-with-a-long-name.git", "commit": "0123456789abcdef" * 2 + "01234567", "path": "/workspace/code"}},
-        {"name": "tokens", "command": ["python", "-m", "tokenize_everything"], "image": "registry.example.com/ai/tokens:1"},
+        {"name": "code", "git": {"repository": "https://git.example.com/a-group/a-project-with-a-long-name.git",
+                "commit": "0123456789abcdef" * 2 + "01234567", "path": "/workspace/code"}},
+        {"name": "tokens", "command": ["python", "-m", "tokenize_everything"],
+            "image": "registry.example.com/ai/tokens:1"},
     ],
-    "storage": {"checkpoints-of-this-very-job": {"size": "1Ti", "class": "fast", "mount": "/mnt/checkpoints", "keep": True}},
+    "storage": {"checkpoints-of-this-very-job": {"size": "1Ti", "class": "fast", "mount": "/mnt/checkpoints",
+            "keep": True}},
     "shared_memory": "16Gi",
 }  # fmt: skip
 

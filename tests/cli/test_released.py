@@ -61,7 +61,8 @@ def test_a_review_of_changed_files_knows_that_the_release_is_read(name: str, tmp
 
 
 def edited(root: Path, target: str) -> str:
-    """A stack whose file names a release that was promoted to the target, in an environment that asks for gates; the release's name."""
+    """A stack whose file names a release that was promoted to the target, in an environment that asks for gates; the
+    release's name."""
     name = project(root, release(PROMOTED.model_copy(update={"target": target, "gates": {"from": "passed"}})))
     path = root / "stacks" / "environments" / "prod.yaml"
     asked = {"promotion": {"from": ["dev"]}}

@@ -24,7 +24,8 @@ RUNTIME = "apiVersion: v1\nkind: ClusterTrainingRuntime\n"
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project as `trainform init` writes it, with a second environment and a second experiment, on a branch of its own. It is the current folder."""
+    """A project as `trainform init` writes it, with a second environment and a second experiment, on a branch of its
+    own. It is the current folder."""
     programs = tmp_path / "programs"
     write(programs, "preview.json", previews.stream(*events()))
     write(programs, "pulumi", ENGINE.format(preview=programs / "preview.json"))

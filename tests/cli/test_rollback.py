@@ -1,4 +1,5 @@
-"""`trainform rollback` from releases, on a machine without Pulumi. With its history it runs in `tests/engine/test_history.py`."""
+"""`trainform rollback` from releases, on a machine without Pulumi. With its history it runs in
+`tests/engine/test_history.py`."""
 
 from __future__ import annotations
 
@@ -32,7 +33,13 @@ def names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         workers = release().experiment["roles"]["worker"]
         found.append(write_release(release(promoted, roles={"worker": {**workers, "replicas": replicas}}), tmp_path))
         set_release(STACK, found[-1], tmp_path)
-    for key, value in (("GIT_CONFIG_COUNT", "2"), ("GIT_CONFIG_KEY_0", "user.name"), ("GIT_CONFIG_VALUE_0", "Bob"), ("GIT_CONFIG_KEY_1", "user.email"), ("GIT_CONFIG_VALUE_1", "bob@example.com")):  # fmt: skip
+    for key, value in (
+        ("GIT_CONFIG_COUNT", "2"),
+        ("GIT_CONFIG_KEY_0", "user.name"),
+        ("GIT_CONFIG_VALUE_0", "Bob"),
+        ("GIT_CONFIG_KEY_1", "user.email"),
+        ("GIT_CONFIG_VALUE_1", "bob@example.com"),
+    ):
         monkeypatch.setenv(key, value)
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     monkeypatch.chdir(tmp_path)

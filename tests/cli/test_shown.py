@@ -1,4 +1,5 @@
-"""What verbs print of what users write: every character visible, every line ours, whatever stands in a key, a value or a name."""
+"""What verbs print of what users write: every character visible, every line ours, whatever stands in a key, a value or
+a name."""
 
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ WHOLE: dict[str, Any] = {
             "labels": {"team": "vision"},
             "annotations": {"example.com/note": "x"},
             "init": [{"name": "fetch", "command": ["fetch", "x"]}],
-            "pod_overrides": {"metadata": {"annotations": {"example.com/more": "x"}}, "spec": {"terminationGracePeriodSeconds": 60}},
+            "pod_overrides": {"metadata": {"annotations": {"example.com/more": "x"}},
+                "spec": {"terminationGracePeriodSeconds": 60}},
         }
     },
     "storage": {"data": {"size": "1Ti", "class": "fast", "mount": "/mnt/data"}},
@@ -44,7 +46,8 @@ WHOLE: dict[str, Any] = {
     "annotations": {"example.com/note": "x"},
     "queue": "default",
     "shared_memory": "16Gi",
-    "manifest_overrides": {"job": {"metadata": {"annotations": {"example.com/more": "x"}}, "spec": {"runningEstimate": "1h"}}},
+    "manifest_overrides": {"job": {"metadata": {"annotations": {"example.com/more": "x"}},
+            "spec": {"runningEstimate": "1h"}}},
     "further": "x",
 }  # fmt: skip
 Place = tuple[str | int, ...]
@@ -61,7 +64,8 @@ PLACES = [*places(WHOLE)]
 
 
 def put(place: Place, text: str, as_key: bool) -> dict[str, Any]:
-    """The experiment with the text as a key or a value there. Without `further`, which no experiment has, unless it is the place."""
+    """The experiment with the text as a key or a value there. Without `further`, which no experiment has, unless it is
+    the place."""
     data = copy.deepcopy(WHOLE)
     parent: Any = data
     for part in place[:-1]:
@@ -178,8 +182,11 @@ def test_arguments_are_escaped(words: str, text: str) -> None:
 @pytest.mark.parametrize("sample", [*SAMPLES, *FORGED])
 @pytest.mark.parametrize(
     ("place", "secret"),
-    [(("env", "OTHER"), "postgres://me:hunter2{}tail@db/x"), (("roles", "worker", "env", "NOTE"), "https://me:{}hunter2@x")],
-)  # fmt: skip
+    [
+        (("env", "OTHER"), "postgres://me:hunter2{}tail@db/x"),
+        (("roles", "worker", "env", "NOTE"), "https://me:{}hunter2@x"),
+    ],
+)
 def test_a_secret_with_such_characters_stays_masked(sample: str, place: Place, secret: str, path: Path) -> None:
     data = put(place, secret.format(sample.replace("/", "")), as_key=False)
     path.write_text(yaml.safe_dump(data, sort_keys=False))

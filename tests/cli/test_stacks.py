@@ -25,7 +25,8 @@ BROKEN["data"]["run"] = "seven"
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A project with `dev`, in which two experiments are deployed, one of them by a release, and `prod`, which nobody reaches."""
+    """A project with `dev`, in which two experiments are deployed, one of them by a release, and `prod`, which nobody
+    reaches."""
     (tmp_path / "stacks" / "environments").mkdir(parents=True)
     (tmp_path / "Pulumi.yaml").write_text("name: vision\nruntime: python\nmain: stacks\nstackConfigDir: stacks\n")
     for name, cluster in (("dev", {}), ("prod", {"context": "prod-cluster"})):
@@ -61,7 +62,8 @@ def test_a_table_for_a_terminal(project: Path) -> None:
 def test_what_a_stack_follows_whose_config_is_not_here_is_unknown(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, theirs: str
 ) -> None:
-    """Of another project, which may have a stack of the same name, or of another checkout; or nothing says of which stack it is."""
+    """Of another project, which may have a stack of the same name, or of another checkout; or nothing says of which
+    stack it is."""
     with website(ApiObjects([recorded("bert", stack=theirs)])) as server:
         use(tmp_path / "kubeconfig", monkeypatch, server, {"token": "t0ken"})
         _, out, _ = run("stacks", "-e", "dev")

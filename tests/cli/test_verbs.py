@@ -23,8 +23,8 @@ def test_check() -> None:
     assert (code, err) == (0, "")
     first, second = out.splitlines()
     assert (
-        first
-        == f"sdxl-lora: ok, 4 pods, 32 accelerators, revision {check_experiment('sdxl-lora', 'dev').checked().plan.revision}"
+        first == "sdxl-lora: ok, 4 pods, 32 accelerators, revision "
+        f"{check_experiment('sdxl-lora', 'dev').checked().plan.revision}"
     )
     assert second.startswith("hello: ok, 2 pods, 0 accelerators, revision ")
 
@@ -58,7 +58,8 @@ def test_check_as_json() -> None:
     right, wrong = answer["experiments"]
     plan = check_experiment("extras", "dev").checked().plan
     assert right == {
-        "argument": "extras", "name": "extras", "environment": "dev", "ok": True, "job": plan.job, "revision": plan.revision, "pods": 8, "accelerators": {"a800": 4}, "notes": [*plan.notes], "problems": [],
+        "argument": "extras", "name": "extras", "environment": "dev", "ok": True, "job": plan.job,
+        "revision": plan.revision, "pods": 8, "accelerators": {"a800": 4}, "notes": [*plan.notes], "problems": [],
     }  # fmt: skip
     assert (wrong["name"], wrong["ok"], answer["ok"]) == ("nowhere", False, False)
     assert wrong["problems"][0].keys() == {"source", "line", "path", "value", "reason", "fix", "code", "fingerprint"}

@@ -49,14 +49,22 @@ def test_what_is_no_drift(applied: dict[str, Any], live: dict[str, Any]) -> None
         ({"host": False}, {"host": True}, {"spec.host": (False, True)}),
         ({"count": 1}, {"count": True}, {"spec.count": (1, True)}),
         # a text that is no quantity of a resource is one only in this spelling
-        ({"env": [{"name": "SIZE", "value": "1Gi"}]}, {"env": [{"name": "SIZE", "value": "1024Mi"}]}, {"spec.env.SIZE.value": ("1Gi", "1024Mi")}),
-        ({"env": [{"name": "SIZE", "value": "1"}]}, {"env": [{"name": "OTHER", "value": "1"}]}, {"spec.env.SIZE": ({"name": "SIZE", "value": "1"}, None)}),
+        (
+            {"env": [{"name": "SIZE", "value": "1Gi"}]},
+            {"env": [{"name": "SIZE", "value": "1024Mi"}]},
+            {"spec.env.SIZE.value": ("1Gi", "1024Mi")},
+        ),
+        (
+            {"env": [{"name": "SIZE", "value": "1"}]},
+            {"env": [{"name": "OTHER", "value": "1"}]},
+            {"spec.env.SIZE": ({"name": "SIZE", "value": "1"}, None)},
+        ),
         ({"args": ["a", "b"]}, {"args": ["a", "c"]}, {"spec.args": (["a", "b"], ["a", "c"])}),
         ({"args": ["a"]}, {"args": ["a", "b"]}, {"spec.args": (["a"], ["a", "b"])}),
         ({"args": ["a"]}, {}, {"spec.args": (["a"], None)}),
         ({"deep": {"er": 1}}, {"deep": "text"}, {"spec.deep": ({"er": 1}, "text")}),
     ],
-)  # fmt: skip
+)
 def test_what_is_drift(applied: dict[str, Any], live: dict[str, Any], found: dict[str, Any]) -> None:
     assert differing(applied, live) == found
 
@@ -124,7 +132,8 @@ def entry(manager: str, time: str, fields: dict[str, Any]) -> dict[str, Any]:
 
 ENTRIES = [
     entry("pulumi-kubernetes", "2026-11-22T09:00:00Z", {"f:spec": {"f:tasks": {}, "f:queue": {}}}),
-    entry("kubectl-edit", "2026-11-22T14:02:00Z", {"f:spec": {"f:env": {'k:{"name":"A"}': {".": {}, "f:value": {}}}, "f:queue": {}}}),
+    entry("kubectl-edit", "2026-11-22T14:02:00Z",
+        {"f:spec": {"f:env": {'k:{"name":"A"}': {".": {}, "f:value": {}}}, "f:queue": {}}}),
     entry("vc-controller-manager", "2026-11-22T15:00:00Z", {"f:status": {"f:state": {}}}),
 ]  # fmt: skip
 

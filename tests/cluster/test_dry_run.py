@@ -1,4 +1,5 @@
-"""What the API server says of a dry run, as problems at the fields of an experiment. The statuses are those of Kubernetes 1.34 and Volcano 1.14."""
+"""What the API server says of a dry run, as problems at the fields of an experiment. The statuses are those of
+Kubernetes 1.34 and Volcano 1.14."""
 
 from __future__ import annotations
 
@@ -64,7 +65,8 @@ def test_a_patch_of_the_main_container_under_any_name(backend: str) -> None:
         (
             {"hostIPC": "no"},
             status(
-                f"{UNDECODED}json: cannot unmarshal string into Go struct field PodSpec.template.spec.hostIPC of type bool",
+                f"{UNDECODED}json: cannot unmarshal string into Go struct field PodSpec.template.spec.hostIPC of "
+                "type bool",
                 400,
             ),
             "roles.worker.pod_overrides.spec.hostIPC",
@@ -159,7 +161,10 @@ def test_only_warnings_of_pod_security_are_shown() -> None:
 def test_the_same_mistake_in_the_template_and_in_the_job_is_one_problem() -> None:
     plan, (pods, job) = drafted(patch={"terminationGracePeriodSeconds": "soon", "hostIPC": True})
     undecoded = judge(pods, status(f"{UNDECODED}quantities must match", 400), plan).problems
-    typed = "failed to create typed patch object (x): .spec.tasks[0].template.spec.terminationGracePeriodSeconds: expected numeric"
+    typed = (
+        "failed to create typed patch object (x): .spec.tasks[0].template.spec.terminationGracePeriodSeconds: "
+        "expected numeric"
+    )
     located = judge(job, status(typed, 500), plan).problems
     assert without_repeats([undecoded, located]) == located
     assert without_repeats([located, located]) == located

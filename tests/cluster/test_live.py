@@ -132,7 +132,8 @@ def test_the_queues_of_kueue(read: Any) -> None:
 
     flavors = [
         {"name": "fast", "resources": [{"name": GPU, "nominalQuota": 16, "borrowingLimit": "8", "lendingLimit": "4"}]},
-        {"name": "slow", "resources": [{"name": GPU, "nominalQuota": "8", "borrowingLimit": "0"}, {"name": "cpu", "nominalQuota": "0"}]},
+        {"name": "slow", "resources": [{"name": GPU, "nominalQuota": "8", "borrowingLimit": "0"},
+                {"name": "cpu", "nominalQuota": "0"}]},
     ]  # fmt: skip
     stopped = {"clusterQueue": "research", "stopPolicy": "Hold"}
     spec = {
@@ -188,9 +189,11 @@ def test_a_field_that_somebody_changed_is_drift_with_its_manager(read: Any) -> N
     edited = queue("share", weight=4)
     fields: dict[str, Any] = {"f:spec": {"f:weight": {}}}
     edited["metadata"]["managedFields"] = [
-        {"manager": "pulumi-kubernetes", "operation": "Apply", "time": "2026-11-22T09:00:00Z", "fieldsV1": {"f:spec": {"f:reclaimable": {}}}},
+        {"manager": "pulumi-kubernetes", "operation": "Apply", "time": "2026-11-22T09:00:00Z",
+            "fieldsV1": {"f:spec": {"f:reclaimable": {}}}},
         {"manager": "kubectl-edit", "operation": "Update", "time": "2026-11-22T14:02:07Z", "fieldsV1": fields},
-        {"manager": "vc-controller-manager", "operation": "Update", "time": "2026-11-22T15:00:00Z", "fieldsV1": {"f:status": {}}},
+        {"manager": "vc-controller-manager", "operation": "Update", "time": "2026-11-22T15:00:00Z",
+            "fieldsV1": {"f:status": {}}},
     ]  # fmt: skip
     applied = queue("share", weight=1)
     applied["metadata"]["namespace"] = NAMESPACE  # the provider fills it in

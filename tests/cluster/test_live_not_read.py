@@ -35,7 +35,9 @@ def test_what_this_account_may_not_read_is_said(read: Any) -> None:
         "nodes": "this account has no permission to list nodes",
         "what other jobs hold": "this account has no permission to list pods",
         "ConfigMap/sdxl-lora-deployed": "this account has no permission to read ConfigMap/sdxl-lora-deployed",
-        "drift": "1 of 1 objects could not be read: this account has no permission to read ConfigMap/sdxl-lora-deployed",
+        "drift": (
+            "1 of 1 objects could not be read: this account has no permission to read ConfigMap/sdxl-lora-deployed"
+        ),
     }
 
 

@@ -88,16 +88,31 @@ def test_an_unknown_context_is_an_error(home: Path, monkeypatch: pytest.MonkeyPa
 
 
 def cluster_at(server: str) -> str:
-    return f"clusters: [{{name: a, cluster: {{server: {server}}}}}]\ncontexts: [{{name: dev-cluster, context: {{cluster: a}}}}]\n"
+    return (
+        f"clusters: [{{name: a, cluster: {{server: {server}}}}}]\ncontexts: [{{name: dev-cluster, context: "
+        f"{{cluster: a}}}}]\n"
+    )
 
 
 @pytest.mark.parametrize(
     "content",
     [
-        "clusters: [", "- a\n- b\n", "clusters: 1\n", "contexts: {}\n", "", "a: !!bool abc", "a: !!timestamp abc", "a: !!int ''", "a: 2026-02-30",
-        "a: &a [*a]", "[" * 5000, cluster_at('"http://[::"'), cluster_at('"\\0"'), cluster_at("5"),
+        "clusters: [",
+        "- a\n- b\n",
+        "clusters: 1\n",
+        "contexts: {}\n",
+        "",
+        "a: !!bool abc",
+        "a: !!timestamp abc",
+        "a: !!int ''",
+        "a: 2026-02-30",
+        "a: &a [*a]",
+        "[" * 5000,
+        cluster_at('"http://[::"'),
+        cluster_at('"\\0"'),
+        cluster_at("5"),
     ],
-)  # fmt: skip
+)
 def test_an_invalid_kubeconfig_is_an_error(home: Path, monkeypatch: pytest.MonkeyPatch, content: str) -> None:
     (home / "broken").write_text(content)
     monkeypatch.setenv("KUBECONFIG", str(home / "broken"))

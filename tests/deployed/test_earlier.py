@@ -1,4 +1,5 @@
-"""What a stack had deployed before, from a folder of states. The engine that writes one runs in `tests/engine/test_history.py`."""
+"""What a stack had deployed before, from a folder of states. The engine that writes one runs in
+`tests/engine/test_history.py`."""
 
 from __future__ import annotations
 

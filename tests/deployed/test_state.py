@@ -1,4 +1,5 @@
-"""The clusters of a stack, its record, and whether a `pulumi up` has not ended, from what `pulumi stack export` prints."""
+"""The clusters of a stack, its record, and whether a `pulumi up` has not ended, from what `pulumi stack export`
+prints."""
 
 from __future__ import annotations
 
@@ -73,7 +74,8 @@ def config_map(name: str, **data: str) -> dict[str, Any]:
         "metadata": {"name": name, "namespace": "ai-production"},
         "data": data,
     }
-    return {"urn": f"urn:pulumi:bert.prod::vision::kubernetes:core/v1:ConfigMap::{name}", "type": "kubernetes:core/v1:ConfigMap", "inputs": body}  # fmt: skip
+    return {"urn": f"urn:pulumi:bert.prod::vision::kubernetes:core/v1:ConfigMap::{name}",
+        "type": "kubernetes:core/v1:ConfigMap", "inputs": body}  # fmt: skip
 
 
 def test_the_record_of_what_was_deployed_is_in_the_state() -> None:
@@ -126,7 +128,8 @@ def test_an_up_that_the_history_does_not_know_has_changed_the_state(
 
 
 def test_an_up_that_was_killed_is_seen_after_a_refresh_that_has_found_another_status_of_the_job() -> None:
-    """The refresh gives each object that it finds changed its own time, and leaves the one at which the object was made."""
+    """The refresh gives each object that it finds changed its own time, and leaves the one at which the object was
+    made."""
     state = changed(IN_TIME, LATER)
     script = {**config_map("bert-6b9264-launch"), "created": IN_TIME, "modified": IN_TIME}
     state["deployment"]["resources"].append(script)

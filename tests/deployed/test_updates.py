@@ -34,7 +34,8 @@ UP = {
     "endTime": "2026-03-02T08:00:09.000Z",
     "resourceChanges": {"create": 9},
 }
-READ = Update("update", "succeeded", "2026-03-02T08:00:00Z", "2026-03-02T08:00:09Z", 0, "9f2c4e1d0b7a", False, "0a1b2c3d4e5f60718293")  # fmt: skip
+READ = Update("update", "succeeded", "2026-03-02T08:00:00Z", "2026-03-02T08:00:09Z", 0, "9f2c4e1d0b7a", False,
+    "0a1b2c3d4e5f60718293")  # fmt: skip
 
 
 def test_an_update_is_read_with_its_commit_and_release() -> None:
@@ -47,8 +48,15 @@ def test_what_a_history_does_not_say_is_not_known() -> None:
 
 
 @pytest.mark.parametrize(
-    "note", ["pulumi.flag.target", "pulumi.flag.exclude", "pulumi.flag.target-replace", "pulumi.env.PULUMI_OPTION_TARGET", "pulumi.env.PULUMI_OPTION_TARGET_REPLACE"]
-)  # fmt: skip
+    "note",
+    [
+        "pulumi.flag.target",
+        "pulumi.flag.exclude",
+        "pulumi.flag.target-replace",
+        "pulumi.env.PULUMI_OPTION_TARGET",
+        "pulumi.env.PULUMI_OPTION_TARGET_REPLACE",
+    ],
+)
 def test_an_update_of_a_part_has_not_deployed_the_stack(note: str) -> None:
     """The engine notes the options and the variables of an update, without their values."""
     (part,) = updates_in([{**UP, "environment": {**UP["environment"], note: "set"}}])  # type: ignore[dict-item]
@@ -105,8 +113,8 @@ def listing(program: Path, updates: list[dict[str, Any]]) -> None:
     folder = program.parent.parent
     (folder / "history.json").write_text(json.dumps(updates))
     program.write_text(
-        f"#!{sys.executable}\nimport json, sys\nsize = int(sys.argv[sys.argv.index('--page-size') + 1])\n"
-        f"found = json.load(open({str(folder / 'history.json')!r}))\nprint(json.dumps(found[:size] if size else found))\n"
+        f"#!{sys.executable}\nimport json, sys\nsize = int(sys.argv[sys.argv.index('--page-size') + 1])\nfound = "
+        f"json.load(open({str(folder / 'history.json')!r}))\nprint(json.dumps(found[:size] if size else found))\n"
     )
 
 

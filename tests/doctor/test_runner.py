@@ -100,11 +100,19 @@ def test_a_check_of_an_environment_is_not_made_without_one() -> None:
     [
         (TrainformError("it broke", "glue it"), Finding(State.MISSING, "it broke", "glue it")),
         (TrainformError("it broke"), Finding(State.MISSING, "it broke", "the usual")),
-        (PermissionError(13, "Permission denied", "/x"), Finding(State.MISSING, "the check failed: PermissionError: [Errno 13] Permission denied: '/x'", "the usual")),
+        (
+            PermissionError(13, "Permission denied", "/x"),
+            Finding(
+                State.MISSING, "the check failed: PermissionError: [Errno 13] Permission denied: '/x'", "the usual"
+            ),
+        ),
         (KeyError("status"), Finding(State.MISSING, "the check failed: KeyError: 'status'", "the usual")),
-        (TrainformError("https://me:pw@host refuses", "see https://me:pw@host"), Finding(State.MISSING, f"https://{MASK}@host refuses", f"see https://{MASK}@host")),
+        (
+            TrainformError("https://me:pw@host refuses", "see https://me:pw@host"),
+            Finding(State.MISSING, f"https://{MASK}@host refuses", f"see https://{MASK}@host"),
+        ),
     ],
-)  # fmt: skip
+)
 def test_an_error_is_a_finding(error: Exception, finding: Finding) -> None:
     assert run_checks([check("cluster", error, fix="the usual"), check("go")], PATIENT) == {
         "cluster": finding,

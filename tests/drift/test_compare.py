@@ -1,4 +1,5 @@
-"""A deployed object beside the live one: what is drift, what belongs to others, and when the API server must be asked."""
+"""A deployed object beside the live one: what is drift, what belongs to others, and when the API server must be
+asked."""
 
 from __future__ import annotations
 
@@ -31,7 +32,9 @@ def service(**spec: Any) -> Manifest:
     return Manifest("service", body)
 
 
-def result(manifest: Manifest, found: dict[str, Any], answer: dict[str, Any] | None = None, basis: Basis = "record") -> ObjectDrift:  # fmt: skip
+def result(
+    manifest: Manifest, found: dict[str, Any], answer: dict[str, Any] | None = None, basis: Basis = "record"
+) -> ObjectDrift:
     return compared(manifest, found, answer, basis).object
 
 
@@ -54,7 +57,8 @@ def test_a_changed_field_is_asked_about_and_told_with_its_manager() -> None:
     for answer in (None, applied(service())):
         one = result(service(), found, answer)
         assert one.state == "changed"
-        assert one.fields == [FieldDrift(path="spec.clusterIP", was="None", now="10.0.0.7", manager="kubectl-edit", written=EDITED)]  # fmt: skip
+        assert one.fields == [FieldDrift(path="spec.clusterIP", was="None", now="10.0.0.7", manager="kubectl-edit",
+                written=EDITED)]  # fmt: skip
         assert one.others == []
 
 
@@ -76,7 +80,8 @@ def test_a_removed_field_is_managed_by_nobody() -> None:
 
 
 def test_fields_of_others_are_apart() -> None:
-    writes: dict[str, Any] = {"f:metadata": {"f:labels": {"f:team": {}}, "f:annotations": {"f:kubectl.kubernetes.io/last-applied-configuration": {}}}}  # fmt: skip
+    writes: dict[str, Any] = {"f:metadata": {"f:labels": {"f:team": {}},
+            "f:annotations": {"f:kubectl.kubernetes.io/last-applied-configuration": {}}}}  # fmt: skip
     found = applied(service(), entry("label-tool", writes))
     found["metadata"]["labels"] = {**LABELS, "team": "vision"}
     found["metadata"]["annotations"]["kubectl.kubernetes.io/last-applied-configuration"] = "{}"
@@ -89,11 +94,14 @@ def test_fields_of_others_are_apart() -> None:
 @pytest.mark.parametrize(
     "entries",
     [
-        [entry("sharer", {"f:status": {"f:loadBalancer": {}}}, subresource="status"), entry("sharer", {"f:spec": {"f:externalName": {}}})],
+        [
+            entry("sharer", {"f:status": {"f:loadBalancer": {}}}, subresource="status"),
+            entry("sharer", {"f:spec": {"f:externalName": {}}}),
+        ],
         [entry("kube-controller-manager", {"f:spec": {"f:externalName": {}}})],
         [entry("scheduler", {"f:status": {}, "f:spec": {"f:externalName": {}}})],
     ],
-)  # fmt: skip
+)
 def test_what_controllers_own_is_not_told(entries: list[dict[str, Any]]) -> None:
     found = applied(service(), *entries)
     found["spec"]["externalName"] = "x"
@@ -266,4 +274,5 @@ def test_what_is_drift_follows_from_what_the_rendering_is_worth(basis: Basis, fo
 
 
 def test_which_managers_are_ours() -> None:
-    assert [is_ours(name) for name in ("trainform", "pulumi-kubernetes-1a2b3c4d", "trainform-2", "kubectl-edit", "")] == [True, True, False, False, False]  # fmt: skip
+    assert [is_ours(name) for name in ("trainform", "pulumi-kubernetes-1a2b3c4d", "trainform-2", "kubectl-edit",
+            "")] == [True, True, False, False, False]  # fmt: skip

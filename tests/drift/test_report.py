@@ -1,4 +1,5 @@
-"""Stacks beside a server that answers as an API server does: which objects are read and asked about, and what is said where something cannot be."""
+"""Stacks beside a server that answers as an API server does: which objects are read and asked about, and what is said
+where something cannot be."""
 
 from __future__ import annotations
 
@@ -91,7 +92,8 @@ def only(report: DriftReport) -> StackDrift:
 def test_a_stack_as_it_was_deployed_is_compared_without_a_dry_run(find: Find) -> None:
     server = ApiObjects(objects(bert()))
     stack = only(find(server))
-    assert stack == StackDrift(stack="bert.dev", experiment="bert", environment="dev", namespace=DEV.namespace.name, revision=stack.revision, outcome=Outcome.in_sync, compared=7)  # fmt: skip
+    assert stack == StackDrift(stack="bert.dev", experiment="bert", environment="dev", namespace=DEV.namespace.name,
+        revision=stack.revision, outcome=Outcome.in_sync, compared=7)  # fmt: skip
     assert len(stack.revision) == 6
     assert not [path for path in server.asked if "dryRun" in path]
 
@@ -100,7 +102,8 @@ def test_another_cluster_than_that_of_the_environment_says_nothing_of_the_stack(
     """A kubeconfig with a context of the same name: what is there is not what was deployed, in sync or not."""
     live = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kube-system", "uid": UID}}
     server = ApiObjects([*objects(bert()), live])
-    bound = {uid: DEV.model_copy(update={"cluster": DEV.cluster.model_copy(update={"uid": uid})}) for uid in (UID, OTHER)}  # fmt: skip
+    bound = {uid: DEV.model_copy(update={"cluster": DEV.cluster.model_copy(update={"uid": uid})}) for uid in (UID,
+            OTHER)}  # fmt: skip
     assert only(find(server, environment=bound[UID])).outcome is Outcome.in_sync
     asked = len(server.asked)
     stack = only(find(server, environment=bound[OTHER]))
@@ -153,7 +156,8 @@ def test_an_object_without_our_label_is_not_in_the_list_and_not_gone(find: Find)
     del one(bodies, "ConfigMap", "bert-4-deployed")["metadata"]["labels"]["app.kubernetes.io/managed-by"]
     report = find(ApiObjects(bodies), *NAMES)
     changed = {stack.experiment: stack.objects for stack in report.stacks if stack.objects}
-    assert {name: [(each.kind, each.state, [field.path for field in each.fields]) for each in found] for name, found in changed.items()} == {
+    assert {name: [(each.kind, each.state, [field.path for field in each.fields]) for each in found] for name,
+        found in changed.items()} == {
         "bert-3": [("Service", "changed", ["metadata.labels.app.kubernetes.io/managed-by"])],
         "bert-4": [("ConfigMap", "changed", ["metadata.labels.app.kubernetes.io/managed-by"])],
     }  # fmt: skip
@@ -213,7 +217,8 @@ def test_where_the_dry_run_is_refused_the_comparison_is_made_here(
 
 
 def test_objects_without_notes_of_who_has_written_them_are_not_wholly_compared(find: Find) -> None:
-    """Somebody may remove `managedFields`: the values count, and of a Secret and of the record there is nothing to go by."""
+    """Somebody may remove `managedFields`: the values count, and of a Secret and of the record there is nothing to go
+    by."""
     bodies = objects(bert())
     for body in bodies:
         del body["metadata"]["managedFields"]
@@ -321,7 +326,8 @@ def test_what_an_environments_file_has_and_the_cluster_has_not_may_not_be_applie
 
 
 def test_an_environment_is_compared_with_its_file(find: Find) -> None:
-    small = Environment.model_validate({"name": "dev", "cluster": {"context": "dev-cluster"}, "namespace": {"name": "ai"}, "queues": {"day": {}, "night": {"weight": 3}}})  # fmt: skip
+    small = Environment.model_validate({"name": "dev", "cluster": {"context": "dev-cluster"},
+            "namespace": {"name": "ai"}, "queues": {"day": {}, "night": {"weight": 3}}})  # fmt: skip
     manifests: list[Manifest] = platform_manifests(small)
     bodies = [applied(manifest) for manifest in manifests]
     stack = only(find(ApiObjects(bodies), "", environment=small))

@@ -55,7 +55,8 @@ def test_each_stack_has_a_line_in_80_columns_and_each_reason_is_told_once() -> N
 
 
 def test_fields_of_others_come_with_what_becomes_of_those_that_kubectl_has_written() -> None:
-    """Pulumi's provider takes over the fields of managers that begin with `kubectl`, and applies the object without them."""
+    """Pulumi's provider takes over the fields of managers that begin with `kubectl`, and applies the object without
+    them."""
     field = FieldDrift(path="metadata.labels.team", now="vision", manager="kubectl-label", written=AT)
     job = ObjectDrift(kind="Job", name="bert-1f3a9c", namespace="ai", state="as deployed", others=[field])
     lines = shown(stack("bert.dev", revision="1f3a9c", compared=5, objects=[job]))

@@ -1,4 +1,5 @@
-"""What is deployed, rendered again from its record: the same objects as they were made, or a sentence that says why it cannot be told."""
+"""What is deployed, rendered again from its record: the same objects as they were made, or a sentence that says why it
+cannot be told."""
 
 from __future__ import annotations
 

@@ -16,7 +16,8 @@ def changed(kind: str, *fields: tuple[str, Any, Any], **more: Any) -> ObjectDrif
 
 
 def test_what_the_engine_puts_back_takes_one_command() -> None:
-    assert commands([changed("Queue", ("spec.weight", 2, 7)), ObjectDrift(kind="Job", name="bert-1f3a9c", namespace="ai", state="gone")], "bert.dev") == [UP]  # fmt: skip
+    assert commands([changed("Queue", ("spec.weight", 2, 7)),
+            ObjectDrift(kind="Job", name="bert-1f3a9c", namespace="ai", state="gone")], "bert.dev") == [UP]  # fmt: skip
 
 
 def test_labels_of_ours_come_first() -> None:
@@ -27,12 +28,14 @@ def test_labels_of_ours_come_first() -> None:
         "kubectl label service bert -n ai --overwrite app.kubernetes.io/name=bert",
         UP,
     ]
-    assert commands([changed("Queue", (label, "bert", "x"), namespace="")], "bert.dev")[0] == "kubectl label queue bert --overwrite app.kubernetes.io/name=bert"  # fmt: skip
+    assert commands([changed("Queue", (label, "bert", "x"), namespace="")],
+        "bert.dev")[0] == "kubectl label queue bert --overwrite app.kubernetes.io/name=bert"  # fmt: skip
 
 
 def test_a_port_with_another_number_is_another_port() -> None:
     for field in ("port", "protocol"):
-        assert commands([changed("Service", (f"spec.ports.ssh.{field}", 22, 23))], "bert.dev") == ["kubectl delete service bert -n ai", UP]  # fmt: skip
+        assert commands([changed("Service", (f"spec.ports.ssh.{field}", 22, 23))],
+            "bert.dev") == ["kubectl delete service bert -n ai", UP]  # fmt: skip
     assert commands([changed("Service", ("spec.ports.ssh.targetPort", 22, 23))], "bert.dev") == [UP]
 
 
@@ -42,7 +45,8 @@ def test_a_claim_cannot_shrink() -> None:
     (said,) = not_put_back([changed("PersistentVolumeClaim", (size, "1Gi", "2Gi"))])
     assert (
         said
-        == "PersistentVolumeClaim bert cannot shrink from 2Gi to 1Gi: write `size: 2Gi` into the file, else `pulumi up` refuses."
+        == "PersistentVolumeClaim bert cannot shrink from 2Gi to 1Gi: write `size: 2Gi` into the file, else `pulumi "
+        "up` refuses."
     )
     assert not_put_back([changed("PersistentVolumeClaim", (size, "1Gi", None))]) == []
 

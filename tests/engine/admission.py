@@ -48,7 +48,8 @@ def offered(live: Live) -> Iterator[Environment]:
 
 
 def not_kept(live: Live, plan: Plan) -> Iterator[str]:
-    """What the server would change of the objects of a job; fails the test with the server's words where it would not take one."""
+    """What the server would change of the objects of a job; fails the test with the server's words where it would not
+    take one."""
     there: list[dict[str, Any]] = []
     try:
         for manifest in job_manifests(plan):
@@ -65,7 +66,8 @@ def not_kept(live: Live, plan: Plan) -> Iterator[str]:
 
 
 def made_of(live: Live, plan: Plan) -> None:
-    """Fails the test with the server's words where it would not take the Jobs and the pods that the operator makes of a job's objects."""
+    """Fails the test with the server's words where it would not take the Jobs and the pods that the operator makes of a
+    job's objects."""
     manifests = job_manifests(plan)
     for manifest in manifests:
         for spec in _of_sets(manifest.body["spec"] if manifest.key in ("job", "runtime") else {}):
@@ -103,7 +105,8 @@ def make(live: Live, plan: Plan, manifests: Iterable[Manifest]) -> None:
 
 
 def _made(live: Live, body: dict[str, Any], dry_run: bool) -> dict[str, Any]:
-    """The object as the server keeps it. The webhooks of a TrainJob learn of its runtime a moment after that was made."""
+    """The object as the server keeps it. The webhooks of a TrainJob learn of its runtime a moment after that was
+    made."""
 
     def made() -> dict[str, Any] | None:
         try:
@@ -117,7 +120,8 @@ def _made(live: Live, body: dict[str, Any], dry_run: bool) -> dict[str, Any]:
 
 
 def _alone(plan: Plan, manifest: Manifest) -> dict[str, Any]:
-    """The object as it is taken by itself: a queue of its own is only dry-run as well, and Volcano wants one that is open."""
+    """The object as it is taken by itself: a queue of its own is only dry-run as well, and Volcano wants one that is
+    open."""
     body = copy.deepcopy(manifest.body)
     if body["kind"] == "Secret" and plan.ssh is not None:
         body["stringData"] = identity_files(ssh_names(plan), SSH_SECRET, plan.ssh.rotation)

@@ -38,7 +38,8 @@ def _start(folder: Path, toolchain: Toolchain, environment: str = "dev") -> Sand
 
 @pytest.fixture(scope="package")
 def sandbox(tmp_path_factory: pytest.TempPathFactory, toolchain: Toolchain) -> Iterator[Sandbox]:
-    """A control plane that offers what the environment `dev` says. It ends with the tests of this folder: also an idle one costs time."""
+    """A control plane that offers what the environment `dev` says. It ends with the tests of this folder: also an idle
+    one costs time."""
     folder = tmp_path_factory.mktemp("sandbox") / "cluster"
     yield _start(folder, toolchain)
     down(folder)

@@ -10,7 +10,8 @@ ALWAYS, NEVER = "Always", "Never"
 
 
 def succeeds(live: Live, pod: dict[str, Any]) -> None:
-    """The pod's containers have ended well: so has the pod, unless its containers are started again whatever they end with."""
+    """The pod's containers have ended well: so has the pod, unless its containers are started again whatever they end
+    with."""
     _ends(live, pod, 0, "Succeeded", {NEVER, "OnFailure"})
 
 

@@ -56,7 +56,8 @@ class Live:
         kind: str = "application/json",
         user: str | None = None,
     ) -> httpx2.Response:
-        """Any request with a body of this content type, as this user where one is named; the caller looks at the status."""
+        """Any request with a body of this content type, as this user where one is named; the caller looks at the
+        status."""
         headers = {"Content-Type": kind, **({} if user is None else {"Impersonate-User": user})}
         return self._client.request(method, path, json=body, headers=headers)
 
@@ -93,8 +94,8 @@ class Live:
         return created
 
     def make(self, body: dict[str, Any], dry_run: bool = False) -> dict[str, Any]:
-        """The object as the server keeps it, or would keep it; fails the test with the server's words where it does not. A field that the server does
-        not know is an error, as it is when Pulumi applies an object."""
+        """The object as the server keeps it, or would keep it; fails the test with the server's words where it does
+        not. A field that the server does not know is an error, as it is when Pulumi applies an object."""
         parameters = f"fieldValidation=Strict{'&dryRun=All' if dry_run else ''}"
         response = self.request("POST", f"{_collection(body)}?{parameters}", body)
         assert response.status_code == 201, (body["kind"], response.text)

@@ -1,7 +1,8 @@
-"""Many jobs at once on the sandbox, each from its start to its end, held to its plan: which pods run, what ends it, and what does not.
+"""Many jobs at once on the sandbox, each from its start to its end, held to its plan: which pods run, what ends it, and
+what does not.
 
-A test takes the part of the kubelet: pods end when it says so. Every job is a story of its own, told by a generator that is asked
-again after each look at the cluster, so that all of them wait together.
+A test takes the part of the kubelet: pods end when it says so. Every job is a story of its own, told by a generator
+that is asked again after each look at the cluster, so that all of them wait together.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ Story = Iterator[None]
 
 @dataclasses.dataclass
 class Life:
-    """One job on the cluster. fails: the role of which one pod fails, before the job ends well. chance: what happens first of things that may happen in any order."""
+    """One job on the cluster. fails: the role of which one pod fails, before the job ends well. chance: what happens
+    first of things that may happen in any order."""
 
     live: Live
     data: dict[str, Any]
@@ -251,8 +253,8 @@ def _phases(pods: dict[str, Pod]) -> dict[str, str]:
 
 
 def _fails_for_good(plan: Plan, role: RolePlan) -> bool:
-    """A failure ends the job: of pods with a launch script that nothing starts again, or that would be started again one time too often. On JobSet and
-    Trainer an extra's does too, if the user limits its restarts."""
+    """A failure ends the job: of pods with a launch script that nothing starts again, or that would be started again
+    one time too often. On JobSet and Trainer an extra's does too, if the user limits its restarts."""
     decides = role.ranked or role.name in (plan.launches, plan.ending_role)
     decides = decides or (role.limited and plan.backend in ("jobset", "trainer"))
     allowed = (plan.max_retry if role.restarts_job else role.max_retry) - 1

@@ -1,7 +1,8 @@
 """The phases of a job on the cluster and of its pods, look by look, held to what the plan and the operator promise.
 
-A pod waits, runs and ends, and never goes back. No pod has a node before all pods that the gang needs are made, and all of these get theirs at once; pods that
-wait for others are made after those. The job waits, runs and ends. What has ended stays so.
+A pod waits, runs and ends, and never goes back. No pod has a node before all pods that the gang needs are made, and all
+of these get theirs at once; pods that wait for others are made after those. The job waits, runs and ends. What has
+ended stays so.
 """
 
 from __future__ import annotations
@@ -63,7 +64,8 @@ class History:
 
 @dataclasses.dataclass
 class Phases:
-    """What a job has been through. returns: True if the job may begin again, or wait between pods that follow each other, so that it waits after it has run."""
+    """What a job has been through. returns: True if the job may begin again, or wait between pods that follow each
+    other, so that it waits after it has run."""
 
     plan: Plan
     returns: bool
@@ -93,8 +95,8 @@ class Phases:
         self.words.append(word)
 
     def hold_the_start(self, roles: Mapping[str, RolePlan]) -> None:
-        """Fail if a pod has a node before its gang is whole, or is made before those that it waits for run. roles: by the names of pods as the plan has
-        them. To be asked when all pods have run, and none has ended."""
+        """Fail if a pod has a node before its gang is whole, or is made before those that it waits for run. roles: by
+        the names of pods as the plan has them. To be asked when all pods have run, and none has ended."""
         by_role: dict[str, list[History]] = {role.name: [] for role in self.plan.roles}
         for history in self.pods.values():
             if history.name in roles:

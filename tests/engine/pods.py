@@ -59,7 +59,8 @@ def as_planned(live: Live, plan: Plan) -> None:
 
 
 def _env_changed(plan: Plan, said: dict[str, Any], found: dict[str, Any]) -> Iterator[str]:
-    """Whole lists, in order: of two variables with one name the last wins. What holds ports that the operator draws is there."""
+    """Whole lists, in order: of two variables with one name the last wins. What holds ports that the operator draws is
+    there."""
     ours, theirs = said.get("env", []), found.get("env", [])
     assert [entry["name"] for entry in ours] == [entry["name"] for entry in theirs]
     for one, other in zip(ours, theirs, strict=True):

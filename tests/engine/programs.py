@@ -20,7 +20,8 @@ for name in pulumi.Config("trainform").require_object("experiments"):
 
 
 def stack_of(project: Project, name: str, experiments: Sequence[str]) -> str:
-    """Make a stack with these experiments, not up; its name. What goes up, changes and ends together takes one `pulumi`."""
+    """Make a stack with these experiments, not up; its name. What goes up, changes and ends together takes one
+    `pulumi`."""
     (project.folder / "stacks" / "__main__.py").write_text(JOBS)
     stack = project.program_stack(name, {"trainform:experiments": list(experiments)})
     if any(project.plan(experiment).ssh is not None for experiment in experiments):

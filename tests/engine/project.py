@@ -52,7 +52,8 @@ class Ran:
 
 @dataclasses.dataclass(frozen=True)
 class Step:
-    """One step of a preview: what happens to which object, and at which paths: of a component, those of its inputs that differ."""
+    """One step of a preview: what happens to which object, and at which paths: of a component, those of its inputs that
+    differ."""
 
     op: str
     type: str
@@ -67,7 +68,8 @@ class Step:
 
     @property
     def in_cluster(self) -> bool:
-        """False for a component, which is an update where the user has changed a field, beside what that makes of its objects."""
+        """False for a component, which is an update where the user has changed a field, beside what that makes of its
+        objects."""
         return not self.type.startswith("trainform:index:")
 
 
@@ -89,7 +91,8 @@ def run(words: Sequence[str], folder: Path, environ: Mapping[str, str], timeout:
 
 @dataclasses.dataclass(frozen=True)
 class Reviewed:
-    """A `trainform review` that has ended. forms: `txt`, `md`, `html` and `json`, as far as there is a report, and what was `shown`."""
+    """A `trainform review` that has ended. forms: `txt`, `md`, `html` and `json`, as far as there is a report, and what
+    was `shown`."""
 
     code: int
     forms: Mapping[str, str]
@@ -203,7 +206,8 @@ class Project:
         return run(words, self.folder, {**self.environ, **environ}, timeout)
 
     def review(self, *words: str) -> Reviewed:
-        """`trainform review` of what the words name, in every form. Fails the test where one of them holds a secret of this project."""
+        """`trainform review` of what the words name, in every form. Fails the test where one of them holds a secret of
+        this project."""
         files = {form: self.folder / f"review.{form}" for form in ("txt", "md", "html", "json")}
         for file in files.values():
             file.unlink(missing_ok=True)
@@ -234,7 +238,8 @@ class Project:
         return [_step(step, step.get("replaceReasons"), step.get("oldState"), step.get("newState")) for step in steps]
 
     def applied(self, stack: str) -> list[Step]:
-        """`pulumi up`, and what it changed in the cluster: the steps that a preview before it would show, for half of the time."""
+        """`pulumi up`, and what it changed in the cluster: the steps that a preview before it would show, for half of
+        the time."""
         log = self.folder / "events.json"
         self.pulumi(
             "up", "--yes", "--skip-preview", "-s", stack, "--event-log", str(log), PULUMI_DEBUG_COMMANDS="true"

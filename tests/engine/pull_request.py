@@ -1,8 +1,9 @@
-"""A repository with a pull request, and runs of the workflow of docs/how-to/ci for it, as the runner of GitHub Actions does them.
+"""A repository with a pull request, and runs of the workflow of docs/how-to/ci for it, as the runner of GitHub Actions
+does them.
 
-Real are the repository, the commands of the steps with their variables, the engine, the cluster, and the requests. Not here are the actions
-(checkout, Python, Pulumi, artefacts), the lock of the target branch and pip: a clone, the Python of the tests and a copy of the report stand in
-their places. The server is tests/support/github_api.py.
+Real are the repository, the commands of the steps with their variables, the engine, the cluster, and the requests. Not
+here are the actions (checkout, Python, Pulumi, artefacts), the lock of the target branch and pip: a clone, the Python
+of the tests and a copy of the report stand in their places. The server is tests/support/github_api.py.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ SHELL = ("bash", "--noprofile", "--norc", "-e", "-o", "pipefail")  # as the runn
 MAIN, TOPIC = "main", "longer-run"
 # What the job with the project gets from its own step, or not at all.
 OF_A_DEVELOPER = ("KUBECONFIG", "PULUMI_CONFIG_PASSPHRASE", "PULUMI_BACKEND_URL")
-AUTHOR = {f"GIT_{who}_{what}": f"ada{at}" for who in ("AUTHOR", "COMMITTER") for what, at in (("NAME", ""), ("EMAIL", "@example.com"))}  # fmt: skip
+AUTHOR = {f"GIT_{who}_{what}": f"ada{at}" for who in ("AUTHOR", "COMMITTER") for what,
+    at in (("NAME", ""), ("EMAIL", "@example.com"))}  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,4 +1,5 @@
-"""A cluster that refuses at `pulumi up` what it accepts in dry runs: an admission policy that came, or a quota that was used up, meanwhile."""
+"""A cluster that refuses at `pulumi up` what it accepts in dry runs: an admission policy that came, or a quota that was
+used up, meanwhile."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ REASON = "the platform team does not allow this training"
 
 @contextmanager
 def refusing(live: Live, namespace: str, *, dry_runs: bool = False) -> Iterator[None]:
-    """While it is open the API server refuses to make objects with the label in the namespace, in dry runs only where `dry_runs` says so."""
+    """While it is open the API server refuses to make objects with the label in the namespace, in dry runs only where
+    `dry_runs` says so."""
     allowed = "false" if dry_runs else "has(request.dryRun) && request.dryRun"
     group = "admissionregistration.k8s.io/v1"
     anything = {"apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*"], "operations": ["CREATE"]}

@@ -28,7 +28,8 @@ class Rehearsals:
         """Rehearse the pods that the controller made of one of them, once all run."""
         pods_of(self.live, self.project.plan(name))
         return self.project.run(
-            sys.executable, "-m", "trainform", "rehearse", name, "-e", "dev", "--from-cluster", "--image", self.image, "--timeout", "10m", *words,
+            sys.executable, "-m", "trainform", "rehearse", name, "-e", "dev", "--from-cluster", "--image", self.image,
+            "--timeout", "10m", *words,
             timeout=PATIENCE,
         )  # fmt: skip
 

@@ -1,4 +1,5 @@
-"""Reviews that are saved and applied: what was reviewed goes through, and whatever has moved since is refused before anything changes."""
+"""Reviews that are saved and applied: what was reviewed goes through, and whatever has moved since is refused before
+anything changes."""
 
 from __future__ import annotations
 

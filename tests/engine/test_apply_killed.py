@@ -1,4 +1,5 @@
-"""`trainform review --save` and `trainform apply` that are killed: no half-written file, nothing that only half of a review says, and a clear way on."""
+"""`trainform review --save` and `trainform apply` that are killed: no half-written file, nothing that only half of a
+review says, and a clear way on."""
 
 from __future__ import annotations
 

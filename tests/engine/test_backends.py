@@ -1,5 +1,5 @@
-"""Every teaching experiment on every operator that can run it, all in one stack: up as planned, a change in place and nothing else to
-change, a new revision, destroy. Volcano has tests of its own for each of these."""
+"""Every teaching experiment on every operator that can run it, all in one stack: up as planned, a change in place and
+nothing else to change, a new revision, destroy. Volcano has tests of its own for each of these."""
 
 from __future__ import annotations
 

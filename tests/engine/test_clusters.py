@@ -1,4 +1,5 @@
-"""Two clusters whose kubeconfigs have a context of the same name: a stack that is bound to one of them never touches the other."""
+"""Two clusters whose kubeconfigs have a context of the same name: a stack that is bound to one of them never touches
+the other."""
 
 from __future__ import annotations
 
@@ -60,7 +61,8 @@ def resources(project: Project, stack: str) -> list[dict[str, Any]]:
 
 
 def provider(project: Project, stack: str) -> dict[str, Any]:
-    """The only provider of Kubernetes: no object is made by a default one, which takes whichever cluster is the current one."""
+    """The only provider of Kubernetes: no object is made by a default one, which takes whichever cluster is the current
+    one."""
     (found,) = (each for each in resources(project, stack) if each["type"] == PROVIDER)
     return found
 
@@ -166,7 +168,8 @@ def deployed_on(project: Project, live: Live) -> tuple[str, str]:
 
 
 def made_on_both(project: Project, live: Live, other_live: Live, other: Sandbox) -> tuple[str, str]:
-    """The stack of `hello`, bound to the first cluster, and one of another checkout that made the same on the second; the name of the job."""
+    """The stack of `hello`, bound to the first cluster, and one of another checkout that made the same on the second;
+    the name of the job."""
     project.copied("hello")
     bind(project, other_live)
     theirs = project.program_stack("theirs.dev", {"trainform:experiment": "hello"})

@@ -42,7 +42,8 @@ environment = Environment.model_validate(
 queue = TrainingQueue("team-nlp", QueueRequest(weight=2, capability={{"a800": 16}}), environment)
 storage = SharedStorage("corpora", {{"wiki": ClaimRequest(size="500Gi")}}, environment)
 rendezvous = Rendezvous("bert-peers", {{"app": "bert"}}, environment)
-identity = SshIdentity("bert-keys", "bert-peers", environment, rotation={rotation}, port=2222, folder="/home/trainer/.ssh")
+identity = SshIdentity("bert-keys", "bert-peers", environment, rotation={rotation}, port=2222, \
+folder="/home/trainer/.ssh")
 experiment = Experiment.model_validate(
     {{
         "name": "bert",
@@ -64,7 +65,8 @@ pulumi.export("secret", identity.secret)
 pulumi.export("script", role.template["spec"]["volumes"][0]["configMap"]["name"])
 pulumi.export("image", role.template["spec"]["containers"][0]["image"])
 pulumi.export("replicas", role.replicas)
-pulumi.export("containers", {{backend: group.template["spec"]["containers"][0]["name"] for backend, group in elsewhere.items()}})
+pulumi.export("containers", {{backend: group.template["spec"]["containers"][0]["name"] for backend, group in \
+elsewhere.items()}})
 pulumi.export("job", job.job)
 pulumi.export("processes", job.processes)
 """
@@ -153,9 +155,15 @@ STAYING = {
 STAYING["roles"] = {"ps": {"replicas": 1}, "worker": {"replicas": 2}}
 SPREAD = {**EXPERIMENT, "network": {"host": True, "ports": "per-replica"}}
 MESSAGES = {
-    f'RoleGroup("watcher", Experiment.model_validate({PAUSED}), "dev", "watcher")': "the role has no replicas, and a job of the backend trainer",
-    f'RoleGroup("node", Experiment.model_validate({SPREAD}), "dev", "node")': "the role has a template for each of its replicas",
-    f'RoleGroup("ps", Experiment.model_validate({STAYING}), "dev", "ps")': "the role's pods keep running after a success",
+    f'RoleGroup("watcher", Experiment.model_validate({PAUSED}), "dev", "watcher")': (
+        "the role has no replicas, and a job of the backend trainer"
+    ),
+    f'RoleGroup("node", Experiment.model_validate({SPREAD}), "dev", "node")': (
+        "the role has a template for each of its replicas"
+    ),
+    f'RoleGroup("ps", Experiment.model_validate({STAYING}), "dev", "ps")': (
+        "the role's pods keep running after a success"
+    ),
     'TrainingQueue("team-nlp", QueueRequest(capability={"a8000": 8}), "dev")': "did you mean a800?",
     'SharedStorage("corpora", {"wiki": ClaimRequest(size="1Ti", storage_class="fastt")}, "dev")': "did you mean fast?",
     'RoleGroup("hello", "hello", "dev", "master")': "the experiment hello has no role of this name",
@@ -166,7 +174,9 @@ MESSAGES = {
     'Rendezvous("up.down", {"app": "bert"}, "dev")': "name = up.down",
     'Rendezvous("peers", {"app": "a bert"}, "dev")': "selector.app = a bert",
     'Rendezvous("nobody", {}, "dev")': "the value has too few entries",
-    'SshIdentity("no-secret", "hello", "dev")': "the stack's secret is not set, and the SSH keys of the job are derived from it",
+    'SshIdentity("no-secret", "hello", "dev")': (
+        "the stack's secret is not set, and the SSH keys of the job are derived from it"
+    ),
 }
 
 

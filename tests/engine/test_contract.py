@@ -1,7 +1,7 @@
 """The launch contract on the live cluster: the pods that Volcano's controller really makes are those of the plan.
 
-The three teaching experiments go up as they are, but for what the sandbox has no use for, all in one stack. What their launchers make of
-it, `test_rehearsals` shows.
+The three teaching experiments go up as they are, but for what the sandbox has no use for, all in one stack. What their
+launchers make of it, `test_rehearsals` shows.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ def without_token(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def as_planned(live: Live, plan: Plan) -> list[dict[str, Any]]:
-    """The running pods; fails the test where they are not what the plan said and the controller is known to make of it."""
+    """The running pods; fails the test where they are not what the plan said and the controller is known to make of
+    it."""
     said_pods, said_maps = BACKENDS[plan.backend].pods(plan, job_manifests(plan))
     pods = {pod["metadata"]["name"]: pod for pod in pods_of(live, plan).values()}
     assert pods.keys() == {pod["metadata"]["name"] for pod in said_pods} == {pod.name for pod in plan.pods()}

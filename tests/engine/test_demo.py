@@ -1,4 +1,5 @@
-"""`trainform demo`, which is what `make demo` runs after the set-up, and what may come between it and `make test` in one clone."""
+"""`trainform demo`, which is what `make demo` runs after the set-up, and what may come between it and `make test` in
+one clone."""
 
 from __future__ import annotations
 
@@ -182,7 +183,8 @@ def stacks_can_be_copied(clone: Clone, tmp_path: Path, toolchain: Toolchain) -> 
 
 
 def the_way_out_of_an_incorrect_passphrase(clone: Clone) -> None:
-    """After `sandbox down --purge` the salt in the clone belongs to a passphrase that no longer exists, as the demo notes."""
+    """After `sandbox down --purge` the salt in the clone belongs to a passphrase that no longer exists, as the demo
+    notes."""
     init = ("bash", "-c", f"{IN_SANDBOX}; pulumi stack init resnet.dev --non-interactive")
     assert "incorrect passphrase" in clone.run(*init).failed()
     clone.shell(f"sed -i.old /^{SALT}:/d {USERS_STACK}")

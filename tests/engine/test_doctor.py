@@ -1,4 +1,5 @@
-"""`trainform doctor` on a real control plane: who asks, what they may do, which operators are there, what an environment names."""
+"""`trainform doctor` on a real control plane: who asks, what they may do, which operators are there, what an
+environment names."""
 
 from __future__ import annotations
 
@@ -106,7 +107,8 @@ def test_credentials_that_are_refused(project: Project) -> None:
 
 
 def test_the_rights_that_are_asked_for_are_enough(researcher: Project, live: Live) -> None:
-    """An account with these and no others brings a job up, changes it and takes it down, and the doctor finds nothing missing."""
+    """An account with these and no others brings a job up, changes it and takes it down, and the doctor finds nothing
+    missing."""
     wanted = experiment_objects({defaults.BACKEND}, defaults.VOLCANO, researcher.namespace)
     allow(live, researcher.namespace, wanted)
     found = doctor(researcher, "-e", "dev", "--for", "preview,up")

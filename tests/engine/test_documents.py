@@ -1,4 +1,5 @@
-"""What the documents show is what the engine says, and the first job's commands run. test_pasted_documents pastes all of them, more slowly."""
+"""What the documents show is what the engine says, and the first job's commands run. test_pasted_documents pastes all
+of them, more slowly."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""`trainform drift` beside the real API server, webhooks and controllers: each kind of change by hand is seen, nothing else is, and what the report says
-to run puts it back."""
+"""`trainform drift` beside the real API server, webhooks and controllers: each kind of change by hand is seen, nothing
+else is, and what the report says to run puts it back."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ from trainform.manifests.manifest import Manifest
 pytestmark = pytest.mark.proof("live objects that somebody has changed by hand")
 
 APPLY, MERGE, PATCH = (f"application/{kind}" for kind in ("apply-patch+yaml", "merge-patch+json", "json-patch+json"))
-PLURALS = {"Service": "services", "Queue": "queues", "PersistentVolumeClaim": "persistentvolumeclaims", "Secret": "secrets",
+PLURALS = {"Service": "services", "Queue": "queues", "PersistentVolumeClaim": "persistentvolumeclaims",
+    "Secret": "secrets",
            "ConfigMap": "configmaps", "Job": "jobs", "PyTorchJob": "pytorchjobs", "JobSet": "jobsets"}  # fmt: skip
 MARK = "trainform.dev/stack"
 OURS = "app.kubernetes.io/name"
@@ -63,7 +64,9 @@ def take_over(live: Live, project: Project, experiment: str) -> str:
 
 def write_claim(live: Live, namespace: str) -> None:
     spec = {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": "1Gi"}}}
-    live.create("persistentvolumeclaims", {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": CLAIM}, "spec": spec}, namespace)  # fmt: skip
+    live.create("persistentvolumeclaims",
+        {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": CLAIM}, "spec": spec},
+        namespace)  # fmt: skip
 
 
 def test_nothing_is_reported_of_stacks_that_nobody_has_touched(addons_project: Project, addons_live: Live) -> None:
@@ -176,21 +179,33 @@ OTHER_PORT = [{"op": "replace", "path": "/spec/ports/0/port", "value": 9999}]
 CONTAINER = "/spec/pytorchReplicaSpecs/Worker/template/spec/containers/0"
 # Stack, kind, part of the name, what somebody writes there, and the paths that must be told.
 EDITS: dict[str, tuple[str, str, str, Any, list[str]]] = {
-    "replicas": ("bert", "Job", "", [{"op": "replace", "path": "/spec/tasks/1/replicas", "value": 2}], ["spec.tasks.watch.replicas"]),
+    "replicas": ("bert", "Job", "", [{"op": "replace", "path": "/spec/tasks/1/replicas", "value": 2}],
+        ["spec.tasks.watch.replicas"]),
     "label": ("bert", "Job", "", {"metadata": {"labels": {"team": "speech"}}}, ["metadata.labels.team"]),
-    "label of ours removed": ("bert", "Service", "worker-1", {"metadata": {"labels": {OURS: None}}}, [f"metadata.labels.{OURS}"]),
-    "annotation": ("bert", "Job", "", {"metadata": {"annotations": {"example.com/owner": None}}}, ["metadata.annotations.example.com/owner"]),
+    "label of ours removed": ("bert", "Service", "worker-1", {"metadata": {"labels": {OURS: None}}},
+        [f"metadata.labels.{OURS}"]),
+    "annotation": ("bert", "Job", "", {"metadata": {"annotations": {"example.com/owner": None}}},
+        ["metadata.annotations.example.com/owner"]),
     "queue weight": ("bert", "Queue", "", {"spec": {"weight": 7}}, ["spec.weight"]),
     "service port": ("bert", "Service", "worker-1", OTHER_PORT, ["spec.ports.rendezvous.port"]),
-    "removed field": ("bert", "Service", "worker-1", {"spec": {"publishNotReadyAddresses": None}}, ["spec.publishNotReadyAddresses"]),
+    "removed field": ("bert", "Service", "worker-1", {"spec": {"publishNotReadyAddresses": None}},
+        ["spec.publishNotReadyAddresses"]),
     "secret": ("bert", "Secret", "", {"data": {"id_ed25519": SPY}}, ["data.id_ed25519"]),
     "secret removed": ("bert", "Secret", "", {"data": {"config": None}}, ["data.config"]),
     "record": ("bert", "ConfigMap", "deployed", {"data": {"version": "9.9.9"}}, ["data.version"]),
-    "mark of the stack removed": ("bert", "ConfigMap", "deployed", {"metadata": {"annotations": {MARK: None}}}, [f"metadata.annotations.{MARK}"]),
-    "image": ("pytorch", "PyTorchJob", "", [{"op": "replace", "path": f"{CONTAINER}/image", "value": "other:b"}], [f"{PODS}.pytorch.image"]),
-    "env": ("pytorch", "PyTorchJob", "", [{"op": "test", "path": f"{CONTAINER}/env/8/name", "value": "EPOCHS"}, {"op": "replace", "path": f"{CONTAINER}/env/8/value", "value": "4"}], [f"{PODS}.pytorch.env.EPOCHS.value"]),
-    "resource": ("pytorch", "PyTorchJob", "", [{"op": "replace", "path": f"{CONTAINER}/resources/requests/memory", "value": "1Gi"}], [f"{PODS}.pytorch.resources.requests.memory"]),
-    "claim size": ("bert", "PersistentVolumeClaim", "", {"spec": {"resources": {"requests": {"storage": "2Gi"}}}}, ["spec.resources.requests.storage"]),  # the last: it cannot shrink
+    "mark of the stack removed": ("bert", "ConfigMap", "deployed", {"metadata": {"annotations": {MARK: None}}},
+        [f"metadata.annotations.{MARK}"]),
+    "image": ("pytorch", "PyTorchJob", "", [{"op": "replace", "path": f"{CONTAINER}/image", "value": "other:b"}],
+        [f"{PODS}.pytorch.image"]),
+    "env": ("pytorch", "PyTorchJob", "",
+        [{"op": "test", "path": f"{CONTAINER}/env/8/name", "value": "EPOCHS"},
+            {"op": "replace", "path": f"{CONTAINER}/env/8/value", "value": "4"}], [f"{PODS}.pytorch.env.EPOCHS.value"]),
+    "resource": ("pytorch", "PyTorchJob", "",
+        [{"op": "replace", "path": f"{CONTAINER}/resources/requests/memory", "value": "1Gi"}],
+        [f"{PODS}.pytorch.resources.requests.memory"]),
+    # the last: it cannot shrink
+    "claim size": ("bert", "PersistentVolumeClaim", "", {"spec": {"resources": {"requests": {"storage": "2Gi"}}}},
+        ["spec.resources.requests.storage"]),
 }  # fmt: skip
 
 
@@ -237,7 +252,8 @@ def test_each_kind_of_change_by_hand_is_seen(both: dict[str, Deployed], addons_p
 def test_what_kueue_does_to_hold_a_job_back_and_to_place_it_is_no_drift(
     addons_project: Project, addons_live: Live
 ) -> None:
-    """It switches `suspend`, of which nothing is told, and writes into the pod templates which nodes the job may have: a field of others."""
+    """It switches `suspend`, of which nothing is told, and writes into the pod templates which nodes the job may have:
+    a field of others."""
     project, namespace = addons_project, addons_project.namespace
     project.environment(admission="kueue", limits={})
     flavor, *queues = queue_of_two_nodes(namespace, namespace)
@@ -250,7 +266,8 @@ def test_what_kueue_does_to_hold_a_job_back_and_to_place_it_is_no_drift(
         for manifest in project.rendered("held").manifests:
             apply(addons_live, manifest.body)
         name = project.plan("held").job
-        until(lambda: "example.com/pool" in str(addons_live.get("jobsets", name, namespace)["spec"]), "Kueue to place it")  # fmt: skip
+        until(lambda: "example.com/pool" in str(addons_live.get("jobsets", name, namespace)["spec"]),
+            "Kueue to place it")  # fmt: skip
         (stack,) = drift(project, config(project, "held")).values()
         assert (stack["outcome"], stack["notes"]) == ("in sync", [])
         (job,) = stack["objects"]
@@ -359,7 +376,8 @@ def test_an_environments_own_stack_is_compared_with_its_file(addons_project: Pro
     assert found["outcome"] == "in sync"
     assert found["notes"][-1] == "The environment's file is ahead of the cluster: 1 field not applied yet."
     project.environment(queues=queues)
-    edited = live.request("PATCH", f"{live.path('queues', None, 'night')}?fieldManager=kubectl-edit", {"spec": {"weight": 7}}, MERGE)  # fmt: skip
+    edited = live.request("PATCH", f"{live.path('queues', None, 'night')}?fieldManager=kubectl-edit",
+        {"spec": {"weight": 7}}, MERGE)  # fmt: skip
     assert edited.status_code == 200
     (found,) = drift(project, stack, code=3).values()
     ((field,),) = (each["fields"] for each in found["objects"])

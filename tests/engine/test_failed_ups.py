@@ -1,4 +1,5 @@
-"""`pulumi up` of a revision that the cluster refuses, on every operator: what the next `up` makes of the state that it leaves behind.
+"""`pulumi up` of a revision that the cluster refuses, on every operator: what the next `up` makes of the state that it
+leaves behind.
 
 The old job is deleted by then, since its accelerators must be free, and the objects of both revisions are there.
 """
@@ -64,7 +65,8 @@ def write(project: Project, letter: str, forbidden: bool = False) -> None:
 
 
 def rendered(project: Project, follows_revision: bool) -> Objects:
-    """The objects of all experiments as they are written now: those that follow the revision, or the others but for the records."""
+    """The objects of all experiments as they are written now: those that follow the revision, or the others but for the
+    records."""
     manifests = [made for name in EXPERIMENTS for made in job_manifests(project.plan(name)) if not made.is_record]
     found = [manifest.body for manifest in manifests if (manifest.revision is not None) == follows_revision]
     return {(body["kind"], body["metadata"]["name"]): body for body in found}
@@ -93,7 +95,8 @@ def uids(objects: Objects) -> dict[tuple[str, str], str]:
 
 
 def comes_up(project: Project, live: Live, stack: str) -> list[Step]:
-    """The revision that is written runs with its own objects, nothing of another is there, and a preview shows no change."""
+    """The revision that is written runs with its own objects, nothing of another is there, and a preview shows no
+    change."""
     steps = project.applied(stack)
     expected = rendered(project, follows_revision=True)
     found = ours(live, expected)

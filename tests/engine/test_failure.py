@@ -122,7 +122,8 @@ class Training:
         self.live.report(found["metadata"]["name"], self.namespace, status)
 
     def drained(self, end: str, code: int = 143) -> None:
-        """A pod leaves its node as with a real kubelet: asked to go, then failed, then gone (`evict` alone: gone at once)."""
+        """A pod leaves its node as with a real kubelet: asked to go, then failed, then gone (`evict` alone: gone at
+        once)."""
         path = self.live.path("pods", self.namespace, self.pods()[end]["metadata"]["name"])
         for finalizers in (["example.com/kubelet"], None):
             patch = {"metadata": {"finalizers": finalizers}}

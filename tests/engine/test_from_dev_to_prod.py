@@ -1,4 +1,5 @@
-"""An experiment on its way from dev to prod, on two clusters: what was tried is promoted, reviewed and applied, drifts, is rolled back and ends."""
+"""An experiment on its way from dev to prod, on two clusters: what was tried is promoted, reviewed and applied, drifts,
+is rolled back and ends."""
 
 from __future__ import annotations
 
@@ -117,7 +118,8 @@ def story(
     live: Live,
     prod_live: Live,
 ) -> Iterator[Story]:
-    """A project in git whose environments are up, each on its own cluster, with stacks of the experiment that have secrets."""
+    """A project in git whose environments are up, each on its own cluster, with stacks of the experiment that have
+    secrets."""
     story = Story(tmp_path / "project", exports_of_both, live, prod_live)
     (story.folder / ".gitignore").write_text("state\n__pycache__\n*.json\n")
     bind(story, "dev", sandbox.uid)
@@ -256,12 +258,14 @@ def ends(story: Story) -> None:
 
 
 def nothing_tells_a_secret(story: Story, *sandboxes: Sandbox) -> None:
-    """In no file of the project (state with its history, saved reviews, releases, config, commits), in no log, and in nothing that was printed."""
+    """In no file of the project (state with its history, saved reviews, releases, config, commits), in no log, and in
+    nothing that was printed."""
     logs = [path for each in sandboxes for path in Layout(each.folder).logs.rglob("*")]
     files = [path for path in (*story.folder.rglob("*"), *logs) if path.is_file()]
     texts = {str(path): path.read_text(errors="replace") for path in files} | {"printed": "\n".join(story.printed)}
     held = "\n".join(texts)
-    assert all(part in held for part in ("/state/.pulumi/stacks/", "/state/.pulumi/history/", "/releases/bert/", ".saved.json", "kube-apiserver")), held  # fmt: skip
+    assert all(part in held for part in ("/state/.pulumi/stacks/", "/state/.pulumi/history/", "/releases/bert/",
+            ".saved.json", "kube-apiserver")), held  # fmt: skip
     certificates = {Layout(each.folder).pki / "client.key" for each in sandboxes}
     secrets = {*story.secrets, *(_body(path.read_text()) for path in certificates)}
     assert {SSH_SECRET, PROD_SECRET} <= secrets

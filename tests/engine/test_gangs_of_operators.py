@@ -1,4 +1,5 @@
-"""Pods that wait for others: what is refused never starts, and what is accepted does, with the real controllers and the real scheduler."""
+"""Pods that wait for others: what is refused never starts, and what is accepted does, with the real controllers and the
+real scheduler."""
 
 from __future__ import annotations
 

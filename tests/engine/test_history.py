@@ -1,4 +1,5 @@
-"""What was deployed before is found in the history that Pulumi keeps in a folder, compared, and deployed again as a whole."""
+"""What was deployed before is found in the history that Pulumi keeps in a folder, compared, and deployed again as a
+whole."""
 
 from __future__ import annotations
 
@@ -114,7 +115,8 @@ def test_a_stack_goes_back_to_what_it_had_deployed_as_a_whole(project: Project, 
 def test_after_an_up_that_was_killed_it_goes_back_to_what_was_deployed_last(
     project: Project, live: Live, moment: str
 ) -> None:
-    """The engine's state lacks what it was doing: the record of the new revision, or that the old launch script is deleted."""
+    """The engine's state lacks what it was doing: the record of the new revision, or that the old launch script is
+    deleted."""
     for tag in ("a", "b"):
         write(project, tag)
         if tag == "a":

@@ -21,8 +21,8 @@ pytestmark = pytest.mark.shows("preview, up, no change, destroy")
 
 
 def beside_others(data: dict[str, Any]) -> None:
-    """sdxl-lora mounts a claim of the environment's stack, which these tests do not bring up, and wants four whole nodes, while the others
-    have pods on them."""
+    """sdxl-lora mounts a claim of the environment's stack, which these tests do not bring up, and wants four whole
+    nodes, while the others have pods on them."""
     del data["storage"]["models"]
     for role in data["roles"].values():
         role["accelerators"] = {"a800": 4}

@@ -1,4 +1,5 @@
-"""Facts of a live cluster for a review: a running job, who else holds something in its queue, and what somebody has changed by hand."""
+"""Facts of a live cluster for a review: a running job, who else holds something in its queue, and what somebody has
+changed by hand."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What `check` accepts starts, ends and runs as the plan says: generated small jobs on every operator, from their start to their end, on
-the real controllers, and simulated nodes."""
+"""What `check` accepts starts, ends and runs as the plan says: generated small jobs on every operator, from their start
+to their end, on the real controllers, and simulated nodes."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ def in_namespace(name: str) -> Environment:
 
 @st.composite
 def chosen(draw: st.DrawFn, backend: str, environment: Environment) -> tuple[dict[str, Any], Plan, str | None] | None:
-    """An experiment that the operator can run, its plan, and the role of which a pod fails; None where it can run none of it."""
+    """An experiment that the operator can run, its plan, and the role of which a pod fails; None where it can run none
+    of it."""
     data = {**draw(small_jobs()), "backend": backend}
     plan = obeyed(data, environment)
     if plan is None:

@@ -43,8 +43,8 @@ def refused(project: Project, stack: str) -> str:
 
 
 def test_jobs_on_runtimes_that_are_there(addons_project: Project, addons_live: Live) -> None:
-    """The first is missing; the second lacks a job, which Trainer's webhook would refuse with a text that does not name it; then it has a policy of
-    another launcher, which no webhook refuses; then both are right."""
+    """The first is missing; the second lacks a job, which Trainer's webhook would refuse with a text that does not name
+    it; then it has a policy of another launcher, which no webhook refuses; then both are right."""
     project, live = addons_project, addons_live
     project.experiment("sweep", SWEEP)
     project.experiment("reduce", ON_MPI)

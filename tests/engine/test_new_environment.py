@@ -24,7 +24,8 @@ TRAINFORM = (sys.executable, "-m", "trainform")
 def queue(live: Live, name: str, **spec: object) -> None:
     """Make an open queue that is nobody's stack's."""
     live.create(
-        "queues", {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue", "metadata": {"name": name}, "spec": {"weight": 1, **spec}}
+        "queues", {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue", "metadata": {"name": name},
+            "spec": {"weight": 1, **spec}}
     )  # fmt: skip
     until(lambda: live.get("queues", name).get("status", {}).get("state") == "Open", f"the queue {name} to open")
 

@@ -1,4 +1,5 @@
-"""What became of a job is read from what the real controllers write: the gates `succeeded` and `soak` follow from it."""
+"""What became of a job is read from what the real controllers write: the gates `succeeded` and `soak` follow from
+it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""A job's life on a backend that trainform does not have, with the real engine and a real API server that serves its kind.
+"""A job's life on a backend that trainform does not have, with the real engine and a real API server that serves its
+kind.
 
-No controller of it runs here, so nothing makes pods: its Jobs are held against the API server, which would take them from the controller.
+No controller of it runs here, so nothing makes pods: its Jobs are held against the API server, which would take them
+from the controller.
 """
 
 from __future__ import annotations
@@ -65,7 +67,8 @@ run()
 
 @pytest.fixture
 def served(live: Live) -> Iterator[None]:
-    """The kind, and the backend in this process. Of an object the definition knows `components`, whatever is in them, and `suspend`."""
+    """The kind, and the backend in this process. Of an object the definition knows `components`, whatever is in them,
+    and `suspend`."""
     live.make(DEFINITION)
     path = f"/apis/{app_wrapper.AppWrapper.API_VERSION}/appwrappers"
     until(lambda: live.request("GET", path).status_code == 200, "the kind to be served")

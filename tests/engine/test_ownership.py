@@ -38,8 +38,8 @@ def test_the_second_stack_is_refused_until_the_first_is_gone(project: Project, c
     for verb in (("preview",), ("up", "--yes", "--skip-preview")):
         output = " ".join(colleague.pulumi(*verb, "-s", theirs).failed().split())
         assert (
-            f"the experiment hello is deployed in the namespace {project.namespace} already, by the stack trainform/mine "
-            "(this one is trainform/theirs)" in output
+            f"the experiment hello is deployed in the namespace {project.namespace} already, by the stack "
+            "trainform/mine (this one is trainform/theirs)" in output
         )
         assert "destroy that stack, or give this experiment another `name`" in output
     assert live.only_job(project.namespace)["metadata"]["uid"] == job

@@ -1,4 +1,5 @@
-"""The documents as a newcomer uses them: their blocks, pasted in order into a new shell of a machine with Python, make and git."""
+"""The documents as a newcomer uses them: their blocks, pasted in order into a new shell of a machine with Python, make
+and git."""
 
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ __all__ = ["docker_daemon", "image"]
 # How this machine reaches package registries and Docker, which is no part of what a newcomer lacks.
 OF_THE_MACHINE = ("PIP_", "UV_", "SSL_CERT_", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "DOCKER_HOST")
 PIP_SETTINGS = (".config/pip", ".config/uv", ".pip")
-# What make begins here would be this test run again, minutes of measuring, or the image that a fixture has: are the targets there?
+# What make begins here would be this test run again, minutes of measuring, or the image that a fixture has: are the
+# targets there?
 BY_NAME = {f"make {target}": f"make --dry-run {target} > /dev/null" for target in ("test", "proof", "bench", "image")}
 
 

@@ -1,4 +1,5 @@
-"""Our verdict on a pod is the API server's: generated pods go to namespaces that enforce the Pod Security Standards, as a dry run."""
+"""Our verdict on a pod is the API server's: generated pods go to namespaces that enforce the Pod Security Standards, as
+a dry run."""
 
 from __future__ import annotations
 
@@ -97,7 +98,8 @@ def we_say(level: str, pod: dict[str, Any]) -> set[str]:
 
 
 def agree(level: str, pod: dict[str, Any], server: set[str]) -> None:
-    """The verdict is the same, and so are the controls. Ports of a pod on the node's network are ports of the node: the server says both."""
+    """The verdict is the same, and so are the controls. Ports of a pod on the node's network are ports of the node: the
+    server says both."""
     verdict = [finding.where for finding in judged_by_us(pod, level_environment(level))]
     assert bool(verdict) == bool(server), (level, pod, verdict, server)
     if pod["spec"].get("hostNetwork"):

@@ -24,7 +24,8 @@ import pulumi
 from trainform.check_files import check_environment
 from trainform.resources.apply import cluster_provider
 
-provider = cluster_provider(pulumi.ComponentResource("test:index:Cluster", "shared"), check_environment("dev").checked())
+provider = cluster_provider(pulumi.ComponentResource("test:index:Cluster", "shared"), \
+check_environment("dev").checked())
 options = pulumi.ResourceOptions(provider=provider)
 
 

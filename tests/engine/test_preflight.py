@@ -1,4 +1,5 @@
-"""What the real API server and Volcano's webhooks say before anything is registered: dry runs, and the Secrets and ConfigMaps that pods need."""
+"""What the real API server and Volcano's webhooks say before anything is registered: dry runs, and the Secrets and
+ConfigMaps that pods need."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Previews of the real engine as the review runs and reads them. `--update-golden` records them for the tests that need no engine."""
+"""Previews of the real engine as the review runs and reads them. `--update-golden` records them for the tests that need
+no engine."""
 
 from __future__ import annotations
 

@@ -226,7 +226,8 @@ def test_a_record_that_somebody_has_edited_in_the_cluster_is_not_promoted(
 
 
 def test_what_was_killed_is_not_promoted_after_a_refresh_either(project: Project, prod: str, live: Live) -> None:
-    """The refresh takes all that was made into the state, with a time of its own, and is the last update that the history has."""
+    """The refresh takes all that was made into the state, with a time of its own, and is the last update that the
+    history has."""
     write(project, image=f"{IMAGE}@{DIGEST}")
     project.up(DEV)
     write(project, image=f"{IMAGE}@{DIGEST}", roles={"worker": {"replicas": 2, "cpu": 1}})

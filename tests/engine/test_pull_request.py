@@ -1,4 +1,5 @@
-"""The life of a pull request: what its comment says at each push, after the merge and after `up`. The commands are those of docs/how-to/ci."""
+"""The life of a pull request: what its comment says at each push, after the merge and after `up`. The commands are
+those of docs/how-to/ci."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What is deployed, as the ConfigMap beside the job says it: also after an `up` that failed, and whatever version of trainform looks at it."""
+"""What is deployed, as the ConfigMap beside the job says it: also after an `up` that failed, and whatever version of
+trainform looks at it."""
 
 from __future__ import annotations
 

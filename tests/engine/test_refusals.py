@@ -113,7 +113,8 @@ def test_everything_that_is_missing_is_told_at_once(project: Project, hello: str
 
 
 def test_what_a_user_wrote_reaches_the_terminal_as_text(project: Project) -> None:
-    """Control characters and line ends; each problem is three lines of ours. And what the stack's config says is a problem too."""
+    """Control characters and line ends; each problem is three lines of ours. And what the stack's config says is a
+    problem too."""
     project.environment(**{"b\u202e": "\x1b[2J"})
     project.copied("hello", lambda data: data.update({"a\n  fix: do as I say": "\x1b[31m[red]"}))
     stack = project.stack("hello")
@@ -142,7 +143,8 @@ def test_a_cluster_without_an_operator(project: Project) -> None:
 def test_a_queue_that_never_opens_and_a_second_up_that_meets_the_lock(
     project: Project, live: Live, volcano_controller: psutil.Process
 ) -> None:
-    """With Volcano's controller stopped an own queue never opens; `up` waits for it, and meanwhile holds the stack's lock."""
+    """With Volcano's controller stopped an own queue never opens; `up` waits for it, and meanwhile holds the stack's
+    lock."""
     assert SOON < defaults.QUEUE_OPEN_SECONDS < WITHIN
     (project.folder / "stacks" / "__main__.py").write_text(IMPATIENT)
     project.copied("extras")

@@ -1,7 +1,8 @@
-"""The launch contract from end to end: plan → Pulumi → API server → Volcano → its pods → containers → the real launcher.
+"""The launch contract from end to end: plan → Pulumi → API server → Volcano → its pods → containers → the real
+launcher.
 
-All cases go up on the sandbox, and `trainform rehearse --from-cluster --probe` runs the pods that Volcano's controller made of each. The
-probe takes the place of the training script and checks ranks, world size and a collective.
+All cases go up on the sandbox, and `trainform rehearse --from-cluster --probe` runs the pods that Volcano's controller
+made of each. The probe takes the place of the training script and checks ranks, world size and a collective.
 """
 
 from __future__ import annotations

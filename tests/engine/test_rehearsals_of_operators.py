@@ -1,4 +1,5 @@
-"""The launch contract from end to end on the operators that write variables, files or names of their own into the pods."""
+"""The launch contract from end to end on the operators that write variables, files or names of their own into the
+pods."""
 
 from __future__ import annotations
 

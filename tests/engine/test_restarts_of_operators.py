@@ -53,7 +53,8 @@ def test_a_job_fails_at_the_restart_after_those_that_are_allowed(addons_project:
     addons_project.up(stack_of(addons_project, "restarts", names))
     jobs = {name: addons_project.rendered(name) for name in names}
     workers = {
-        name: [pod for pod in pods_of(live, job.plan).values() if pod["metadata"]["labels"][defaults.ROLE_LABEL] == "worker"]
+        name: [pod for pod in pods_of(live,
+                job.plan).values() if pod["metadata"]["labels"][defaults.ROLE_LABEL] == "worker"]
         for name, job in jobs.items()
     }  # fmt: skip
     for pods in workers.values():  # the limit counts over the pods of a role
@@ -84,7 +85,8 @@ def test_an_unranked_role_gives_up_at_its_own_limit(addons_project: Project, add
     addons_project.up(stack_of(addons_project, "gives-up", [*names]))
     jobs = {name: addons_project.rendered(name) for name in names}
     fetching = {
-        name: next(pod for pod in pods_of(addons_live, job.plan).values() if pod["metadata"]["labels"][defaults.ROLE_LABEL] == "fetch")
+        name: next(pod for pod in pods_of(addons_live,
+                job.plan).values() if pod["metadata"]["labels"][defaults.ROLE_LABEL] == "fetch")
         for name, job in jobs.items()
     }  # fmt: skip
     for name, pod in fetching.items():

@@ -1,4 +1,5 @@
-"""Every launcher in a namespace that enforces the level `restricted` of the Pod Security Standards: its pods are made and run."""
+"""Every launcher in a namespace that enforces the level `restricted` of the Pod Security Standards: its pods are made
+and run."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ CLAIM = {
 
 
 def as_user(data: dict[str, Any], backend: str) -> None:
-    """The experiment as a user other than root, without the node's network, and small enough that all fit the cluster."""
+    """The experiment as a user other than root, without the node's network, and small enough that all fit the
+    cluster."""
     data |= {"backend": backend, "run_as": {"user": 1000, "home": "/home/trainer"}}
     data.pop("network", None)
     for role in data["roles"].values():

@@ -1,9 +1,9 @@
 """`trainform review` of real previews, with the real engine, scheduler and cluster: a file of `reviews/` each.
 
-A file says what is deployed (`before`, a merge patch on the sample), what happens to it then (`between`), what the stack becomes (`after`,
-a merge patch on that) and what the review must say. `version` is another one of trainform, which deploys it. `program` is text that follows
-the stack's program, `environ` are variables of the review's shell, and `secrets` are texts that no form of the report may hold, beside the
-secrets of the stack.
+A file says what is deployed (`before`, a merge patch on the sample), what happens to it then (`between`), what the
+stack becomes (`after`, a merge patch on that) and what the review must say. `version` is another one of trainform,
+which deploys it. `program` is text that follows the stack's program, `environ` are variables of the review's shell, and
+`secrets` are texts that no form of the report may hold, beside the secrets of the stack.
 """
 
 from __future__ import annotations
@@ -29,7 +29,10 @@ pytestmark = pytest.mark.proof("reviews of every kind of change")
 FOLDER = Path(__file__).parent / "reviews"
 STEPS = {path.stem: yaml.safe_load(path.read_text()) for path in sorted(FOLDER.glob("*.yaml"))}
 SAMPLE: dict[str, Any] = {
-    "image": "registry.example.com/ai/pytorch-training@sha256:4f7c9d1e2b3a5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5c6d7e8",
+    "image": (
+        "registry.example.com/ai/pytorch-training@sha256:"
+        "4f7c9d1e2b3a5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5c6d7e8"
+    ),
     "launcher": {"torchrun": {"script": "/app/train.py"}},
     "roles": {"worker": {"replicas": 2, "accelerators": {"a800": 8}}},
     "storage": {"output": {"size": "2Gi", "mount": "/mnt/output", "keep": True}},
@@ -67,7 +70,8 @@ class Story:
         self.write()
 
     def deploy(self, others: Mapping[str, Any]) -> None:
-        """Apply both stacks, and a stack for each other experiment, and wait until all pods run. No SSH key may be told from now on."""
+        """Apply both stacks, and a stack for each other experiment, and wait until all pods run. No SSH key may be told
+        from now on."""
         plan = self.project.plan(NAME)
         for rotation in (1, 2) if plan.ssh is not None else ():
             self.project.secrets |= traces(keys(plan, rotation))

@@ -1,4 +1,5 @@
-"""The roles of docs/how-to/rights are enough for each person, and no more than that: with accounts that have them and nothing else."""
+"""The roles of docs/how-to/rights are enough for each person, and no more than that: with accounts that have them and
+nothing else."""
 
 from __future__ import annotations
 

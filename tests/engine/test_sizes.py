@@ -1,4 +1,5 @@
-"""The largest objects that `check` accepts: the real server takes them as Pulumi applies them, and Volcano's controller can still write."""
+"""The largest objects that `check` accepts: the real server takes them as Pulumi applies them, and Volcano's controller
+can still write."""
 
 from __future__ import annotations
 

@@ -34,7 +34,8 @@ def kept(live: Live, namespace: str, name: str = SECRET) -> dict[str, str]:
 
 
 def traces(files: dict[str, str]) -> set[str]:
-    """Pieces of text that give the secret or a private key away: as it is written, and as a Secret of Kubernetes holds it."""
+    """Pieces of text that give the secret or a private key away: as it is written, and as a Secret of Kubernetes holds
+    it."""
     found = {SSH_SECRET, base64.b64encode(SSH_SECRET.encode()).decode(), "BEGIN OPENSSH"}
     for name in (USER_KEY, HOST_KEY):
         found |= {line for line in files[name].splitlines() if not line.startswith("-----")}

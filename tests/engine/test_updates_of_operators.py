@@ -1,4 +1,5 @@
-"""What changes in place on the operators beside Volcano, and what other controllers write into our objects and no preview shows."""
+"""What changes in place on the operators beside Volcano, and what other controllers write into our objects and no
+preview shows."""
 
 from __future__ import annotations
 

@@ -26,21 +26,33 @@ def main(**fields: Any) -> dict[str, Any]:
         ({"nodeSelector": {"pool": "a"}}, "nodeSelector", "write it below `spec`: `spec: {nodeSelector: …}`"),
         ({"spec": {"workingDir": "/app"}}, "spec.workingDir", "write it in a container"),
         (main(gpus=8), "spec.containers.main.gpus", "remove it; known: args, command"),
-        ({"spec": {"terminationGracePeriodSeconds": "soon"}}, "spec.terminationGracePeriodSeconds", "write a whole number"),
+        (
+            {"spec": {"terminationGracePeriodSeconds": "soon"}},
+            "spec.terminationGracePeriodSeconds",
+            "write a whole number",
+        ),
         ({"spec": {"hostIPC": "no"}}, "spec.hostIPC", "write true or false"),
         ({"spec": {"volumes": "data"}}, "spec.volumes", "write a list"),
         ({"spec": {"nodeSelector": {"gpu": True}}}, "spec.nodeSelector.gpu", "write it in quotes"),
         ({"metadata": {"labels": {"team": 7}}}, "metadata.labels.team", "write it in quotes"),
         (main(env=[{"name": "A", "value": 1}]), "spec.containers.main.env.A.value", "write it in quotes"),
         (main(env={"A": "b"}), "spec.containers.main.env.A", "write a mapping"),
-        (main(volumeMounts={"scratch": {"readOnly": True}}), "spec.containers.main.volumeMounts.scratch", "add `mountPath`"),
-        (main(livenessProbe={"tcpSocket": {"port": 1.5}}), "spec.containers.main.livenessProbe.tcpSocket.port", "write a whole number or text"),
+        (
+            main(volumeMounts={"scratch": {"readOnly": True}}),
+            "spec.containers.main.volumeMounts.scratch",
+            "add `mountPath`",
+        ),
+        (
+            main(livenessProbe={"tcpSocket": {"port": 1.5}}),
+            "spec.containers.main.livenessProbe.tcpSocket.port",
+            "write a whole number or text",
+        ),
         ({"spec": {"dnsPolicy": "clusterfirst"}}, "spec.dnsPolicy", "write ClusterFirst"),
         ({"spec": {"restartPolicy": "ExitCode"}}, "spec.restartPolicy", "write one of Always, Never, OnFailure"),
         (main(imagePullPolicy="always"), "spec.containers.main.imagePullPolicy", "write Always"),
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_names_and_types_of_pods(patch: dict[str, Any], path: str, fix: str) -> None:
     made = experiment(roles={"worker": {"env": {"OWN": "1"}, "pod_overrides": patch}})
     problems = [each for each in job_problems(made, environment()) if each.path == f"{WORKER}.{path}"]
@@ -54,9 +66,13 @@ def test_names_and_types_of_pods(patch: dict[str, Any], path: str, fix: str) -> 
         ("claim-checkpoints", {"spec": {"storageClassName": 5}}, "spec.storageClassName"),
         ("launch-script", {"immutable": "yes"}, "immutable"),
         ("job", {"metadata": {"labels": "vision"}}, "metadata.labels"),
-        ("job", {"spec": {"tasks": {"worker": {"template": {"spec": {"tolerations": {}}}}}}}, "spec.tasks.worker.template.spec.tolerations"),
+        (
+            "job",
+            {"spec": {"tasks": {"worker": {"template": {"spec": {"tolerations": {}}}}}}},
+            "spec.tasks.worker.template.spec.tolerations",
+        ),
     ],
-)  # fmt: skip
+)
 def test_names_and_types_of_objects(key: str, patch: dict[str, Any], path: str) -> None:
     storage = {"checkpoints": {"size": "2Ti", "mount": "/mnt/output"}}
     problems = job_problems(experiment(storage=storage, manifest_overrides={key: patch}), environment())

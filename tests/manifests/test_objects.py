@@ -28,7 +28,8 @@ def test_a_claim_has_its_size_class_and_labels() -> None:
     assert found.body["metadata"]["labels"] == OURS
     assert found.body["metadata"]["name"] == "sdxl-lora-checkpoints"
     assert found.body["spec"] == {
-        "accessModes": ["ReadWriteMany"], "storageClassName": "cephfs-ssd", "resources": {"requests": {"storage": "2Ti"}},
+        "accessModes": ["ReadWriteMany"], "storageClassName": "cephfs-ssd",
+        "resources": {"requests": {"storage": "2Ti"}},
     }  # fmt: skip
 
 
@@ -103,7 +104,8 @@ def test_the_provider_does_not_wait_for_services() -> None:
 
 
 def test_a_service_selects_exactly_its_replica() -> None:
-    """By the operator's label if replicas share a template, by trainform's own if each has its own: the only pod of a task has index 0."""
+    """By the operator's label if replicas share a template, by trainform's own if each has its own: the only pod of a
+    task has index 0."""
     for ports in ("shared", "per-replica"):
         made = plan(**TENSORFLOW, network={**HOST, "ports": ports})
         pods, _ = controller_objects(next(found.body for found in job_manifests(made) if found.key == "job"))

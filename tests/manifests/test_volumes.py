@@ -1,4 +1,5 @@
-"""What pods mount besides the user's storage (launch files, the SSH identity, the hostfile), and the user that they run as."""
+"""What pods mount besides the user's storage (launch files, the SSH identity, the hostfile), and the user that they run
+as."""
 
 from __future__ import annotations
 
@@ -47,7 +48,8 @@ def test_launched_roles_mount_the_launch_files() -> None:
     ],
 )
 def test_the_ssh_identity_is_mounted_in_the_users_home(run_as: dict[str, Any] | None, folder: str) -> None:
-    """The mode is 0400, since ssh refuses a key that others can read. For a user other than root the kubelet adds the group."""
+    """The mode is 0400, since ssh refuses a key that others can read. For a user other than root the kubelet adds the
+    group."""
     made = plan(**MPI, roles=ROLES, run_as=run_as)
     for role in ("master", "worker"):
         assert volumes(made, role)["ssh"]["secret"] == {"secretName": "sdxl-lora-ssh", "defaultMode": 0o400}

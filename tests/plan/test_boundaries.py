@@ -108,10 +108,20 @@ def test_mounts_that_meet() -> None:
 @pytest.mark.parametrize(
     ("path", "right"),
     [
-        ("/dev", False), ("/proc", False), ("/sys", False), ("/etc", False), ("/etc/", False), ("/proc/sys", False), ("/sys/fs/cgroup", False),
-        ("/dev/hugepages", True), ("/etc/ssl", True), ("/system", True), ("/process", True), ("/mnt/etc", True),
+        ("/dev", False),
+        ("/proc", False),
+        ("/sys", False),
+        ("/etc", False),
+        ("/etc/", False),
+        ("/proc/sys", False),
+        ("/sys/fs/cgroup", False),
+        ("/dev/hugepages", True),
+        ("/etc/ssl", True),
+        ("/system", True),
+        ("/process", True),
+        ("/mnt/etc", True),
     ],
-)  # fmt: skip
+)
 def test_mounts_over_the_system(path: str, right: bool) -> None:
     found = reasons(storage={"data": {"claim": "data", "mount": path}})
     assert found.keys() == (set() if right else {"storage.data.mount"})

@@ -66,7 +66,10 @@ def test_a_static_world_never_starts_short_of_its_pods(launcher: dict[str, Any],
     eight = {"accelerators": {"a800": 8}}
     roles = {first: {"replicas": 1, **eight}, "worker": {"replicas": 3, "min_available": least, **eight}}
     (kind,) = launcher
-    told = f"{kind} waits for all pods of its world, and with this number it starts with {least} of the 3 that the role has"
+    told = (
+        f"{kind} waits for all pods of its world, and with this number it starts with {least} of the 3 that the role "
+        "has"
+    )
     assert reasons(launcher=launcher, roles=roles) == {"roles.worker.min_available": told}
     roles["worker"]["min_available"] = 3
     assert reasons(launcher=launcher, roles=roles) == {}

@@ -1,4 +1,5 @@
-"""What a component of a job is given: each field of the two files belongs to exactly one of them, or changes no object."""
+"""What a component of a job is given: each field of the two files belongs to exactly one of them, or changes no
+object."""
 
 from __future__ import annotations
 
@@ -38,7 +39,8 @@ def inputs(data: dict[str, Any], environment: Environment = RICH, run: int = 1) 
 
 
 def inputs_of(model: Experiment, environment: Environment = RICH, run: int = 1) -> JobInputs | None:
-    """None where the plan has a problem. No object is rendered and judged: a job that the limits refuse has inputs too."""
+    """None where the plan has a problem. No object is rendered and judged: a job that the limits refuse has inputs
+    too."""
     plan = draft_plan(model, environment, run)
     return None if [*plan_problems(model, environment, plan)] else job_inputs(model, environment, plan)
 
@@ -226,8 +228,8 @@ AMOUNTS = ("tolerations", "price_per_hour", "max_cost_per_hour")
 
 
 def leaves(model: type[BaseModel], path: str = "") -> Iterator[str]:
-    """The fields without a model below, the kind of accelerators by the name that it has here. What belongs to the environment's own stack is a
-    leaf."""
+    """The fields without a model below, the kind of accelerators by the name that it has here. What belongs to the
+    environment's own stack is a leaf."""
     for name, field in model.model_fields.items():
         below = [] if path == "" and name in ("queues", "priority_classes", "claims") else models_of(field.annotation)
         if not below or name in AMOUNTS:

@@ -163,14 +163,23 @@ def test_services_have_constant_ports_in_front_of_each_replicas_own() -> None:
 @pytest.mark.parametrize(
     ("parts", "found"),
     [
-        ({"network": {"ports": "per-replica"}}, {"network.ports": "the value is for the host network: pods on the pod network have all ports for themselves"}),
+        (
+            {"network": {"ports": "per-replica"}},
+            {
+                "network.ports": (
+                    "the value is for the host network: pods on the pod network have all ports for themselves"
+                )
+            },
+        ),
         ({"network": {**PER_REPLICA, **SERVICE}}, {}),
         ({**MPI, "network": PER_REPLICA}, {}),
         ({**MPI, "network": SERVICE}, {}),
-        ({**MPI, "network": {**HOST, **SERVICE}},
-         {"network.addresses": "the value gives rank 0 another port than its peers call, and mpi knows one for all"}),
+        (
+            {**MPI, "network": {**HOST, **SERVICE}},
+            {"network.addresses": "the value gives rank 0 another port than its peers call, and mpi knows one for all"},
+        ),
     ],
-)  # fmt: skip
+)
 def test_rules(parts: dict[str, Any], found: dict[str, str]) -> None:
     assert reasons(**{"roles": ROLES, **parts}) == found
 

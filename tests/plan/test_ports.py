@@ -1,4 +1,5 @@
-"""The ports that pods listen on: the usual ones on the pod network, stable ones of the environment's range on the host network."""
+"""The ports that pods listen on: the usual ones on the pod network, stable ones of the environment's range on the host
+network."""
 
 from __future__ import annotations
 
@@ -214,7 +215,8 @@ def test_a_port_in_an_option_of_other_launchers(launcher: dict[str, Any], word: 
 
 
 def test_a_port_behind_a_service_is_the_constant_one() -> None:
-    """Nobody reaches another one; on the host network rank 0 opens another one than its peers call, and no number is both."""
+    """Nobody reaches another one; on the host network rank 0 opens another one than its peers call, and no number is
+    both."""
     assert reasons(network=SERVICE, env={"MASTER_PORT": "4711"}).keys() == {"env.MASTER_PORT"}
     assert reasons(network=SERVICE, env={"MASTER_PORT": "29500"}) == {}
     assert reasons(network=SERVICE, env={"MASTER_PORT": "4711", "MASTER_ADDR": "10.0.0.7"}) == {}

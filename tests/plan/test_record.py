@@ -1,4 +1,5 @@
-"""What is deployed, recorded in a ConfigMap beside the job: what is written is read again, and it never stands in the way of a job."""
+"""What is deployed, recorded in a ConfigMap beside the job: what is written is read again, and it never stands in the
+way of a job."""
 
 from __future__ import annotations
 
@@ -169,13 +170,19 @@ def without(key: str) -> dict[str, str]:
         pytest.param(RIGHT | {"environment": "[" * 100_000}, "its entry `environment` is not JSON", id="too deep"),
         (RIGHT | {"experiment": '{"max_retry": NaN}'}, "its entry `experiment` is not JSON"),
         (RIGHT | {"environment": "[]"}, "its entry `environment` is not a mapping"),
-        *((RIGHT | {"experiment": f'{{"queue": {value}}}'}, "its entry `experiment` has a value that no file can hold") for value in ("1e999", r'"\ud800"')),
+        *(
+            (
+                RIGHT | {"experiment": f'{{"queue": {value}}}'},
+                "its entry `experiment` has a value that no file can hold",
+            )
+            for value in ("1e999", r'"\ud800"')
+        ),
         (RIGHT | {"run": 7}, "its entry `run` is not a text"),
         (RIGHT | {"version": ["0.1.0"]}, "its entry `version` is not a text"),
         (["revision"], "it has no entry `revision`"),
         *((RIGHT | {"run": text}, "its entry `run` is not a whole number of at least 1") for text in ("0", "1.5", "٣")),
     ],
-)  # fmt: skip
+)
 def test_a_malformed_record_is_an_error(data: Any, reason: str) -> None:
     with pytest.raises(ClusterError) as error:
         read_record({"metadata": {"name": "bert-deployed"}, "data": data})

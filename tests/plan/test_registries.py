@@ -63,7 +63,8 @@ def test_a_registry_has_a_host_and_no_tag(wrong: str) -> None:
 EVERYWHERE: dict[str, Any] = {
     "image": "registry.example.com/ai/a:1",
     "roles": {
-        "worker": {"replicas": 2, "init": [{"name": "first", "command": ["true"], "image": "registry.example.com/ai/b:1"}]},
+        "worker": {"replicas": 2, "init": [{"name": "first", "command": ["true"],
+                    "image": "registry.example.com/ai/b:1"}]},
         "watch": {
             "ranked": False,
             "command": ["watch"],
@@ -71,14 +72,16 @@ EVERYWHERE: dict[str, Any] = {
             "pod_overrides": {
                 "metadata": {"annotations": {"image": "registry.example.com/ai/x:1"}},
                 "spec": {
-                    "containers": {"side": {"image": "registry.example.com/ai/d:1", "env": [{"name": "image", "value": "registry.example.com/ai/x:1"}]}},
+                    "containers": {"side": {"image": "registry.example.com/ai/d:1",
+                            "env": [{"name": "image", "value": "registry.example.com/ai/x:1"}]}},
                     "volumes": [{"name": "weights", "image": {"reference": "registry.example.com/ai/e:1"}}],
                 },
             },
         },
     },
     "prepare": [
-        {"name": "code", "image": "registry.example.com/ai/f:1", "git": {"repository": "https://git.example.com/ai/code.git", "commit": "0" * 40, "path": "/code"}},
+        {"name": "code", "image": "registry.example.com/ai/f:1",
+            "git": {"repository": "https://git.example.com/ai/code.git", "commit": "0" * 40, "path": "/code"}},
         {"name": "data", "image": "registry.example.com/ai/g:1", "command": ["rsync"]},
     ],
 }  # fmt: skip

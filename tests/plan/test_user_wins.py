@@ -37,7 +37,8 @@ PARTS: dict[str, Any] = {
     "mpi": {"launcher": {"mpi": {"command": ["python", "/app/train.py"]}}, "roles": ROLES},
     "mpi, apart": {"launcher": {"mpi": {"command": ["python", "/app/train.py"], "role": "launcher"}}, "roles": APART},
     "tensorflow": {
-        "launcher": {"tensorflow": {"command": ["python", "/app/train.py"], "task_types": {"master": "chief"}}}, "roles": ROLES,
+        "launcher": {"tensorflow": {"command": ["python", "/app/train.py"], "task_types": {"master": "chief"}}},
+        "roles": ROLES,
     },
     "command": {"launcher": {"command": ["python", "/app/train.py"]}, "roles": ROLES},
 }  # fmt: skip
@@ -133,7 +134,8 @@ FLAGS = {
     },
     "torchrun, elastic": {"NNODES": "--nnodes", "RDZV_ID": "--rdzv-id", "NPROC_PER_NODE": "--nproc-per-node"},
     "accelerate": {
-        "RANK": "--machine_rank", "NUM_PROCESSES": "--num_processes", "WORLD_SIZE": "--num_machines", "RDZV_BACKEND": "--rdzv_backend",
+        "RANK": "--machine_rank", "NUM_PROCESSES": "--num_processes", "WORLD_SIZE": "--num_machines",
+        "RDZV_BACKEND": "--rdzv_backend",
         "MASTER_ADDR": "--main_process_ip", "MASTER_PORT": "--main_process_port",
     },
     "deepspeed": {"MASTER_ADDR": "--master_addr", "MASTER_PORT": "--master_port"},

@@ -1,4 +1,5 @@
-"""The variables that each launcher gets, by role: what they are in every kind of world, and that extras have none of them."""
+"""The variables that each launcher gets, by role: what they are in every kind of world, and that extras have none of
+them."""
 
 from __future__ import annotations
 
@@ -75,7 +76,8 @@ def test_tensorflow() -> None:
 @pytest.mark.parametrize("launcher", LAUNCHERS)
 def test_extras_get_the_users_alone(launcher: str) -> None:
     words: dict[str, Any] = {
-        "deepspeed": SCRIPT, "torchrun": SCRIPT, "accelerate": SCRIPT, "mpi": {"command": ["python"]}, "command": ["python"],
+        "deepspeed": SCRIPT, "torchrun": SCRIPT, "accelerate": SCRIPT, "mpi": {"command": ["python"]},
+        "command": ["python"],
         "tensorflow": {"command": ["python"], "task_types": {"master": "chief"}},
     }  # fmt: skip
     assert of({launcher: words[launcher]}, "watcher", env={"NCCL_DEBUG": "INFO"}) == {"NCCL_DEBUG": "INFO"}

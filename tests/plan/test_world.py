@@ -54,9 +54,14 @@ def test_the_evaluator_is_not_in_the_world() -> None:
 
 @pytest.mark.parametrize(
     ("roles", "needed"),
-    [({"worker": {}}, False), ({"chief": {}}, False), ({"worker": {"replicas": 2}}, True), ({"worker": {}, "evaluator": {}}, True),
-     ({"worker": {}, "watcher": {**WATCHER, "replicas": 4}}, False)],
-)  # fmt: skip
+    [
+        ({"worker": {}}, False),
+        ({"chief": {}}, False),
+        ({"worker": {"replicas": 2}}, True),
+        ({"worker": {}, "evaluator": {}}, True),
+        ({"worker": {}, "watcher": {**WATCHER, "replicas": 4}}, False),
+    ],
+)
 def test_who_needs_tf_config(roles: dict[str, Any], needed: bool) -> None:
     assert has_tf_config(experiment(launcher=TENSORFLOW, roles=roles)) is needed
     assert not has_tf_config(experiment(roles=WITH_EXTRAS))
@@ -121,17 +126,40 @@ def test_whose_end_is_the_jobs(launcher: dict[str, Any], roles: dict[str, Any], 
         ({"ps": {}, "worker": {}}, {}, {}),
         ({"trainer": {}}, {}, {"roles.trainer": "the name is not one of TensorFlow's task types"}),
         ({"trainer": {}}, {"trainer": "worker"}, {}),
-        ({"worker": {}}, {"trainer": "worker"}, {"launcher.tensorflow.task_types.trainer": "the experiment has no ranked role of this name"}),
-        ({"worker": {}, "watcher": WATCHER}, {"watcher": "ps"},
-         {"launcher.tensorflow.task_types.watcher": "the experiment has no ranked role of this name"}),
-        ({"worker": {}, "more": {}}, {"more": "worker"}, {"roles.more": "the role has the task type worker, as worker has"}),
-        ({"chief": {"replicas": 2}, "worker": {}}, {}, {"roles.chief.replicas": "the number must be 1: TensorFlow has one chief"}),
-        ({"worker": {}, "evaluator": {"replicas": 2}}, {}, {"roles.evaluator.replicas": "the number must be 1: TensorFlow has one evaluator"}),
+        (
+            {"worker": {}},
+            {"trainer": "worker"},
+            {"launcher.tensorflow.task_types.trainer": "the experiment has no ranked role of this name"},
+        ),
+        (
+            {"worker": {}, "watcher": WATCHER},
+            {"watcher": "ps"},
+            {"launcher.tensorflow.task_types.watcher": "the experiment has no ranked role of this name"},
+        ),
+        (
+            {"worker": {}, "more": {}},
+            {"more": "worker"},
+            {"roles.more": "the role has the task type worker, as worker has"},
+        ),
+        (
+            {"chief": {"replicas": 2}, "worker": {}},
+            {},
+            {"roles.chief.replicas": "the number must be 1: TensorFlow has one chief"},
+        ),
+        (
+            {"worker": {}, "evaluator": {"replicas": 2}},
+            {},
+            {"roles.evaluator.replicas": "the number must be 1: TensorFlow has one evaluator"},
+        ),
         ({"ps": {"replicas": 2}}, {}, {"roles": "the roles have neither a chief nor a worker, so nothing trains"}),
         ({"evaluator": {}}, {}, {"roles": "the roles have neither a chief nor a worker, so nothing trains"}),
-        ({"evaluator": {}, "worker": {}}, {}, {"roles.evaluator": "the role is the evaluator, which is outside of the cluster"}),
+        (
+            {"evaluator": {}, "worker": {}},
+            {},
+            {"roles.evaluator": "the role is the evaluator, which is outside of the cluster"},
+        ),
     ],
-)  # fmt: skip
+)
 def test_rules_of_task_types(roles: dict[str, Any], types: dict[str, str], found: dict[str, str]) -> None:
     launcher = {"tensorflow": {"command": ["python"], "task_types": types}}
     assert reasons(launcher=launcher, roles=roles) == found
@@ -145,17 +173,29 @@ USER = {"user": 1000, "home": "/home/trainer"}
     [
         ({"ssh": {"roles": ["worker"]}}, {}),
         ({"ssh": {"roles": ["wroker", "master"]}}, {"ssh.roles[0]": "the experiment has no role of this name"}),
-        ({"ssh": {"roles": ["master", "worker"]}, "launcher": MPI}, {"ssh.roles": "the roles leave out helper, which mpi needs"}),
+        (
+            {"ssh": {"roles": ["master", "worker"]}, "launcher": MPI},
+            {"ssh.roles": "the roles leave out helper, which mpi needs"},
+        ),
         ({"ssh": {"roles": ["master", "worker", "helper", "watcher"]}, "launcher": MPI}, {}),
         ({"run_as": {"user": 1000}}, {}),
-        ({"ssh": {}, "run_as": {"user": 1000}}, {"run_as.home": "the folder is not the home of user 1000, where SSH looks for its files"}),
-        ({"ssh": {}, "run_as": {"user": 1000, "home": "/root/"}}, {"run_as.home": "the folder is not the home of user 1000, where SSH looks for its files"}),
+        (
+            {"ssh": {}, "run_as": {"user": 1000}},
+            {"run_as.home": "the folder is not the home of user 1000, where SSH looks for its files"},
+        ),
+        (
+            {"ssh": {}, "run_as": {"user": 1000, "home": "/root/"}},
+            {"run_as.home": "the folder is not the home of user 1000, where SSH looks for its files"},
+        ),
         ({"ssh": {}, "run_as": USER}, {}),
-        ({"ssh": {"port": 1023}, "run_as": USER}, {"ssh.port": "the port may be opened by root alone, and the containers run as user 1000"}),
+        (
+            {"ssh": {"port": 1023}, "run_as": USER},
+            {"ssh.port": "the port may be opened by root alone, and the containers run as user 1000"},
+        ),
         ({"ssh": {"port": 1024}, "run_as": USER}, {}),
         ({"ssh": {"port": 22}, "run_as": {"user": 0}}, {}),
     ],
-)  # fmt: skip
+)
 def test_rules_of_ssh(parts: dict[str, Any], found: dict[str, str]) -> None:
     assert reasons(**{"roles": ROLES, **parts}) == found
 

@@ -56,8 +56,8 @@ def test_the_objects_of_a_job_break_the_same_rules_as_the_job(name: str, backend
     assert of_pack == of_check
 
 
-# What one object alone does not show: who writes to a claim, which queue an experiment brings, in which queue the PodGroup of a JobSet waits,
-# and when the TrainJob of a runtime ends.
+# What one object alone does not show: who writes to a claim, which queue an experiment brings, in which queue the
+# PodGroup of a JobSet waits, and when the TrainJob of a runtime ends.
 OF_SEVERAL_OBJECTS = {
     *(("TF-DATA-1", backend) for backend in BACKENDS),
     *(("TF-QUE-1", backend) for backend in BACKENDS),

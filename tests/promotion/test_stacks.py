@@ -37,7 +37,10 @@ def test_a_stack_of_another_name(tmp_path: Path) -> None:
             "nowhere",
             "prod",
             ["no stack and no environment of the project has this name"],
-            "known: dev, empty, prod, prod2, bert.prod, broken, sdxl-lora.dev, sdxl-lora.one, sdxl-lora.prod, sdxl-lora.two",
+            (
+                "known: dev, empty, prod, prod2, bert.prod, broken, sdxl-lora.dev, sdxl-lora.one, sdxl-lora.prod, "
+                "sdxl-lora.two"
+            ),
         ),
         ("dev", "bert.prod", ["this stack runs bert"], "name a stack of sdxl-lora"),
         (

@@ -150,7 +150,8 @@ def test_a_rollback_is_named(prepared: Prepared) -> None:
 
 
 def test_what_somebody_has_forged_is_masked(prepared: Prepared) -> None:
-    """In the rollback that the target follows, and in the release that a promotion which was ended half way has written."""
+    """In the rollback that the target follows, and in the release that a promotion which was ended half way has
+    written."""
     current = structs.replace(prepared.current, release=forged(is_rollback=True))
     found = structs.replace(prepared, current=current, release=forged(), is_begun=True)
     assert FORGED[:4] not in shown(found)

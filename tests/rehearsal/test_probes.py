@@ -23,7 +23,8 @@ def torchrun(cluster: Cluster, place: int, *options: str, processes: int = 2) ->
     """The command of a static node, run by the watch."""
     master = cluster.pods[0].address
     return [
-        "python3", f"{MOUNT}/probe_watch.py", "torchrun", "--nnodes", str(len(cluster.pods)), "--nproc_per_node", str(processes),
+        "python3", f"{MOUNT}/probe_watch.py", "torchrun", "--nnodes", str(len(cluster.pods)), "--nproc_per_node",
+        str(processes),
         "--node_rank", str(place), "--master_addr", master, "--master_port", str(PORT), *options,
         f"{MOUNT}/probe_torch.py", "--with", "torch",
     ]  # fmt: skip
@@ -104,7 +105,8 @@ def test_a_node_that_torchrun_waits_for_is_named(clusters: Clusters) -> None:
     first, second = (cluster.start(place, torchrun(cluster, place), **env) for place in range(2))
     hangs, gone = cluster.start(2, ["sleep", "600"]), cluster.pods[3]
     connected(cluster, second)
-    # a second watch in the same pod, whose time is over at once: how long an agent needs to get here, a busy machine decides
+    # a second watch in the same pod, whose time is over at once: how long an agent needs to get here, a busy machine
+    # decides
     watch = ["env", "TRAINFORM_PROBE_TIMEOUT=0", "python3", f"{MOUNT}/probe_watch.py", "sleep", "600"]
     ended = cluster.run(first, *watch)
     assert (ended.code, len(ended.reported)) == (1, 1)

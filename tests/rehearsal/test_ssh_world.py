@@ -100,8 +100,8 @@ def test_exit_codes_pass(pair: Pair, code: int) -> None:
 
 
 def test_files_are_copied(pair: Pair) -> None:
-    command = f"echo text >/tmp/sent; scp -q /tmp/sent {pair.address}:/tmp/there && scp -q {pair.address}:/tmp/there /tmp/back"
-    pair.launcher.output(command)
+    sent = f"echo text >/tmp/sent; scp -q /tmp/sent {pair.address}:/tmp/there"
+    pair.launcher.output(f"{sent} && scp -q {pair.address}:/tmp/there /tmp/back")
     assert pair.launcher.output("cat /tmp/back") == "text\n"
 
 
@@ -130,7 +130,8 @@ def test_variables_are_for_their_user_alone(pair: Pair) -> None:
 def test_mpirun_reaches_every_pod(pair: Pair) -> None:
     both = [f"{pod.name}.{pair.names.service}" for pod in (pair.launcher, pair.worker)]
     done = pair.launcher.run(
-        'printf "%s" "$HOSTS" >/tmp/mpi; timeout 60 mpirun --hostfile /tmp/mpi -np 4 /bin/sh -c \'echo $OMPI_COMM_WORLD_RANK $(hostname) $RANK\'',
+        'printf "%s" "$HOSTS" >/tmp/mpi; timeout 60 mpirun --hostfile /tmp/mpi -np 4 /bin/sh -c \'echo '
+        "$OMPI_COMM_WORLD_RANK $(hostname) $RANK'",
         HOSTS="".join(f"{host} slots=2\n" for host in both),
         OMPI_ALLOW_RUN_AS_ROOT="1",
         OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",

@@ -1,4 +1,5 @@
-"""A promotion that is killed before the operation on files with this number, or with 0 not at all: `python -m tests.releases.killed ROOT NUMBER`.
+"""A promotion that is killed before the operation on files with this number, or with 0 not at all: `python -m
+tests.releases.killed ROOT NUMBER`.
 
 It prints how many there are.
 """

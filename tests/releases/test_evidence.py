@@ -65,7 +65,10 @@ def test_a_gate_that_nobody_has_judged_is_told(gates: dict[str, str]) -> None:
 
 def test_a_release_from_an_environment_that_is_no_source_any_more_is_told() -> None:
     made = promoted()
-    text = f"The environment prod takes releases from staging only, and release {made.name} is from {made.origin.environment}."
+    text = (
+        f"The environment prod takes releases from staging only, and release {made.name} is from "
+        f"{made.origin.environment}."
+    )
     assert found(made, **{**ASKED, "from": ["staging"]}) == [("from", text)]
     waived = promoted(gates={"from": "waived", "soak": "passed"})
     assert found(waived, **{**ASKED, "from": ["staging"]}) == []

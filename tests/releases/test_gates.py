@@ -43,23 +43,54 @@ def test_every_gate_is_a_field_and_has_a_row() -> None:
 ASKED = {"from": ["dev"], "succeeded": True, "digest": True, "soak": "24h", "clean": True}
 REFUSED = [
     ("from", {"environment": "scratch"}, "releases come from dev only, and the source is in the environment scratch"),
-    ("succeeded", {"outcome": None}, "the cluster has no job of the source any more, so that nothing says whether it has succeeded"),
+    (
+        "succeeded",
+        {"outcome": None},
+        "the cluster has no job of the source any more, so that nothing says whether it has succeeded",
+    ),
     ("succeeded", {"outcome": Outcome()}, "the job of the source has not ended yet"),
     ("succeeded", {"outcome": Outcome("failed", DONE)}, "the job of the source has failed"),
     ("succeeded", {"outcome": Outcome("stopped", DONE)}, "the job of the source has been stopped"),
-    ("succeeded", {"outcome": Outcome("succeeded in part", DONE)}, "the job of the source has succeeded in part only: it is complete for its operator, though pods of it have failed"),
-    ("succeeded", {"changed": True}, "the job of the source was changed in place after it had ended, so that what is deployed there has not run"),
-    ("soak", {"changed": True}, "the job of the source was changed in place after it had ended, so that what is deployed there has not run"),
+    (
+        "succeeded",
+        {"outcome": Outcome("succeeded in part", DONE)},
+        (
+            "the job of the source has succeeded in part only: it is complete for its operator, though pods of it "
+            "have failed"
+        ),
+    ),
+    (
+        "succeeded",
+        {"changed": True},
+        "the job of the source was changed in place after it had ended, so that what is deployed there has not run",
+    ),
+    (
+        "soak",
+        {"changed": True},
+        "the job of the source was changed in place after it had ended, so that what is deployed there has not run",
+    ),
     ("digest", {"tags": ("image",)}, "image names an image without a digest"),
     ("digest", {"tags": ("image", "roles.eval.image")}, "image, roles.eval.image name an image without a digest"),
     ("soak", {"outcome": Outcome("failed", DONE)}, "the job of the source has failed"),
-    ("soak", {"outcome": Outcome("succeeded", "2026-03-02T10:00:01Z")}, "the job of the source has succeeded less than 24h ago, at 2026-03-02T10:00:01Z"),
+    (
+        "soak",
+        {"outcome": Outcome("succeeded", "2026-03-02T10:00:01Z")},
+        "the job of the source has succeeded less than 24h ago, at 2026-03-02T10:00:01Z",
+    ),
     ("soak", {"outcome": Outcome("succeeded")}, "nothing says when the job of the source has succeeded"),
-    ("soak", {"outcome": Outcome("succeeded", "2026-03-02T09:30:05")}, "nothing says when the job of the source has succeeded"),
+    (
+        "soak",
+        {"outcome": Outcome("succeeded", "2026-03-02T09:30:05")},
+        "nothing says when the job of the source has succeeded",
+    ),
     ("clean", {"commit": ""}, "Pulumi's history has no commit of git for the last `pulumi up` of the source"),
     ("clean", {"dirty": None}, "Pulumi's history has no commit of git for the last `pulumi up` of the source"),
-    ("clean", {"dirty": True}, "the last `pulumi up` of the source ran with changes that were not in the commit 9f2c4e1"),
-]  # fmt: skip
+    (
+        "clean",
+        {"dirty": True},
+        "the last `pulumi up` of the source ran with changes that were not in the commit 9f2c4e1",
+    ),
+]
 
 
 def test_a_source_that_meets_everything_passes_every_gate() -> None:
@@ -94,9 +125,12 @@ def test_who_is_named_may_waive(named: str) -> None:
     [
         ({}, "nobody may waive it here, not Ada Lovelace <ada@example.com>"),
         ({"digest": ["ada@example.com"]}, "nobody may waive it here, not Ada Lovelace <ada@example.com>"),
-        ({"soak": ["grace@example.com", "Ada"]}, "grace@example.com, Ada may waive it here, not Ada Lovelace <ada@example.com>"),
+        (
+            {"soak": ["grace@example.com", "Ada"]},
+            "grace@example.com, Ada may waive it here, not Ada Lovelace <ada@example.com>",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_waiver_of_anybody_else_does_not_count(waivable: dict[str, list[str]], reason: str) -> None:
     facts = structs.replace(PASSING, outcome=Outcome("failed", DONE))
     found = judged("soak", facts, Waiver("soak", "urgent", LEAD), soak="24h", waivable=waivable)
@@ -118,15 +152,41 @@ def test_a_refusal_says_who_may_waive_it() -> None:
 @pytest.mark.parametrize(
     ("waiver", "lines"),
     [
-        (Waiver("soack", "urgent", LEAD), ["--waive = soack", "  why: no gate has this name", "  fix: did you mean soak?"]),
-        (Waiver("everything", "urgent", LEAD), ["--waive = everything", "  why: no gate has this name", "  fix: known: from, succeeded, digest, soak, clean"]),
-        (Waiver("digest", "urgent", LEAD), ["--waive = digest", "  why: the environment prod does not ask for this gate", "  fix: leave it out"]),
-        (Waiver("soak", " … ", LEAD), ["--reason", "  why: no reason is given", "  fix: write why, for those who read the release"]),
-        (Waiver("soak", "the r\udce9seau is down", LEAD), ["--reason", "  why: the reason is not UTF-8, and no file can hold it", "  fix: write it in UTF-8"]),
-        (Waiver("soak", f"see {TOKEN}", LEAD), ["--reason", "  why: the reason holds what looks like a secret, and a release is no place for one", "  fix: leave it out"]),
+        (
+            Waiver("soack", "urgent", LEAD),
+            ["--waive = soack", "  why: no gate has this name", "  fix: did you mean soak?"],
+        ),
+        (
+            Waiver("everything", "urgent", LEAD),
+            [
+                "--waive = everything",
+                "  why: no gate has this name",
+                "  fix: known: from, succeeded, digest, soak, clean",
+            ],
+        ),
+        (
+            Waiver("digest", "urgent", LEAD),
+            ["--waive = digest", "  why: the environment prod does not ask for this gate", "  fix: leave it out"],
+        ),
+        (
+            Waiver("soak", " … ", LEAD),
+            ["--reason", "  why: no reason is given", "  fix: write why, for those who read the release"],
+        ),
+        (
+            Waiver("soak", "the r\udce9seau is down", LEAD),
+            ["--reason", "  why: the reason is not UTF-8, and no file can hold it", "  fix: write it in UTF-8"],
+        ),
+        (
+            Waiver("soak", f"see {TOKEN}", LEAD),
+            [
+                "--reason",
+                "  why: the reason holds what looks like a secret, and a release is no place for one",
+                "  fix: leave it out",
+            ],
+        ),
         (Waiver("soak", "the fix is for an outage", LEAD), []),
     ],
-)  # fmt: skip
+)
 def test_what_is_wrong_with_a_waiver_itself(waiver: Waiver, lines: list[str]) -> None:
     problems = waiver_problems([waiver], environment(soak="24h"))
     assert [line for problem in problems for line in problem.lines()] == lines

@@ -135,7 +135,8 @@ def test_an_up_that_was_killed_is_in_no_history() -> None:
 
 
 def test_what_a_killed_up_has_left_is_read_beside_the_history(pulumi: Path, tmp_path: Path) -> None:
-    """Also where it was the first one, and the history is empty. Of a stack that Pulumi does not have nothing is left."""
+    """Also where it was the first one, and the history is empty. Of a stack that Pulumi does not have nothing is
+    left."""
     project(tmp_path)
     left = {"deployment": {"pending_operations": [{"type": "creating"}]}}
     pulumi.write_text(

@@ -1,4 +1,5 @@
-"""Whoever kills a promotion at any moment leaves no half of a file and no stack that names nothing, and the next promotion goes on."""
+"""Whoever kills a promotion at any moment leaves no half of a file and no stack that names nothing, and the next
+promotion goes on."""
 
 from __future__ import annotations
 

@@ -186,7 +186,10 @@ def test_what_another_version_has_recorded_and_nobody_can_read() -> None:
         ({f"x@{DIGEST}", f"x@sha256:{'5a' * 32}"}, "several things under this name"),
         (
             {f"other.example.com/ai/pytorch-training@{DIGEST}"},
-            "as other.example.com/ai/pytorch-training@sha256:4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945, which is of another repository",
+            (
+                "as other.example.com/ai/pytorch-training@sha256:"
+                "4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945, which is of another repository"
+            ),
         ),
         ({f"sha256:{'4f' * 32}"}, "from no registry"),
     ],

@@ -1,4 +1,5 @@
-"""Of which stack the record is from which a release is made. All else is read live: `tests/engine/test_promotion.py`."""
+"""Of which stack the record is from which a release is made. All else is read live:
+`tests/engine/test_promotion.py`."""
 
 from __future__ import annotations
 
@@ -64,7 +65,10 @@ def test_a_record_that_somebody_has_edited_in_the_cluster(written: Record | None
     with pytest.raises(ClusterError) as raised:
         refuse_edited(RECORD, written, STACK, "bert")
     assert raised.value.lines() == [
-        f"the record of bert in the cluster is not what Pulumi's state of {STACK} has, so somebody has edited it: {what}",
+        (
+            f"the record of bert in the cluster is not what Pulumi's state of {STACK} has, so somebody has edited "
+            f"it: {what}"
+        ),
         "  fix: `pulumi up --refresh --skip-preview -s bert.prod` records it anew",
     ]
 
@@ -89,12 +93,15 @@ def test_the_last_up_is_that_after_which_nothing_has_changed_an_object() -> None
     [
         ({"result": "failed"}, "the last `pulumi up` of the stack bert.prod failed, so that"),
         ({"result": "in-progress"}, "the last `pulumi up` of the stack bert.prod has not ended, so that"),
-        ({"in_part": True}, r"the last `pulumi up` of the stack bert.prod was for a part of it \(`--target` or `--exclude`\), so that"),
+        (
+            {"in_part": True},
+            r"the last `pulumi up` of the stack bert.prod was for a part of it \(`--target` or `--exclude`\), so that",
+        ),
         ({"kind": "destroy"}, "the stack bert.prod was destroyed, and nothing is deployed there"),
         ({"kind": "destroy", "in_part": True}, "the last `pulumi destroy` of the stack bert.prod was for a part of it"),
         ({"kind": "destroy", "result": "failed"}, "the last `pulumi destroy` of the stack bert.prod failed, so that"),
     ],
-)  # fmt: skip
+)
 def test_after_anything_else_nobody_knows_what_runs(parts: dict[str, Any], reason: str) -> None:
     with pytest.raises(TrainformError, match=reason) as raised:
         last_up("bert.prod", [structs.replace(UP, **parts), UP])

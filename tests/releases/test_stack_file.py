@@ -21,8 +21,12 @@ NAME = "12e45678901234567890"  # a number, where no quotes stand
 PATH = "stacks/Pulumi.a.prod.yaml"
 NO_PROJECT = Path("no folder")
 RICH = (
-    "# the platform team's\nencryptionsalt: v1:L3jw4eYLX50=:v1:x:y==\nconfig:\n   # what runs\n   trainform:experiment: 'a' # ours\n",
-    '   # only here\n   trainform:environment: "prod"   # the large one\n   trainform:sshSecret:\n      secure: v1:abc:def==\n'
+    (
+        "# the platform team's\nencryptionsalt: v1:L3jw4eYLX50=:v1:x:y==\nconfig:\n   # what runs\n   "
+        "trainform:experiment: 'a' # ours\n"
+    ),
+    '   # only here\n   trainform:environment: "prod"   # the large one\n   trainform:sshSecret:\n      secure: '
+    "v1:abc:def==\n"
     f"   vision:teams:\n   - one   # and\n   -   two\n   vision:text: {'word ' * 60}end\n\n# the end",
 )
 BLOCKS = {
@@ -124,7 +128,10 @@ def test_a_stack_that_cannot_be_written_says_that_the_release_is_there(
         with pytest.raises(TrainformError) as raised:
             follow(release(), "sdxl-lora.prod", tmp_path)
     assert raised.value.lines() == [
-        f"stacks/Pulumi.sdxl-lora.prod.yaml cannot be written: no space left on device; the release {release().name} is written, and no stack names it yet",
+        (
+            "stacks/Pulumi.sdxl-lora.prod.yaml cannot be written: no space left on device; the release "
+            f"{release().name} is written, and no stack names it yet"
+        ),
         "  fix: make room, or correct the permissions, and run the same command again: it takes that release",
     ]
     assert (tmp_path / "stacks" / "Pulumi.sdxl-lora.prod.yaml").read_text() == before
@@ -156,7 +163,8 @@ DECLARED = [
 @pytest.mark.parametrize("own", [f'  release: "{OTHER}" # ours', f'  trainform:release: "{OTHER}" # ours', ""])
 @pytest.mark.parametrize("declared", DECLARED)
 def test_what_a_stack_follows_has_one_answer(own: str, declared: str, tmp_path: Path) -> None:
-    """In a project of the name trainform the keys of a stack need no namespace, and any project may have a value for all of its stacks."""
+    """In a project of the name trainform the keys of a stack need no namespace, and any project may have a value for
+    all of its stacks."""
     project(tmp_path)
     ours = own.startswith("  release") or declared.startswith("release")
     name = "trainform" if ours else "vision"

@@ -1,4 +1,5 @@
-"""A user's unit test of a program with trainform's components, as Pulumi documents it: `set_mocks`, no engine and no cluster."""
+"""A user's unit test of a program with trainform's components, as Pulumi documents it: `set_mocks`, no engine and no
+cluster."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ class Mocks(pulumi.runtime.Mocks):
 pulumi.runtime.set_mocks(Mocks(), project="trainform", stack="dev", preview=False)
 pulumi.runtime.set_all_config({"trainform:sshSecret": "a secret of thirty-two characters"}, ["trainform:sshSecret"])
 
-from trainform import Environment, Experiment, Platform, Rendezvous, RoleGroup, SharedStorage, SshIdentity, TrainingJob, TrainingQueue
+from trainform import Environment, Experiment, Platform, Rendezvous, RoleGroup, SharedStorage, SshIdentity, \
+TrainingJob, TrainingQueue
 from trainform.spec.queues import QueueRequest
 from trainform.spec.storage import ClaimRequest
 

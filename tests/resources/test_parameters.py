@@ -1,4 +1,5 @@
-"""Parameters of components that are of another type than the signature says: Python runs such a program, and the component refuses it."""
+"""Parameters of components that are of another type than the signature says: Python runs such a program, and the
+component refuses it."""
 
 from __future__ import annotations
 
@@ -27,7 +28,12 @@ CLAIM = "must be a model ClaimRequest"
         (lambda: TrainingJob("x", any_(SECRET), environment()), "experiment", "dict", EXPERIMENT),
         (lambda: TrainingJob("x", any_(None), environment()), "experiment", "NoneType", EXPERIMENT),
         (lambda: TrainingJob("x", any_(Path("x.yaml")), environment()), "experiment", "PosixPath", EXPERIMENT),
-        (lambda: TrainingJob("x", any_(pulumi.Output.from_input("x")), environment()), "experiment", "Output", EXPERIMENT),
+        (
+            lambda: TrainingJob("x", any_(pulumi.Output.from_input("x")), environment()),
+            "experiment",
+            "Output",
+            EXPERIMENT,
+        ),
         (lambda: TrainingJob("x", any_(environment()), environment()), "experiment", "Environment", EXPERIMENT),
         (lambda: TrainingJob("x", experiment(), any_(SECRET)), "environment", "dict", ENVIRONMENT),
         (lambda: RoleGroup("x", any_(5), environment(), "worker"), "experiment", "int", EXPERIMENT),
@@ -40,10 +46,20 @@ CLAIM = "must be a model ClaimRequest"
         (lambda: SharedStorage("s", {"a": any_(SECRET)}, environment()), "claims.a", "dict", CLAIM),
         (lambda: SharedStorage("s", {"a": any_(QueueRequest())}, environment()), "claims.a", "QueueRequest", CLAIM),
         (lambda: SharedStorage("s", any_(5), environment()), "claims", "int", "must be a mapping"),
-        (lambda: SharedStorage("s", any_(pulumi.Output.from_input({})), environment()), "claims", "Output", "must be a mapping"),
-        (lambda: TrainingQueue("q", any_({"weight": 2}), environment()), "queues.q", "dict", "must be a model QueueRequest"),
+        (
+            lambda: SharedStorage("s", any_(pulumi.Output.from_input({})), environment()),
+            "claims",
+            "Output",
+            "must be a mapping",
+        ),
+        (
+            lambda: TrainingQueue("q", any_({"weight": 2}), environment()),
+            "queues.q",
+            "dict",
+            "must be a model QueueRequest",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_parameter_of_another_type_is_refused(
     make: Callable[[], object], parameter: str, kind: str, reason: str
 ) -> None:

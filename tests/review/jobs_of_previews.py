@@ -1,4 +1,5 @@
-"""Jobs of previews, made from experiments as a user writes them: the objects before and after as trainform renders them."""
+"""Jobs of previews, made from experiments as a user writes them: the objects before and after as trainform renders
+them."""
 
 from __future__ import annotations
 
@@ -98,4 +99,5 @@ def live_node(name: str, held: dict[str, int] | None = None, **parts: Any) -> Li
     requested = {GPU: str(sum(taken.values()))} if taken else {}
     holders = {job: {GPU: str(count)} for job, count in taken.items()}
     allocatable = {"cpu": "96", "memory": "1Ti", GPU: "8", "pods": "110", "rdma/hca": "1"}
-    return LiveNode(**{"name": name, "labels": {}, "taints": (), "allocatable": allocatable, "requested": requested, "holders": holders, **parts})  # fmt: skip
+    return LiveNode(**{"name": name, "labels": {}, "taints": (), "allocatable": allocatable, "requested": requested,
+            "holders": holders, **parts})  # fmt: skip

@@ -1,4 +1,5 @@
-"""Objects of any shape, as a preview of any program has them: each part of the report is made of them, or says that it is not known."""
+"""Objects of any shape, as a preview of any program has them: each part of the report is made of them, or says that it
+is not known."""
 
 from __future__ import annotations
 
@@ -21,8 +22,10 @@ from trainform.review.preview import Preview, State, Step
 
 CLUSTER = environment()
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers(-5, 5) | st.sampled_from(["", "a", "1Gi", "[secret]", "[known after apply]"]),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["name", "spec", "a"]), inner, max_size=3),
+    st.none() | st.booleans() | st.integers(-5,
+        5) | st.sampled_from(["", "a", "1Gi", "[secret]", "[known after apply]"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["name", "spec", "a"]), inner,
+        max_size=3),
     max_leaves=5,
 )  # fmt: skip
 BODIES = {
@@ -57,7 +60,8 @@ def broken(draw: st.DrawFn) -> list[dict[str, Any]]:
 
 def steps_of(bodies: list[dict[str, Any]], other: list[dict[str, Any]], operation: str) -> tuple[Step, ...]:
     return tuple(
-        Step(operation, f"urn:{index}", f"kubernetes:{body.get('apiVersion')}:{body.get('kind')}", str(index), State(old, id="x"), State(body))
+        Step(operation, f"urn:{index}", f"kubernetes:{body.get('apiVersion')}:{body.get('kind')}", str(index),
+            State(old, id="x"), State(body))
         for index, (body, old) in enumerate(zip(bodies, other, strict=False))
     )  # fmt: skip
 

@@ -66,7 +66,8 @@ def test_pods_that_are_added_to_a_gang_that_runs() -> None:
     capacity = judged(job_review(before, after, "update"), own, *full)
     assert capacity.verdict == "later"
     assert capacity.sentence == (
-        f"The gang fits, and 4 of all 8 pods find no room on the nodes now: 4 a800 missing until others finish. {NOT_RESERVED}"
+        "The gang fits, and 4 of all 8 pods find no room on the nodes now: 4 a800 missing until others finish. "
+        f"{NOT_RESERVED}"
     )
     assert judged(job_review(before, after, "update"), own, *NODES[1:]).verdict == "now"
 
@@ -164,9 +165,13 @@ TAINT = {"key": "pool", "value": "gpu", "effect": "NoSchedule"}
         ({"taints": ({**TAINT, "effect": "PreferNoSchedule"},)}, {}, "now"),
         ({"taints": (TAINT,)}, {"tolerations": [{"key": "pool", "operator": "Exists"}]}, "now"),
         ({"taints": (TAINT,)}, {"tolerations": [{"key": "pool", "operator": "Equal", "value": "cpu"}]}, "never"),
-        ({"taints": (TAINT,)}, {"tolerations": [{"key": "pool", "operator": "Exists", "effect": "NoExecute"}]}, "never"),
+        (
+            {"taints": (TAINT,)},
+            {"tolerations": [{"key": "pool", "operator": "Exists", "effect": "NoExecute"}]},
+            "never",
+        ),
     ],
-)  # fmt: skip
+)
 def test_selectors_and_taints_decide(node: dict[str, Any], role: dict[str, Any], verdict: str) -> None:
     capacity = judged(new_job(**workers(1, **role)), live_node("node-0", **node))
     assert capacity.verdict == verdict
@@ -231,8 +236,8 @@ UNLISTED = "without accelerators, since the environment's file lists only nodes 
         ({}, f"It is not known whether there is room for 400 pods {UNLISTED}."),
         (
             {"accelerators": {"a800": 8}},
-            "The only pod with accelerators (8 a800) fits on the nodes of the environment's file; what is free of it now is not known, nor "
-            f"whether there is room for 400 pods {UNLISTED}. {NOT_RESERVED}",
+            "The only pod with accelerators (8 a800) fits on the nodes of the environment's file; what is free of "
+            f"it now is not known, nor whether there is room for 400 pods {UNLISTED}. {NOT_RESERVED}",
         ),
     ],
 )

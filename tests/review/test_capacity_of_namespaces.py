@@ -64,7 +64,8 @@ def test_a_quota_of_which_others_hold_a_part() -> None:
     capacity = judged(new_job(**workers(4)), *NODES, quotas=quota({f"requests.{GPU}": "32"}, used, holders=held))
     assert capacity.verdict == "later"
     assert capacity.sentence.startswith(
-        f"The ResourceQuota team of the namespace {NAMESPACE} has 24 a800 left, and the gang needs 32 a800 at once: it waits"
+        f"The ResourceQuota team of the namespace {NAMESPACE} has 24 a800 left, and the gang needs 32 a800 at once: "
+        "it waits"
     )
     assert capacity.shortages[0].holders == [f"{NAMESPACE}/bert-77aa01: 8"]
 
@@ -94,7 +95,8 @@ def test_a_quota_refuses_containers_that_do_not_say_what_they_take() -> None:
     capacity = judged(new_job(**workers(1)), *NODES, quotas=quota({"limits.cpu": "400", f"requests.{GPU}": "32"}))
     assert capacity.verdict == "never"
     assert capacity.sentence.startswith(
-        f"The ResourceQuota team of the namespace {NAMESPACE} refuses the pods of worker: the container main does not say its limits.cpu."
+        f"The ResourceQuota team of the namespace {NAMESPACE} refuses the pods of worker: the container main does "
+        "not say its limits.cpu."
     )
     filled = limit_range({"type": "Container", "default": {"cpu": "8"}})
     assert judged(new_job(**workers(1)), *NODES, quotas=quota({"limits.cpu": "400"}), ranges=filled).verdict == "now"
@@ -115,15 +117,24 @@ def limit_range(*items: dict[str, Any]) -> dict[str, tuple[LiveRange, ...]]:
 @pytest.mark.parametrize(
     ("item", "said"),
     [
-        ({"type": "Container", "max": {"cpu": "4"}}, "a container at most 4 cpu, and the container main of worker has 8 cpu."),
-        ({"type": "Container", "max": {"ephemeral-storage": "1Gi"}}, "a container at most 1Gi ephemeral-storage, and the container main of worker has no limit of it."),
-        ({"type": "Container", "min": {"cpu": "16"}}, "a container no less than 16 cpu, and the container main of worker has 8 cpu."),
+        (
+            {"type": "Container", "max": {"cpu": "4"}},
+            "a container at most 4 cpu, and the container main of worker has 8 cpu.",
+        ),
+        (
+            {"type": "Container", "max": {"ephemeral-storage": "1Gi"}},
+            "a container at most 1Gi ephemeral-storage, and the container main of worker has no limit of it.",
+        ),
+        (
+            {"type": "Container", "min": {"cpu": "16"}},
+            "a container no less than 16 cpu, and the container main of worker has 8 cpu.",
+        ),
         ({"type": "Pod", "max": {"cpu": "4"}}, "a pod at most 4 cpu, and a pod of worker has 8 cpu."),
         ({"type": "Container", "max": {"cpu": "8"}, "min": {"cpu": "8"}}, ""),
         ({"type": "Pod", "max": {"cpu": "8"}}, ""),
         ({"type": "PersistentVolumeClaim", "max": {"storage": "1Gi"}}, ""),
     ],
-)  # fmt: skip
+)
 def test_pods_that_a_limit_range_refuses(item: dict[str, Any], said: str) -> None:
     patch = {"spec": {"containers": {"main": {"resources": {"requests": {"cpu": "8"}, "limits": {"cpu": "8"}}}}}}
     capacity = judged(new_job(**workers(1, pod_overrides=patch)), *NODES, ranges=limit_range(item))

@@ -78,7 +78,8 @@ def test_where_nobody_knows_what_others_hold_it_is_not_known_whether_the_queue_h
     capacity = judged(new_job(**workers(4), queue="night"), *NODES, **parts)
     assert capacity.verdict == "unknown"
     assert capacity.sentence.startswith(
-        "It is not known whether the gang fits into what is left of the queue night: this account may not list pod groups."
+        "It is not known whether the gang fits into what is left of the queue night: this account may not list pod "
+        "groups."
     )
     assert judged(new_job(**workers(5), queue="night"), *NODES, **parts).verdict == "never"
 
@@ -141,7 +142,10 @@ def test_a_queue_of_kueue_that_is_stopped(policy: str) -> None:
     assert made.live.kueue is not None
     kueue = structs.replace(made.live.kueue, stopped={f"{NAMESPACE}/team": policy, f"{NAMESPACE}/other": policy})
     capacity = capacity_of(dataclasses.replace(made, live=structs.replace(made.live, kueue=kueue)))
-    said = f"The LocalQueue team of the namespace {NAMESPACE} admits nothing until somebody takes back its `stopPolicy: {policy}`."
+    said = (
+        f"The LocalQueue team of the namespace {NAMESPACE} admits nothing until somebody takes back its `stopPolicy: "
+        f"{policy}`."
+    )
     assert (capacity.verdict, capacity.sentence.startswith(said)) == ("later", True)
     assert capacity_of(on_kueue(cluster_queue("research", 24, stopped=policy))).verdict == "never"
 

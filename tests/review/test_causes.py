@@ -110,12 +110,21 @@ def test_a_changed_field_of_an_experiment_is_exactly_the_cause() -> None:
         ({"image": f"{JOB['image']}.1"}, "image", JOB["image"], f"{JOB['image']}.1"),
         ({"env": {"NCCL_DEBUG": "INFO"}}, "env.NCCL_DEBUG", None, "INFO"),
         ({"labels": {"example.com/team": "vision"}}, "labels.example.com/team", None, "vision"),
-        ({"launcher": {"command": ["python", "other.py"]}}, "launcher.command", ["python", "/app/train.py"], ["python", "other.py"]),
+        (
+            {"launcher": {"command": ["python", "other.py"]}},
+            "launcher.command",
+            ["python", "/app/train.py"],
+            ["python", "other.py"],
+        ),
         ({"network": {"wait": "11m"}}, "network.wait", "10m", "11m"),
-        ({"tolerations": [{"key": "gpu", "operator": "Exists"}]}, "tolerations[0]", None, {
-            "key": "gpu", "operator": "Exists", "value": None, "effect": None, "toleration_seconds": None}),
+        (
+            {"tolerations": [{"key": "gpu", "operator": "Exists"}]},
+            "tolerations[0]",
+            None,
+            {"key": "gpu", "operator": "Exists", "value": None, "effect": None, "toleration_seconds": None},
+        ),
     ],
-)  # fmt: skip
+)
 def test_the_path_is_that_of_the_file(part: dict[str, Any], path: str, before: object, after: object) -> None:
     assert found(JOB, {**JOB, **part}).changes == (Change(place=Place(path=path), before=before, after=after),)
 

@@ -92,7 +92,8 @@ def test_a_project_below_the_top_of_its_repository(tmp_path: Path) -> None:
 
 
 def test_nothing_of_the_repository_runs(project: Path, tmp_path: Path) -> None:
-    """Hooks, a monitor of files, a pager and programs that show differences: whoever makes a pull request could choose them."""
+    """Hooks, a monitor of files, a pager and programs that show differences: whoever makes a pull request could choose
+    them."""
     program, trace = tmp_path / "program", tmp_path / "trace"
     program.write_text(f"#!/bin/sh\necho ran $0 $@ >> {trace}\n", encoding="utf-8")
     program.chmod(0o755)
@@ -113,7 +114,8 @@ def test_nothing_of_the_repository_runs(project: Path, tmp_path: Path) -> None:
     trace.unlink(missing_ok=True)
     write(project, EXPERIMENT, "other\n")
     index = (project / ".git" / "index").read_bytes()
-    assert changed(project) == [".gitattributes", ".hooks/fsmonitor-watchman", ".hooks/post-index-change", ".hooks/reference-transaction", EXPERIMENT]  # fmt: skip
+    assert changed(project) == [".gitattributes", ".hooks/fsmonitor-watchman", ".hooks/post-index-change",
+        ".hooks/reference-transaction", EXPERIMENT]  # fmt: skip
     assert not trace.exists()
     assert (project / ".git" / "index").read_bytes() == index
 

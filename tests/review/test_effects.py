@@ -62,7 +62,10 @@ def test_a_job_is_created() -> None:
     name = name_of(LORA)
     assert sentences(change(None, LORA)) == [
         f"Creates the job {name} (32 a800).",
-        "Creates the claim sdxl-lora-checkpoints (or takes over one of this name with its data, if it was kept before).",
+        (
+            "Creates the claim sdxl-lora-checkpoints (or takes over one of this name with its data, if it was kept "
+            "before)."
+        ),
         "Beside the job of sdxl-lora: creates 1 ConfigMap and 1 Service.",
     ]
 
@@ -140,7 +143,10 @@ def test_a_replacement_that_nothing_explains_says_so() -> None:
 def test_what_is_said_of_checkpoints_holds(part: dict[str, Any], stays: bool) -> None:
     """Only where claim and mount path are unchanged."""
     after = {**stored(**part), "image": IMAGE["image"]}
-    expected = "The volume checkpoints stays in the claim sdxl-lora-checkpoints: claim and mount path (/mnt/output) are unchanged."
+    expected = (
+        "The volume checkpoints stays in the claim sdxl-lora-checkpoints: claim and mount path (/mnt/output) are "
+        "unchanged."
+    )
     assert (expected in sentences(change(LORA, after))) is stays
 
 
@@ -176,7 +182,8 @@ def test_scaling_in_place() -> None:
     assert (made.kind, made.sentence) == ("scale", "Scales the elastic role worker from 3 to 5 replicas in place.")
     more = of_job(change(ELASTIC, {**ELASTIC, "roles": roles, "labels": {"team": "vision"}}))
     assert more.sentence == (
-        "Scales the elastic role worker from 3 to 5 replicas in place; the job changes in place because `labels.team` changes too."
+        "Scales the elastic role worker from 3 to 5 replicas in place; the job changes in place because "
+        "`labels.team` changes too."
     )
 
 
@@ -212,7 +219,10 @@ def test_a_job_of_the_same_name_that_is_not_there_is_created_again() -> None:
     made = of_job(context(job, live=EMPTY))
     assert (made.kind, made.sentence) == (
         "create",
-        f"Creates the job {name_of(LORA)} (32 a800) again: it is not in the cluster (the former `pulumi up` ended half way, or it was deleted).",
+        (
+            f"Creates the job {name_of(LORA)} (32 a800) again: it is not in the cluster (the former `pulumi up` "
+            "ended half way, or it was deleted)."
+        ),
     )
     assert [finding.code for finding in restarts(context(job, live=EMPTY))] == ["TR-RESTART-3"]
     assert of_job(context(job, live=running(name_of(LORA)))).kind == "replace"
@@ -238,15 +248,19 @@ def test_claims() -> None:
     ]
     replaced = sentences(change(LORA, stored(access_modes=["ReadWriteOnce"])))
     assert (
-        "Would replace the claim sdxl-lora-checkpoints because `storage.checkpoints.access_modes` changes, but it stays: it is kept, and its "
-        "replacement has the same name; its spec differs, so `pulumi up` will be refused here."
+        "Would replace the claim sdxl-lora-checkpoints because `storage.checkpoints.access_modes` changes, but it "
+        "stays: it is kept, and its replacement has the same name; its spec differs, so `pulumi up` will be refused "
+        "here."
     ) in replaced
     plain = stored(keep=False), stored(keep=False, access_modes=["ReadWriteOnce"])
     assert "Replaces the claim sdxl-lora-checkpoints because `storage.checkpoints.access_modes` changes." in sentences(
         change(*plain)
     )
     assert "Deletes the claim sdxl-lora-checkpoints." in sentences(change(stored(keep=False), None))
-    kept = "Takes the claim sdxl-lora-checkpoints out of the stack; it stays in the cluster with its data, since it is kept."
+    kept = (
+        "Takes the claim sdxl-lora-checkpoints out of the stack; it stays in the cluster with its data, since it is "
+        "kept."
+    )
     assert kept in sentences(change(LORA, None))
 
 
@@ -282,7 +296,8 @@ def test_what_is_recorded_alone_changes() -> None:
     ]
     (said,) = sentences(context(dataclasses.replace(job, after=after, steps=tuple(changed))))
     assert said == (
-        "Leaves what runs of sdxl-lora as it is; only what is recorded as deployed changes, because `waivers[0]` changes."
+        "Leaves what runs of sdxl-lora as it is; only what is recorded as deployed changes, because `waivers[0]` "
+        "changes."
     )
 
 
@@ -331,17 +346,25 @@ def test_an_environments_own_stack_speaks_in_the_words_of_its_file() -> None:
 @pytest.mark.parametrize(
     ("type_", "old", "new", "said"),
     [
-        (CLAIM, {"spec": {"resources": {"requests": {"storage": "1Ti"}}}}, {"spec": {"resources": {"requests": {"storage": "2Ti"}}}},
-         "Changes the claim night from 1Ti to 2Ti because `environment.claims.night.size` changes."),
-        ("kubernetes:scheduling.k8s.io/v1:PriorityClass", {"value": 1}, {"value": 2},
-         "Changes the priority class night because `environment.priority_classes.night.value` changes."),
+        (
+            CLAIM,
+            {"spec": {"resources": {"requests": {"storage": "1Ti"}}}},
+            {"spec": {"resources": {"requests": {"storage": "2Ti"}}}},
+            "Changes the claim night from 1Ti to 2Ti because `environment.claims.night.size` changes.",
+        ),
+        (
+            "kubernetes:scheduling.k8s.io/v1:PriorityClass",
+            {"value": 1},
+            {"value": 2},
+            "Changes the priority class night because `environment.priority_classes.night.value` changes.",
+        ),
         ("kubernetes:core/v1:Namespace", None, {}, "Creates the namespace night."),
         (QUEUE, None, {}, "Creates the queue night."),
         (QUEUE, {}, None, "Deletes the queue night."),
         (f"{QUEUE}Patch", {}, None, "Takes back what the stack sets of the queue night, which stays in the cluster."),
         ("kubernetes:apps/v1:Deployment", {"spec": 1}, {"spec": 2}, "Changes 1 Deployment."),
     ],
-)  # fmt: skip
+)
 def test_objects_of_an_environments_own_stack(type_: str, old: Any, new: Any, said: str) -> None:
     operation = "create" if old is None else "delete" if new is None else "update"
     assert sentences(platform(operation, type_, "night", copy.deepcopy(old), copy.deepcopy(new))) == [said]

@@ -19,7 +19,8 @@ OTHER = urn(CONFIG_MAP, "notes")
 
 
 def shown(type_: str, old: Any, new: Any, told: str = PLAIN) -> str:
-    """All that is kept of a preview with such a step, an object in which the text stands, and an error that quotes it."""
+    """All that is kept of a preview with such a step, an object in which the text stands, and an error that quotes
+    it."""
     events = [
         step_event("update", urn(type_, "it"), state(old), state(new)),
         step_event("create", OTHER, None, state({"data": {"note": f"see {told}.", "other": "a seal"}})),

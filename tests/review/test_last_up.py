@@ -30,7 +30,8 @@ def test_what_was_wanted_is_not_what_is_recorded() -> None:
     assert job.before is not None
     assert (finding.code, finding.before) == ("TR-DRIFT-3", job.before.job)
     assert finding.title == (
-        f"The last `pulumi up` of {LORA['name']} did not succeed: {job.before.job} is recorded as deployed, and something else was wanted."
+        f"The last `pulumi up` of {LORA['name']} did not succeed: {job.before.job} is recorded as deployed, and "
+        "something else was wanted."
     )
 
 

@@ -207,7 +207,8 @@ def test_the_configuration_of_a_provider_holds_credentials() -> None:
 def test_secrets_in_names_messages_and_policies() -> None:
     where = urn(VOLCANO_JOB, f"bert-{TOKEN}")
     text = previews.stream(
-        step_event("create", where, None, state({}, id=TOKEN, parent=where, provider=TOKEN), keys=[TOKEN], diffs=[TOKEN], detail={TOKEN: "add"}),
+        step_event("create", where, None, state({}, id=TOKEN, parent=where, provider=TOKEN), keys=[TOKEN],
+            diffs=[TOKEN], detail={TOKEN: "add"}),
         previews.diagnostic("error", f"\x1b[31merror\x1b[0m: {TOKEN}\npassword: hunter2-hunter2", where),
         previews.policy(TOKEN, f"found {TOKEN}", where, TOKEN),
         {"errorEvent": {"error": TOKEN}},

@@ -23,7 +23,7 @@ def test_what_to_ask_the_cluster() -> None:
     job, queue = changed(), queue_step("share", {"weight": 1}, {"weight": 2})
     asked = asked_of(context(job, steps=(queue,)).preview, [job])
     (wanted,) = asked.jobs
-    assert (wanted.object.kind, wanted.object.name, wanted.experiment) == ("Job", job.before.job, "sdxl-lora")  # type: ignore[union-attr]
+    assert (wanted.object.kind, wanted.object.name, wanted.experiment) == ("Job", job.before.job, ("sdxl-lora"))  # type: ignore[union-attr]
     assert asked.queues == ("default", "night", "share")
     kinds = [(item.kind, item.name) for item in asked.objects]
     assert ("Queue", "share") in kinds

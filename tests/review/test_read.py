@@ -122,14 +122,17 @@ def test_policies_and_what_they_change() -> None:
 @pytest.mark.parametrize(
     ("event", "reason"),
     [
-        (previews.diagnostic("error", "error: Program failed with an unhandled exception"), "Program failed with an unhandled exception"),
+        (
+            previews.diagnostic("error", "error: Program failed with an unhandled exception"),
+            "Program failed with an unhandled exception",
+        ),
         ({"errorEvent": {"error": "panic"}}, "The engine ended with an internal error: panic"),
         ({"resOpFailedEvent": step_event("read", JOB)["resourcePreEvent"]}, "The operation read of bert-job failed."),
         (previews.summary(maybeCorrupt=True), "The engine says that the state of the stack may be corrupt."),
         (previews.summary(result="canceled"), "The preview was cancelled."),
         (previews.summary(result="failed"), "The engine says that the preview failed, and not why."),
     ],
-)  # fmt: skip
+)
 def test_what_fails_the_preview(event: dict[str, Any], reason: str) -> None:
     text = previews.stream(event, ended="summaryEvent" not in event)
     assert read_preview(text).failed == reason

@@ -80,11 +80,14 @@ SUMMARY = {"result": "succeeded", "resources": [{"urn": JOB, "op": "create"}], "
         (json.dumps(SUMMARY), "it is the output of `--output json`, which has no values"),
         ('{"kind": "Job"}', "it is JSON, but no preview of Pulumi"),
         ("[1]", "it has no JSON"),
-        (previews.digest(*replacement("replace"))[:-40], "it is no JSON that can be read to its end, so it may have been cut off"),
+        (
+            previews.digest(*replacement("replace"))[:-40],
+            "it is no JSON that can be read to its end, so it may have been cut off",
+        ),
         ("[" * 100_000, "it has no JSON"),
         ('{"a":' * 100_000, "it is no JSON that can be read to its end, so it may have been cut off"),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_preview(text: str, reason: str) -> None:
     with pytest.raises(InputError) as caught:
         read_preview(text, "preview.json")

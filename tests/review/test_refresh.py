@@ -1,4 +1,5 @@
-"""What a refresh has found, in the report: the recorded previews are `tests/engine/test_previews.py`'s, and their steps in other company."""
+"""What a refresh has found, in the report: the recorded previews are `tests/engine/test_previews.py`'s, and their steps
+in other company."""
 
 from __future__ import annotations
 
@@ -61,7 +62,8 @@ def test_a_recorded_refresh() -> None:
         ("TR-DRIFT-2", "high", "bert-logs"), ("TR-DRIFT-1", "medium", "bert"), ("TR-DRIFT-2", "medium", job),
     ]  # fmt: skip
     assert service.title == (
-        "The live Service bert differs in spec.publishNotReadyAddresses: applied was true, and after the refresh the stack's state has nothing."
+        "The live Service bert differs in spec.publishNotReadyAddresses: applied was true, and after the refresh the "
+        "stack's state has nothing."
     )
     assert OUT in sentences(report)
     assert not any("deletes" in said and "bert-logs" in said for said in sentences(report))

@@ -204,8 +204,8 @@ def test_outcomes() -> None:
             ": the queue night does not exist. To mend it: pulumi up -s dev",
         ),
         (
-            "2 problems:\na.yaml:9: image = x:1\n  why: no digest\n  fix: write one; or, if team-lead agrees, waive it\n"
-            "  rule: TF-IMG-2, finding 0123456789abcdef\na.yaml:3: name\n  why: too long\n  fix: a shorter one",
+            "2 problems:\na.yaml:9: image = x:1\n  why: no digest\n  fix: write one; or, if team-lead agrees, waive "
+            "it\n  rule: TF-IMG-2, finding 0123456789abcdef\na.yaml:3: name\n  why: too long\n  fix: a shorter one",
             " by the limit TF-IMG-2: a.yaml:9: image = x:1: no digest. To mend it: write one",
         ),
         (

@@ -56,8 +56,22 @@ def test_errors_are_without_secrets(program: Path, tmp_path: Path, monkeypatch: 
 
 @pytest.mark.parametrize(
     "argument",
-    ["--debug", "-d", "--logtostderr", "--logflow", "-v9", "--verbose=9", "--show-secrets", "--tracing=file:x", "-rd", "-j", "--stack=x", "-sx", "--event-log=x"],
-)  # fmt: skip
+    [
+        "--debug",
+        "-d",
+        "--logtostderr",
+        "--logflow",
+        "-v9",
+        "--verbose=9",
+        "--show-secrets",
+        "--tracing=file:x",
+        "-rd",
+        "-j",
+        "--stack=x",
+        "-sx",
+        "--event-log=x",
+    ],
+)
 def test_options_that_show_secrets_are_refused(program: Path, tmp_path: Path, argument: str) -> None:
     write(program, "touch started")
     with pytest.raises(

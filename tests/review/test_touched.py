@@ -27,14 +27,19 @@ STACKS = {
     },
 }
 EVERY_STACK = [
-    "Pulumi.yaml", "stacks/__main__.py", "stacks/prices.json", "components/vision/jobs.py", "components/vision/start.sh", "components/load_test.py", "requirements.txt",
-    "requirements-gpu.txt", "requirements/base.txt", "pyproject.toml", "uv.lock", "poetry.lock", "constraints.txt", ".python-version",
+    "Pulumi.yaml", "stacks/__main__.py", "stacks/prices.json", "components/vision/jobs.py",
+    "components/vision/start.sh", "components/load_test.py", "requirements.txt",
+    "requirements-gpu.txt", "requirements/base.txt", "pyproject.toml", "uv.lock", "poetry.lock", "constraints.txt",
+    ".python-version",
     "vision/jobs.py", "vision/latest_weights.py", "vendored/",
 ]  # fmt: skip
 NO_STACK = [
-    "README.md", "components/README.md", "stacks/README.md", "docs/conf.py", "docs/page.html", "tests/test_jobs.py", "vision/tests/test_jobs.py",
-    "vision/tests/data.py", "vision/test_jobs.py", "vision/jobs_test.py", "conftest.py", "CHANGELOG.rst", "policy/__main__.py", "policy/PulumiPolicy.yaml",
-    ".github/workflows/trainform.yaml", ".github/check.py", ".gitignore", "stacks/schemas/experiment.schema.json", "stacks/experiments/unused.yaml",
+    "README.md", "components/README.md", "stacks/README.md", "docs/conf.py", "docs/page.html", "tests/test_jobs.py",
+    "vision/tests/test_jobs.py",
+    "vision/tests/data.py", "vision/test_jobs.py", "vision/jobs_test.py", "conftest.py", "CHANGELOG.rst",
+    "policy/__main__.py", "policy/PulumiPolicy.yaml",
+    ".github/workflows/trainform.yaml", ".github/check.py", ".gitignore", "stacks/schemas/experiment.schema.json",
+    "stacks/experiments/unused.yaml",
     "stacks/environments/unused.yaml", "../other/app.py", "../requirements.txt", "images/Dockerfile", "vision/uv.lock",
 ]  # fmt: skip
 

@@ -32,7 +32,8 @@ def test_queues_that_are_not_there() -> None:
 
 def test_a_cost_in_another_currency() -> None:
     a800 = {**CLUSTER["accelerators"]["a800"], "price_per_hour": PRICE}
-    parsed = parse(Environment, {**CLUSTER, "accelerators": {"a800": a800}, "limits": {"max_cost_per_hour": {"amount": 5.0, "currency": "EUR"}}}).model  # fmt: skip
+    parsed = parse(Environment, {**CLUSTER, "accelerators": {"a800": a800},
+            "limits": {"max_cost_per_hour": {"amount": 5.0, "currency": "EUR"}}}).model  # fmt: skip
     assert parsed is not None
     assert [problem.path for problem in environment_problems(parsed)] == ["limits.max_cost_per_hour.currency"]
 

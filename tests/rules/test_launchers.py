@@ -39,10 +39,14 @@ def test_without_a_role_that_could_launch(other: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("launcher", "roles", "fix"),
     [
-        ({}, {"master": {"replicas": 4}}, "split it: `first: {replicas: 1}` with all else that master has, before `master: {replicas: 3}`"),
+        (
+            {},
+            {"master": {"replicas": 4}},
+            "split it: `first: {replicas: 1}` with all else that master has, before `master: {replicas: 3}`",
+        ),
         ({"role": "launcher"}, {"launcher": {**BARE, "replicas": 2}, "worker": {}}, "write 1"),
     ],
-)  # fmt: skip
+)
 def test_the_number_of_nodes_stays(launcher: dict[str, Any], roles: dict[str, Any], fix: str) -> None:
     assert [*fixes(launcher, roles).values()] == [fix]
 

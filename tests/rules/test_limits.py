@@ -89,11 +89,16 @@ def test_each_wrong_image_is_reported_once() -> None:
 @pytest.mark.parametrize(
     ("reference", "full"),
     [
-        ("python", "docker.io/library/python"), ("ai/pytorch:2", "docker.io/ai/pytorch:2"), ("localhost/x", "localhost/x"),
-        ("a.b/x", "a.b/x"), ("a:5000/x", "a:5000/x"), ("python:3.12", "docker.io/library/python:3.12"),
-        ("docker.io/python:3.12", "docker.io/library/python:3.12"), ("docker.io/ai/pytorch", "docker.io/ai/pytorch"),
+        ("python", "docker.io/library/python"),
+        ("ai/pytorch:2", "docker.io/ai/pytorch:2"),
+        ("localhost/x", "localhost/x"),
+        ("a.b/x", "a.b/x"),
+        ("a:5000/x", "a:5000/x"),
+        ("python:3.12", "docker.io/library/python:3.12"),
+        ("docker.io/python:3.12", "docker.io/library/python:3.12"),
+        ("docker.io/ai/pytorch", "docker.io/ai/pytorch"),
     ],
-)  # fmt: skip
+)
 def test_qualified(reference: str, full: str) -> None:
     assert qualified(reference) == full
 

@@ -53,7 +53,9 @@ def test_trees() -> None:
     assert told(root={}) == {"queues.root": "the queue is Volcano's own and cannot be changed"}
     assert told(vision={}, day=below).keys() == {"queues.day.capability.a800"}, "no capability counts as none of it"
     assert told(vision=VISION, day=below, night=below, dawn=below) == {
-        "queues.vision": "the queue has children that together have more deserved baidu.com/a800_80g_cgpu (12) than itself"
+        "queues.vision": (
+            "the queue has children that together have more deserved baidu.com/a800_80g_cgpu (12) than itself"
+        )
     }
 
 

@@ -1,4 +1,5 @@
-"""Fields that name a role which is not there, by a typo or since an environment takes it away: a problem of that field, whatever else is read."""
+"""Fields that name a role which is not there, by a typo or since an environment takes it away: a problem of that field,
+whatever else is read."""
 
 from __future__ import annotations
 

@@ -37,16 +37,22 @@ def long(name: str) -> str:
     [
         ({"env": {"PART": long("PART")}}, "env.PART"),
         ({"roles": {"worker": {**WORKER, "env": {"PART": long("PART")}}}}, "roles.worker.env.PART"),
-        ({"env": {"PART": "a"}, "roles": {"worker": {**WORKER, "env": {"PART": long("PART")}}}}, "roles.worker.env.PART"),
+        (
+            {"env": {"PART": "a"}, "roles": {"worker": {**WORKER, "env": {"PART": long("PART")}}}},
+            "roles.worker.env.PART",
+        ),
         ({"launcher": {"command": ["python", "-c", WORD]}}, "launcher"),
         ({"launcher": {"torchrun": {"script": "/app/train.py", "args": [WORD]}}}, "launcher"),
         ({"roles": {"worker": WORKER, "log": {"ranked": False, "command": ["sh", "-c", WORD]}}}, "roles.log.command"),
-        ({"roles": {"worker": {**WORKER, "init": [{"name": "data", "command": [WORD]}]}}}, "roles.worker.init[0].command"),
+        (
+            {"roles": {"worker": {**WORKER, "init": [{"name": "data", "command": [WORD]}]}}},
+            "roles.worker.init[0].command",
+        ),
         ({"prepare": [{"name": "data", "command": ["sh", "-c", WORD]}]}, "prepare[0].command"),
         ({"prepare": [{"name": "data", "command": ["fetch"], "env": {"PART": long("PART")}}]}, "prepare[0].env.PART"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
-)  # fmt: skip
+)
 def test_what_is_one_byte_too_long(parts: dict[str, Any], path: str) -> None:
     found = reasons(**parts)
     assert found.keys() == {path}

@@ -58,7 +58,8 @@ def toolchain() -> Toolchain:
 
 @pytest.fixture(scope="package")
 def sandbox(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
-    """A running sandbox. It is stopped after the tests of this folder, since an idle sandbox also needs processor time."""
+    """A running sandbox. It is stopped after the tests of this folder, since an idle sandbox also needs processor
+    time."""
     folder = tmp_path_factory.mktemp("sandbox") / "shared"
     yield up(small_settings(folder), toolchain)
     down(folder)

@@ -1,4 +1,5 @@
-"""A sandbox is extended, killed, restarted and stopped. All tests use one sandbox, in whatever state the last test left it."""
+"""A sandbox is extended, killed, restarted and stopped. All tests use one sandbox, in whatever state the last test left
+it."""
 
 from __future__ import annotations
 
@@ -72,7 +73,8 @@ def _running(folder: Path) -> list[int]:
 
 
 def _interrupted_up(folder: Path, number: signal.Signals, recorded: int) -> None:
-    """Run `up`, and send it a signal when so many processes are recorded: etcd is the first, the API server the second."""
+    """Run `up`, and send it a signal when so many processes are recorded: etcd is the first, the API server the
+    second."""
     runner = subprocess.Popen([sys.executable, "-c", UP, folder], cwd=REPOSITORY, stderr=subprocess.PIPE)
     end = time.monotonic() + 300
     while len(read_processes(Layout(folder))) < recorded:

@@ -27,7 +27,8 @@ def record(started):
     Path(sys.argv[1], "pid").write_text(str(started[0].pid))
     os._exit(9)
 
-launch([Command("doomed", Path("/bin/sh"), ["-c", "touch ran"], Path(sys.argv[1], "log"))], {"PATH": os.defpath}, record)
+launch([Command("doomed", Path("/bin/sh"), ["-c", "touch ran"], Path(sys.argv[1], "log"))], {"PATH": os.defpath}, \
+record)
 """
 
 

@@ -21,7 +21,10 @@ EXPERIMENT: dict[str, Any] = {
     "roles": {"node": {"replicas": 4, "env": {"NCCL_DEBUG": "WARN"}}},
 }
 ENVIRONMENT: dict[str, Any] = {"name": "prod", "namespace": {"name": "ai"}, "limits": {"max_accelerators": 64}}
-JOB_URN = "urn:pulumi:resnet.prod::trainform::trainform:index:TrainingJob$kubernetes:batch.volcano.sh/v1alpha1:Job::resnet-job"
+JOB_URN = (
+    "urn:pulumi:resnet.prod::trainform::trainform:index:TrainingJob$kubernetes:batch.volcano.sh/v1alpha1:Job::resnet-"
+    "job"
+)
 RECORD_URN = (
     "urn:pulumi:resnet.prod::trainform::trainform:index:TrainingJob$kubernetes:core/v1:ConfigMap::resnet-deployed"
 )

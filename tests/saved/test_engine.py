@@ -1,4 +1,5 @@
-"""Commands of Pulumi's: a program in its place says what it was given. And where the states of stacks are kept, as an address says it."""
+"""Commands of Pulumi's: a program in its place says what it was given. And where the states of stacks are kept, as an
+address says it."""
 
 from __future__ import annotations
 

@@ -61,14 +61,29 @@ def cluster(uid: str) -> Cluster:
         ({"variables": {}}, ("variable", "PULUMI_K8S_AWAIT_ALL", None, None)),
         ({"engine": "v3.260.0"}, ("engine", "pulumi", "v3.259.0", "v3.260.0")),
         ({"trainform": "0.2.0"}, ("trainform", "trainform", "0.1.0", "0.2.0")),
-        ({"experiment": changed(EXPERIMENT, lambda data: data["roles"]["node"].update(replicas=16))}, ("experiment", "roles.node.replicas", 4, 16)),
-        ({"experiment": changed(EXPERIMENT, lambda data: data["roles"]["node"]["env"].update(NCCL_DEBUG="INFO"))}, ("experiment", "roles.node.env.NCCL_DEBUG", "WARN", "INFO")),
-        ({"environment": changed(ENVIRONMENT, lambda data: data["limits"].update(max_accelerators=32))}, ("environment", "environment.limits.max_accelerators", 64, 32)),
-        ({"program": {"Pulumi.yaml": keyed(KEY, "1"), "stacks/__main__.py": keyed(KEY, "3")}}, ("program", "stacks/__main__.py", None, None)),
+        (
+            {"experiment": changed(EXPERIMENT, lambda data: data["roles"]["node"].update(replicas=16))},
+            ("experiment", "roles.node.replicas", 4, 16),
+        ),
+        (
+            {"experiment": changed(EXPERIMENT, lambda data: data["roles"]["node"]["env"].update(NCCL_DEBUG="INFO"))},
+            ("experiment", "roles.node.env.NCCL_DEBUG", "WARN", "INFO"),
+        ),
+        (
+            {"environment": changed(ENVIRONMENT, lambda data: data["limits"].update(max_accelerators=32))},
+            ("environment", "environment.limits.max_accelerators", 64, 32),
+        ),
+        (
+            {"program": {"Pulumi.yaml": keyed(KEY, "1"), "stacks/__main__.py": keyed(KEY, "3")}},
+            ("program", "stacks/__main__.py", None, None),
+        ),
         ({"program": {"Pulumi.yaml": keyed(KEY, "1")}}, ("program", "stacks/__main__.py", None, None)),
-        ({"state": state_of(exported(time="2026-11-23T10:00:00Z"), SOURCE)}, ("state", "written", "2026-11-23T09:14:00Z", "2026-11-23T10:00:00Z")),
+        (
+            {"state": state_of(exported(time="2026-11-23T10:00:00Z"), SOURCE)},
+            ("state", "written", "2026-11-23T09:14:00Z", "2026-11-23T10:00:00Z"),
+        ),
     ],
-)  # fmt: skip
+)
 def test_each_fact(now: dict[str, Any], expected: tuple[object, ...]) -> None:
     assert told(moved_facts(facts(), facts(**now))) == [expected]
 
@@ -95,9 +110,13 @@ def test_a_program_whose_cluster_no_environment_names_is_not_compared() -> None:
     ("was", "now", "sentence"),
     [
         (SOURCE.document(EXPERIMENT), None, "The experiment says something else: it is not there, or cannot be read."),
-        (None, SOURCE.document(EXPERIMENT), "The experiment says something else: it was not there, or could not be read."),
+        (
+            None,
+            SOURCE.document(EXPERIMENT),
+            "The experiment says something else: it was not there, or could not be read.",
+        ),
     ],
-)  # fmt: skip
+)
 def test_an_experiment_that_cannot_be_read(was: Document | None, now: Document | None, sentence: str) -> None:
     (found,) = moved_facts(facts(experiment=was), facts(experiment=now))
     assert (found.path, found.was, found.now, found.sentence) == ("experiment", None, None, sentence)
@@ -170,10 +189,18 @@ def test_an_up_that_was_interrupted() -> None:
         (live(), live(uid="8e7d"), "Job resnet-1f3a9c was deleted and made anew in the cluster."),
         (live(), live(uid=""), "Job resnet-1f3a9c is gone in the cluster."),
         (live(uid=""), live(), "Job resnet-1f3a9c was made in the cluster."),
-        (live(), live(fields={"spec.minAvailable": 2}), "Job resnet-1f3a9c was changed in the cluster by somebody else."),
-        (live(fields={"spec.minAvailable": None}), live(), "Job resnet-1f3a9c was changed in the cluster by somebody else."),
+        (
+            live(),
+            live(fields={"spec.minAvailable": 2}),
+            "Job resnet-1f3a9c was changed in the cluster by somebody else.",
+        ),
+        (
+            live(fields={"spec.minAvailable": None}),
+            live(),
+            "Job resnet-1f3a9c was changed in the cluster by somebody else.",
+        ),
     ],
-)  # fmt: skip
+)
 def test_each_change_of_an_object(was: Touched, now: Touched, sentence: str) -> None:
     (found,) = moved_objects([was], [now])
     assert (found.what, found.sentence) == ("object", sentence)

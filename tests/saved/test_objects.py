@@ -1,4 +1,5 @@
-"""The live objects that a change touches, as far as it matters to the change. A server on loopback answers for the cluster."""
+"""The live objects that a change touches, as far as it matters to the change. A server on loopback answers for the
+cluster."""
 
 from __future__ import annotations
 

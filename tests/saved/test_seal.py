@@ -18,14 +18,16 @@ KEY = "5f" * 32
 
 @pytest.fixture
 def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """It writes the word that it is given where a secret stands, keeps the file that it was given, and prints the key."""
+    """It writes the word that it is given where a secret stands, keeps the file that it was given, and prints the
+    key."""
     path = tmp_path / "bin" / "pulumi"
     path.parent.mkdir()
     path.write_text(
         "#!/bin/sh\n"
         'for word in "$@"; do [ "$before" = --config-file ] && file=$word; before=$word; done\n'
         f'echo "$@" > "{tmp_path}/words"; cp "$file" "{tmp_path}/given.yaml"\n'
-        f'[ "$2" = set ] && {{ cat > "{tmp_path}/key"; echo "config: {{{NAME}: {{secure: v1:def}}}}" > "$file"; exit; }}\n'
+        f'[ "$2" = set ] && {{ cat > "{tmp_path}/key"; echo "config: {{{NAME}: {{secure: v1:def}}}}" > "$file"; '
+        f"exit; }}\n"
         f"echo {KEY}\n"
     )
     path.chmod(0o755)
@@ -100,7 +102,8 @@ def test_a_key_that_cannot_be_decrypted(program: Path) -> None:
     ],
 )
 def test_a_key_that_is_not_encrypted_is_none(program: Path, config: dict[str, Any]) -> None:
-    """Pulumi gives out a plain value as well, and whoever writes one needs no secret of the stack to make a file with a seal that fits."""
+    """Pulumi gives out a plain value as well, and whoever writes one needs no secret of the stack to make a file with a
+    seal that fits."""
     own(program, encryptionsalt="v1:abc")
     with pytest.raises(InputError) as caught:
         open_key({"config": config}, STACK, program)

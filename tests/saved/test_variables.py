@@ -9,8 +9,13 @@ from trainform.saved.program import provider_variables
 
 @pytest.mark.parametrize(
     "name",
-    ["PULUMI_K8S_ENABLE_SERVER_SIDE_APPLY", "PULUMI_K8S_ENABLE_PATCH_FORCE", "PULUMI_K8S_DELETE_UNREACHABLE", "PULUMI_KUBERNETES_MANAGED_BY_LABEL"],
-)  # fmt: skip
+    [
+        "PULUMI_K8S_ENABLE_SERVER_SIDE_APPLY",
+        "PULUMI_K8S_ENABLE_PATCH_FORCE",
+        "PULUMI_K8S_DELETE_UNREACHABLE",
+        "PULUMI_KUBERNETES_MANAGED_BY_LABEL",
+    ],
+)
 def test_what_changes_how_objects_are_written_or_deleted(name: str) -> None:
     assert provider_variables({name: "true", "PATH": "/bin"}) == {name: "true"}
 

@@ -94,7 +94,8 @@ def test_local_queues_are_listed_in_a_comment() -> None:
 def test_storage_classes() -> None:
     found = environment(storage_classes=named("cephfs-ssd", "fast.example.com", "fast-example-com", "1e3"))
     assert found.storage_classes == {
-        "1e3": "1e3", "cephfs-ssd": "cephfs-ssd", "fast-example-com": "fast-example-com", "fast-example-com-2": "fast.example.com",
+        "1e3": "1e3", "cephfs-ssd": "cephfs-ssd", "fast-example-com": "fast-example-com",
+        "fast-example-com-2": "fast.example.com",
     }  # fmt: skip
 
 

@@ -79,7 +79,8 @@ def test_the_taints_that_its_nodes_have_are_tolerated() -> None:
     passing = {"key": "node.kubernetes.io/disk-pressure", "effect": "NoSchedule"}
     soft = {"key": "busy", "effect": "PreferNoSchedule"}
     bare = {"key": "team", "effect": "NoExecute"}
-    nodes = [node({"nvidia.com/gpu": "8"}, None, [own, passing, soft, bare]), node({"nvidia.com/gpu": "8"}, None, [bare, own])]  # fmt: skip
+    nodes = [node({"nvidia.com/gpu": "8"}, None, [own, passing, soft, bare]),
+        node({"nvidia.com/gpu": "8"}, None, [bare, own])]  # fmt: skip
     kind = environment(nodes=nodes).accelerators["gpu"]
     assert kind.nodes == 2
     assert [toleration.model_dump(exclude_defaults=True) for toleration in kind.tolerations] == [

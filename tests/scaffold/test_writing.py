@@ -17,7 +17,8 @@ FILES = {"a.yaml": "a: 1\n", "b.yaml": "b: 1\n", "stacks/c.yaml": "c: 1\n"}
 
 @pytest.fixture
 def anyones() -> Iterator[Path]:
-    """A folder that everybody may use, and somebody for whom files without permissions have none: root reads them all."""
+    """A folder that everybody may use, and somebody for whom files without permissions have none: root reads them
+    all."""
     with tempfile.TemporaryDirectory() as name:
         Path(name).chmod(0o777)
         before = os.geteuid()

@@ -29,7 +29,8 @@ def test_names_are_not_quoted(text: str) -> None:
 
 @given(st.one_of(st.text(), st.from_regex("[-+.]?[0-9a-foxinyE_:.+-]{1,12}", fullmatch=True)))
 def test_only_texts_with_a_first_letter_are_not_quoted(text: str) -> None:
-    """Go's yaml.v3, with which Pulumi reads, looks for something else than text behind a digit, a sign and a dot, and in words."""
+    """Go's yaml.v3, with which Pulumi reads, looks for something else than text behind a digit, a sign and a dot, and
+    in words."""
     written = scalar(text)
     try:
         assert parse_mapping(f"text: {written}", "").data == {"text": text}

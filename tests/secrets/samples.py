@@ -28,29 +28,39 @@ LOGIN = base64.b64encode(f"trainer:{PW}".encode()).decode()
 
 # Of the shapes, in the order of `secrets.SHAPES`.
 SHAPED: list[list[str]] = [
-    [f"-----BEGIN {kind}" + "PRIVATE KEY-----" for kind in ("", "RSA ", "OPENSSH ")] + ["PuTTY-User-" + "Key-File-3: ssh-ed25519"],
+    [f"-----BEGIN {kind}" + "PRIVATE KEY-----" for kind in ("", "RSA ",
+            "OPENSSH ")] + ["PuTTY-User-" + "Key-File-3: ssh-ed25519"],
     ["AGE-SECRET-" + "KEY-1" + of(ANY.upper(), 58)],
-    [base64.b64encode(f"-----BEGIN {kind}".encode() + b"PRIVATE KEY-----\nabc").decode() for kind in ("", "RSA ", "OPENSSH ", "EC ")],
-    [".".join([coded(header), coded({"sub": "trainer"}), of(ANY, 43)]) for header in ({"alg": "HS256"}, {"typ": "JWT", "alg": "HS256"}, {"kid": "1"})],
+    [base64.b64encode(f"-----BEGIN {kind}".encode() + b"PRIVATE KEY-----\nabc").decode() for kind in ("", "RSA ",
+            "OPENSSH ", "EC ")],
+    [".".join([coded(header), coded({"sub": "trainer"}), of(ANY, 43)]) for header in ({"alg": "HS256"},
+            {"typ": "JWT", "alg": "HS256"}, {"kid": "1"})],
     [f"postgres://trainer:{PW}@db.example.com/runs", f"https://:{PW}@example.com"],
     ["https://" + of(ANY, 24) + "@git.example.com/ai/train.git"],
-    ["https://runs.blob.example.com/a?sv=2024&sig" + "=" + of(ANY, 43) + "%3D", "https://s3.example.com/a?X-Amz-" + "Signature=" + of(HEX, 64)],
+    ["https://runs.blob.example.com/a?sv=2024&sig" + "=" + of(ANY, 43) + "%3D",
+        "https://s3.example.com/a?X-Amz-" + "Signature=" + of(HEX, 64)],
     ["Bearer " + of(ANY, 32), "authorization = bearer " + of(HEX, 40)],
     ["Basic " + LOGIN],
     ['{"auths": {"registry.example.com": {"auth"' + f': "{LOGIN}"' + "}}}"],
     [f"machine git.example.com login trainer password {PW}"],
-    ["https://hooks.slack.com" + "/services/T0123/B0123/" + of(ANY, 24), "https://open.feishu.cn/open-apis/bot/" + "v2/hook/" + UUID],
+    ["https://hooks.slack.com" + "/services/T0123/B0123/" + of(ANY, 24),
+        "https://open.feishu.cn/open-apis/bot/" + "v2/hook/" + UUID],
     ["wandb login " + of(HEX, 40), "wandb login --relogin " + of(HEX, 40)],
 ]  # fmt: skip
 TOKENS = [prefix + of(ANY, 40) for prefix in PREFIXES] + ["sk" + "-" + of(ANY, 48), "sk" + "-ant-api03-" + of(ANY, 90)]
 SHAPES = [*TOKENS, *(text for texts in SHAPED for text in texts)]
 CHOSEN = [
-    "DB_PASSWORD", "PGPASSWORD", "passwd", "MYSQL_PASSWD", "spring.datasource.password", "PASS\u00adWORD", "DB_PASSWORD_DEV", "passwordProd",
-    "DB_PASS", "redis-pass", "dbPass", "DB_PASS_2", "DB_PWD", "mysqlPwd", "PULUMI_CONFIG_PASSPHRASE", "REDIS_AUTH", "_auth", "registryAuth",
+    "DB_PASSWORD", "PGPASSWORD", "passwd", "MYSQL_PASSWD", "spring.datasource.password", "PASS\u00adWORD",
+    "DB_PASSWORD_DEV", "passwordProd",
+    "DB_PASS", "redis-pass", "dbPass", "DB_PASS_2", "DB_PWD", "mysqlPwd", "PULUMI_CONFIG_PASSPHRASE", "REDIS_AUTH",
+    "_auth", "registryAuth",
 ]  # fmt: skip
 ISSUED = [
-    "HF_TOKEN", "git_token", "--hf-token", "hfToken", "example.com/hf-token", "HF_TOKEN_2", "HF_TO\u200bKEN", "API_TOKENS", "CLIENT_SECRET",
-    "SECRET", "webhookSecret", "SECRET_KEY_BASE", "secretKey", "WANDB_API_KEY", "apiKey", "X-API-Key", "OPENAI_API_KEYS", "API_KEY_OLD",
-    "AWS_SECRET_ACCESS_KEY", "accessKey", "SSH_PRIVATE_KEY", "AZURE_STORAGE_KEY", "SIGNING_KEY", "KAGGLE_KEY", "hfKey", "VOLC_SK",
+    "HF_TOKEN", "git_token", "--hf-token", "hfToken", "example.com/hf-token", "HF_TOKEN_2", "HF_TO\u200bKEN",
+    "API_TOKENS", "CLIENT_SECRET",
+    "SECRET", "webhookSecret", "SECRET_KEY_BASE", "secretKey", "WANDB_API_KEY", "apiKey", "X-API-Key",
+    "OPENAI_API_KEYS", "API_KEY_OLD",
+    "AWS_SECRET_ACCESS_KEY", "accessKey", "SSH_PRIVATE_KEY", "AZURE_STORAGE_KEY", "SIGNING_KEY", "KAGGLE_KEY", "hfKey",
+    "VOLC_SK",
     "OSS_ACCESS_SK", "GITHUB_PAT", "GOOGLE_CREDENTIALS", "Authorization",
 ]  # fmt: skip

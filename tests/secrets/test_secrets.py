@@ -99,9 +99,12 @@ class Box(Struct):
         ({"script": f"set -e\nexport HF_TOKEN={PLAIN}\ntrain\n"}, {"script": MASK}),
         (("--token", PLAIN), ("--token", MASK)),
         (Box("a", PLAIN), Box("a", MASK)),
-        ({"password": 4711, "port": 4711, "on": True, "none": None}, {"password": MASK, "port": 4711, "on": True, "none": None}),
+        (
+            {"password": 4711, "port": 4711, "on": True, "none": None},
+            {"password": MASK, "port": 4711, "on": True, "none": None},
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_tree_is_masked_by_whole_values(tree: Any, shown: Any) -> None:
     assert masked(tree) == (tree if shown is None else shown)
 
@@ -134,10 +137,18 @@ def test_a_path_is_shown_up_to_a_secret(path: str, shown: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["wandb login " + "--aa " * 20_000 + "x", "pwd=" * 20_000, "token " + "a-" * 20_000, "token sk-ant-" + "sk-ant-" * 10_000,
-     "--" + "A_" * 20_000 + "1 x token", "://" * 20_000, "token" * 20_000, "eyJhbGci" * 20_000],
+    [
+        "wandb login " + "--aa " * 20_000 + "x",
+        "pwd=" * 20_000,
+        "token " + "a-" * 20_000,
+        "token sk-ant-" + "sk-ant-" * 10_000,
+        "--" + "A_" * 20_000 + "1 x token",
+        "://" * 20_000,
+        "token" * 20_000,
+        "eyJhbGci" * 20_000,
+    ],
     ids=["switches", "assignments", "dashes", "prefixes", "a long name", "addresses", "names", "headers"],
-)  # fmt: skip
+)
 def test_a_text_is_read_in_a_time_that_grows_with_its_length_alone(text: str) -> None:
     before = time.process_time()
     secret_in(text)

@@ -42,19 +42,25 @@ def torchrun(args: str) -> str:
         (torchrun("true"), 'write ["true"]'),
         (torchrun("\"--name 'my run' -e\""), 'write [--name, "my run", -e]'),
         (torchrun('"--layers [1,2] a:b #5"'), 'write [--layers, "[1,2]", "a:b", "#5"]'),
-        (torchrun("\"it's\""), "write each word as an item of a list, numbers in quotes: [--epochs, \"90\"]"),
-        (torchrun(f'"{"--epochs 90 " * 9}"'), "write each word as an item of a list, numbers in quotes: [--epochs, \"90\"]"),
+        (torchrun('"it\'s"'), 'write each word as an item of a list, numbers in quotes: [--epochs, "90"]'),
+        (
+            torchrun(f'"{"--epochs 90 " * 9}"'),
+            'write each word as an item of a list, numbers in quotes: [--epochs, "90"]',
+        ),
         ("launcher: {command: python train.py --epochs 90}", 'write [python, train.py, --epochs, "90"]'),
         ("launcher: {command: [python train.py]}", "write [python, train.py]"),
         ("launcher: {command: [python train.py, -v]}", WORDS),
         ("launcher: {command: python train.py && sync}", 'write [sh, -c, "python train.py && sync"]'),
         ("launcher: {command: python train.py --lr $LR}", 'write [sh, -c, "python train.py --lr $LR"]'),
         ("launcher: {command: python train.py --lr $(LR)}", 'write [python, train.py, --lr, "$(LR)"]'),
-        ("launcher: {command: OMP_NUM_THREADS=1 python train.py}", 'write [sh, -c, "OMP_NUM_THREADS=1 python train.py"]'),
+        (
+            "launcher: {command: OMP_NUM_THREADS=1 python train.py}",
+            'write [sh, -c, "OMP_NUM_THREADS=1 python train.py"]',
+        ),
         (torchrun("--lr $LR"), 'write [--lr, "$LR"]'),
         ("tolerations: {key: gpu, operator: Exists}", "write [{…}]"),
     ],
-)  # fmt: skip
+)
 def test_a_list_in_one_line(text: str, fix: str) -> None:
     assert fix_of(Experiment, text) == fix
 

@@ -24,7 +24,10 @@ FILES = {
     "unknown keys": f"{WHOLE}{''.join(f'k{number}: 1{chr(10)}' for number in range(MANY))}",
     "a long key above many values": f'{WHOLE}? "{LONG}"\n: [{"1," * MANY * 5}]\n',
     "a long name of a role": f'{JOB}roles:\n  ? "{LONG}"\n  : {{tolerations: [{"1," * MANY * 5}]}}\n',
-    "many overlays of many words": f"{WHOLE}prepare: [{{name: a, command: [{'x,' * 4_000}]}}]\nenvironments: {{{','.join(f'k{n}: {{}}' for n in range(10_000))}}}\n",
+    "many overlays of many words": (
+        f"{WHOLE}prepare: [{{name: a, command: [{'x,' * 4_000}]}}]\nenvironments: "
+        f"{{{','.join(f'k{n}: {{}}' for n in range(10_000))}}}\n"
+    ),
     "variables that refer to others": f"{WHOLE}env: {{{','.join(f'k{n}: $(k{n + 1})' for n in range(8_000))}}}\n",
     "references without an end": f'{WHOLE}env:\n  A: "{"$(" * 60_000}"\n',
     "references without an end in a command": f"{WHOLE.replace('train.py', chr(34) + '$(' * 60_000 + chr(34))}",

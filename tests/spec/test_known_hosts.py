@@ -1,4 +1,5 @@
-"""Lines of known_hosts: the real ssh reads what is accepted, and what it could not read is refused before a pod runs."""
+"""Lines of known_hosts: the real ssh reads what is accepted, and what it could not read is refused before a pod
+runs."""
 
 from __future__ import annotations
 

@@ -80,14 +80,23 @@ def test_models_cannot_be_changed() -> None:
         {"ports": "200-100"},
         {"accelerators": {"cpu": {"resource": "cpu", "per_node": 8, "nodes": 1}}},
         {"accelerators": {"a800": {"resource": "x.y/z", "per_node": 0, "nodes": 1}}},
-        {"accelerators": {"a800": {"resource": "x.y/z", "per_node": 8, "nodes": 1, "price_per_hour": {"amount": float("inf"), "currency": "USD", "as_of": datetime.date(2026, 1, 1)}}}},
+        {
+            "accelerators": {
+                "a800": {
+                    "resource": "x.y/z",
+                    "per_node": 8,
+                    "nodes": 1,
+                    "price_per_hour": {"amount": float("inf"), "currency": "USD", "as_of": datetime.date(2026, 1, 1)},
+                }
+            }
+        },
         {"claims": {"models": {"size": 0}}},
         {"priority_classes": {"urgent": {"value": 1_000_000_001}}},
         {"queues": {"night": {"weight": 0}}},
         {"queues": {"q" * 64: {}}},
         {"limits": {"registries": ["Registry.example.com"]}},
     ],
-)  # fmt: skip
+)
 def test_environments_refused(parts: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         environment(**parts)

@@ -1,4 +1,5 @@
-"""What an experiment says of one environment: merged, checked as strictly as the rest, and named by its place in the file."""
+"""What an experiment says of one environment: merged, checked as strictly as the rest, and named by its place in the
+file."""
 
 from __future__ import annotations
 
@@ -121,17 +122,35 @@ def test_a_model_of_a_program_is_merged_too() -> None:
 @pytest.mark.parametrize(
     ("written", "instead", "path", "line", "reason"),
     [
-        ("replicas: 4", 'replicas: "4"', "environments.prod.roles.node.replicas", 13, "the value must be a whole number"),
+        (
+            "replicas: 4",
+            'replicas: "4"',
+            "environments.prod.roles.node.replicas",
+            13,
+            "the value must be a whole number",
+        ),
         ("replicas: 4", "replica: 4", "environments.prod.roles.node.replica", 13, "the key is not known here"),
         ("[s3, sync]", "s3 sync", "environments.prod.prepare.data.command", 17, "the value must be a list"),
         ("command: [watch]}", "cpu: 1}", "environments.prod.roles.watch.command", 14, "the command is missing"),
         ("queue: research", "queue: night", "environments.prod.queue", 15, "the environment has no queue of this name"),
         ("queue: research", "name: other", "environments.prod.name", 15, "the name is that of the objects"),
-        ("queue: research", "environments: {}", "environments.prod.environments", 15, "an overlay is for one environment"),
-        ("{a800: null, l40s: 4}", "{a800: null, l40: 4}", "environments.prod.roles.node.accelerators.l40", 13, "the environment"),
+        (
+            "queue: research",
+            "environments: {}",
+            "environments.prod.environments",
+            15,
+            "an overlay is for one environment",
+        ),
+        (
+            "{a800: null, l40s: 4}",
+            "{a800: null, l40: 4}",
+            "environments.prod.roles.node.accelerators.l40",
+            13,
+            "the environment",
+        ),
         ("  prod:", "  prd:", "environments.prd", 11, "no file of stacks/environments/ has the name"),
     ],
-)  # fmt: skip
+)
 def test_a_problem_names_the_place_in_the_overlay(
     written: str, instead: str, path: str, line: int, reason: str, project: Path
 ) -> None:
@@ -188,13 +207,29 @@ def test_a_secret_in_an_overlay_is_not_shown(project: Path) -> None:
         ({"HF_TOKEN": TOKEN}, {"dev": {"env": {"HF_TOKEN": {"secret": {"name": "a", "key": "b"}}}}}, ["env.HF_TOKEN"]),
         ({"HF_TOKEN": TOKEN}, {"dev": {"env": {"A": "b"}}}, ["env.HF_TOKEN"]),
         ({}, {"prod": {"env": {"HF_TOKEN": TOKEN}}}, ["environments.prod.env.HF_TOKEN"]),
-        ({}, {"prod": {"roles": {"node": {"env": {"HF_TOKEN": TOKEN}}}}}, ["environments.prod.roles.node.env.HF_TOKEN"]),
-        ({"HF_TOKEN": TOKEN}, {"prod": {"env": {"HF_TOKEN": TOKEN}}}, ["env.HF_TOKEN", "environments.prod.env.HF_TOKEN"]),
-        ({}, {"prod": {"launcher": {"command": ["a", "--hf-token", TOKEN]}}}, ["environments.prod.launcher.command[2]"]),
-        ({}, {"prod": {"prepare": {"data": {"command": ["a", f"--hf-token={TOKEN}"]}}}}, ["environments.prod.prepare.data.command[1]"]),
+        (
+            {},
+            {"prod": {"roles": {"node": {"env": {"HF_TOKEN": TOKEN}}}}},
+            ["environments.prod.roles.node.env.HF_TOKEN"],
+        ),
+        (
+            {"HF_TOKEN": TOKEN},
+            {"prod": {"env": {"HF_TOKEN": TOKEN}}},
+            ["env.HF_TOKEN", "environments.prod.env.HF_TOKEN"],
+        ),
+        (
+            {},
+            {"prod": {"launcher": {"command": ["a", "--hf-token", TOKEN]}}},
+            ["environments.prod.launcher.command[2]"],
+        ),
+        (
+            {},
+            {"prod": {"prepare": {"data": {"command": ["a", f"--hf-token={TOKEN}"]}}}},
+            ["environments.prod.prepare.data.command[1]"],
+        ),
         ({}, {"prod": {"env": {"DB_PASSWORD": "hunter2Zq9"}}}, ["environments.prod.env.DB_PASSWORD"]),
     ],
-)  # fmt: skip
+)
 def test_a_secret_that_only_the_record_would_hold_is_refused_in_every_environment(
     base: dict[str, str], overlays: dict[str, Any], places: list[str], project: Path, folder: Path
 ) -> None:
@@ -228,7 +263,8 @@ UNREADABLE = [
     "=",
     '"\\ud800"',
 ]
-PLACES = ["env: {{START: {}}}", "labels: {{a: {}}}", "roles: {{node: {{env: {{A: {}}}, cpu: 1}}}}", "{}", "[{}]", "queue: {}", "storage: {{a: [{}]}}"]  # fmt: skip
+PLACES = ["env: {{START: {}}}", "labels: {{a: {}}}", "roles: {{node: {{env: {{A: {}}}, cpu: 1}}}}", "{}", "[{}]",
+    "queue: {}", "storage: {{a: [{}]}}"]  # fmt: skip
 COMMANDS = [["check"], ["check", "--json"], ["plan", "--json"], ["plan"], ["render"]]
 
 

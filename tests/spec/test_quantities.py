@@ -45,11 +45,29 @@ def test_equal_amounts_of_a_family_are_spelled_the_same(one: str, other: str) ->
 @pytest.mark.parametrize(
     ("text", "spelled"),
     [
-        ("1024Mi", "1Gi"), ("1Gi", "1Gi"), ("1.5Gi", "1536Mi"), ("0.5", "500m"), ("500m", "500m"), ("1000m", "1"),
-        ("8", "8"), ("08", "8"), ("1.0", "1"), ("0", "0"), ("0Gi", "0"), ("0.0", "0"), ("20G", "20G"), ("20000M", "20G"),
-        ("1000", "1k"), (".5", "500m"), ("0.5Ki", "512"), ("203.125Ki", "208k"), ("1024", "1024"), ("7Ei", "7Ei"), ("9.2E", "9200P"),
+        ("1024Mi", "1Gi"),
+        ("1Gi", "1Gi"),
+        ("1.5Gi", "1536Mi"),
+        ("0.5", "500m"),
+        ("500m", "500m"),
+        ("1000m", "1"),
+        ("8", "8"),
+        ("08", "8"),
+        ("1.0", "1"),
+        ("0", "0"),
+        ("0Gi", "0"),
+        ("0.0", "0"),
+        ("20G", "20G"),
+        ("20000M", "20G"),
+        ("1000", "1k"),
+        (".5", "500m"),
+        ("0.5Ki", "512"),
+        ("203.125Ki", "208k"),
+        ("1024", "1024"),
+        ("7Ei", "7Ei"),
+        ("9.2E", "9200P"),
     ],
-)  # fmt: skip
+)
 def test_canonical(text: str, spelled: str) -> None:
     assert canonical(text) == spelled
 
@@ -57,12 +75,21 @@ def test_canonical(text: str, spelled: str) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "the value is not a quantity"), ("8 cores", "the value is not a quantity"), ("64GB", "the value is not a quantity"), ("-1", "the value is not a quantity"),
-        ("1e3", "the value is not a quantity"), ("Gi", "the value is not a quantity"), ("1\n", "the value is not a quantity"), ("٣Gi", "the value is not a quantity"),
-        ("1.", "the value is not a quantity"), ("9" * 40, "the value is not a quantity"), ("8Ei", "the value is larger than Kubernetes can hold"),
-        ("0.0001", "the value is finer than a thousandth"), ("1.0000000000000000000000000001", "the value is finer than a thousandth"),
+        ("", "the value is not a quantity"),
+        ("8 cores", "the value is not a quantity"),
+        ("64GB", "the value is not a quantity"),
+        ("-1", "the value is not a quantity"),
+        ("1e3", "the value is not a quantity"),
+        ("Gi", "the value is not a quantity"),
+        ("1\n", "the value is not a quantity"),
+        ("٣Gi", "the value is not a quantity"),
+        ("1.", "the value is not a quantity"),
+        ("9" * 40, "the value is not a quantity"),
+        ("8Ei", "the value is larger than Kubernetes can hold"),
+        ("0.0001", "the value is finer than a thousandth"),
+        ("1.0000000000000000000000000001", "the value is finer than a thousandth"),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_quantity(text: str, reason: str) -> None:
     with pytest.raises(ValueError, match=f"^{reason}; "):
         canonical(text)

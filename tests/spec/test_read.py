@@ -1,4 +1,5 @@
-"""Whatever stands in a file: plain data, or every problem of its form with line, value, reason and fix; never an exception of YAML's."""
+"""Whatever stands in a file: plain data, or every problem of its form with line, value, reason and fix; never an
+exception of YAML's."""
 
 from __future__ import annotations
 
@@ -83,20 +84,97 @@ def test_tags(value: str, read: Read) -> None:
     [
         ("a: =", 1, "a", "=", "the value is a sign of YAML's own", 'put it in quotes: "="'),
         ("a: <<", 1, "a", "<<", "the value is a sign of YAML's own", 'put it in quotes: "<<"'),
-        ("a: 1\nb: {<<: 5}", 2, "b.<<", "5", "the key `<<` merges what is not a mapping", "name a mapping, such as *defaults, or a list of mappings"),
-        ("x: &x {a: 1}\nb: {<<: [*x, [*x]]}", 2, "b.<<", None, "the key `<<` merges what is not a mapping", "name a mapping, such as *defaults, or a list of mappings"),
-        ("a: 1\n? [b]\n: 1", 2, "", None, "the mapping has a key that is a list or a mapping", "write one word as the key"),
-        ("a: 1\nb: {? {c: 1} : 1}", 2, "b", None, "the mapping has a key that is a list or a mapping", "write one word as the key"),
-        ("a: {2026-02-30: x}", 1, "a.2026-02-30", "2026-02-30", "the key is not text", 'put it in quotes: "2026-02-30"'),
+        (
+            "a: 1\nb: {<<: 5}",
+            2,
+            "b.<<",
+            "5",
+            "the key `<<` merges what is not a mapping",
+            "name a mapping, such as *defaults, or a list of mappings",
+        ),
+        (
+            "x: &x {a: 1}\nb: {<<: [*x, [*x]]}",
+            2,
+            "b.<<",
+            None,
+            "the key `<<` merges what is not a mapping",
+            "name a mapping, such as *defaults, or a list of mappings",
+        ),
+        (
+            "a: 1\n? [b]\n: 1",
+            2,
+            "",
+            None,
+            "the mapping has a key that is a list or a mapping",
+            "write one word as the key",
+        ),
+        (
+            "a: 1\nb: {? {c: 1} : 1}",
+            2,
+            "b",
+            None,
+            "the mapping has a key that is a list or a mapping",
+            "write one word as the key",
+        ),
+        (
+            "a: {2026-02-30: x}",
+            1,
+            "a.2026-02-30",
+            "2026-02-30",
+            "the key is not text",
+            'put it in quotes: "2026-02-30"',
+        ),
         ("a: {!mine b: x}", 1, "a.b", "b", "the key is not text", 'put it in quotes: "b"'),
-        ("a: 1\nb: [*py]", 2, "", None, "the line uses an alias (*) without an anchor before it, or an anchor (&) that stands twice", QUOTE),
-        ("a: &x 1\nb: &x 2", 2, "", None, "the line uses an alias (*) without an anchor before it, or an anchor (&) that stands twice", QUOTE),
-        ("a: 1\nb: x\x07y", 2, "", "\x07", "the file has a character that YAML does not allow (U+0007)", "remove it, or write it in double quotes as \"\\x07\""),
-        ("a: 1\nb: \0", 2, "", "\0", "the file has a character that YAML does not allow (U+0000)", "remove it, or write it in double quotes as \"\\x00\""),
-        ("a: 1\nb: \uffff", 2, "", "\uffff", "the file has a character that YAML does not allow (U+FFFF)", "remove it, or write it in double quotes as \"\\uffff\""),
-        ("a: &x {b: *x}", 1, "a", None, "the file is nested deeper than 40 levels once its aliases are followed", "write the values out, without an alias of what it stands in"),
+        (
+            "a: 1\nb: [*py]",
+            2,
+            "",
+            None,
+            "the line uses an alias (*) without an anchor before it, or an anchor (&) that stands twice",
+            QUOTE,
+        ),
+        (
+            "a: &x 1\nb: &x 2",
+            2,
+            "",
+            None,
+            "the line uses an alias (*) without an anchor before it, or an anchor (&) that stands twice",
+            QUOTE,
+        ),
+        (
+            "a: 1\nb: x\x07y",
+            2,
+            "",
+            "\x07",
+            "the file has a character that YAML does not allow (U+0007)",
+            'remove it, or write it in double quotes as "\\x07"',
+        ),
+        (
+            "a: 1\nb: \0",
+            2,
+            "",
+            "\0",
+            "the file has a character that YAML does not allow (U+0000)",
+            'remove it, or write it in double quotes as "\\x00"',
+        ),
+        (
+            "a: 1\nb: \uffff",
+            2,
+            "",
+            "\uffff",
+            "the file has a character that YAML does not allow (U+FFFF)",
+            'remove it, or write it in double quotes as "\\uffff"',
+        ),
+        (
+            "a: &x {b: *x}",
+            1,
+            "a",
+            None,
+            "the file is nested deeper than 40 levels once its aliases are followed",
+            "write the values out, without an alias of what it stands in",
+        ),
     ],
-)  # fmt: skip
+)
 def test_signs(text: str, line: int, path: str, value: object, reason: str, fix: str, read: Read) -> None:
     (problem,) = read(text)[1]
     assert (problem.line, problem.path, problem.value, problem.reason) == (line, path, value, reason)
@@ -169,8 +247,10 @@ tags = st.sampled_from(
     ["", "!", "!mine", "!<>", "!<x>", "!!", "!!python/object:a.b", "!!python/tuple", "!!value", "!!merge", *KNOWN_TAGS]
 )
 scalars = st.sampled_from(
-    ["x", "''", "-", "_", "+", ".", "0", "08", "0x", "0b", "1:", "1:x", "1e999", ".nan", "-.inf", "~", "on", "abc", "<<", "=", "*a", "&b x",
-     "2026-02-30", "2026-01-31T25:61:61", "22:30", "1_000", "9" * 400, "'\u202e'", '"\\0"', '"\\ud800"', "YQ=", "é", "null", "[]", "{}"]
+    ["x", "''", "-", "_", "+", ".", "0", "08", "0x", "0b", "1:", "1:x", "1e999", ".nan", "-.inf", "~", "on", "abc",
+        "<<", "=", "*a", "&b x",
+     "2026-02-30", "2026-01-31T25:61:61", "22:30", "1_000", "9" * 400, "'\u202e'", '"\\0"', '"\\ud800"', "YQ=", "é",
+     "null", "[]", "{}"]
 ) | st.text(max_size=8)  # fmt: skip
 nodes = st.recursive(
     st.tuples(tags, scalars).map(" ".join),

@@ -94,9 +94,16 @@ def follow_file(root: Path, data: dict[str, Any]) -> str:
     [
         ({"release": 2}, "release", "this version of trainform does not know this form of a release"),
         ({"experiment": []}, "experiment", "the release holds no experiment"),
-        ({"experiment": {**JOB, "name": "bert", "image": IMAGE}}, "experiment.name", "the release holds an experiment of another name, whose objects it would take over, and is one of sdxl-lora"),
+        (
+            {"experiment": {**JOB, "name": "bert", "image": IMAGE}},
+            "experiment.name",
+            (
+                "the release holds an experiment of another name, whose objects it would take over, and is one of "
+                "sdxl-lora"
+            ),
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_file_with_its_hash_that_is_no_release_of_the_experiment(
     parts: dict[str, Any], path: str, reason: str, tmp_path: Path
 ) -> None:

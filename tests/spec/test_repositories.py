@@ -1,4 +1,5 @@
-"""Addresses of repositories: what could be an option, a program, a local folder or several lines is refused; the real git gets the rest."""
+"""Addresses of repositories: what could be an option, a program, a local folder or several lines is refused; the real
+git gets the rest."""
 
 from __future__ import annotations
 
@@ -16,17 +17,25 @@ from trainform.spec.load import parse
 from trainform.spec.names import REPOSITORY, matches
 
 ACCEPTED = [
-    "https://git.example.com/ai/resnet.git", "http://git.example.com:8080/a", "https://trainer@git.example.com/a", "https://trainer:$(TOKEN)@git.example.com/a",
-    "https://[2001:db8::1]:8443/a", "ssh://git@git.example.com:2222/a/b.git", "git://git.example.com/a", "git@git.example.com:a/b.git", "$(REPOSITORY)",
+    "https://git.example.com/ai/resnet.git", "http://git.example.com:8080/a", "https://trainer@git.example.com/a",
+    "https://trainer:$(TOKEN)@git.example.com/a",
+    "https://[2001:db8::1]:8443/a", "ssh://git@git.example.com:2222/a/b.git", "git://git.example.com/a",
+    "git@git.example.com:a/b.git", "$(REPOSITORY)",
     "$(BASE)/a.git", "https://$(HOST)/a", "https://git.example.com/a%20b", "https://git.example.com/~ada/a@v1",
 ]  # fmt: skip
 REFUSED = [
-    "", "-", "--upload-pack=touch", "-oProxyCommand=touch", "-oProxyCommand=touch:a", "ext::sh -c touch", "ext::touch", "fd::1", "file:///mnt/a", "file://host/a",
-    "file:a", "/mnt/a", "./a", "../a", "a", "~/a", "C:\\a", "C:/a", "ftp://h/a", "sftp://h/a", "rsync://h/a", "svn://h/a", "HTTPS://h/a", "transport::https://h/a",
-    "ssh://-oProxyCommand=touch/a", "ssh://git@-oProxyCommand=touch/a", "git@-oProxyCommand=touch:a", "git@host:-oProxyCommand=touch", "-a@host:b",
-    "ssh://git:hunter2@h/a", "git://u:p@h/a", "https://h", "https:///a", "https:h/a", "https//h/a", "//h/a", "https://h/a b", "https://h/a\n", "https://h/a\nb",
-    "https://h/a\r", "https://h/a\x00", "https://h/a\x1b[2J", "https://h/a\x7f", "https://h/a\u2028b", "https://h/\ta", " https://h/a", "https://h /a", "$(A",
-    "$(A)\n", "$(A) -o", "${A}", "`touch`", ";touch", "git@host:a b", "git@host:\na", "https://u\n:p@h/a", "https://u:p\r@h/a", "https://h:99999999/a",
+    "", "-", "--upload-pack=touch", "-oProxyCommand=touch", "-oProxyCommand=touch:a", "ext::sh -c touch", "ext::touch",
+    "fd::1", "file:///mnt/a", "file://host/a",
+    "file:a", "/mnt/a", "./a", "../a", "a", "~/a", "C:\\a", "C:/a", "ftp://h/a", "sftp://h/a", "rsync://h/a",
+    "svn://h/a", "HTTPS://h/a", "transport::https://h/a",
+    "ssh://-oProxyCommand=touch/a", "ssh://git@-oProxyCommand=touch/a", "git@-oProxyCommand=touch:a",
+    "git@host:-oProxyCommand=touch", "-a@host:b",
+    "ssh://git:hunter2@h/a", "git://u:p@h/a", "https://h", "https:///a", "https:h/a", "https//h/a", "//h/a",
+    "https://h/a b", "https://h/a\n", "https://h/a\nb",
+    "https://h/a\r", "https://h/a\x00", "https://h/a\x1b[2J", "https://h/a\x7f", "https://h/a\u2028b", "https://h/\ta",
+    " https://h/a", "https://h /a", "$(A",
+    "$(A)\n", "$(A) -o", "${A}", "`touch`", ";touch", "git@host:a b", "git@host:\na", "https://u\n:p@h/a",
+    "https://u:p\r@h/a", "https://h:99999999/a",
 ]  # fmt: skip
 
 
@@ -49,11 +58,13 @@ def test_what_is_refused(repository: str) -> None:
 # In the place of ssh: it writes down its words, one per line, and no program starts.
 SSH = '#!/bin/sh\nprintf "%s\\n" "$@" >>{asked}\nexit 1\n'
 FRAGMENTS = [
-    "ssh://", "git@", "git://", "127.0.0.1", ":", ":1", "/", "a", "-", "--", "-oProxyCommand=", ">made", "$(", ")", "touch${IFS}made", "`>made`", ";>made;", "'", '"',
+    "ssh://", "git@", "git://", "127.0.0.1", ":", ":1", "/", "a", "-", "--", "-oProxyCommand=", ">made", "$(", ")",
+    "touch${IFS}made", "`>made`", ";>made;", "'", '"',
     "\\", "@", "::", "ext::", "%", "~", "?", "#", "[", "]", "{a,b}", "*", "|", "&", "日本",
 ]  # fmt: skip
 ADDRESSES = st.lists(st.sampled_from(FRAGMENTS), min_size=1, max_size=6).map("".join)
-SERVERS = st.tuples(st.sampled_from(["ssh://127.0.0.1/", "git@127.0.0.1:", "ssh://git@127.0.0.1:1/"]), ADDRESSES).map("".join)  # fmt: skip
+SERVERS = st.tuples(st.sampled_from(["ssh://127.0.0.1/", "git@127.0.0.1:", "ssh://git@127.0.0.1:1/"]),
+    ADDRESSES).map("".join)  # fmt: skip
 
 
 @given(repository=ADDRESSES | SERVERS)

@@ -82,14 +82,29 @@ def problems(*texts: str) -> dict[str, tuple[str, str]]:
         ("roles.workr.replicas=2", "--set roles.workr.replicas", "`roles` has no `workr`", "did you mean worker?"),
         ("rolls.worker.replicas=2", "--set rolls.worker.replicas", "there is no `rolls`", "did you mean roles?"),
         ("roles.worker.replica=2", "--set roles.worker.replica", "the key is not known here", "did you mean replicas?"),
-        ("roles.worker.replicas=two", "--set roles.worker.replicas", "the value must be a whole number", "write a whole number"),
+        (
+            "roles.worker.replicas=two",
+            "--set roles.worker.replicas",
+            "the value must be a whole number",
+            "write a whole number",
+        ),
         ("queue=nowhere", "--set queue", "the environment has no queue of this name", "known: default, night"),
         ("name=other", "--set name", "another name is another experiment, with objects of its own", "copy the file"),
-        ("environments.dev.queue=night", "--set environments.dev.queue", "the value is tried in the environment that is asked for, after its overlay", "set the value itself"),
+        (
+            "environments.dev.queue=night",
+            "--set environments.dev.queue",
+            "the value is tried in the environment that is asked for, after its overlay",
+            "set the value itself",
+        ),
         ("prepare.cod.image=a", "--set prepare.cod.image", "`prepare` has no `cod`", "did you mean code?"),
-        ("tolerations.gpu.key=a", "--set tolerations.gpu.key", "`tolerations` has no `gpu`", "set it as a whole: tolerations=VALUE"),
+        (
+            "tolerations.gpu.key=a",
+            "--set tolerations.gpu.key",
+            "`tolerations` has no `gpu`",
+            "set it as a whole: tolerations=VALUE",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_wrong_place_or_value_is_told_with_the_path_and_a_fix(text: str, path: str, reason: str, fix: str) -> None:
     found = problems(text)
     assert path in found, found

@@ -24,9 +24,15 @@ def of_role(key: str) -> str:
         (("roles", "worker", "replica"), "did you mean replicas?"),
         (("replicas",), "write it as `roles.NAME.replicas`"),
         (("roles", "worker", "queue"), "write `queue` at the top of the file"),
-        (("script",), "write it as `launcher.torchrun.script` or `launcher.accelerate.script` or `launcher.deepspeed.script`"),
+        (
+            ("script",),
+            "write it as `launcher.torchrun.script` or `launcher.accelerate.script` or `launcher.deepspeed.script`",
+        ),
         (("affinity",), "write it as a patch of the role: `pod_overrides: {spec: {affinity: …}}`"),
-        (("roles", "worker", "livenessProbe"), "write it as a patch of the role: `pod_overrides: {spec: {containers: {main: {livenessProbe: …}}}}`"),
+        (
+            ("roles", "worker", "livenessProbe"),
+            "write it as a patch of the role: `pod_overrides: {spec: {containers: {main: {livenessProbe: …}}}}`",
+        ),
         (("storage", "data", "mountPath"), "did you mean mount?"),
         (("env", "NAME", "value"), "known here: secret, config_map, field"),
         (("storage", "data", "host_path"), OTHER_WORDS["host_path"]),
@@ -34,7 +40,7 @@ def of_role(key: str) -> str:
         (("roles", "worker", "requests"), OTHER_WORDS["requests"]),
         (("volumes",), OTHER_WORDS["volumes"]),
     ],
-)  # fmt: skip
+)
 def test_what_is_meant(path: tuple[str, ...], fix: str) -> None:
     assert key_meant(Experiment, path) == fix
 
@@ -42,12 +48,19 @@ def test_what_is_meant(path: tuple[str, ...], fix: str) -> None:
 @pytest.mark.parametrize(
     ("field", "held", "fix"),
     [
-        ("accelerators", {"nvidia.com/gpu": 8}, "write a kind of the environment, by the short name that it has there; other resources stand in `resources`"),
+        (
+            "accelerators",
+            {"nvidia.com/gpu": 8},
+            (
+                "write a kind of the environment, by the short name that it has there; other resources stand in "
+                "`resources`"
+            ),
+        ),
         ("resources", {"requests": {"cpu": 4}}, OTHER_WORDS["requests"]),
         ("resources", {"limits": {"cpu": 4}}, OTHER_WORDS["limits"]),
         ("resources", {"gpu": 8}, OTHER_WORDS["gpu"]),
     ],
-)  # fmt: skip
+)
 def test_names_as_kubernetes_has_them(field: str, held: dict[str, Any], fix: str) -> None:
     found = parse(Experiment, {**JOB, "roles": {"worker": {field: held}}}).problems
     assert fix in {problem.fix for problem in found}

@@ -1,7 +1,8 @@
 """A sandbox with add-ons: one for the whole run, for all tests with the fixture `addons`.
 
-`addons` is the sandbox (folder, kubeconfig, address), `addons_exports` the variables with which `pulumi` works on it. It has every add-on
-where a test of `make proof` runs, else those of `make test`. Its nodes are like those of the environment `dev`, but more. The first test that asks builds what is missing and waits for the start; each test takes a
+`addons` is the sandbox (folder, kubeconfig, address), `addons_exports` the variables with which `pulumi` works on it.
+It has every add-on where a test of `make proof` runs, else those of `make test`. Its nodes are like those of the
+environment `dev`, but more. The first test that asks builds what is missing and waits for the start; each test takes a
 namespace of its own.
 """
 
@@ -28,7 +29,8 @@ NODES = 40  # in each pool: enough for all teaching experiments of every operato
 
 @pytest.fixture(scope="session")
 def addons(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[Sandbox]:
-    """A sandbox with the real controllers of add-ons. It is stopped after its tests, since an idle sandbox needs processor time."""
+    """A sandbox with the real controllers of add-ons. It is stopped after its tests, since an idle sandbox needs
+    processor time."""
     folder = request.config.stash[FOLDER] = tmp_path_factory.mktemp("sandbox") / "addons"
     settings = settings_from_environment(load_environment("dev", ROOT).checked(), folder)
     pools = tuple(structs.replace(pool, count=NODES) for pool in settings.pools)

@@ -34,15 +34,17 @@ SERVED = {
     "scheduling.volcano.sh/v1beta1": {"Queue": ("queues", False), "PodGroup": ("podgroups", True)},
 }
 _PATH = re.compile(
-    r"/(?:api|apis)/(?P<version>v1|[^/]+/[^/]+)(?:/namespaces/(?P<namespace>[^/]+))?(?:/(?P<plural>[^/]+))?(?:/(?P<name>[^/]+))?"
+    r"/(?:api|apis)/(?P<version>v1|[^/]+/[^/]+)(?:/namespaces/(?P<namespace>[^/]+))?(?:/(?P<plural>[^/]+))?(?:/"
+    r"(?P<name>[^/]+))?"
 )
 _IN = re.compile(r"([^,\s]+) in \(([^)]*)\)")
 
 
 @dataclasses.dataclass
 class ApiObjects:
-    """The objects of a cluster. forbidden, slow: plurals that may not be read, or are answered late, in seconds; an object is PLURAL/NAME, the pods of
-    all namespaces `*/pods`. asked: every path that was asked for. Dry runs are forbidden."""
+    """The objects of a cluster. forbidden, slow: plurals that may not be read, or are answered late, in seconds; an
+    object is PLURAL/NAME, the pods of all namespaces `*/pods`. asked: every path that was asked for. Dry runs are
+    forbidden."""
 
     bodies: list[dict[str, Any]] = dataclasses.field(default_factory=list)
     forbidden: frozenset[str] = frozenset()

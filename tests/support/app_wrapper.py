@@ -2,8 +2,8 @@
 
 It is added as any backend is, by a class and a row of the table (`registered`), and shows that nothing else is needed.
 
-Source: project-codeflare/appwrapper, `api/v1beta2`, `internal/webhook` (components never change, at most 8 sets of pods) and
-`internal/controller/appwrapper` (`createComponent`).
+Source: project-codeflare/appwrapper, `api/v1beta2`, `internal/webhook` (components never change, at most 8 sets of
+pods) and `internal/controller/appwrapper` (`createComponent`).
 """
 
 from __future__ import annotations

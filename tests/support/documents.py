@@ -27,7 +27,8 @@ EMPTY_FOLDER = DOCS / "how-to" / "start-a-project.md"  # begins in an empty fold
 PROMPT = "$ "
 ADDRESS = "ADDRESS"  # of the repository, for which a reader writes what they know
 NEW_SHELL = "A new shell"  # the heading in the first job of the block with which each new shell begins
-# Every page in a shell of its own, in the order of DOCUMENTS. `sh` is any machine's plainest; the sandbox's ends with `down`.
+# Every page in a shell of its own, in the order of DOCUMENTS. `sh` is any machine's plainest; the sandbox's ends with
+# `down`.
 PAGES = {
     "CONTRIBUTING.md": "bash",
     "docs/explanation/ranks-and-world.md": "bash",

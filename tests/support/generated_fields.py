@@ -1,4 +1,5 @@
-"""The fields of an experiment as hypothesis draws them, up to the borders of Kubernetes' validation. `generators` puts them together."""
+"""The fields of an experiment as hypothesis draws them, up to the borders of Kubernetes' validation. `generators` puts
+them together."""
 
 from __future__ import annotations
 
@@ -40,7 +41,8 @@ images = st.sampled_from(
 )
 # Odd, but text: what shells, YAML and the kubelet treat in their own ways.
 texts = st.sampled_from(
-    ["", " ", "0", "yes", "null", "~", "1e3", "0x10", "$(VAR)", "$$(VAR)", "$VAR", "a\nb\n", "\n", " x ", "\t", "日本語",
+    ["", " ", "0", "yes", "null", "~", "1e3", "0x10", "$(VAR)", "$$(VAR)", "$VAR", "a\nb\n", "\n", " x ", "\t",
+        "日本語",
      "🚀", "'\"", "key: value", "# no", "- a", "{}", "{{ x }}", "`id`", "\\", "\u2028", "\x7f", "a" * 5000]
 ) | st.text(st.characters(exclude_characters="\0", codec="utf-8"), max_size=40)  # fmt: skip
 words = texts.filter(bool)
@@ -75,7 +77,8 @@ sources = st.one_of(
     entry.map(lambda found: {"secret": found}),
     entry.map(lambda found: {"config_map": found}),
     st.sampled_from(
-        ["metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName", "status.hostIP", "status.hostIPs", "status.podIP",
+        ["metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName",
+            "status.hostIP", "status.hostIPs", "status.podIP",
          "status.podIPs", "metadata.labels['a']", "metadata.annotations['example.com/A_b']"]
     ).map(lambda field: {"field": field}),
 )  # fmt: skip
@@ -127,10 +130,12 @@ pod_overrides = st.sampled_from(
         {"metadata": {"annotations": {"example.com/patched": "yes"}, "labels": {"patched": "yes"}}},
         {"spec": {"terminationGracePeriodSeconds": 0, "enableServiceLinks": False}},
         {"spec": {"hostAliases": [{"ip": "10.0.0.1", "hostnames": ["storage.example.com"]}]}},
-        {"spec": {"containers": {"main": {"workingDir": "/app", "tty": True, "lifecycle": {"preStop": {"sleep": {"seconds": 5}}}}}}},
+        {"spec": {"containers": {"main": {"workingDir": "/app", "tty": True,
+                        "lifecycle": {"preStop": {"sleep": {"seconds": 5}}}}}}},
         {"spec": {"containers": {"sidecar": {"image": "registry.example.com/ai/log:1", "args": ["--follow"]}}}},
         {"spec": {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
-            {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app.kubernetes.io/name": "sdxl-lora"}}}
+            {"topologyKey": "kubernetes.io/hostname",
+                "labelSelector": {"matchLabels": {"app.kubernetes.io/name": "sdxl-lora"}}}
         ]}}}},
         {"spec": {"securityContext": {"runAsUser": 1000, "fsGroup": 1000}}},
     ]
@@ -239,7 +244,13 @@ ssh = some({"port": st.sampled_from([1025, 2222, 30022])}, rotation=st.sampled_f
 )
 checkouts = some(
     {},
-    repository=st.sampled_from(["https://git.example.com/vision/sdxl.git", "git@git.example.com:vision/sdxl.git", "https://ada:$(TOKEN)@[2001:db8::1]:8443/a"]),
+    repository=st.sampled_from(
+        [
+            "https://git.example.com/vision/sdxl.git",
+            "git@git.example.com:vision/sdxl.git",
+            "https://ada:$(TOKEN)@[2001:db8::1]:8443/a",
+        ]
+    ),
     commit=st.sampled_from(["0123456789" * 4, "f" * 64]),
     path=st.sampled_from(["/code", "/workspace/src/", "/opt/d.e-f", "/a;$(b)'\"\\"]),
 ) | some(
@@ -248,13 +259,19 @@ checkouts = some(
     commit=st.just("9" * 40),
     path=st.just("/code/日本"),
     key=entry,
-    known_hosts=st.just(["[git.example.com]:2222 ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAE", "*.example.com ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBE"]),
-)  # fmt: skip
+    known_hosts=st.just(
+        [
+            "[git.example.com]:2222 ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAE",
+            "*.example.com ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBE",
+        ]
+    ),
+)
 _step: dict[str, st.SearchStrategy[Any]] = {"image": images, "env": env}
 steps = st.lists(
     st.one_of(some(_step, name=labels(20), git=checkouts), some(_step, name=labels(20), command=commands)),
     max_size=2,
-    unique_by=(lambda step: str(step["name"]), lambda step: str(step.get("git", step)["path"] if "git" in step else step["name"])),
+    unique_by=(lambda step: str(step["name"]),
+        lambda step: str(step.get("git", step)["path"] if "git" in step else step["name"])),
 ).filter(lambda found: all(step["name"] != "main" for step in found))  # fmt: skip
 experiment_fields: dict[str, st.SearchStrategy[Any]] = {
     "backend": st.just("volcano"),

@@ -1,4 +1,5 @@
-"""Small jobs that run to their end on the sandbox's nodes, as hypothesis draws them: every launcher, extras, restarts and policies.
+"""Small jobs that run to their end on the sandbox's nodes, as hypothesis draws them: every launcher, extras, restarts
+and policies.
 
 What decides on which node a pod fits is left out: of that the scheduler alone knows, and `generators` has it.
 """
@@ -80,12 +81,14 @@ _role: dict[str, st.SearchStrategy[Any]] = {
     "init": st.just([{"name": "first", "command": ["first"]}]),
 }
 _extra = some(
-    {**_role, "min_available": st.just(0)}, replicas=st.sampled_from([0, 1, 2]), ranked=st.just(False), command=st.just(COMMAND)
+    {**_role, "min_available": st.just(0)}, replicas=st.sampled_from([0, 1, 2]), ranked=st.just(False),
+    command=st.just(COMMAND)
 )  # fmt: skip
 _job: dict[str, st.SearchStrategy[Any]] = {
     "restart": restarts,
     "max_retry": st.sampled_from([1, 2, 5]),
-    "network": some({"wait": st.just("30s"), "topology": st.just({"mode": "soft", "highest_tier": 1})}, host=st.booleans()),
+    "network": some({"wait": st.just("30s"), "topology": st.just({"mode": "soft", "highest_tier": 1})},
+        host=st.booleans()),
     "storage": st.just({"runs": {"size": "1Gi", "class": "fast", "mount": "/mnt/runs"}}),
     "prepare": st.just([{"name": "fetch", "command": ["fetch"]}]),
     "ssh": st.just({}),

@@ -1,7 +1,8 @@
-"""Experiments as hypothesis draws them: plain data as from YAML, over every field, up to the borders of Kubernetes' validation.
+"""Experiments as hypothesis draws them: plain data as from YAML, over every field, up to the borders of Kubernetes'
+validation.
 
-`experiments` aims at data that `check` accepts; some of it is refused for good reason (a name too long for its pods, a claim
-mounted twice). `wild_experiments` breaks such data at one place. `ENVIRONMENT` is where both are meant to run.
+`experiments` aims at data that `check` accepts; some of it is refused for good reason (a name too long for its pods, a
+claim mounted twice). `wild_experiments` breaks such data at one place. `ENVIRONMENT` is where both are meant to run.
 """
 
 from __future__ import annotations
@@ -176,8 +177,10 @@ def experiments(draw: st.DrawFn) -> dict[str, Any]:
 
 # Where a merge patch can hurt: words of the rendered objects, in any order and depth.
 _PATCH_KEYS = [
-    "apiVersion", "kind", "metadata", "name", "namespace", "labels", "annotations", "app.kubernetes.io/name", "spec", "queue",
-    "minAvailable", "tasks", "replicas", "template", "containers", "initContainers", "main", "image", "env", "WORLD_SIZE", "value",
+    "apiVersion", "kind", "metadata", "name", "namespace", "labels", "annotations", "app.kubernetes.io/name", "spec",
+    "queue",
+    "minAvailable", "tasks", "replicas", "template", "containers", "initContainers", "main", "image", "env",
+    "WORLD_SIZE", "value",
     "ports", "resources", "limits", "nvidia.com/gpu", "securityContext", "capabilities", "add", "volumes", "launch",
     "hostPath", "hostNetwork", "data", "launch.sh", "plugins", "secret", "stringData", "selector",
 ]  # fmt: skip
@@ -192,13 +195,47 @@ patch_mappings = st.dictionaries(st.sampled_from(_PATCH_KEYS), patches, max_size
 
 # What people write by mistake, and what no file should be able to do.
 ODD: list[Any] = [
-    None, "", 0, -1, 1.5, True, [], {}, "x" * 300, "a\n", "..", "/", "kubernetes.io/batch-cpu", "100m", "-1Gi", 2**70,
-    float("inf"), float("nan"), [None], [[]], {"x": None}, {"": ""}, {"name": "x"}, "\ud800", "\0", "0x10",
-    {"spec": None}, {"spec": {"containers": None}}, {"spec": {"containers": "main"}}, {"metadata": None},
-    {"metadata": {"labels": None}}, {"metadata": {"name": None}}, {"spec": {"tasks": None}}, {"spec": {"tasks": [1]}},
-    {"spec": {"volumes": [1]}}, {"spec": {"containers": {"main": {"resources": {"limits": {"nvidia.com/gpu": "many"}}}}}},
-    {"spec": {"containers": {"main": {"env": {"A": {"name": 5}}}}}}, {"kind": None}, {"apiVersion": None}, {"data": None},
-]  # fmt: skip
+    None,
+    "",
+    0,
+    -1,
+    1.5,
+    True,
+    [],
+    {},
+    "x" * 300,
+    "a\n",
+    "..",
+    "/",
+    "kubernetes.io/batch-cpu",
+    "100m",
+    "-1Gi",
+    2**70,
+    float("inf"),
+    float("nan"),
+    [None],
+    [[]],
+    {"x": None},
+    {"": ""},
+    {"name": "x"},
+    "\ud800",
+    "\0",
+    "0x10",
+    {"spec": None},
+    {"spec": {"containers": None}},
+    {"spec": {"containers": "main"}},
+    {"metadata": None},
+    {"metadata": {"labels": None}},
+    {"metadata": {"name": None}},
+    {"spec": {"tasks": None}},
+    {"spec": {"tasks": [1]}},
+    {"spec": {"volumes": [1]}},
+    {"spec": {"containers": {"main": {"resources": {"limits": {"nvidia.com/gpu": "many"}}}}}},
+    {"spec": {"containers": {"main": {"env": {"A": {"name": 5}}}}}},
+    {"kind": None},
+    {"apiVersion": None},
+    {"data": None},
+]
 
 
 def _places(data: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:

@@ -1,6 +1,7 @@
 """The part of GitHub's REST API that the workflow of docs/how-to/ci uses, on a real socket, and the `gh` that asks it.
 
-`gh` is the one on PATH. Where there is none, a script with `jq` and `curl` stands in: it understands the options that the workflow uses.
+`gh` is the one on PATH. Where there is none, a script with `jq` and `curl` stands in: it understands the options that
+the workflow uses.
 """
 
 from __future__ import annotations
@@ -128,7 +129,8 @@ def _handler(api: GithubApi) -> type[BaseHTTPRequestHandler]:
 
 
 def gh_folder(folder: Path) -> Path:
-    """Return the folder of `gh`, which is a new one with the stand-in where there is none. The test is skipped without `jq` and `curl`."""
+    """Return the folder of `gh`, which is a new one with the stand-in where there is none. The test is skipped without
+    `jq` and `curl`."""
     found = shutil.which("gh")
     if found is not None:
         return Path(found).parent
@@ -154,7 +156,8 @@ def served(api: GithubApi) -> Iterator[str]:
 
 
 def comment(api: GithubApi, folder: Path, report: Path, commit: str) -> subprocess.CompletedProcess[str]:
-    """Run the step that writes the comment, for the review of a commit, in an empty folder with nothing but the report."""
+    """Run the step that writes the comment, for the review of a commit, in an empty folder with nothing but the
+    report."""
     found = step(read_as_texts(GITHUB.read_text()), "comment", "Comment")
     workspace = Path(tempfile.mkdtemp(dir=folder))
     (workspace / "report").mkdir()

@@ -43,7 +43,8 @@ def leaks(forms: Mapping[str, str], secrets: Iterable[str]) -> list[tuple[str, s
     """Each form that holds a secret, and the secret. forms: texts by their names."""
     traces = {secret: (_bare(secret), _bare(base64.b64encode(secret.encode()).decode())) for secret in secrets}
     bare = {name: _bare(text) for name, text in forms.items()}
-    return [(name, secret) for name in bare for secret, found in traces.items() if any(each in bare[name] for each in found)]  # fmt: skip
+    return [(name, secret) for name in bare for secret,
+        found in traces.items() if any(each in bare[name] for each in found)]  # fmt: skip
 
 
 def _bare(text: str) -> str:

@@ -28,7 +28,8 @@ def planned(data: dict[str, Any], environment: Environment) -> tuple[Plan | None
 
 
 def obeyed(data: dict[str, Any], environment: Environment) -> Plan | None:
-    """The plan after the author has removed what messages complain of, again and again; None where that does not help."""
+    """The plan after the author has removed what messages complain of, again and again; None where that does not
+    help."""
     for _ in range(ROUNDS):
         plan, problems = planned(data, environment)
         if plan is not None:

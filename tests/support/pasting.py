@@ -1,8 +1,8 @@
 """A shell in a terminal, into which text is pasted as by a user.
 
-All lines of a block arrive at once, and the terminal marks no pastes ("bracketed paste"). That is the harder of the two ways: a command
-that reads its terminal takes the lines behind it, and they never reach the shell. Every command of Pulumi does, since it asks the terminal
-for its colours.
+All lines of a block arrive at once, and the terminal marks no pastes ("bracketed paste"). That is the harder of the two
+ways: a command that reads its terminal takes the lines behind it, and they never reach the shell. Every command of
+Pulumi does, since it asks the terminal for its colours.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ _LOGIN = (
 
 @dataclasses.dataclass(frozen=True)
 class Pasted:
-    """The output of a paste, and the exit code of each line; there are fewer codes if a command read the lines after it."""
+    """The output of a paste, and the exit code of each line; there are fewer codes if a command read the lines after
+    it."""
 
     lines: Sequence[str]
     codes: Sequence[int]

@@ -25,7 +25,8 @@ def good_pod() -> dict[str, Any]:
 
 
 def changed_pod(changes: dict[str, Any]) -> dict[str, Any]:
-    """The good pod with other values; `main` and `before` are its containers, `pod` its security context, `...` no value."""
+    """The good pod with other values; `main` and `before` are its containers, `pod` its security context, `...` no
+    value."""
     pod = good_pod()
     (main,), (before,) = pod["spec"]["containers"], pod["spec"]["initContainers"]
     parts = {
@@ -78,26 +79,32 @@ CASES: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "masked /proc": case(ALL, main__securityContext__procMount="Default"),
     "unconfined seccomp of the pod": case(NONE, pod__seccompProfile={"type": "Unconfined"}),
     "unconfined seccomp of a container": case(NONE, main__securityContext__seccompProfile={"type": "Unconfined"}),
-    "own seccomp": case(ALL, pod__seccompProfile=..., main__securityContext__seccompProfile=LOCALHOST, before__securityContext__seccompProfile=LOCALHOST),
-    "seccomp of one container": case(BASELINE, pod__seccompProfile=None, main__securityContext__seccompProfile=LOCALHOST),
+    "own seccomp": case(ALL, pod__seccompProfile=..., main__securityContext__seccompProfile=LOCALHOST,
+        before__securityContext__seccompProfile=LOCALHOST),
+    "seccomp of one container": case(BASELINE, pod__seccompProfile=None,
+        main__securityContext__seccompProfile=LOCALHOST),
     "setting of the kernel": case(NONE, pod__sysctls=[{"name": "kernel.msgmax", "value": "1"}]),
     "setting of the pod": case(ALL, pod__sysctls=[{"name": "net.ipv4.tcp_rmem", "value": "1 2 3"}]),
     "process of a Windows node": case(NONE, pod__windowsOptions={"hostProcess": True}, spec__hostNetwork=True),
     "no process of a Windows node": case(ALL, pod__windowsOptions={"hostProcess": False}),
     "probe of another host": case(NONE, main__readinessProbe={"httpGet": {"port": 80, "host": "10.0.0.1"}}),
     "probe of the pod": case(ALL, main__readinessProbe={"httpGet": {"port": 80, "host": ""}}),
-    "handler that calls another host": case(NONE, main__lifecycle={"preStop": {"tcpSocket": {"port": 80, "host": "a.b"}}}),
+    "handler that calls another host": case(NONE,
+        main__lifecycle={"preStop": {"tcpSocket": {"port": 80, "host": "a.b"}}}),
     "escalation": case(BASELINE, main__securityContext__allowPrivilegeEscalation=True),
     "escalation by default": case(BASELINE, before__securityContext__allowPrivilegeEscalation=...),
     "no security context": case(BASELINE, main__securityContext=None),
     "root may run": case(BASELINE, pod__runAsNonRoot=...),
     "root may run in a container": case(BASELINE, main__securityContext__runAsNonRoot=False),
-    "no container runs as root": case(ALL, pod__runAsNonRoot=None, main__securityContext__runAsNonRoot=True, before__securityContext__runAsNonRoot=True),
+    "no container runs as root": case(ALL, pod__runAsNonRoot=None, main__securityContext__runAsNonRoot=True,
+        before__securityContext__runAsNonRoot=True),
     "pod runs as root": case(BASELINE, pod__runAsUser=0),
     "container runs as root": case(BASELINE, main__securityContext__runAsUser=0),
     "another user": case(ALL, main__securityContext__runAsUser=1),
-    "Windows": case(ALL, spec__os={"name": "windows"}, spec__securityContext={"runAsNonRoot": True}, main__securityContext={}, before__securityContext=None),
-    "Windows that may run as root": case(BASELINE, spec__os={"name": "windows"}, spec__securityContext={}, main__securityContext={}, before__securityContext={}),
+    "Windows": case(ALL, spec__os={"name": "windows"}, spec__securityContext={"runAsNonRoot": True},
+        main__securityContext={}, before__securityContext=None),
+    "Windows that may run as root": case(BASELINE, spec__os={"name": "windows"}, spec__securityContext={},
+        main__securityContext={}, before__securityContext={}),
 }  # fmt: skip
 
 

@@ -145,7 +145,8 @@ def _plain(value: Any) -> Any:
 
 
 def cleaned(text: str, namespace: str) -> str:
-    """A recorded preview without what no reader needs, what differs from run to run, and the messages for debugging, which hold secrets."""
+    """A recorded preview without what no reader needs, what differs from run to run, and the messages for debugging,
+    which hold secrets."""
     text = _TIME.sub("2026-01-01T00:00:00Z", _IDENTITY.sub("7d6c3b1e-0000-4000-8000-000000000000", text))
     text = re.sub(rf"(?<![\w-]){namespace}(?![\w-])", "ai-namespace", text)
     if not text.lstrip().startswith('{"'):

@@ -57,7 +57,8 @@ def copy_stacks(target: Path, pattern: str = "**/*", repository: Path = ROOT) ->
 
 
 def committed_copy(folder: Path) -> None:
-    """A git repository with one commit of the project as it is here, edits included, its stack files as fresh as from `git clone`."""
+    """A git repository with one commit of the project as it is here, edits included, its stack files as fresh as from
+    `git clone`."""
     ignored = [line.rstrip("/") for line in (ROOT / ".gitignore").read_text().splitlines()]
     shutil.copytree(ROOT, folder, symlinks=True, ignore=shutil.ignore_patterns(".git", "stacks", *ignored))
     copy_stacks(folder / "stacks")

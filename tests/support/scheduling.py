@@ -8,7 +8,8 @@ import pytest
 from xdist.remote import Producer  # type: ignore[import-untyped]
 from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
-# Scopes: a process runs the tests of one scope without a break, since they share a sandbox. A file that is not listed is its own scope.
+# Scopes: a process runs the tests of one scope without a break, since they share a sandbox. A file that is not listed
+# is its own scope.
 ADDONS = "add-ons"
 SCOPES = {
     ADDONS: (
@@ -70,14 +71,16 @@ class Scheduling(LoadScopeScheduling):  # type: ignore[misc] # without types of 
 
 
 def misplaced(item: pytest.Item) -> str | None:
-    """Say what is wrong with the place of a test that uses the sandbox with add-ons: that sandbox stops after the tests of its scope."""
+    """Say what is wrong with the place of a test that uses the sandbox with add-ons: that sandbox stops after the tests
+    of its scope."""
     if "addons" not in getattr(item, "fixturenames", ()) or scope_of(item.nodeid) == ADDONS:
         return None
     return f"uses the sandbox with add-ons: name its file in SCOPES of {Path(__file__).name}, under `{ADDONS}`"
 
 
 def order(items: list[pytest.Item]) -> None:
-    """Return the scopes in order: first those of the table, then those with containers, since a long scope that begins last runs alone."""
+    """Return the scopes in order: first those of the table, then those with containers, since a long scope that begins
+    last runs alone."""
     files = sorted({item.location[0] for item in items}, key=lambda file: (not file.startswith(LONG), file))
     places = {scope: place for place, scope in enumerate([*SCOPES, *files])}
     items.sort(key=lambda item: places[scope_of(item.nodeid)])

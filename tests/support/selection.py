@@ -1,9 +1,10 @@
 """The part of a test: `make test` or `make proof`.
 
-`make test` (`--part test`) runs every test that needs nothing but Python, and of those on real parts (engine, control plane, containers)
-the ones that show that a kind of thing works: `@pytest.mark.shows("what")`. `make proof` (`--part proof`) runs the rest:
-`@pytest.mark.proof("why make test does without it")`. The mark that is closest to a test counts: of its parameters, its function, its
-file. A test on real parts without a mark is an error of the collection, so that each has its place and a reason for it.
+`make test` (`--part test`) runs every test that needs nothing but Python, and of those on real parts (engine, control
+plane, containers) the ones that show that a kind of thing works: `@pytest.mark.shows("what")`. `make proof` (`--part
+proof`) runs the rest: `@pytest.mark.proof("why make test does without it")`. The mark that is closest to a test counts:
+of its parameters, its function, its file. A test on real parts without a mark is an error of the collection, so that
+each has its place and a reason for it.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ def place(item: pytest.Item) -> str:
 
 
 def select(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep the tests of the chosen part. Raises `UsageError` with every test that has no mark, or has the wrong place in the order."""
+    """Keep the tests of the chosen part. Raises `UsageError` with every test that has no mark, or has the wrong place
+    in the order."""
     wrong = [f"{item.nodeid} {sentence}" for item in items for sentence in (_wrong(item), misplaced(item)) if sentence]
     if wrong:
         raise pytest.UsageError("\n".join(wrong))

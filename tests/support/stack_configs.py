@@ -11,8 +11,8 @@ EXPERIMENT, ENVIRONMENT = "trainform:experiment: hello", "trainform:environment:
 class Case:
     """Lines of the stack's config, beside `EXPERIMENT` and `ENVIRONMENT` where these are not set by them.
 
-    `pulumi` is what Pulumi gives the program, None where Pulumi fails; `reason` why trainform refuses it, None where trainform reads
-    the same.
+    `pulumi` is what Pulumi gives the program, None where Pulumi fails; `reason` why trainform refuses it, None where
+    trainform reads the same.
     """
 
     stack: tuple[str, ...]

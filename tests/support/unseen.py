@@ -7,9 +7,11 @@ import unicodedata
 from hypothesis import strategies as st
 
 CATEGORIES = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
-# One of each sort: control sequences of two kinds, a line end of each kind, directions, no width, a byte order mark, half a character.
+# One of each sort: control sequences of two kinds, a line end of each kind, directions, no width, a byte order mark,
+# half a character.
 SAMPLES = (
-    "\x1b[31m", "\x1b]8;;http://x\x1b\\", "\x9b2J", "\x07", "\b", "\r", "\n", "\v", "\f", "\x85", "\u2028", "\u2029", "\u202e", "\u2066", "\u200b",
+    "\x1b[31m", "\x1b]8;;http://x\x1b\\", "\x9b2J", "\x07", "\b", "\r", "\n", "\v", "\f", "\x85", "\u2028", "\u2029",
+    "\u202e", "\u2066", "\u200b",
     "\u200d", "\u00ad", "\ufeff", "\u180e", "\U000e0041", "\ue000", "\x7f", "\t", "\u3164", "\ufe0f",
 )  # fmt: skip
 HALF = "\ud800"

@@ -131,11 +131,25 @@ _EXPERIMENTS: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ),
     (
         {"roles": {"master": {}, "worker": {"replicas": 2}}, "ttl": "12h"},
-        {"ttl": "1h", "roles.worker.replicas": 3, "image": "registry.example.com/other:1", "labels": {"team": "vision"}},
+        {
+            "ttl": "1h",
+            "roles.worker.replicas": 3,
+            "image": "registry.example.com/other:1",
+            "labels": {"team": "vision"},
+        },
     ),
     (
-        {"roles": {"master": {}, "worker": {"replicas": 2, "min_available": 2}}, "ttl": "12h", "launcher": {"command": ["python", "/app/train.py", "--resume"]}},
-        {"ttl": "1h", "roles.worker.min_available": 1, "roles.worker.replicas": 3, "image": "registry.example.com/other:1"},
+        {
+            "roles": {"master": {}, "worker": {"replicas": 2, "min_available": 2}},
+            "ttl": "12h",
+            "launcher": {"command": ["python", "/app/train.py", "--resume"]},
+        },
+        {
+            "ttl": "1h",
+            "roles.worker.min_available": 1,
+            "roles.worker.replicas": 3,
+            "image": "registry.example.com/other:1",
+        },
     ),
     ({"roles": _ROLES}, {"manifest_overrides": {"launch-script": {"data": {"more.sh": "exec true"}}}}),
     (
@@ -221,7 +235,9 @@ _EXPERIMENTS: list[tuple[dict[str, Any], dict[str, Any]]] = [
             "prepare.1.git.key": {"name": "two", "key": "one"},
             "prepare.1.git.key.name": "two",
             "prepare.1.git.key.key": "two",
-            "prepare.1.git.known_hosts": ["git.example.com ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBE"],
+            "prepare.1.git.known_hosts": [
+                "git.example.com ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBE"
+            ],
         },
     ),
     (
@@ -250,7 +266,10 @@ _EXPERIMENTS: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ),
     ({"queue": {"deserved": {"a800": 8}}}, {"queue.guarantee": {"a800": 4}}),
     (
-        {"roles": _ROLES, "launcher": {"torchrun": {"script": "train.py", "elastic": {"min_nodes": 1, "max_nodes": 4}}}},
+        {
+            "roles": _ROLES,
+            "launcher": {"torchrun": {"script": "train.py", "elastic": {"min_nodes": 1, "max_nodes": 4}}},
+        },
         {
             "launcher.torchrun": {"script": "other.py"},
             "launcher.torchrun.script": "other.py",
@@ -295,7 +314,10 @@ _EXPERIMENTS: list[tuple[dict[str, Any], dict[str, Any]]] = [
         },
     ),
     (
-        {"roles": {"launcher": {"replicas": 1, "ranked": False}, **_ROLES}, "launcher": {"mpi": {"command": ["train"], "role": "launcher"}}},
+        {
+            "roles": {"launcher": {"replicas": 1, "ranked": False}, **_ROLES},
+            "launcher": {"mpi": {"command": ["train"], "role": "launcher"}},
+        },
         {"launcher.mpi.processes_per_node": 2, "roles.worker.replicas": 3},
     ),
     (
@@ -307,7 +329,10 @@ _EXPERIMENTS: list[tuple[dict[str, Any], dict[str, Any]]] = [
         {"launcher.mpi.role": "second"},
     ),
     (
-        {"roles": {"one": {}, "worker": {"replicas": 2}}, "launcher": {"tensorflow": {"command": ["train"], "task_types": {"one": "chief"}}}},
+        {
+            "roles": {"one": {}, "worker": {"replicas": 2}},
+            "launcher": {"tensorflow": {"command": ["train"], "task_types": {"one": "chief"}}},
+        },
         {
             "launcher.tensorflow": {"command": ["other"], "task_types": {"one": "chief"}},
             "launcher.tensorflow.command": ["other"],
@@ -339,7 +364,7 @@ _EXPERIMENTS: list[tuple[dict[str, Any], dict[str, Any]]] = [
             "waivers.0.until": datetime.date(2027, 1, 31),
         },
     ),
-]  # fmt: skip
+]
 
 
 # What must change at the same time, lest the experiment be refused: a role that launches has no command of its own.

@@ -18,7 +18,8 @@ WEB_PAGE: Answer = (200, "text/html", b"<html>It works!</html>")
 def website(
     answer: Answer | Callable[[str], Answer] = WEB_PAGE, encoding: str | None = None, seen: list[Message] | None = None
 ) -> Iterator[str]:
-    """Yield the URL of a server on loopback with a constant response, or one computed from path and query. `encoding`: of the bodies.
+    """Yield the URL of a server on loopback with a constant response, or one computed from path and query. `encoding`:
+    of the bodies.
 
     `seen`: takes the headers of each request.
     """

@@ -35,7 +35,8 @@ def step(workflow: Mapping[str, Any], job: str, name: str) -> Step:
 
 
 def environment_of(found: Step, context: Mapping[str, str]) -> dict[str, str]:
-    """The variables that a step sets. context: the value of each expression in them; one that is missing fails the test."""
+    """The variables that a step sets. context: the value of each expression in them; one that is missing fails the
+    test."""
     return {
         name: EXPRESSION.sub(lambda written: context[written[1]], value) for name, value in found.get("env", {}).items()
     }

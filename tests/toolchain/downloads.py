@@ -43,7 +43,8 @@ sys.exit(main())
 
 @pytest.fixture
 def copy(tmp_path: Path, internet: Internet, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Pins that fit the published modules, on a machine for which everything is published. It has no Go: nothing can be built."""
+    """Pins that fit the published modules, on a machine for which everything is published. It has no Go: nothing can be
+    built."""
     monkeypatch.setattr(platform, "system", lambda: "Linux")
     monkeypatch.setattr(platform, "machine", lambda: "x86_64")
     monkeypatch.setenv("PATH", "/usr/bin:/bin")

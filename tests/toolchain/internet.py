@@ -1,4 +1,5 @@
-"""A simulated internet: a proxy on loopback with real host names, TLS with its own authority, and responses with all kinds of errors.
+"""A simulated internet: a proxy on loopback with real host names, TLS with its own authority, and responses with all
+kinds of errors.
 
 Clients use it through `https_proxy` and `SSL_CERT_FILE` in the environment, without changes to their code.
 """
@@ -44,8 +45,8 @@ class Request:
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
-    """A response. `cut`: the connection is closed after so many bytes. `stall`: after so many bytes nothing is sent until the end of the test.
-    `pace`: the body is sent in fifty pieces, with so many seconds between them."""
+    """A response. `cut`: the connection is closed after so many bytes. `stall`: after so many bytes nothing is sent
+    until the end of the test. `pace`: the body is sent in fifty pieces, with so many seconds between them."""
 
     body: bytes = b""
     status: int = 200
@@ -247,7 +248,8 @@ class Registry:
         platforms: Sequence[tuple[str, str]],
         plain: bool = False,
     ) -> list[str]:
-        """Publish an image with the same layers (lowest first) for each platform, and return the blobs' URLs. `plain`: without an index."""
+        """Publish an image with the same layers (lowest first) for each platform, and return the blobs' URLs. `plain`:
+        without an index."""
         blobs = [self._blob(repository, layer) for layer in layers]
         rows = [{"mediaType": LAYER, "digest": f"sha256:{sha256(layer)}", "size": len(layer)} for layer in layers]
         entries: list[dict[str, object]] = [

@@ -94,9 +94,14 @@ def volcano_layers(name: str) -> list[bytes]:
 
 
 def publish_image(
-    internet: Internet, repository: str, tag: str, layers: Sequence[bytes], host: str = "registry-1.docker.io", plain: bool = False,
+    internet: Internet,
+    repository: str,
+    tag: str,
+    layers: Sequence[bytes],
+    host: str = "registry-1.docker.io",
+    plain: bool = False,
     platforms: Sequence[tuple[str, str]] = AMD64,
-) -> list[str]:  # fmt: skip
+) -> list[str]:
     return Registry(internet, host, "auth.docker.io", DOCKER_STORAGE).publish(repository, tag, layers, platforms, plain)
 
 

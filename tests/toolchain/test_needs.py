@@ -62,8 +62,8 @@ def test_a_need_that_cannot_be_downloaded_is_built_with_a_note(internet: Interne
     [line] = [line for line in progress.lines if "releases.example.com" in line]
     reason = "502 Bad Gateway"
     assert (
-        line
-        == f"built instead of downloaded: tiny (releases.example.com: {reason}), second (releases.example.com: {reason})"
+        line == f"built instead of downloaded: tiny (releases.example.com: {reason}), second (releases.example.com: "
+        f"{reason})"
     )
     assert any(line.startswith("building 2 of 2 parts") for line in progress.lines)
 

@@ -18,7 +18,10 @@ LINUX_AMD64 = {
     "pulumi": [
         "https://get.pulumi.com/releases/sdk/pulumi-v3.259.0-linux-x64.tar.gz",
         "https://get.pulumi.com/releases/sdk/pulumi-3.259.0-checksums.txt",
-        "https://github.com/pulumi/pulumi-kubernetes/releases/download/v4.25.0/pulumi-resource-kubernetes-v4.25.0-linux-amd64.tar.gz",
+        (
+            "https://github.com/pulumi/pulumi-kubernetes/releases/download/v4.25.0/pulumi-resource-kubernetes-v4.25."
+            "0-linux-amd64.tar.gz"
+        ),
         "https://github.com/pulumi/pulumi-kubernetes/releases/download/v4.25.0/pulumi-kubernetes_4.25.0_checksums.txt",
     ],
     "controlplane": [

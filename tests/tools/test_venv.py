@@ -76,7 +76,8 @@ def marked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_renewal_that_fails_is_not_finished(marked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Python fails after it has written into the environment: going back to the Python and the lock of before renews it too."""
+    """Python fails after it has written into the environment: going back to the Python and the lock of before renews it
+    too."""
     (marked / ".made-from").write_text(venv.inputs_hash())
     broken = marked.parent / "python3"
     broken.write_text("#!/bin/sh\necho 'No module named pip' >&2\nexit 1\n")

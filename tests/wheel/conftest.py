@@ -72,8 +72,8 @@ def registry() -> dict[str, str]:
 
 @pytest.fixture(scope="session")
 def installed(wheel: Path) -> Installed:
-    """Installed once, in the versions of the lock. Packages come from uv's cache, which `make venv` has filled; what is missing there, from
-    where pip takes it."""
+    """Installed once, in the versions of the lock. Packages come from uv's cache, which `make venv` has filled; what is
+    missing there, from where pip takes it."""
     folder = wheel.parent.parent
     (folder / "constraints.txt").write_text(locked())
     done(*UV, "venv", "--quiet", "--python", sys.executable, str(folder / "venv"))

@@ -63,7 +63,8 @@ def test_the_tool_chain_is_the_same(installed: Installed, folder: Path) -> None:
 
 @pytest.mark.proof("a sandbox of its own, by the commands that `trainform init` prints")
 def test_what_init_says_to_type_next(installed_by_a_user: Installed, folder: Path, toolchain: Toolchain) -> None:
-    """Pasted at once into a shell that stops at the first failure. pip has installed the newest provider, and the sandbox has another."""
+    """Pasted at once into a shell that stops at the first failure. pip has installed the newest provider, and the
+    sandbox has another."""
     installed = installed_by_a_user
     printed = installed.shell("trainform init", folder).succeeded()
     typed = commands(printed)
@@ -95,7 +96,8 @@ def test_what_init_says_to_type_next(installed_by_a_user: Installed, folder: Pat
 
 @pytest.mark.proof("the policy pack's SDK, with packages from the registry")
 def test_the_policy_pack_after_its_line_is_taken_in(installed_by_a_user: Installed, folder: Path) -> None:
-    """The engine starts the pack so, and waits for the port that it prints. Nothing else is needed than the line that `init` has written."""
+    """The engine starts the pack so, and waits for the port that it prints. Nothing else is needed than the line that
+    `init` has written."""
     installed = installed_by_a_user
     installed.shell("trainform init", folder).succeeded()
     pack = "TRAINFORM_ENVIRONMENT=dev timeout 15 python3 policy 127.0.0.1:1 | head -1"

@@ -16,19 +16,27 @@ from trainform.spec.model import models_of
 INTRODUCTION = """\
 Written by `make golden` from the tables in `components/trainform/backends`, so it says what is rendered and refused.
 
-`backend:` in an experiment names the operator that runs the job; empty, it is the one of the environment. The experiment stays the same. \
-What an operator cannot express is refused by `trainform check` where meaning would be lost, and noted by it and by `trainform plan` where \
-it would not. To change the operator of a job, read [Move a job to another operator](../how-to/move-between-operators.md)."""
+`backend:` in an experiment names the operator that runs the job; empty, it is the one of the environment. The \
+experiment stays the same. \
+What an operator cannot express is refused by `trainform check` where meaning would be lost, and noted by it and by \
+`trainform plan` where \
+it would not. To change the operator of a job, read [Move a job to another \
+operator](../how-to/move-between-operators.md)."""
 
 REPLICAS = """\
-Labels and annotations of the job change in place everywhere. Replicas, where they stand above, change in place for roles whose number no \
-process was given: unranked ones, and that of an elastic job within its bounds. What other controllers write into a job (Kueue's `suspend` \
+Labels and annotations of the job change in place everywhere. Replicas, where they stand above, change in place for \
+roles whose number no \
+process was given: unranked ones, and that of an elastic job within its bounds. What other controllers write into a \
+job (Kueue's `suspend` \
 and its entry of `runtimePatches`, defaults of webhooks) is never a change."""
 
 ENDINGS = """\
-A job ends when all its pods have succeeded. Where others would run on (SSH servers, parameter servers, unranked roles), it ends with one \
-role: the one that launches, TensorFlow's chief or else all its workers, or, where the job has unranked roles, the role of rank 0. \
-`trainform plan` reads what ends the job from the rendered objects, your patches and policies included, and says so where nothing does. \
+A job ends when all its pods have succeeded. Where others would run on (SSH servers, parameter servers, unranked \
+roles), it ends with one \
+role: the one that launches, TensorFlow's chief or else all its workers, or, where the job has unranked roles, the \
+role of rank 0. \
+`trainform plan` reads what ends the job from the rendered objects, your patches and policies included, and says so \
+where nothing does. \
 A PyTorchJob differs: with training-operator the end of its Master ends it, and workers that still run are removed.
 
 Where other pods would run on, the job ends by:"""
@@ -37,7 +45,8 @@ FIELDS = """\
 Every field that is not in this table does on all operators what [its text](fields.md) says."""
 
 LEGEND = """\
-`yes`: as its text says. `differs`: done in the operator's own way. `noted`: done, or left out, in a way that may surprise; `check` and \
+`yes`: as its text says. `differs`: done in the operator's own way. `noted`: done, or left out, in a way that may \
+surprise; `check` and \
 `plan` say so. `refused`: `check` refuses it. A field is refused in its parts, too."""
 
 

@@ -1,4 +1,5 @@
-"""`docs/reference/components.md`: every component with its inputs, outputs and an example, generated from the classes."""
+"""`docs/reference/components.md`: every component with its inputs, outputs and an example, generated from the
+classes."""
 
 from __future__ import annotations
 
@@ -15,13 +16,17 @@ from trainform import resources
 
 ORIGIN = """\
 Written by `make golden` from the classes in `components/trainform/resources`. `TrainingJob` makes all others but \
-`Platform` below itself, each with what its part of the experiment says. Each works alone in a Pulumi program too, and inside a component of your own.
+`Platform` below itself, each with what its part of the experiment says. Each works alone in a Pulumi program too, and \
+inside a component of your own.
 
-All of them but `Platform` and `TrainingQueue` need the environment's namespace. Each preview looks for it on the live cluster, so it has to exist before the first \
+All of them but `Platform` and `TrainingQueue` need the environment's namespace. Each preview looks for it on the live \
+cluster, so it has to exist before the first \
 preview: `Platform` belongs to a program, or a stack, of its own, which is applied first."""
 MOCKS = """\
-Unit tests of a program with components use `pulumi.runtime.set_mocks`, as Pulumi documents it. There is no cluster and no engine then: \
-the checks of the files run, those of the live cluster and the hooks that explain or repeat a failed attempt are left out. A component that needs the \
+Unit tests of a program with components use `pulumi.runtime.set_mocks`, as Pulumi documents it. There is no cluster \
+and no engine then: \
+the checks of the files run, those of the live cluster and the hooks that explain or repeat a failed attempt are left \
+out. A component that needs the \
 stack's secret `trainform:sshSecret` finds one that `pulumi.runtime.set_all_config` has set as a secret."""
 HEADING = "## In unit tests"
 RUN_TEST = "This file, `test_jobs.py` in the project's folder, runs with `python -m unittest test_jobs`:"

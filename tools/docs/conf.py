@@ -1,7 +1,8 @@
 """The site of the documents, as Sphinx reads it: `make docs`.
 
-The whole repository is the source, so that a link between two documents is the same on GitHub and in the site, and a broken one, or one to
-a heading that is not there, fails the build. Nothing comes from another host: the site works offline, and tells nobody who reads it.
+The whole repository is the source, so that a link between two documents is the same on GitHub and in the site, and a
+broken one, or one to a heading that is not there, fails the build. Nothing comes from another host: the site works
+offline, and tells nobody who reads it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""`docs/reference/fields.md` and `docs/reference/environment.md`: the text of every field, generated from the models."""
+"""`docs/reference/fields.md` and `docs/reference/environment.md`: the text of every field, generated from the
+models."""
 
 from __future__ import annotations
 
@@ -14,10 +15,12 @@ from trainform.spec.metadata import field_text
 from trainform.spec.model import models_of
 
 ORIGIN = """\
-Written by `make golden` from the models in `components/trainform/spec`. The same texts are in the JSON Schema that the first line of each \
+Written by `make golden` from the models in `components/trainform/spec`. The same texts are in the JSON Schema that \
+the first line of each \
 file names, so an editor shows them while you type.
 
-A field without "Required" may be left out. `Default:` is the value that it has then, and `Empty:` says in words what holds then."""
+A field without "Required" may be left out. `Default:` is the value that it has then, and `Empty:` says in words what \
+holds then."""
 
 
 def experiment_page() -> str:

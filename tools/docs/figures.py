@@ -63,7 +63,10 @@ def layers_figure() -> str:
         *(structs.replace(box, kind=KINDS.get(box.lines[0], "box")).draw() for box in [*boxes, *others]),
         frame.draw(),
     ]
-    title = "The layers of the code: a package imports only those below it, and resources and policy_pack alone import Pulumi."
+    title = (
+        "The layers of the code: a package imports only those below it, and resources and policy_pack alone import "
+        "Pulumi."
+    )
     return figure(_behind([frame], EDGE), frame.y + frame.height + EDGE, title, parts)
 
 

@@ -1,4 +1,5 @@
-"""What the rules of an environment's limits find: an example that breaks each rule, with the problem that `trainform check` finds in it."""
+"""What the rules of an environment's limits find: an example that breaks each rule, with the problem that `trainform
+check` finds in it."""
 
 from __future__ import annotations
 
@@ -38,7 +39,8 @@ roles: {worker: {replicas: 2, accelerators: {a800: 8}}}
 
 
 class Example(Struct, frozen=True):
-    """A part of an experiment that breaks a rule, as YAML over a small experiment. `limits`: those of the environment."""
+    """A part of an experiment that breaks a rule, as YAML over a small experiment. `limits`: those of the
+    environment."""
 
     written: str
     limits: str = "{}"
@@ -75,7 +77,7 @@ EXAMPLES: Mapping[str, Example] = {
     "TF-POD-2": Example(_pods("{volumes: {data: {nfs: {server: nfs.example.com, path: /data}}}}")),
     "TF-POD-3": Example("run_as: {user: 0}"),
     "TF-POD-4": Example(_pods("{runtimeClassName: kata}")),
-    "TF-POD-6": Example('{annotations: {k8s.v1.cni.cncf.io/networks: storage}}'),
+    "TF-POD-6": Example("{annotations: {k8s.v1.cni.cncf.io/networks: storage}}"),
     "TF-NET-1": Example("network: {host: true}"),
     "TF-NET-2": Example("manifest_overrides: {service: {spec: {type: LoadBalancer}}}"),
     "TF-RES-1": Example("roles: {worker: {replicas: 2, accelerators: {a800: 16}}}"),
@@ -92,18 +94,19 @@ EXAMPLES: Mapping[str, Example] = {
     "TF-PLC-5": Example("tolerations: [{key: reserved}]", "tolerations: []"),
     "TF-PRI-1": Example("priority_class: urgent", "priority_classes: [batch]"),
     "TF-ACC-1": Example("service_account: admin"),
-    "TF-JOB-1": Example(
-        "{backend: jobset, manifest_overrides: {job: {spec: {managedBy: kueue.x-k8s.io/multikueue}}}}"
-    ),
+    "TF-JOB-1": Example("{backend: jobset, manifest_overrides: {job: {spec: {managedBy: kueue.x-k8s.io/multikueue}}}}"),
     "TF-QUE-1": Example("queue: night", "queues: [default]"),
     "TF-QUE-2": Example("queue: {weight: 1}", "own_queues: false"),
     "TF-QUE-3": Example("queue: night"),
-    "TF-COST-1": Example("roles: {worker: {replicas: 4, accelerators: {a800: 8}}}", "max_cost_per_hour: {amount: 50, currency: USD}"),
+    "TF-COST-1": Example(
+        "roles: {worker: {replicas: 4, accelerators: {a800: 8}}}", "max_cost_per_hour: {amount: 50, currency: USD}"
+    ),
     "TF-DATA-1": Example("storage: {runs: {size: 1Ti, class: fast, mount: /runs}}"),
     "TF-DATA-2": Example(
-        "{storage: {runs: {size: 1Ti, mount: /runs}}, manifest_overrides: {claim-runs: {spec: {storageClassName: gold}}}}"
+        "{storage: {runs: {size: 1Ti, mount: /runs}}, manifest_overrides: {claim-runs: {spec: {storageClassName: "
+        "gold}}}}"
     ),
     "TF-RUN-1": Example("image: registry.example.com/ai/training:1.0"),
     "TF-RUN-2": Example("image: registry.example.com/ai/training:1.0", "max_run_time: 72h"),
     "TF-SEC-1": Example("env: {HF_TOKEN: not-a-real-token}"),
-}  # fmt: skip
+}

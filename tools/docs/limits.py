@@ -14,16 +14,22 @@ from trainform.rules.limits.table import RULES
 INTRODUCTION = """\
 Written by `make golden` from the table in `components/trainform/rules/limits`.
 
-The rules judge what is rendered, with all merge patches: whatever a field, `pod_overrides` or `manifest_overrides` makes of a pod is \
-judged in the same way. `trainform check`, `pulumi preview` and `pulumi up` apply them to experiments and, as `trainform check -e ENV`, \
-to the objects of an environment's own stack. What a rule allows stands in [`limits` of the environment](environment.md#limits).
+The rules judge what is rendered, with all merge patches: whatever a field, `pod_overrides` or `manifest_overrides` \
+makes of a pod is \
+judged in the same way. `trainform check`, `pulumi preview` and `pulumi up` apply them to experiments and, as \
+`trainform check -e ENV`, \
+to the objects of an environment's own stack. What a rule allows stands in [`limits` of the \
+environment](environment.md#limits).
 
-The rules do not see variables that pods take from an existing ConfigMap or Secret. What other programs make is for admission in \
+The rules do not see variables that pods take from an existing ConfigMap or Secret. What other programs make is for \
+admission in \
 the cluster: [what the policy pack does not cover](../how-to/policy-pack.md#what-it-does-not-cover)."""
 
 SEVERITIES = """\
-The environment chooses how much a finding counts: `limits: {severity: {TF-IMG-2: warning}}`. An `error` stops `check` and `up`, a \
-`warning` is a note of `check` and `plan` and a warning of a preview, and `off` looks for nothing. A rule that is `error, always` can \
+The environment chooses how much a finding counts: `limits: {severity: {TF-IMG-2: warning}}`. An `error` stops `check` \
+and `up`, a \
+`warning` is a note of `check` and `plan` and a warning of a preview, and `off` looks for nothing. A rule that is \
+`error, always` can \
 neither be lowered nor waived."""
 
 WAIVERS = """\
@@ -31,14 +37,18 @@ An experiment may have a finding in spite of its rule if the environment names t
 
 `limits: {waivable: {TF-COST-1: [team-lead]}}`
 
-`trainform check` then ends the fix of such a finding with the waiver, in which the reason and the last day are still to be written. It \
+`trainform check` then ends the fix of such a finding with the waiver, in which the reason and the last day are still \
+to be written. It \
 goes to the experiment's `waivers`:
 
 `- {rule: TF-COST-1, finding: "1a2b3c4d5e6f7081", reason: "a deadline", owner: "team-lead", until: 2026-12-31}`
 
-A waiver is for one finding. It is bound to the rule, the place and the value by the fingerprint, which stays the same in another \
-revision or run, and whatever else changes in the experiment. Another value is another finding. After the last day the finding counts \
-again, and says so; the day is that of UTC. The last day may be as far away as `limits.longest_waiver` says. A waiver without its finding is a note. A waiver changes no object and no revision: who \
+A waiver is for one finding. It is bound to the rule, the place and the value by the fingerprint, which stays the same \
+in another \
+revision or run, and whatever else changes in the experiment. Another value is another finding. After the last day the \
+finding counts \
+again, and says so; the day is that of UTC. The last day may be as far away as `limits.longest_waiver` says. A waiver \
+without its finding is a note. A waiver changes no object and no revision: who \
 may write `owner` is for a review of the file to see."""
 
 

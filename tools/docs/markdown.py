@@ -11,7 +11,8 @@ _BLANK = "\N{NO-BREAK SPACE}"
 
 
 def paragraph(text: str, first: str = "", rest: str = "") -> str:
-    """The text in short lines, code in one piece; `first` and `rest` stand before the first line and before each other."""
+    """The text in short lines, code in one piece; `first` and `rest` stand before the first line and before each
+    other."""
     whole = re.sub(r"`[^`]+`", lambda code: code[0].replace(" ", _BLANK), text)
     lines = textwrap.wrap(
         whole,

@@ -1,4 +1,5 @@
-"""The picture of an experiment of the repository, as the documents and the tests show it: `docs/figures/picture.svg`."""
+"""The picture of an experiment of the repository, as the documents and the tests show it:
+`docs/figures/picture.svg`."""
 
 from __future__ import annotations
 

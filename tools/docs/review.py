@@ -12,12 +12,17 @@ from trainform.review.model import Category
 INTRODUCTION = """\
 Written by `make golden` from the table in `components/trainform/review/findings`.
 
-[`trainform review`](../how-to/review.md) lists what a reviewer must know as findings. Each has a code that stays the same for ever, a \
-level, an object, a field with the values before and after, why it matters, what to do, and a fingerprint, which changes with the \
-object, the field and the values, and not with time. A finding may have another level than its kind where the review knows more.
+[`trainform review`](../how-to/review.md) lists what a reviewer must know as findings. Each has a code that stays the \
+same for ever, a \
+level, an object, a field with the values before and after, why it matters, what to do, and a fingerprint, which \
+changes with the \
+object, the field and the values, and not with time. A finding may have another level than its kind where the review \
+knows more.
 
-Findings with codes that begin with `TF-` are those of [the environment's limits](limits.md), of the category `limits`: `high` where \
-they stop `pulumi up`, `medium` where they are warnings. A result of another policy pack has the policy's name as its code."""
+Findings with codes that begin with `TF-` are those of [the environment's limits](limits.md), of the category \
+`limits`: `high` where \
+they stop `pulumi up`, `medium` where they are warnings. A result of another policy pack has the policy's name as its \
+code."""
 
 
 def review_page() -> str:

@@ -1,6 +1,8 @@
-"""The page of a review that the documents show, `docs/figures/review.html`, and its screenshot, `docs/figures/review.png`.
+"""The page of a review that the documents show, `docs/figures/review.html`, and its screenshot,
+`docs/figures/review.png`.
 
-The screenshot has in its text the hash of the page that it was taken of, so that a test can tell without a browser whether it is of today.
+The screenshot has in its text the hash of the page that it was taken of, so that a test can tell without a browser
+whether it is of today.
 """
 
 from __future__ import annotations
@@ -30,7 +32,8 @@ def review_html() -> str:
 def page_of(picture: bytes) -> str:
     """The hash of the page that the screenshot was taken of; empty if it does not say."""
     return next(
-        (data.partition(b"\0")[2].decode() for kind, data in _chunks(picture) if kind == TEXT and data.startswith(KEYWORD)),
+        (data.partition(b"\0")[2].decode() for kind,
+            data in _chunks(picture) if kind == TEXT and data.startswith(KEYWORD)),
         "",
     )  # fmt: skip
 
@@ -41,7 +44,8 @@ def hash_of(page: str) -> str:
 
 
 def write_screenshot(file: Path, progress: Progress) -> None:
-    """Take the screenshot anew, unless it is of today's page. `NotHereError` where it is not, and there is no browser."""
+    """Take the screenshot anew, unless it is of today's page. `NotHereError` where it is not, and there is no
+    browser."""
     page = review_html()
     if file.exists() and page_of(file.read_bytes()) == hash_of(page):
         return

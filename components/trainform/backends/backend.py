@@ -23,8 +23,9 @@ from trainform.spec.experiment import Experiment
 class Existing(Struct, frozen=True):
     """An object that a job refers to and that somebody else owns.
 
-    namespace: None for a cluster-scoped kind. fix: what to do if the object is missing, besides a correction of the name. problems: given the
-    object of the cluster, the reason and the fix of everything in it that keeps the job from running as planned.
+    namespace: None for a cluster-scoped kind. fix: what to do if the object is missing, besides a correction of the
+    name. problems: given the object of the cluster, the reason and the fix of everything in it that keeps the job from
+    running as planned.
     """
 
     api_version: str
@@ -63,7 +64,8 @@ class Backend(abc.ABC):
     """True if trainform renders the PodGroup of a job, because the operator does not make it."""
 
     PODS: ClassVar[Mapping[str, tuple[Finder, ...]]] = {}
-    """How the pods of its objects are found, by `GROUP/KIND`, in objects that anybody may have written (`backends.workloads`)."""
+    """How the pods of its objects are found, by `GROUP/KIND`, in objects that anybody may have written
+    (`backends.workloads`)."""
 
     OUTCOME: ClassVar[ToOutcome]
     """What became of a job, by what the operator itself says in the status of the live object."""
@@ -85,7 +87,8 @@ class Backend(abc.ABC):
     """The label in which its controller gives every pod its index in its group."""
 
     JOB_LABEL: ClassVar[str] = ""
-    """The label in which its controller gives every pod the name of its job, whoever wrote the job; empty if it has none."""
+    """The label in which its controller gives every pod the name of its job, whoever wrote the job; empty if it has
+    none."""
 
     LOOKUP_CONTAINERS: ClassVar[frozenset[str]] = frozenset()
     """Init containers that its controller adds and that resolve names with the `nslookup` of their own image."""
@@ -94,7 +97,8 @@ class Backend(abc.ABC):
     """The values of the environment's `admission` that its jobs support: a job waits until all of its pods fit."""
 
     IN_PLACE: ClassVar[tuple[str, ...]] = ()
-    """Paths of the job object that can change while the job runs (`immutable_part`). The hash of everything else is the revision."""
+    """Paths of the job object that can change while the job runs (`immutable_part`). The hash of everything else is the
+    revision."""
 
     SUSPENDED: ClassVar[tuple[str, ...]] = ()  # paths of the job object: true there, and the operator makes no pods
 
@@ -102,13 +106,15 @@ class Backend(abc.ABC):
     """Labels and annotations of its objects that the operator reads: a patch must not add them."""
 
     POD_KEYS: ClassVar[frozenset[str]] = frozenset()
-    """Labels and annotations of pods that its controller sets, or for which nothing would make the pods: keys, and prefixes that end in `/`."""
+    """Labels and annotations of pods that its controller sets, or for which nothing would make the pods: keys, and
+    prefixes that end in `/`."""
 
     FIELDS: ClassVar[Fields] = {}
     """The experiment's fields that the operator handles in its own way, or does not support."""
 
     LACKS: ClassVar[frozenset[str]] = frozenset()
-    """What the operator cannot do beyond single fields (`backends.refusals`); the fix for such a need does not name this backend."""
+    """What the operator cannot do beyond single fields (`backends.refusals`); the fix for such a need does not name
+    this backend."""
 
     def groups(self, experiment: Experiment) -> dict[str, str]:
         """The operator's name for each role, which is part of the names of its pods. Default: the role's name."""
@@ -127,17 +133,20 @@ class Backend(abc.ABC):
         return ()
 
     def notes(self, plan: Plan, manifests: Sequence[Manifest]) -> Iterable[str]:
-        """Notes on what the operator does with the objects in a way that may surprise, beyond single fields. Default: none."""
+        """Notes on what the operator does with the objects in a way that may surprise, beyond single fields. Default:
+        none."""
         return ()
 
     def existing(self, plan: Plan) -> tuple[Existing, ...]:
-        """Objects of other owners that the job refers to, besides those that jobs of every backend refer to. Default: none."""
+        """Objects of other owners that the job refers to, besides those that jobs of every backend refer to. Default:
+        none."""
         return ()
 
     # --- its objects
 
     def conventions(self, plan: Plan) -> PodConventions:
-        """What pod templates depend on in the operator. Default: the label of the index alone; nothing is added to pods."""
+        """What pod templates depend on in the operator. Default: the label of the index alone; nothing is added to
+        pods."""
         return PodConventions(self.INDEX_LABEL)
 
     def own_folders(self, plan: Plan, role: RolePlan) -> Iterable[str]:
@@ -162,14 +171,17 @@ class Backend(abc.ABC):
 
     @abc.abstractmethod
     def pods(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[list[dict[str, Any]], dict[str, dict[str, str]]]:
-        """The pods that the operator's controller makes from the rendered objects, and the data of the ConfigMaps that it makes, by name."""
+        """The pods that the operator's controller makes from the rendered objects, and the data of the ConfigMaps that
+        it makes, by name."""
 
     def endings(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[Ending, ...]:
-        """The pods whose success ends the rendered job while other pods still run. Default: none, so every pod must end by itself."""
+        """The pods whose success ends the rendered job while other pods still run. Default: none, so every pod must end
+        by itself."""
         return ()
 
     # --- merge patches of the user's
 
     def own_restarts(self, plan: Plan) -> tuple[str, ...]:
-        """What the operator takes as a pod's `restartPolicy` beside the values of Kubernetes: a patch of a role may choose it. Default: nothing."""
+        """What the operator takes as a pod's `restartPolicy` beside the values of Kubernetes: a patch of a role may
+        choose it. Default: nothing."""
         return ()

@@ -10,7 +10,8 @@ from trainform.plan.model import Ending
 
 
 class Part(Struct, frozen=True):
-    """Pods that an operator counts together: a task, a replicated job, the replicas of a type. `name`: the operator's name."""
+    """Pods that an operator counts together: a task, a replicated job, the replicas of a type. `name`: the operator's
+    name."""
 
     name: str
     role: str

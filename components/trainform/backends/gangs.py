@@ -29,8 +29,8 @@ def admission_crds(plan: Plan) -> tuple[str, ...]:
 
 
 def gang_problems(plan: Plan) -> Iterator[Problem]:
-    """Problems with fields that Kueue does not support, and with labels that name another gang or queue than the plan. Kueue's label where
-    Volcano admits jobs is a finding of the rule TF-PLC-2, whatever the backend."""
+    """Problems with fields that Kueue does not support, and with labels that name another gang or queue than the plan.
+    Kueue's label where Volcano admits jobs is a finding of the rule TF-PLC-2, whatever the backend."""
     if plan.admission != defaults.KUEUE:
         yield from overwritten(plan, "trainform", [GROUP_ANNOTATION, TASK_ANNOTATION])
         return
@@ -48,7 +48,8 @@ def gang_problems(plan: Plan) -> Iterator[Problem]:
 
 
 def whole_gang_problems(plan: Plan, reason: str, instead: str) -> Iterator[Problem]:
-    """Problems with roles of which a part may start, where a gang always has all pods. instead: what to do if that is needed."""
+    """Problems with roles of which a part may start, where a gang always has all pods. instead: what to do if that is
+    needed."""
     for role in plan.roles:
         if role.min_available == role.replicas:
             continue
@@ -76,8 +77,9 @@ def pod_group(plan: Plan) -> list[Manifest]:
 
 
 def least_of_groups(plan: Plan) -> dict[str, int]:
-    """How many pods of each group the gang needs; empty where it needs all, or where there is one group. `minMember` alone counts all pods alike,
-    so that pods outside of the gang would take the place of others in it, and a training would start without some of its pods."""
+    """How many pods of each group the gang needs; empty where it needs all, or where there is one group. `minMember`
+    alone counts all pods alike, so that pods outside of the gang would take the place of others in it, and a training
+    would start without some of its pods."""
     groups = [group for role in plan.roles for group in role.groups() if group.replicas > 0]
     if len(groups) == 1 or all(group.min_available == group.replicas for group in groups):
         return {}
@@ -85,7 +87,8 @@ def least_of_groups(plan: Plan) -> dict[str, int]:
 
 
 def topology(plan: Plan) -> dict[str, Any] | None:
-    """Volcano's `networkTopology`: how close the pods must be in the network. None if the experiment does not set it."""
+    """Volcano's `networkTopology`: how close the pods must be in the network. None if the experiment does not set
+    it."""
     if plan.topology is None:
         return None
     fields = {"mode": "mode", "highest_tier": "highestTierAllowed", "highest_tier_name": "highestTierName"}
@@ -93,12 +96,14 @@ def topology(plan: Plan) -> dict[str, Any] | None:
 
 
 def queue_labels(plan: Plan) -> dict[str, str]:
-    """Labels of the job object with which Kueue suspends the job until its queue has room; empty if Volcano admits jobs."""
+    """Labels of the job object with which Kueue suspends the job until its queue has room; empty if Volcano admits
+    jobs."""
     return {QUEUE_LABEL: plan.queue.name} if plan.admission == defaults.KUEUE else {}
 
 
 def in_gang(plan: Plan, template: dict[str, Any], group: str, least: Mapping[str, int]) -> dict[str, Any]:
-    """The pod template of the group as a member of the job's PodGroup; unchanged with Kueue. least: `least_of_groups` of the plan."""
+    """The pod template of the group as a member of the job's PodGroup; unchanged with Kueue. least: `least_of_groups`
+    of the plan."""
     if plan.admission == defaults.KUEUE:
         return template
     metadata = template["metadata"]

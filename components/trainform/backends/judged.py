@@ -23,7 +23,8 @@ _FIELDS = {
     "ttlSecondsAfterFinished": ("ttl", None),
     "managedBy": ("manager", None),
 }
-"""What the operators call these fields, wherever they have them. Only specs are searched, without the pod templates in them."""
+"""What the operators call these fields, wherever they have them. Only specs are searched, without the pod templates in
+them."""
 _OPERATORS = (
     "jobset.sigs.k8s.io/jobset-controller",
     "kubeflow.org/training-operator",
@@ -38,7 +39,8 @@ _METADATA = (
 
 
 def named(objects: Mapping[str, dict[str, Any]], templates: Sequence[Template]) -> tuple[Named, ...]:
-    """What the objects, and the metadata of their pods, name. If no queue of Volcano holds the pods, they name one without a value."""
+    """What the objects, and the metadata of their pods, name. If no queue of Volcano holds the pods, they name one
+    without a value."""
     found = [name for key, body in objects.items() for name in _names(body, "", key)]
     for template in templates:
         found += _names_in_metadata(template.body, "", None, template)
@@ -80,7 +82,8 @@ def _names_in_metadata(body: dict[str, Any], path: str, key: str | None, templat
 
 
 def judged_object(key: str, body: dict[str, Any], templates: Sequence[Template], admission: str) -> Judged:
-    """One object with its pods, for a judge who sees no other. admission: that of the environment, whose queue counts."""
+    """One object with its pods, for a judge who sees no other. admission: that of the environment, whose queue
+    counts."""
     names = named({key: body}, templates)
     queues = (name.value for name in names if name.what == "queue" and name.admission == admission)
     queue = next((str(value) for value in queues if value is not None), None)

@@ -23,23 +23,28 @@ from trainform.spec.prepare import EACH_POD, FIRST_POD
 from trainform.spec.storage import ONE_NODE
 
 NOTES = {
-    "shared-memory": "role {role}: /dev/shm has the container runtime's 64 MB, and PyTorch's data loaders with workers fail when it is full; "
-    "write `shared_memory` with a size",
-    "ttl": "ttl: the job is deleted {seconds} s after its end, and the next `pulumi up` after a `pulumi refresh` makes it again and trains "
-    "again; leave it out to keep the job",
-    "no-end": "nothing ends this job when the role {role} completes: the pods of {others} run until they end by themselves, or until the job "
-    "is deleted; remove the policy or the patch that takes the place of the plan's own",
-    "sidecar": "role {role}: a pod has ended only when its container {container} has ended too, and the job waits for it; write it in "
-    "`initContainers`, with `restartPolicy: Always`, to let it go with the others",
-    "restarts": "role {role}: a container that fails is started again, however often, and nothing ends the job for it; write the policy "
-    "`TaskFailed: TerminateJob` to end it at restart {number}",
-    "node-port": "role {role}: on the host network each of its {pods} pods declares the same port for the rendezvous, so each needs a node of "
-    "its own; write `network.ports: per-replica` to let several run on one node",
-    "one-node-claim": "storage.{volume}.access_modes: the pods of one node mount a claim with {mode}, and {why}: those of other nodes may wait "
-    "for it for ever; write `[ReadWriteMany]`, or limit the volume by `roles`",
-    "written-at-once": "step {step} ({place}) runs in {pods} pods at once, and several of them can write to {claims}; if it does, {fix}",
-    "other-world": "{field}: it takes the place of the plan's {planned}, so the launcher and its processes see your value; remove it for the "
-    "plan's",
+    "shared-memory": "role {role}: /dev/shm has the container runtime's 64 MB, and PyTorch's data loaders with "
+    "workers fail when it is full; write `shared_memory` with a size",
+    "ttl": "ttl: the job is deleted {seconds} s after its end, and the next `pulumi up` after a `pulumi refresh` "
+    "makes it again and trains again; leave it out to keep the job",
+    "no-end": "nothing ends this job when the role {role} completes: the pods of {others} run until they end by "
+    "themselves, or until the job is deleted; remove the policy or the patch that takes the place of the plan's "
+    "own",
+    "sidecar": "role {role}: a pod has ended only when its container {container} has ended too, and the job waits "
+    "for it; write it in `initContainers`, with `restartPolicy: Always`, to let it go with the others",
+    "restarts": "role {role}: a container that fails is started again, however often, and nothing ends the job for "
+    "it; write the policy `TaskFailed: TerminateJob` to end it at restart {number}",
+    "node-port": "role {role}: on the host network each of its {pods} pods declares the same port for the "
+    "rendezvous, so each needs a node of its own; write `network.ports: per-replica` to let several run on one "
+    "node",
+    "one-node-claim": "storage.{volume}.access_modes: the pods of one node mount a claim with {mode}, and {why}: "
+    "those of other nodes may wait for it for ever; write `[ReadWriteMany]`, or limit the volume by `roles`",
+    "written-at-once": (
+        "step {step} ({place}) runs in {pods} pods at once, and several of them can write to {claims}; if it does, "
+        "{fix}"
+    ),
+    "other-world": "{field}: it takes the place of the plan's {planned}, so the launcher and its processes see your "
+    "value; remove it for the plan's",
     "patched": "patched; not part of the plan: {paths}",
 }
 """The sentence of each note: what happens, to which pods, and what to write if that is not wanted."""
@@ -132,7 +137,8 @@ def _on_node(role: RolePlan) -> bool:
 
 
 def _one_node_claims(plan: Plan, environment: Environment) -> _Found:
-    """It is a note and no problem, since drivers of file systems over the network often do not hold their volumes to one node."""
+    """It is a note and no problem, since drivers of file systems over the network often do not hold their volumes to
+    one node."""
     for claim in plan.claims:
         if claim.request.access_modes != [ONE_NODE]:
             continue
@@ -191,8 +197,8 @@ def _written_at_once(experiment: Experiment, plan: Plan) -> _Found:
 
 
 def _commands_before_the_start(experiment: Experiment, plan: Plan) -> dict[str, tuple[str, list[RolePlan]]]:
-    """Return name and roles of each command by its field. Left out are steps of which the user says in which pods they run, and checkouts, which write
-    to the pod's own volume."""
+    """Return name and roles of each command by its field. Left out are steps of which the user says in which pods they
+    run, and checkouts, which write to the pod's own volume."""
     said = {step.name for step in experiment.prepare if step.on is not None or step.git is not None}
     found: dict[str, tuple[str, list[RolePlan]]] = {}
     for role in plan.roles:
@@ -203,7 +209,8 @@ def _commands_before_the_start(experiment: Experiment, plan: Plan) -> dict[str, 
 
 
 def _shared(roles: Sequence[RolePlan]) -> dict[str, str]:
-    """Return the claims to which several of these pods can write in the same folder, each with the path of its first mount."""
+    """Return the claims to which several of these pods can write in the same folder, each with the path of its first
+    mount."""
     mounts = [(role.replicas, mount) for role in roles for mount in role.mounts if not mount.read_only]
     claims: dict[str, str] = {}
     for _, mount in mounts:

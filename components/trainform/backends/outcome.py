@@ -1,7 +1,8 @@
 """What became of a job, as its operator says it: whether it has succeeded, and when.
 
-An operator may call a job complete of which pods have failed, since the pods that decide have succeeded, or enough of them: a policy of Volcano's, its
-minimum of pods, the master of a PyTorchJob. Whoever asks whether a job has succeeded means all of its pods.
+An operator may call a job complete of which pods have failed, since the pods that decide have succeeded, or enough of
+them: a policy of Volcano's, its minimum of pods, the master of a PyTorchJob. Whoever asks whether a job has succeeded
+means all of its pods.
 """
 
 from __future__ import annotations
@@ -20,19 +21,21 @@ from trainform.manifests.shapes import mapping, mappings
 Word = Literal["succeeded", "succeeded in part", "failed", "stopped", "not ended"]
 Pods = Sequence[Mapping[str, Any]]
 Count = Callable[[Mapping[str, Any], Pods], int]
-"""How many pods have failed that nothing has replaced, by the status of a job that is complete and by its pods that are still there."""
+"""How many pods have failed that nothing has replaced, by the status of a job that is complete and by its pods that are
+still there."""
 
 
 class Outcome(Struct, frozen=True):
-    """word: `stopped` for a job that somebody has ended before its pods have; `succeeded in part` for one that is complete though pods of it have failed.
-    at: when it ended (RFC 3339); "" if it has not, or nothing says it."""
+    """word: `stopped` for a job that somebody has ended before its pods have; `succeeded in part` for one that is
+    complete though pods of it have failed. at: when it ended (RFC 3339); "" if it has not, or nothing says it."""
 
     word: Word = "not ended"
     at: str = ""
 
 
 def none_fails(_status: Mapping[str, Any], _pods: Pods) -> int:
-    """Of an operator that calls no job complete of which a part has failed; a pod that is made again stays as failed."""
+    """Of an operator that calls no job complete of which a part has failed; a pod that is made again stays as
+    failed."""
     return 0
 
 
@@ -89,7 +92,8 @@ class ByCondition(ToOutcome):
 
 @dataclasses.dataclass(frozen=True)
 class ByPhase(ToOutcome):
-    """The outcome of a job whose status has a phase with the time of its beginning. words: by the phases of a job of which nothing runs any more."""
+    """The outcome of a job whose status has a phase with the time of its beginning. words: by the phases of a job of
+    which nothing runs any more."""
 
     words: Mapping[str, Word]
 
@@ -100,15 +104,16 @@ class ByPhase(ToOutcome):
 
 
 def is_changed_since(job: Mapping[str, Any], outcome: Outcome) -> bool:
-    """Whether a `pulumi up` has changed the job object in place after its end, so that nothing has run as the object says now. An apply that changes nothing
-    leaves the time as it is; status and fields of others have their own."""
+    """Whether a `pulumi up` has changed the job object in place after its end, so that nothing has run as the object
+    says now. An apply that changes nothing leaves the time as it is; status and fields of others have their own."""
     entries = mappings(mapping(job.get("metadata")).get("managedFields"))
     times = [str(entry.get("time", "")) for entry in entries if entry.get("manager") in FIELD_MANAGER.values()]
     return bool(outcome.at) and max(times, default="") > outcome.at
 
 
 def seconds_of(job: Mapping[str, Any], outcome: Outcome) -> int | None:
-    """Seconds from the creation of the job object to its end, with the time in which it waited; None if one of the two is not known."""
+    """Seconds from the creation of the job object to its end, with the time in which it waited; None if one of the two
+    is not known."""
     try:
         begun, ended = map(datetime.datetime.fromisoformat, (job["metadata"]["creationTimestamp"], outcome.at))
         return max(0, int((ended - begun).total_seconds()))

@@ -80,8 +80,8 @@ _CONTAINERS = ("initContainers", "containers")
 
 
 class Change(Struct, frozen=True):
-    """A place that the plan owns, and that a merge patch changes. role: empty outside of pods. by_operator: the operator
-    sets the place itself."""
+    """A place that the plan owns, and that a merge patch changes. role: empty outside of pods. by_operator: the
+    operator sets the place itself."""
 
     place: Place
     before: Any
@@ -105,8 +105,9 @@ class Change(Struct, frozen=True):
 class OwnedOfPods(Struct, frozen=True):
     """What the plan owns in the pods of a role beyond `POD_FIELDS`.
 
-    variables: of the launch contract. by_operator: variables, labels and annotations that the operator sets in every pod.
-    storage: volumes of the experiment, which a patch may change. devices: resources that the plan counts as accelerators. scheduler: of pods that name none.
+    variables: of the launch contract. by_operator: variables, labels and annotations that the operator sets in every
+    pod. storage: volumes of the experiment, which a patch may change. devices: resources that the plan counts as
+    accelerators. scheduler: of pods that name none.
     """
 
     variables: frozenset[str]
@@ -117,7 +118,8 @@ class OwnedOfPods(Struct, frozen=True):
 
 
 def object_changes(manifest: Manifest, patched: dict[str, Any], reads: Collection[str]) -> Iterator[Change]:
-    """Yield what a merge patch changes of an object outside of its pods. reads: labels and annotations that the operator reads."""
+    """Yield what a merge patch changes of an object outside of its pods. reads: labels and annotations that the
+    operator reads."""
     rendered = manifest.body
     is_queue = rendered["kind"] == "Queue"  # of the experiment: limits judge what it asks for
     hidden: dict[str, Any] = {"metadata": {}, **({"spec": {}} if is_queue else {})}
@@ -153,7 +155,8 @@ def value_at(body: Any, place: Place) -> Any:
 
 
 def pod_changes(role: str, before: dict[str, Any], after: dict[str, Any], owned: OwnedOfPods) -> Iterator[Change]:
-    """Yield what a merge patch changes of the plan in the pod template of a role. Both have the shape of a pod template."""
+    """Yield what a merge patch changes of the plan in the pod template of a role. Both have the shape of a pod
+    template."""
     for place, old, new in _pod_values(before, after, owned):
         if old != new:
             name = place[-1]
@@ -284,7 +287,8 @@ def _env_names(template: dict[str, Any]) -> set[str]:
 
 
 def _effective(env: Collection[dict[str, Any]]) -> dict[str, str]:
-    """Return the variables as the container sees them: the last of a name wins, and `$(NAME)` is the value of one before."""
+    """Return the variables as the container sees them: the last of a name wins, and `$(NAME)` is the value of one
+    before."""
     values: dict[str, str] = {}
     for entry in env:
         source = entry.get("valueFrom")

@@ -142,7 +142,8 @@ def _checked(plan: Plan, found: _Problems) -> Checked:
 
 
 def _distinct_groups(role: RolePlan) -> Iterable[Group]:
-    """Return the role's groups whose pods differ in more than numbers: rank 0 may have a port that others do not have."""
+    """Return the role's groups whose pods differ in more than numbers: rank 0 may have a port that others do not
+    have."""
     return {tuple(port.name for port in group.ports): group for group in role.groups()}.values()
 
 
@@ -254,7 +255,10 @@ def _reason(change: Change) -> str:
         return f"the key is set by {setter} itself"
     if "env" in change.place and change.role:
         if change.by_operator:
-            return f"the operator itself sets the variable {name} in pods of the role {change.role}, so the patch has no effect"
+            return (
+                f"the operator itself sets the variable {name} in pods of the role {change.role}, so the patch has "
+                "no effect"
+            )
         verb = "removes" if change.after is None else "changes"
         return f"the patch {verb} the variable {name} of the role {change.role}, and the plan sets it"
     if isinstance(change.before, dict | list) or isinstance(change.after, dict | list):
@@ -262,7 +266,10 @@ def _reason(change: Change) -> str:
         of_role = f" ({'.'.join(change.place)} of the role {change.role})" if change.role else ""
         return f"the patch {verb} a part that the plan owns{of_role}"
     of_role = f" ({'.'.join(change.place)} of the role {change.role})" if change.role else ""
-    return f"the patch makes the value {_shown(change.after, 'empty')}, and the plan has {_shown(change.before, 'none')}{of_role}"
+    return (
+        f"the patch makes the value {_shown(change.after, 'empty')}, and the plan has "
+        f"{_shown(change.before, 'none')}{of_role}"
+    )
 
 
 def _shown(value: Any, nothing: str) -> str:

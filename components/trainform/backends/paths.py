@@ -1,5 +1,5 @@
-"""Paths into the body of an object: names with dots between them, and `*` for every item of a list or value of a mapping. Everything after
-`labels.` or `annotations.` is one name, since such keys contain dots themselves."""
+"""Paths into the body of an object: names with dots between them, and `*` for every item of a list or value of a
+mapping. Everything after `labels.` or `annotations.` is one name, since such keys contain dots themselves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""`$(NAME)` of a variable that only the launch script sets: Kubernetes reads it before the container starts, and leaves the text as it is."""
+"""`$(NAME)` of a variable that only the launch script sets: Kubernetes reads it before the container starts, and leaves
+the text as it is."""
 
 from __future__ import annotations
 
@@ -28,7 +29,10 @@ def placeholder_problems(experiment: Experiment, plan: Plan, backend: Backend) -
 
 def _problem(path: str, name: str) -> Problem:
     reason = f"`$({name})` would stay as it stands: {name} is set by the launch script, when the container has started"
-    fix = f"read it in the program, or in a shell (`[sh, -c, '… ${name} …']`), or write `$$({name})` where this text is meant"
+    fix = (
+        f"read it in the program, or in a shell (`[sh, -c, '… ${name} …']`), or write `$$({name})` where this text "
+        "is meant"
+    )
     return Problem(path, None, reason, fix)
 
 

@@ -10,8 +10,9 @@ API_VERSION = "scheduling.volcano.sh/v1beta1"
 KIND = "Queue"
 CRDS = ("queues.scheduling.volcano.sh",)
 
-# Annotations for Pulumi's provider. It must wait until a queue is open before it creates a job in it, and its usual limit of ten minutes is too
-# long. The queue `default` belongs to Volcano, so its fields are taken over from their current manager.
+# Annotations for Pulumi's provider. It must wait until a queue is open before it creates a job in it, and its usual
+# limit of ten minutes is too long. The queue `default` belongs to Volcano, so its fields are taken over from their
+# current manager.
 UNTIL_OPEN = {
     "pulumi.com/waitFor": "jsonpath={.status.state}=Open",
     "pulumi.com/timeoutSeconds": str(defaults.QUEUE_OPEN_SECONDS),
@@ -22,7 +23,8 @@ TAKE_OVER = {"pulumi.com/patchForce": "true"}
 
 
 def queue_manifest(queue: QueuePlan, labels: dict[str, str]) -> Manifest:
-    """The Queue. Volcano's scheduler makes the queue `default`, so for it only fields are set. Raises ValueError if the plan makes no queue."""
+    """The Queue. Volcano's scheduler makes the queue `default`, so for it only fields are set. Raises ValueError if the
+    plan makes no queue."""
     request = queue.request
     if request is None:
         raise ValueError(f"the queue {queue.name} belongs to somebody else")

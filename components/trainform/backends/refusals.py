@@ -51,15 +51,16 @@ def support_notes(experiment: Experiment, fields: Fields) -> Iterator[str]:
 
 
 def support_fix(field: str, support: Support) -> str:
-    """What to write instead of a field that the backend does not support, or not as its text says, and which backends do."""
+    """What to write instead of a field that the backend does not support, or not as its text says, and which backends
+    do."""
     return ", or ".join(
         part for part in (support.fix, support.elsewhere and another_backend(field, as_said=support.noted)) if part
     )
 
 
 def another_backend(need: str, *, as_said: bool = False) -> str:
-    """The end of a fix: `use the backend volcano or jobset`. need: the path of a field or one of the constants above; at least one backend
-    supports it. This imports every backend, so call it only for a message that is shown."""
+    """The end of a fix: `use the backend volcano or jobset`. need: the path of a field or one of the constants above;
+    at least one backend supports it. This imports every backend, so call it only for a message that is shown."""
     *first, last = able(need, as_said=as_said)
     return f"use the backend {', '.join(first)} or {last}" if first else f"use the backend {last}"
 

@@ -13,14 +13,15 @@ from trainform.manifests.manifest import Manifest, override_key
 from trainform.plan.model import Plan
 from trainform.spec.experiment import Experiment
 
-# Counting stops at this size: some objects grow with the square of the input (every init container mounts every checkout), and the text
-# of such an object could fill the memory.
+# Counting stops at this size: some objects grow with the square of the input (every init container mounts every
+# checkout), and the text of such an object could fill the memory.
 COUNTED = 4 * defaults.LARGEST_OBJECT
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 class _Cause(NamedTuple):
-    """What takes the space in an object: in words, the fields of an experiment from which it comes (`*` is each role), and what to do."""
+    """What takes the space in an object: in words, the fields of an experiment from which it comes (`*` is each role),
+    and what to do."""
 
     words: str
     fields: tuple[str, ...]
@@ -63,7 +64,8 @@ def size_problems(plan: Plan, manifests: Iterable[Manifest], experiment: Experim
             yield Problem(
                 path,
                 None,
-                f"the object {key} has {shown} bytes, {most}and etcd stores at most {defaults.LARGEST_OBJECT} beside what servers add",
+                f"the object {key} has {shown} bytes, {most}and etcd stores at most {defaults.LARGEST_OBJECT} beside "
+                "what servers add",
                 fix,
             )
 

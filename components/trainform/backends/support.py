@@ -12,9 +12,10 @@ from pydantic import BaseModel
 class Support(Struct, frozen=True):
     """How an operator supports a field.
 
-    how: the operator's way to do it, or the reason why the field is not supported; an experiment that sets such a field is refused. fix: what
-    to write instead. elsewhere: the fix names the backends that support the field (`backends.refusals`). noted: the plan has a note about the
-    field, since its effect may surprise; it ends with the same fix.
+    how: the operator's way to do it, or the reason why the field is not supported; an experiment that sets such a field
+    is refused. fix: what to write instead. elsewhere: the fix names the backends that support the field
+    (`backends.refusals`). noted: the plan has a note about the field, since its effect may surprise; it ends with the
+    same fix.
     """
 
     how: str
@@ -34,13 +35,14 @@ def done_by(how: str) -> Support:
 
 
 def noted(how: str, fix: str = "", *, elsewhere: bool = False) -> Support:
-    """The field is supported, or left out, in a way that may surprise: the plan has a note about it. elsewhere: the note ends with the backends that
-    have none."""
+    """The field is supported, or left out, in a way that may surprise: the plan has a note about it. elsewhere: the
+    note ends with the backends that have none."""
     return Support(how, fix, elsewhere, noted=True)
 
 
 def refused(reason: str, fix: str = "", *, elsewhere: bool = False) -> Support:
-    """The field is not supported: setting it is an error. elsewhere: the fix ends with the backends that support the field."""
+    """The field is not supported: setting it is an error. elsewhere: the fix ends with the backends that support the
+    field."""
     return Support(reason, fix, elsewhere)
 
 
@@ -59,7 +61,8 @@ NO_RUNTIME: dict[str, Support] = {"runtime": refused("only Kubeflow Trainer has 
 
 
 Fields = Mapping[str, Support]
-"""Support by the path of a field, with `*` for any name in it: `roles.*.policies`. Any other field is supported as its text describes."""
+"""Support by the path of a field, with `*` for any name in it: `roles.*.policies`. Any other field is supported as its
+text describes."""
 
 
 def non_default(model: BaseModel, field: str) -> Iterator[tuple[str, Any]]:

@@ -23,8 +23,8 @@ def with_waivers(
 ) -> list[Manifest]:
     """The objects with an annotation of the waivers that match a finding in them; the others unchanged.
 
-    A finding in pods, or in all pods together, is one of the objects that have pod templates; one that several objects repeat is one of those too that
-    name a queue or a priority class. The annotation is on the object's metadata alone,
+    A finding in pods, or in all pods together, is one of the objects that have pod templates; one that several objects
+    repeat is one of those too that name a queue or a priority class. The annotation is on the object's metadata alone,
     so it changes in place, and is no part of the revision.
     """
     keys: dict[str | None, set[tuple[str, str]]] = {}

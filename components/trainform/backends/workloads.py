@@ -1,4 +1,5 @@
-"""Where the pod templates of an object are. A program may have written the object, so fields can be missing or have wrong types."""
+"""Where the pod templates of an object are. A program may have written the object, so fields can be missing or have
+wrong types."""
 
 from __future__ import annotations
 
@@ -17,8 +18,8 @@ DEFAULT_REPLICAS = 1  # of every kind, if its number is not set
 class Pods(Struct, frozen=True):
     """The pods of one template of an object.
 
-    elsewhere: the object that has the rest of the template, if this one has only parts of it; otherwise empty. job: the object that sets the
-    queue and the end of the job, if it is another one; otherwise empty.
+    elsewhere: the object that has the rest of the template, if this one has only parts of it; otherwise empty. job: the
+    object that sets the queue and the end of the job, if it is another one; otherwise empty.
     """
 
     template: Template
@@ -33,9 +34,9 @@ Finder = Callable[[dict[str, Any]], Iterator[Pods]]
 class PodsAt(Struct, frozen=True):
     """A place of pod templates: each item at the path `items` has one.
 
-    template: its path in the item. counts: paths in the item of the numbers whose product is the number of pods. least: the path in the item of
-    how many start together; empty for all. scheduler: the path in the object of the scheduler of pods that name none. run_time: the path in the
-    item of the seconds after which its pods end. job: as in `Pods`.
+    template: its path in the item. counts: paths in the item of the numbers whose product is the number of pods. least:
+    the path in the item of how many start together; empty for all. scheduler: the path in the object of the scheduler
+    of pods that name none. run_time: the path in the item of the seconds after which its pods end. job: as in `Pods`.
     """
 
     items: str

@@ -68,7 +68,8 @@ class VerbGroup(TyperGroup):
 
 
 def _refuse_repeated(parameters: Iterable[Any]) -> None:
-    """Raise `CommandLineError` if an option that has one value is given twice. parameters: one for each time that it is given."""
+    """Raise `CommandLineError` if an option that has one value is given twice. parameters: one for each time that it is
+    given."""
     given: set[str] = set()
     for parameter in parameters:
         if parameter.param_type_name == "argument" or parameter.is_flag or parameter.multiple:
@@ -133,7 +134,8 @@ def _was_read(path: Path) -> bool:
 def _with_option(
     function: Command, name: str, annotation: Any, default: Any, around: Callable[[Any], AbstractContextManager[None]]
 ) -> Command:
-    """Return the function with one more option; it is called inside the context manager that `around` makes from its value."""
+    """Return the function with one more option; it is called inside the context manager that `around` makes from its
+    value."""
 
     @functools.wraps(function)
     def called(**given: Any) -> Any:

@@ -27,10 +27,10 @@ CheckOption = Annotated[bool, typer.Option("--check", help="Only say whether som
 def command(file: FileArgument, check: CheckOption = False, form: FormOption = Form.TERMINAL) -> None:
     """Apply what was reviewed, and nothing else.
 
-    Before anything changes it compares the state, the config, the experiment, the environment, the program, the versions and the
-    cluster with those of the review, previews again, and compares each step with its values. Then it runs `pulumi up`. A file
-    that was applied has done its work: the state has moved. Exit code: 0, 1 if something fails, 2 for wrong input, or 4 if
-    something has moved; then nothing was changed.
+    Before anything changes it compares the state, the config, the experiment, the environment, the program, the
+    versions and the cluster with those of the review, previews again, and compares each step with its values. Then it
+    runs `pulumi up`. A file that was applied has done its work: the state has moved. Exit code: 0, 1 if something
+    fails, 2 for wrong input, or 4 if something has moved; then nothing was changed.
     """
     from trainform.saved.file import read_saved
     from trainform.spec.stack import require_stack
@@ -53,7 +53,8 @@ def command(file: FileArgument, check: CheckOption = False, form: FormOption = F
 
 
 def _moved(saved: SavedFile, file: str, root: Path) -> list[Moved]:
-    """What has moved. Each step is taken only if nothing has in those before it: what follows from it would be named beside it."""
+    """What has moved. Each step is taken only if nothing has in those before it: what follows from it would be named
+    beside it."""
     from trainform.saved.engine import backend
     from trainform.saved.facts import Source, gather
     from trainform.saved.file import refuse_changed, refuse_organization
@@ -97,7 +98,8 @@ def _verdict(saved: SavedFile, file: str, moved: list[Moved]) -> Verdict:
         result="moved" if moved else "unmoved",
         moved=moved,
         not_compared=saved.review.not_compared,
-        fix=f"Nothing was done. A file is applied once: if this one was, nothing is left to do. If not, {save_again(saved, file)}."
+        fix="Nothing was done. A file is applied once: if this one was, nothing is left to do. If not, "
+        f"{save_again(saved, file)}."
         if moved
         else "",
     )

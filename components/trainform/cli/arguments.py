@@ -84,7 +84,8 @@ SetOption = Annotated[
     typer.Option(
         "--set",
         metavar="PATH=VALUE",
-        help="Try a value of the experiment that is in no file: roles.worker.replicas=2. YAML on one line; null removes. May be repeated.",
+        help="Try a value of the experiment that is in no file: roles.worker.replicas=2. YAML on one line; null "
+        "removes. May be repeated.",
         show_default=False,
     ),
 ]
@@ -116,8 +117,8 @@ QuietOption = Annotated[
 
 
 class Chosen(Struct, frozen=True):
-    """The chosen experiments and environments. No experiment: the environments by themselves. `root`: to which paths are relative, None for
-    the current folder."""
+    """The chosen experiments and environments. No experiment: the environments by themselves. `root`: to which paths
+    are relative, None for the current folder."""
 
     experiments: tuple[Given, ...]
     environments: tuple[Given, ...]
@@ -139,8 +140,9 @@ def choose(
     *,
     alone: bool = False,
 ) -> Chosen:
-    """Return what the arguments choose. Raises `CommandLineError` if something is missing or given twice. alone: whether an environment can be
-    chosen by itself, without an experiment; InputError if it is, by its own stack, and cannot be."""
+    """Return what the arguments choose. Raises `CommandLineError` if something is missing or given twice. alone:
+    whether an environment can be chosen by itself, without an experiment; InputError if it is, by its own stack, and
+    cannot be."""
     experiments, environments = _as_list(given), _environments(environment)
     if stack is not None:
         return _of_stack(stack, experiments, environments, run, alone)

@@ -37,7 +37,8 @@ def command(found: Results, as_json: bool) -> None:
 
 
 def _summary(result: Result, several: bool) -> str:
-    """Return the line for a result without problems. several: whether experiments are checked in several environments."""
+    """Return the line for a result without problems. several: whether experiments are checked in several
+    environments."""
     from trainform.check_platform import CheckedPlatform
 
     if isinstance(result.checked, CheckedPlatform):

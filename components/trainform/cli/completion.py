@@ -45,7 +45,8 @@ def command(
 
 
 def complete(build_app: Callable[[list[str]], Any]) -> int:
-    """Print the candidates for the word at the cursor, and return the exit code. Errors are silent, since a user is typing."""
+    """Print the candidates for the word at the cursor, and return the exit code. Errors are silent, since a user is
+    typing."""
     completion_init()
     for kind in (TyperArgument, TyperOption):
         setattr(kind, CONVERSION, _as_typed)

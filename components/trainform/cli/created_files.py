@@ -12,7 +12,8 @@ COLUMNS = 80
 def show_created_files(
     written: Iterable[str], following: Mapping[str, Sequence[str]], as_json: bool, remarks: Sequence[str] = ()
 ) -> None:
-    """Print the files, what there is to be said of them, and the next commands. `following`: a heading -> its commands."""
+    """Print the files, what there is to be said of them, and the next commands. `following`: a heading -> its
+    commands."""
     if as_json:
         commands = [command for several in following.values() for command in several]
         echo_json({"ok": True, "written": list(written), "next": commands})
@@ -24,6 +25,7 @@ def show_created_files(
 
 
 def _shown(command: str) -> list[str]:
-    """Return the lines of a command. A long chain is one command a line; the shell reads all of it before it runs the first."""
+    """Return the lines of a command. A long chain is one command a line; the shell reads all of it before it runs the
+    first."""
     line = f"  {command}"
     return [line] if len(line) <= COLUMNS else line.replace(" && ", " &&\n  ").splitlines()

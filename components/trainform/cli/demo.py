@@ -62,17 +62,19 @@ In the clone, `make stop` stops the sandbox too, and `make demo` continues.
 def command() -> None:
     """Run a four-node job on the sandbox: preview, up, and its pods.
 
-    First it shows the job and its objects; then it installs the tool chain if that is missing. Another run repeats nothing that is done.
+    First it shows the job and its objects; then it installs the tool chain if that is missing. Another run repeats
+    nothing that is done.
 
-    It works in a copy of the project beside the sandbox (.trainform/sandbox-demo), since Pulumi writes into the stacks' files: the
-    project itself does not change. Your edits in the copy stay there, and the demo uses them.
+    It works in a copy of the project beside the sandbox (.trainform/sandbox-demo), since Pulumi writes into the stacks'
+    files: the project itself does not change. Your edits in the copy stay there, and the demo uses them.
     """
     console = screen()
     root = project_root()
     if not (root / "stacks" / "experiments" / f"{EXPERIMENT}.yaml").is_file():
         raise TrainformError(
             f"there is no experiment {EXPERIMENT} here: the demo runs in a clone of trainform",
-            "run it in a clone; or run `trainform init` in an empty folder, which shows how to run an experiment on the sandbox",
+            "run it in a clone; or run `trainform init` in an empty folder, which shows how to run an experiment on "
+            "the sandbox",
         )
     progress = display()
     sandbox = chosen_folder(None)
@@ -113,7 +115,8 @@ def _show_pending(pending: PendingWork) -> None:
 
 
 def _shell(console: Screen, folder: Path, sandbox: Path) -> Shell:
-    """Return a shell that uses the sandbox, and set KUBECONFIG for this process, which then reads the sandbox's cluster."""
+    """Return a shell that uses the sandbox, and set KUBECONFIG for this process, which then reads the sandbox's
+    cluster."""
     variables = exports(sandbox)
     os.environ["KUBECONFIG"] = variables["KUBECONFIG"]
     environ = {**os.environ, **variables}
@@ -153,7 +156,8 @@ class Shell:
         try:
             _, errors = process.communicate()
         except KeyboardInterrupt:
-            # The terminal sent the signal to pulumi too, which must be able to finish, store its state and release the stack's lock.
+            # The terminal sent the signal to pulumi too, which must be able to finish, store its state and release the
+            # stack's lock.
             process.communicate()
             raise
         if process.returncode != 0:
@@ -167,8 +171,8 @@ class Shell:
 
 
 def was_interrupted(events: Path) -> bool:
-    """True if Pulumi's event log says that it was interrupted. In a terminal pulumi (3.259) reads Ctrl-C as a key: other processes get no
-    signal, and its exit code is that of any failure."""
+    """True if Pulumi's event log says that it was interrupted. In a terminal pulumi (3.259) reads Ctrl-C as a key:
+    other processes get no signal, and its exit code is that of any failure."""
     return '"message":"^C received' in events.read_text(errors="replace")
 
 

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 SECONDS = 2.0 * defaults.CONNECT_SECONDS
 MOST_NAMED = 10
-# Another stack, or another project's: alone, with a value, or in a group of short options, such as `-ys STACK`. The letters that are left out take a value.
+# Another stack, or another project's: alone, with a value, or in a group of short options, such as `-ys STACK`. The
+# letters that are left out take a value.
 ELSEWHERE = re.compile("--(stack|cwd)(=|$)|-[^-=cmptvx]*[sC]")
 
 
@@ -47,9 +48,10 @@ OptionsArgument = Annotated[
 def command(stack: StackArgument, options: OptionsArgument = None) -> None:
     """Delete what a stack has made, on its own cluster and on no other one.
 
-    `pulumi destroy` runs no program and deletes on whichever cluster the kubeconfig leads to. This command compares that cluster with the
-    one in the stack's state, or else in its environment, first, and then runs `pulumi destroy` in its place: its questions, its output and its exit code are Pulumi's.
-    The namespace of an environment stays in the cluster: the command lists the objects in it, and how to delete them.
+    `pulumi destroy` runs no program and deletes on whichever cluster the kubeconfig leads to. This command compares
+    that cluster with the one in the stack's state, or else in its environment, first, and then runs `pulumi destroy` in
+    its place: its questions, its output and its exit code are Pulumi's. The namespace of an environment stays in the
+    cluster: the command lists the objects in it, and how to delete them.
     """
     from trainform.deployed.engine import exported, pulumi
     from trainform.spec.stack import STACK_ARGUMENT, require_stack
@@ -78,8 +80,9 @@ def _refuse_elsewhere(options: Sequence[str]) -> None:
 
 
 def _compare(stack: str, exported: Mapping[str, Any], root: Path) -> None:
-    """InputError with every provider of the state whose cluster is not the one that answers. One that the state binds to none is bound by the
-    environment: whoever has written its UID there means every stack in it, and the next `pulumi up` would write it into the state."""
+    """InputError with every provider of the state whose cluster is not the one that answers. One that the state binds
+    to none is bound by the environment: whoever has written its UID there means every stack in it, and the next `pulumi
+    up` would write it into the state."""
     from trainform.deployed.state import clusters_of, jobs_of, namespaces_of
 
     problems = [_would_be_deleted(stack, each) for each in namespaces_of(exported) if not each.kept]
@@ -101,8 +104,8 @@ def _would_be_deleted(stack: str, namespace: StateNamespace) -> Problem:
     from trainform.spec.stack import STACK_ARGUMENT
 
     reason = (
-        f"`pulumi destroy` would delete the namespace {namespace.name} with everything in it, jobs and kept claims of other stacks too: the state "
-        "is from an earlier trainform, which did not keep namespaces"
+        f"`pulumi destroy` would delete the namespace {namespace.name} with everything in it, jobs and kept claims "
+        "of other stacks too: the state is from an earlier trainform, which did not keep namespaces"
     )
     fix = f"run `pulumi up -s {stack}` first, which writes into the state that the namespace is kept"
     return Problem(STACK_ARGUMENT, stack, reason, fix)
@@ -141,7 +144,8 @@ def _more(names: Sequence[str]) -> str:
 
 
 def _of_others(stack: str, context: str | None, jobs: Sequence[StateJob], root: Path) -> Iterator[Problem]:
-    """The jobs that another stack has deployed since, by the mark on their records: the objects of this one are those of the other."""
+    """The jobs that another stack has deployed since, by the mark on their records: the objects of this one are those
+    of the other."""
     from trainform.cluster.api import ClusterApi
     from trainform.deployed.records import deployed
     from trainform.plan.record import unmark
@@ -154,18 +158,19 @@ def _of_others(stack: str, context: str | None, jobs: Sequence[StateJob], root: 
             theirs = "" if found is None else found.stack
             if theirs not in ("", own):
                 reason = (
-                    f"{job.experiment} in the namespace {job.namespace} is deployed by the stack {theirs} by now, and the objects of this stack "
-                    "have the same names"
+                    f"{job.experiment} in the namespace {job.namespace} is deployed by the stack {theirs} by now, "
+                    "and the objects of this stack have the same names"
                 )
                 fix = (
-                    f"`pulumi stack rm --force {stack}` forgets them; if that stack is this one under an earlier name, or is gone without a destroy: "
-                    f"{unmark(job.experiment, job.namespace)}"
+                    f"`pulumi stack rm --force {stack}` forgets them; if that stack is this one under an earlier "
+                    f"name, or is gone without a destroy: {unmark(job.experiment, job.namespace)}"
                 )
                 yield Problem(STACK_ARGUMENT, stack, reason, fix)
 
 
 def _bound(stack: str, cluster: StateCluster, root: Path) -> Bound | None:
-    """None if nothing binds the provider. InputError for an environment that cannot be read: it may name another cluster."""
+    """None if nothing binds the provider. InputError for an environment that cannot be read: it may name another
+    cluster."""
     from trainform.check_files import check_environment
     from trainform.spec.stack import named_environment
 
@@ -182,7 +187,10 @@ def _bound(stack: str, cluster: StateCluster, root: Path) -> Bound | None:
 def _why(stack: str, cluster: StateCluster) -> str:
     if cluster.own_kubeconfig:
         return f"the provider {cluster.name} has a kubeconfig of its own in the state"
-    return f"the stack {stack} is bound to no cluster (provider {cluster.name}); with `cluster.uid` in its environment the next `pulumi up` binds it"
+    return (
+        f"the stack {stack} is bound to no cluster (provider {cluster.name}); with `cluster.uid` in its environment "
+        "the next `pulumi up` binds it"
+    )
 
 
 def _problems(context: str | None, bound: Bound) -> Sequence[Problem]:

@@ -54,9 +54,9 @@ def command(
 ) -> None:
     """Compare two experiments field by field, as they are deployed, released or written.
 
-    What is deployed is read from the cluster, where the last `pulumi up` that succeeded has recorded it. Defaults that are
-    written out, and two spellings of one value, are no difference. What the environments of two stacks give their jobs is
-    told apart: it is no part of the experiment. Secrets are masked.
+    What is deployed is read from the cluster, where the last `pulumi up` that succeeded has recorded it. Defaults that
+    are written out, and two spellings of one value, are no difference. What the environments of two stacks give their
+    jobs is told apart: it is no part of the experiment. Secrets are masked.
 
     Exit code: 0, 1 if the cluster cannot be read, 2 for wrong arguments, or with --fail 3 if the experiments differ.
     """
@@ -109,7 +109,8 @@ def _deployed(name: str, stack: Stack, root: Path) -> Version:
 
 
 def _followed(experiment: str, stack: Stack, root: Path) -> str:
-    """What the stack's file names by now. What is deployed does not say from where it is, and is shown also where that release is wrong."""
+    """What the stack's file names by now. What is deployed does not say from where it is, and is shown also where that
+    release is wrong."""
     from trainform.releases.files import read_release
 
     if stack.release is None:

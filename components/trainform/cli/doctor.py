@@ -29,8 +29,8 @@ ForOption = Annotated[
     typer.Option(
         "--for",
         metavar="VERBS",
-        help="Exit code 1 if something is missing for one of these: check, preview, review, up, rehearse, sandbox, demo, test "
-        "(`make test`), environment (its own stack) and so on; several with commas.",
+        help="Exit code 1 if something is missing for one of these: check, preview, review, up, rehearse, sandbox, "
+        "demo, test (`make test`), environment (its own stack) and so on; several with commas.",
         show_default=False,
     ),
 ]
@@ -118,7 +118,8 @@ def _print(made: Data, verdicts: Data) -> None:
 
 
 def _lines(made: Data, verdicts: Data) -> Iterator[tuple[str, str]]:
-    """Yield a line for this machine, one for the cluster and one for the commands that are ready; then what is missing, with its fix."""
+    """Yield a line for this machine, one for the cluster and one for the commands that are ready; then what is missing,
+    with its fix."""
     from trainform.doctor.checks import ON_MACHINE
 
     machine = {check.name for check in ON_MACHINE}

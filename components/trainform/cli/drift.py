@@ -44,10 +44,10 @@ def command(
 ) -> None:
     """Say what somebody else has changed in the cluster since the last `pulumi up`.
 
-    The engine is not run and nothing is changed: what is recorded as deployed is rendered again and held beside the live
-    objects, and in doubt the API server says by a dry run what it would change. Fields of others, defaults and what
-    controllers own are no drift. Values of Secrets are not read. Exit code: 0, 1 if something could not be compared, 2 for
-    wrong arguments, or with --fail 3 if there is drift.
+    The engine is not run and nothing is changed: what is recorded as deployed is rendered again and held beside the
+    live objects, and in doubt the API server says by a dry run what it would change. Fields of others, defaults and
+    what controllers own are no drift. Values of Secrets are not read. Exit code: 0, 1 if something could not be
+    compared, 2 for wrong arguments, or with --fail 3 if there is drift.
     """
     named = [] if stacks is None else stacks
     refuse_wrong_words(named, environment, [], None, every=every)

@@ -37,8 +37,8 @@ def show(error: TrainformError, as_json: bool) -> int:
 
 def show_interrupt(as_json: bool) -> int:
     """Print the error for an interrupt, and return its exit code."""
-    # CPython remembers an interrupt that arrived while code from text was executed, as dataclasses do, and would end the process by the
-    # signal, whatever the exit code. Executing other code from text resets that.
+    # CPython remembers an interrupt that arrived while code from text was executed, as dataclasses do, and would end
+    # the process by the signal, whatever the exit code. Executing other code from text resets that.
     eval("0")  # noqa: S307
     show(TrainformError("interrupted; run the same command again to continue"), as_json)
     return INTERRUPTED

@@ -1,5 +1,5 @@
-"""The forms in which a report is printed: sections for people, and data for programs. What a cluster, a file or Pulumi's backend says may hold a secret:
-whatever is printed here is masked here."""
+"""The forms in which a report is printed: sections for people, and data for programs. What a cluster, a file or
+Pulumi's backend says may hold a secret: whatever is printed here is masked here."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ def show_data(data: Mapping[str, Any]) -> None:
 
 
 def show_text(form: Form, *documents: Sequence[Section]) -> None:
-    """Print the report for people: as Markdown, or for a terminal. documents: with a title each, in its first section."""
+    """Print the report for people: as Markdown, or for a terminal. documents: with a title each, in its first
+    section."""
     shown = [masked(list(sections)) for sections in documents]
     if form is Form.MARKDOWN:
         from trainform.review.forms import markdown  # which also draws pictures
@@ -58,8 +59,9 @@ def show_text(form: Form, *documents: Sequence[Section]) -> None:
 
 
 def next_steps(stack: str, files: Sequence[str], *, is_deployed: bool = True, must_refresh: bool = False) -> list[str]:
-    """The files that were written, and what is typed next so that the stack has what they say. A stack of which nothing is deployed may not be there, and is
-    made before its file is added: Pulumi writes its salt into it. must_refresh: an `up` was killed, and the state lacks what it was doing."""
+    """The files that were written, and what is typed next so that the stack has what they say. A stack of which nothing
+    is deployed may not be there, and is made before its file is added: Pulumi writes its salt into it. must_refresh: an
+    `up` was killed, and the state lacks what it was doing."""
     named, quoted = shlex.quote(stack), " ".join(map(shlex.quote, files))
     made = [] if is_deployed else [f"pulumi stack select --create {named}"]
     made += [f"{REFRESH} -s {named}"] if must_refresh else []

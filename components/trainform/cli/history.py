@@ -36,8 +36,8 @@ def command(experiment: ExperimentArgument, every: AllOption = False, form: Form
     """Show how an experiment came to its stacks: promotions, rollbacks and updates.
 
     It reads the releases and the stacks of the project, what is deployed from the clusters, and the last 100 updates of
-    each stack from Pulumi's backend. What cannot be read is told, and the rest is shown. Who has run an update is known to
-    a service of Pulumi alone; of a promotion and a rollback it is in the release.
+    each stack from Pulumi's backend. What cannot be read is told, and the rest is shown. Who has run an update is known
+    to a service of Pulumi alone; of a promotion and a rollback it is in the release.
 
     Exit code: 0, or 1 if something could not be read.
     """
@@ -73,7 +73,8 @@ def command(experiment: ExperimentArgument, every: AllOption = False, form: Form
 
 
 def _stacks_of(experiment: str, root: Path) -> tuple[dict[str, tuple[str, str | None]], list[str]]:
-    """Environment and release of each stack of the experiment, by the stack's name; and why the files of those cannot be read that are its by their names."""
+    """Environment and release of each stack of the experiment, by the stack's name; and why the files of those cannot
+    be read that are its by their names."""
     from trainform.promotion.stacks import experiment_of
     from trainform.review.stack_choice import chosen_by
     from trainform.spec.stack import Stack

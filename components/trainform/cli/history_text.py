@@ -1,4 +1,5 @@
-"""The history of an experiment in sentences, the same for every form that people read: the forms are those of a review."""
+"""The history of an experiment in sentences, the same for every form that people read: the forms are those of a
+review."""
 
 from __future__ import annotations
 
@@ -17,8 +18,8 @@ THE_FILE = "the file"
 
 
 class History(Struct, frozen=True):
-    """What is known of an experiment. most: events that are shown to people, the newest first. unread: why files of its stacks cannot be read. ignored: its
-    files that git ignores."""
+    """What is known of an experiment. most: events that are shown to people, the newest first. unread: why files of its
+    stacks cannot be read. ignored: its files that git ignores."""
 
     experiment: str
     releases: Mapping[str, Release]
@@ -53,7 +54,8 @@ def sections(history: History) -> list[Section]:
     older = (Item(f"And {more} before: --all shows them."),) if more > 0 else ()
     return bounded([
         Section(f"History of {history.experiment}", (Item(_headline(history)),)),
-        Section("Its stacks", (Table((COLUMNS, *(_row(now, history) for now in history.stacks))),) if history.stacks else ()),
+        Section("Its stacks", (Table((COLUMNS, *(_row(now, history) for now in history.stacks))),
+                ) if history.stacks else ()),
         Section("What happened, the newest first", (*(_event(event, history) for event in shown), *older)),
         Section("Notes", tuple(map(Item, history.notes))),
         Section("Not read", tuple(Item(f"{reason}.") for reason in history.not_read)),

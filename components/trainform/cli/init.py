@@ -64,7 +64,8 @@ def command(
 ) -> None:
     """Create a project in an empty folder.
 
-    The project has Pulumi.yaml, an environment, an experiment for the sandbox, and a check for CI. Nothing is overwritten: if some of the files exist with other content, they are named and no file is written.
+    The project has Pulumi.yaml, an environment, an experiment for the sandbox, and a check for CI. Nothing is
+    overwritten: if some of the files exist with other content, they are named and no file is written.
     """
     folder = Path.cwd()
     if name is not None and not is_project_name(name):
@@ -89,8 +90,9 @@ def command(
 def _python(folder: Path) -> tuple[str | None, tuple[str, ...]]:
     """Return the virtual environment for Pulumi.yaml, and the commands that install trainform into its Python.
 
-    None means `python3` on PATH, which is used if it is the Python of this process (an activated environment, a container). Otherwise it is the
-    folder's own .venv: this Python, or a new one (for example after pipx, whose environment is not on PATH, or `uvx`, whose is temporary).
+    None means `python3` on PATH, which is used if it is the Python of this process (an activated environment, a
+    container). Otherwise it is the folder's own .venv: this Python, or a new one (for example after pipx, whose
+    environment is not on PATH, or `uvx`, whose is temporary).
     """
     prefix, own = Path(sys.prefix).resolve(), folder / VIRTUALENV
     found = shutil.which("python3")
@@ -116,5 +118,6 @@ def _missing_packages() -> tuple[str, ...]:
 
 
 def _is_temporary(prefix: Path) -> bool:
-    """True for a temporary environment of `uvx`, which is in a cache folder. uv also marks other environments, but no folder above them."""
+    """True for a temporary environment of `uvx`, which is in a cache folder. uv also marks other environments, but no
+    folder above them."""
     return any((above / CACHE).is_file() for above in prefix.parents)

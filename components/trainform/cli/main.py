@@ -15,8 +15,8 @@ from trainform.cli.failures import INTERRUPTED, show, show_interrupt, wants_json
 from trainform.errors import CommandLineError, InputError, TrainformError
 from trainform.terminal.lines import echo, flush_or_discard, output_stream
 
-# Command -> its line in `trainform --help`. A command's module is imported only when it is called, so that `check` does not import the
-# sandbox. A module has either `command` (one command) or `app` (subcommands).
+# Command -> its line in `trainform --help`. A command's module is imported only when it is called, so that `check` does
+# not import the sandbox. A module has either `command` (one command) or `app` (subcommands).
 GROUPS = {
     "Projects and jobs": {
         "init": "Create a project in an empty folder",

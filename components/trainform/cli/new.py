@@ -30,8 +30,8 @@ from trainform.spec.read import parse_mapping
 from trainform.terminal.lines import note
 
 EXISTS_FIX = (
-    "choose another name, or edit that file; to run the same experiment in this environment too: trainform new {name} -e "
-    "{environment}"
+    "choose another name, or edit that file; to run the same experiment in this environment too: trainform new "
+    "{name} -e {environment}"
 )
 ENVIRONMENT_EXISTS_FIX = (
     "choose another name, or edit that file; for a new experiment there: trainform new EXPERIMENT -e {name}"
@@ -74,7 +74,8 @@ QueueOption = Annotated[
     str | None,
     typer.Option(
         metavar="QUEUE",
-        help="Queue of the job; with Kueue a LocalQueue of the namespace. Default: the environment's first queue, else `default`.",
+        help="Queue of the job; with Kueue a LocalQueue of the namespace. Default: the environment's first queue, "
+        "else `default`.",
         show_default=False,
     ),
 ]
@@ -83,8 +84,8 @@ ContextOption = Annotated[
     typer.Option(
         "--from-context",
         metavar="CONTEXT",
-        help="For a new environment: read what the cluster of this kubeconfig context offers: accelerators, nodes, storage classes, "
-        "operator, queues.",
+        help="For a new environment: read what the cluster of this kubeconfig context offers: accelerators, nodes, "
+        "storage classes, operator, queues.",
         show_default=False,
     ),
 ]
@@ -103,11 +104,12 @@ def command(
 ) -> None:
     """Write the files of a new experiment or environment.
 
-    The files of an experiment are stacks/experiments/EXPERIMENT.yaml and stacks/Pulumi.EXPERIMENT.ENV.yaml. Nothing is overwritten. An
-    experiment that is there already gets a stack for ENV.
+    The files of an experiment are stacks/experiments/EXPERIMENT.yaml and stacks/Pulumi.EXPERIMENT.ENV.yaml. Nothing is
+    overwritten. An experiment that is there already gets a stack for ENV.
 
-    Without EXPERIMENT, the files of a new environment are written: stacks/environments/ENV.yaml and stacks/Pulumi.ENV.yaml, with examples in
-    comments; with --from-context, they have the nodes, queues and storage classes of a live cluster.
+    Without EXPERIMENT, the files of a new environment are written: stacks/environments/ENV.yaml and
+    stacks/Pulumi.ENV.yaml, with examples in comments; with --from-context, they have the nodes, queues and storage
+    classes of a live cluster.
     """
     options = {
         "--image": image,
@@ -235,7 +237,8 @@ def _accelerators(option: str) -> tuple[str, int] | None:
 
 
 def _first_valid(request: NewExperiment, image: str, environment: Environment) -> tuple[NewExperiment, Experiment]:
-    """Return the simplest layout that passes `check`, and its model. Raises `InputError` with the problems of the first if none passes."""
+    """Return the simplest layout that passes `check`, and its model. Raises `InputError` with the problems of the first
+    if none passes."""
     problems = []
     for layout in request.layouts:
         content = parse_mapping(layout.text(image), "")

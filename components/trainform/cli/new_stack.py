@@ -74,14 +74,16 @@ def _following(stack: str, target: Environment, checked: CheckedJob) -> dict[str
 
 
 def engine_commands(stack: str, over_ssh: bool) -> list[str]:
-    """What is typed to make a stack, once its files pass `check`. over_ssh: its pods reach each other by keys that follow from a secret of the stack."""
+    """What is typed to make a stack, once its files pass `check`. over_ssh: its pods reach each other by keys that
+    follow from a secret of the stack."""
     secret = [SSH_SECRET.format(stack=stack)] if over_ssh else []
     made = " && ".join([f"pulumi stack select --create {stack}", *secret, f"pulumi preview -s {stack}"])
     return [made, f"pulumi up -s {stack}"]
 
 
 def name_in_stack(environment: str, root: Path) -> str:
-    """Return the environment's name for the stack, in which paths are relative to the project instead of the current folder."""
+    """Return the environment's name for the stack, in which paths are relative to the project instead of the current
+    folder."""
     path, _ = find_file(Environment, environment, None)
     whole = path.resolve()
     if whole.parent == (root / "stacks" / "environments").resolve() and whole.suffix == ".yaml":

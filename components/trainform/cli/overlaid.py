@@ -14,8 +14,8 @@ REMOVED = "null"
 
 
 class OverlaidValue(Struct, frozen=True):
-    """A value as it may be shown. path: in the experiment. place: where it was written; line: 0 if it is in no file. before: what it takes the place of;
-    None: nothing stands there."""
+    """A value as it may be shown. path: in the experiment. place: where it was written; line: 0 if it is in no file.
+    before: what it takes the place of; None: nothing stands there."""
 
     path: str
     value: str

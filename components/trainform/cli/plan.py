@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 def command(found: Results, as_json: bool) -> None:
     """Show what will run: roles, pods, ranks, ports, variables, objects.
 
-    It is computed from the files alone. `pulumi preview -s STACK` compares with the cluster. Without an experiment, the objects of each
-    environment's own stack. Several plans are one list with --json.
+    It is computed from the files alone. `pulumi preview -s STACK` compares with the cluster. Without an experiment, the
+    objects of each environment's own stack. Several plans are one list with --json.
     """
     if as_json:
         show_json(found, _as_data)

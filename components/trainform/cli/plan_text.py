@@ -18,7 +18,8 @@ LABEL = 12  # columns of the labels on the left
 
 
 def headline(plan: Plan, release: str | None, tried: Sequence[str], width: int) -> list[str]:
-    """Return the first line: the experiment, its release, the environment, and the job object; and what of it is tried and in no file."""
+    """Return the first line: the experiment, its release, the environment, and the job object; and what of it is tried
+    and in no file."""
     again = f", run {plan.run}" if plan.run > 1 else ""
     job = f"{plan.backend} job {plan.namespace}/{plan.job} (revision {plan.revision}{again})"
     released = "" if release is None else f", release {release},"

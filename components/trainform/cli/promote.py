@@ -73,12 +73,14 @@ def command(
 ) -> None:
     """Take what is deployed in one stack to another one, as a release.
 
-    A release is a file that never changes: what the last `pulumi up` of the source has deployed, whatever the files here say
-    by now. Every value of it is in the release, and each image by its digest: as written, or as the pods ran it. Of the source's environment nothing is in it.
-    The other stack then names the release, and edits of the experiment move it no more.
+    A release is a file that never changes: what the last `pulumi up` of the source has deployed, whatever the files
+    here say by now. Every value of it is in the release, and each image by its digest: as written, or as the pods ran
+    it. Of the source's environment nothing is in it. The other stack then names the release, and edits of the
+    experiment move it no more.
 
     Before anything is written you see what changes, what it costs, whether there is room, and the gates that the other
-    environment asks for. Nothing is deployed: `trainform review` and `trainform apply` of the other stack come afterwards.
+    environment asks for. Nothing is deployed: `trainform review` and `trainform apply` of the other stack come
+    afterwards.
 
     Exit code: 0, 1 if something cannot be read, 2 for wrong arguments or files, 3 if a gate refuses it.
     """

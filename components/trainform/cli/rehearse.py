@@ -31,8 +31,8 @@ ProcessesOption = Annotated[
         "--processes",
         min=1,
         metavar="N",
-        help="Most CPU processes on each node, instead of its accelerators. Default: 2; with --from-cluster, the number that "
-        "the cluster admitted.",
+        help="Most CPU processes on each node, instead of its accelerators. Default: 2; with --from-cluster, the "
+        "number that the cluster admitted.",
         show_default=False,
     ),
 ]
@@ -173,7 +173,8 @@ def _seconds(timeout: str) -> float:
 
 
 def _folder(claim: str) -> tuple[str, Path]:
-    """Return name and folder of `NAME=DIR`. Raises `InputError` if it is not such a pair, or if the folder does not exist."""
+    """Return name and folder of `NAME=DIR`. Raises `InputError` if it is not such a pair, or if the folder does not
+    exist."""
     from trainform.errors import InputError, Problem
 
     name, _, folder = claim.partition("=")

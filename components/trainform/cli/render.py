@@ -13,9 +13,10 @@ from trainform.terminal.lines import echo, note
 def command(found: Results, as_json: bool) -> None:
     """Print the manifests that `pulumi up` applies.
 
-    One YAML document for each object, in the order in which they are created; with --json, one list. Without an experiment,
-    the objects of the environment's own stack. `-s STACK` prints exactly what `pulumi up -s STACK` applies. Of several
-    experiments or stacks, the documents of one after the other; with --json, one list with an entry for each.
+    One YAML document for each object, in the order in which they are created; with --json, one list. Without an
+    experiment, the objects of the environment's own stack. `-s STACK` prints exactly what `pulumi up -s STACK` applies.
+    Of several experiments or stacks, the documents of one after the other; with --json, one list with an entry for
+    each.
     """
     from trainform.manifests.documents import to_yaml
 

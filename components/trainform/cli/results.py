@@ -1,4 +1,5 @@
-"""What `check`, `plan` and `render` were asked for: each experiment in each environment, each stack, or environments alone, with their problems."""
+"""What `check`, `plan` and `render` were asked for: each experiment in each environment, each stack, or environments
+alone, with their problems."""
 
 from __future__ import annotations
 
@@ -36,8 +37,8 @@ if TYPE_CHECKING:
 
 
 class Result(Struct, frozen=True):
-    """One of them. argument: the word of the command that asks for it. stack: its name, where a stack was asked for. tried: the values that stand in no file,
-    as they may be shown."""
+    """One of them. argument: the word of the command that asks for it. stack: its name, where a stack was asked for.
+    tried: the values that stand in no file, as they may be shown."""
 
     argument: str
     checked: CheckedJob | CheckedPlatform
@@ -71,7 +72,8 @@ class Results(Struct, frozen=True):
     several: bool
 
     def problems(self) -> list[Problem]:
-        """The problems of all. Those that an experiment does not have in all of its environments name the environment."""
+        """The problems of all. Those that an experiment does not have in all of its environments name the
+        environment."""
         return _problems([result.checked for result in self.each])
 
     def checked(self) -> tuple[Result, ...]:
@@ -133,7 +135,8 @@ def _results(
 
 
 def show_json(found: Results, as_data: Callable[[Result], Any]) -> None:
-    """Print what a verb makes of the one result; of several a list, each with its problems. as_data: from a result without problems."""
+    """Print what a verb makes of the one result; of several a list, each with its problems. as_data: from a result
+    without problems."""
     if not found.several:
         (result,) = found.checked()
         echo_json(as_data(result))
@@ -154,7 +157,8 @@ def show_json(found: Results, as_data: Callable[[Result], Any]) -> None:
 
 
 def _all_stacks(given: list[str], environments: list[str] | None) -> list[str]:
-    """The stacks of the project, or of the environments, each environment's own first. given: arguments that exclude `--all`."""
+    """The stacks of the project, or of the environments, each environment's own first. given: arguments that exclude
+    `--all`."""
     from trainform.cli.review_stacks import stacks_of
     from trainform.project import known_stacks, project_root, require_project
 
@@ -171,7 +175,8 @@ def _all_stacks(given: list[str], environments: list[str] | None) -> list[str]:
 
 
 def _check(chosen: Chosen, tried: Sequence[Assignment]) -> list[_Checked]:
-    """What was given and the result, for each experiment in each environment, or for each environment if there is no experiment."""
+    """What was given and the result, for each experiment in each environment, or for each environment if there is no
+    experiment."""
     from trainform.check import check_experiment
     from trainform.check_platform import check_platform
 

@@ -55,8 +55,8 @@ ChangedOption = Annotated[
     typer.Option(
         CHANGED_SINCE,
         metavar="REF",
-        help="Take all stacks that a change of files touches: from the commit where the current branch left REF, a branch, tag or commit, to the "
-        "files as they are now.",
+        help="Take all stacks that a change of files touches: from the commit where the current branch left REF, a "
+        "branch, tag or commit, to the files as they are now.",
         show_default=False,
     ),
 ]
@@ -65,8 +65,8 @@ PreviewsOption = Annotated[
     typer.Option(
         PREVIEW,
         metavar="FILE",
-        help="Read what Pulumi has printed of a preview as JSON, in place of running it. May be repeated. `-`: standard "
-        "input.",
+        help="Read what Pulumi has printed of a preview as JSON, in place of running it. May be repeated. `-`: "
+        "standard input.",
         show_default=False,
     ),
 ]
@@ -97,8 +97,8 @@ FailOption = Annotated[
     typer.Option(
         "--fail-on",
         metavar="WORDS",
-        help="End with exit code 3 if one of these is met: a category (data,restart), a level (high), a cost (cost:500/h, "
-        "cost:+20%), incomplete.",
+        help="End with exit code 3 if one of these is met: a category (data,restart), a level (high), a cost "
+        "(cost:500/h, cost:+20%), incomplete.",
         show_default=False,
     ),
 ]
@@ -112,7 +112,8 @@ LengthOption = Annotated[
         LENGTH,
         min=4000,
         metavar="NUMBER",
-        help="With --format comment: the length of the comment, 65000 if it is not set. Parts that do not fit are left out and counted.",
+        help="With --format comment: the length of the comment, 65000 if it is not set. Parts that do not fit are "
+        "left out and counted.",
         show_default=False,
     ),
 ]
@@ -130,7 +131,8 @@ SaveOption = Annotated[
     typer.Option(
         SAVE,
         metavar="FILE",
-        help="Save the review of one stack, so that `trainform apply FILE` applies what was reviewed, and nothing else.",
+        help="Save the review of one stack, so that `trainform apply FILE` applies what was reviewed, and nothing "
+        "else.",
         show_default=False,
     ),
 ]
@@ -158,8 +160,9 @@ def command(
     It runs `pulumi preview` and reads the cluster beside it, for at most 2 seconds more; nothing is changed. Several
     stacks make one report: a summary, their cost in sum, and what is to be said of each. Secrets are masked, those in a
     program's own messages as far as they are known. Exit code: 0, 1 if a preview fails, 2 for wrong arguments, or 3 if
-    a condition of --fail-on is met: by one of the stacks, or by the cost of all. With --review-json and --format comment,
-    and without --fail-on, a preview that failed earlier does not count: the job that made the report has failed already.
+    a condition of --fail-on is met: by one of the stacks, or by the cost of all. With --review-json and --format
+    comment, and without --fail-on, a preview that failed earlier does not count: the job that made the report has
+    failed already.
     """
     conditions = None if fail_on is None else _conditions(fail_on)
     hours = None if duration is None else _hours(duration)
@@ -229,7 +232,8 @@ def _hours(duration: str) -> Fraction:
 
 
 def _comment_options(form: Form, max_bytes: int | None, details: str | None) -> tuple[int, str | None]:
-    """Return the length of the comment and the address of the whole report. Raises an error for options of another form."""
+    """Return the length of the comment and the address of the whole report. Raises an error for options of another
+    form."""
     if form is not Form.COMMENT and (max_bytes, details) != (None, None):
         name = DETAILS if max_bytes is None else LENGTH
         raise CommandLineError(f"{name} has no meaning without --format comment", "add `--format comment`")
@@ -242,7 +246,8 @@ def _comment_options(form: Form, max_bytes: int | None, details: str | None) -> 
 
 
 class Wanted(Struct, frozen=True):
-    """What is reviewed: stacks, all of an environment, previews that were made elsewhere, or what changed since a commit."""
+    """What is reviewed: stacks, all of an environment, previews that were made elsewhere, or what changed since a
+    commit."""
 
     stacks: list[str]
     environment: str | None

@@ -41,7 +41,8 @@ _BEGINNINGS = {
 def forms_of(files: list[str]) -> dict[str, Form]:
     """The files with the form of each. InputError with every reason for which one of them cannot be written.
 
-    A file that is there is replaced only if it is an earlier report: the file of an experiment, a README and the like are easily named by mistake.
+    A file that is there is replaced only if it is an earlier report: the file of an experiment, a README and the like
+    are easily named by mistake.
     """
     targets: dict[Path, str] = {}
     problems = [problem for file in files for problem in _problems(file, targets)]
@@ -66,8 +67,8 @@ def _problems(file: str, targets: dict[Path, str]) -> Iterator[Problem]:
 
 
 def refuse_target(option: str, file: str, is_earlier: Callable[[Path], bool], others: Sequence[str]) -> None:
-    """Raise `InputError` if something else than a report may not be written to the file. is_earlier: whether the file that is there is an earlier one of
-    the same kind. others: files that are written as well."""
+    """Raise `InputError` if something else than a report may not be written to the file. is_earlier: whether the file
+    that is there is an earlier one of the same kind. others: files that are written as well."""
     targets = {target_of(other): other for other in others}
     problems = [*_of_target(option, file, is_earlier, targets, "is there already, and it is something else")]
     if problems:
@@ -77,8 +78,8 @@ def refuse_target(option: str, file: str, is_earlier: Callable[[Path], bool], ot
 def _of_target(
     option: str, file: str, is_earlier: Callable[[Path], bool], targets: dict[Path, str], other: str
 ) -> Iterator[Problem]:
-    """What is wrong with the place of the file. targets: the files before it, each by its target; this one is added. other: what is said of a file that
-    is there and no earlier one."""
+    """What is wrong with the place of the file. targets: the files before it, each by its target; this one is added.
+    other: what is said of a file that is there and no earlier one."""
     try:
         target = target_of(file)
         reason = _refused(file, target, targets)

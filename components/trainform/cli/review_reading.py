@@ -1,4 +1,5 @@
-"""What `trainform review` reads: the preview of each stack, the files beside it, and the cluster. Until the engine runs nothing heavy is imported."""
+"""What `trainform review` reads: the preview of each stack, the files beside it, and the cluster. Until the engine runs
+nothing heavy is imported."""
 
 from __future__ import annotations
 
@@ -68,7 +69,8 @@ def cluster_reads(*, ask_cluster: bool) -> Iterator[Begin]:
 
 
 def made_here(stacks: Sequence[str], root: Path, begin: Begin) -> list[Read]:
-    """Run the previews of the stacks side by side. Beside them the files are checked, and the cluster is read as far as no preview is needed for it.
+    """Run the previews of the stacks side by side. Beside them the files are checked, and the cluster is read as far as
+    no preview is needed for it.
 
     InputError with every problem of the stacks' files of config, which says more than the engine's errors about them.
     """
@@ -175,7 +177,8 @@ def _without_steps(ended: str, lines: Sequence[str], stack: str) -> Preview:
 
 
 def made_elsewhere(previews: Sequence[str], stacks: Sequence[str], begin: Begin) -> list[Read]:
-    """Read previews that were made elsewhere. stacks: those that they are expected to be of, in the same order; none: any."""
+    """Read previews that were made elsewhere. stacks: those that they are expected to be of, in the same order; none:
+    any."""
     if stacks and len(stacks) != len(previews):
         raise CommandLineError(
             f"there are {len(previews)} previews and {len(stacks)} stacks",
@@ -207,7 +210,8 @@ def _made_elsewhere(given: str, stack: str | None, begin: Begin) -> Read:
 
 
 def _text_of(file: str, largest: int, option: str, fix: str) -> tuple[str, str]:
-    """The name of what is read, and its text. InputError in the words of the option: what is no text there is no file to be mended."""
+    """The name of what is read, and its text. InputError in the words of the option: what is no text there is no file
+    to be mended."""
     from trainform.spec import files
 
     if file == STANDARD_INPUT:
@@ -228,7 +232,8 @@ def written_before(given: str) -> Review:
 
 
 def _stack_of(preview: Preview, stack: str | None) -> str:
-    """The stack of the preview. CommandLineError if it is not the one that was named, or if it has none and none was named."""
+    """The stack of the preview. CommandLineError if it is not the one that was named, or if it has none and none was
+    named."""
     named = next((step.urn.split(":")[2] for step in preview.steps if step.urn.count(":") > 2), None)
     if stack is None and named is None:
         if preview.unreadable:
@@ -248,7 +253,8 @@ def _stack_of(preview: Preview, stack: str | None) -> str:
 def review_of_read(
     read: Sequence[Read], selection: Selection | None, hours: Fraction | None, *, ask_cluster: bool
 ) -> Review:
-    """The review of all that was read. The cluster is waited for once for all stacks, so that it takes no longer than for one."""
+    """The review of all that was read. The cluster is waited for once for all stacks, so that it takes no longer than
+    for one."""
     from trainform.review.jobs import jobs_of
     from trainform.review.whole import review_of
 
@@ -264,8 +270,8 @@ def review_of_read(
 
 
 def _project(read: Sequence[Read]) -> str:
-    """The name of the project, as the previews have it. Where there is no resource, it is that of the file: a comment of an earlier run, which had
-    some, is found by it. Empty if there is none."""
+    """The name of the project, as the previews have it. Where there is no resource, it is that of the file: a comment
+    of an earlier run, which had some, is found by it. Empty if there is none."""
     from trainform.spec.stack import project_name
 
     urns = (step.urn.split("::") for each in read for step in each.preview.steps)

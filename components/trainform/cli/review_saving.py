@@ -1,4 +1,5 @@
-"""`trainform review STACK --save FILE`: what a later `trainform apply FILE` compares with, gathered beside the preview."""
+"""`trainform review STACK --save FILE`: what a later `trainform apply FILE` compares with, gathered beside the
+preview."""
 
 from __future__ import annotations
 
@@ -33,8 +34,8 @@ class Saving:
 
     @contextlib.contextmanager
     def gathering(self) -> Iterator[None]:
-        """Gather in a thread of its own while the preview runs. What it needs is imported before: two threads that import modules which need each
-        other find half of one."""
+        """Gather in a thread of its own while the preview runs. What it needs is imported before: two threads that
+        import modules which need each other find half of one."""
         import trainform.saved.facts
         import trainform.saved.seal  # noqa: F401
 
@@ -73,7 +74,8 @@ class Saving:
 def saving_of(
     file: str | None, stacks: list[str], reports: Mapping[str, object], given: Mapping[str, bool]
 ) -> Saving | None:
-    """How to save; None: not at all. reports: the files of the report. given: words that do not go with it, and whether each is there."""
+    """How to save; None: not at all. reports: the files of the report. given: words that do not go with it, and whether
+    each is there."""
     if file is None:
         return None
     extra = [name for name, there in given.items() if there]
@@ -91,7 +93,8 @@ def saving_of(
 
 
 def refuse_save(file: str, others: Sequence[str] = ()) -> None:
-    """Raise `InputError` if the file cannot be written, or is there and is no saved review. others: files that are written as well."""
+    """Raise `InputError` if the file cannot be written, or is there and is no saved review. others: files that are
+    written as well."""
     from trainform.saved.file import is_saved
 
     refuse_target(SAVE, file, is_saved, others)

@@ -23,7 +23,8 @@ CHANGED_SINCE = "--changed-since"
 def refuse_wrong_words(
     stacks: list[str], environment: str | None, previews: list[str], since: str | None, *, every: bool
 ) -> None:
-    """Raise `CommandLineError` if the words do not go together. A variable of the shell names the environment of commands that take one."""
+    """Raise `CommandLineError` if the words do not go together. A variable of the shell names the environment of
+    commands that take one."""
     from_shell = environment is not None and environment == os.environ.get(ENVIRONMENT_VARIABLE)
     if not every and environment is not None and not from_shell:
         raise CommandLineError("-e names the environment of --all", "add --all, or name stacks alone")
@@ -38,7 +39,8 @@ def refuse_wrong_words(
 
 
 def refuse_beside_report(given: Mapping[str, bool]) -> None:
-    """Raise `CommandLineError` if a word is given that is about making a report, where one is read. given: the words, and whether each is there."""
+    """Raise `CommandLineError` if a word is given that is about making a report, where one is read. given: the words,
+    and whether each is there."""
     extra = [name for name, there in given.items() if there]
     if extra:
         fix = "leave it out: the report is made already"
@@ -46,7 +48,8 @@ def refuse_beside_report(given: Mapping[str, bool]) -> None:
 
 
 def stacks_of(stacks: Sequence[str], environment: str | None) -> tuple[list[str], Path]:
-    """The stacks, and the project's folder. environment: all of it, if no stack is named; None: the only one of the project.
+    """The stacks, and the project's folder. environment: all of it, if no stack is named; None: the only one of the
+    project.
 
     InputError with every stack that the project does not have.
     """
@@ -59,9 +62,11 @@ def stacks_of(stacks: Sequence[str], environment: str | None) -> tuple[list[str]
 
 
 def selection_since(since: str) -> Selection:
-    """The stacks that the change of files since its beginning touches: those of environments first, which the others need, then by their names.
+    """The stacks that the change of files since its beginning touches: those of environments first, which the others
+    need, then by their names.
 
-    InputError if git does not say what has changed, or with every problem of the files of config, which say what each stack reads.
+    InputError if git does not say what has changed, or with every problem of the files of config, which say what each
+    stack reads.
     """
     from trainform.review.changed_files import changed_files
     from trainform.review.model import Selection
@@ -141,7 +146,8 @@ def _of_environment(environment: str, root: Path) -> list[str]:
 
 
 def _chosen(root: Path) -> dict[str, Stack | str]:
-    """What each stack of the project runs, as `chosen_by` says it. InputError with every problem of their files of config."""
+    """What each stack of the project runs, as `chosen_by` says it. InputError with every problem of their files of
+    config."""
     from trainform.review.stack_choice import chosen_by
 
     chosen, problems = dict[str, "Stack | str"](), list[Problem]()

@@ -46,9 +46,9 @@ def command(
 ) -> None:
     """Let a stack go back to what it had before, as a whole and not the image alone.
 
-    It writes a release with the earlier experiment and the reason, and the stack follows it. No promotion takes the stack
-    out of a rollback unseen. The earlier thing is an earlier release of the stack; without one, what Pulumi's backend has
-    in its history: a folder's files, or the versions of a service. A second rollback goes further back.
+    It writes a release with the earlier experiment and the reason, and the stack follows it. No promotion takes the
+    stack out of a rollback unseen. The earlier thing is an earlier release of the stack; without one, what Pulumi's
+    backend has in its history: a folder's files, or the versions of a service. A second rollback goes further back.
 
     Nothing is deployed: `trainform review` and `trainform apply` of the stack come afterwards.
 

@@ -24,7 +24,8 @@ app = App(help="Start and stop a real control plane with simulated nodes.")
 
 NOT_RUNNING = 1
 FAILING_COMMAND = "false"
-"""A command that fails: for a shell `eval ""` is a success, and it would continue with the user's own cluster and stacks."""
+"""A command that fails: for a shell `eval ""` is a success, and it would continue with the user's own cluster and
+stacks."""
 
 EnvironmentOption = Annotated[
     str | None,
@@ -57,7 +58,8 @@ WithOption = Annotated[
     typer.Option(
         "--with",
         metavar="ADD-ONS",
-        help=f"Also run these operators: {candidates.ADD_ONS}; several with commas. Each is built once. They stay until `down`.",
+        help=f"Also run these operators: {candidates.ADD_ONS}; several with commas. Each is built once. They stay "
+        "until `down`.",
         show_default=False,
         autocompletion=candidates.addons,
     ),
@@ -67,8 +69,8 @@ PurgeOption = Annotated[
     typer.Option(
         "--purge",
         "--delete",
-        help="Also remove the folder with the logs and the passphrase. Secrets in stack files can no longer be read after "
-        "that.",
+        help="Also remove the folder with the logs and the passphrase. Secrets in stack files can no longer be read "
+        "after that.",
     ),
 ]
 
@@ -83,9 +85,10 @@ def up_command(
 ) -> None:
     """Start the control plane, or make the running one match the environment.
 
-    It has a real API server, Volcano with its webhooks, and simulated nodes with the environment's accelerators, all
-    on loopback. Pods run until they are deleted, or end if their template has the annotations `sandbox.trainform.dev/run-for: 30s` and `sandbox.trainform.dev/exit-code: "1"`. Sandboxes in
-    different folders can run at the same time.
+    It has a real API server, Volcano with its webhooks, and simulated nodes with the environment's accelerators, all on
+    loopback. Pods run until they are deleted, or end if their template has the annotations
+    `sandbox.trainform.dev/run-for: 30s` and `sandbox.trainform.dev/exit-code: "1"`. Sandboxes in different folders can
+    run at the same time.
     """
     from trainform.cli.progress import display
     from trainform.doctor.machine import sdk_fix
@@ -116,12 +119,13 @@ def _option(folder: Path | None) -> str:
 
 
 def _bound_elsewhere(environment: Environment | None, uid: str) -> str:
-    """A note if the environment is bound to another cluster, as to a sandbox before this one: its UID has ended with it."""
+    """A note if the environment is bound to another cluster, as to a sandbox before this one: its UID has ended with
+    it."""
     if environment is None or environment.cluster.uid in (None, uid):
         return ""
     return (
-        f"the environment {environment.name} is bound to another cluster, and its stacks refuse this sandbox: remove `uid` from its `cluster`; a "
-        f"sandbox that is made anew has another UID each time (this one {uid})"
+        f"the environment {environment.name} is bound to another cluster, and its stacks refuse this sandbox: remove "
+        f"`uid` from its `cluster`; a sandbox that is made anew has another UID each time (this one {uid})"
     )
 
 
@@ -176,7 +180,8 @@ def down_command(folder: FolderOption = None, purge: PurgeOption = False, as_jso
     echo(f"sandbox down: {place}" if found else f"no sandbox is running in {place}")
     if unreadable:
         echo(
-            f"pulumi can no longer read the secrets in {', '.join(unreadable)}, since their passphrase was removed: {UNREADABLE_SALT_FIX}"
+            f"pulumi can no longer read the secrets in {', '.join(unreadable)}, since their passphrase was removed: "
+            f"{UNREADABLE_SALT_FIX}"
         )
     if not purge and place.exists():
         note("its logs and the passphrase of its stacks stay; `trainform sandbox down --purge` removes them")

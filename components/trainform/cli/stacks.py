@@ -46,9 +46,9 @@ def command(
 ) -> None:
     """Show what is deployed in all environments: phase, accelerators, cost, age.
 
-    It reads the clusters of the environments: what `pulumi up` has recorded there, from this checkout or another one. Of an
-    environment whose cluster cannot be read the reason is told, and the others are shown. With --drift a column says of each
-    whether its objects are as they were deployed; `trainform drift` says what differs.
+    It reads the clusters of the environments: what `pulumi up` has recorded there, from this checkout or another one.
+    Of an environment whose cluster cannot be read the reason is told, and the others are shown. With --drift a column
+    says of each whether its objects are as they were deployed; `trainform drift` says what differs.
 
     Exit code: 0, or 1 if an environment could not be read.
     """
@@ -120,8 +120,8 @@ def _described(row: Row, drift: str | None, follows: str, release: str | None) -
 
 
 def _followed(stack: str, own: Collection[str], root: Path) -> tuple[str, str | None]:
-    """What the stack's config names, and the release if that is one. Nobody here knows it of the stacks of other projects and checkouts, and of a config
-    that cannot be read."""
+    """What the stack's config names, and the release if that is one. Nobody here knows it of the stacks of other
+    projects and checkouts, and of a config that cannot be read."""
     from trainform.errors import InputError
     from trainform.spec.stack import named_release
 

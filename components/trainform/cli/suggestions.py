@@ -8,7 +8,10 @@ from collections.abc import Collection
 UP = "`pulumi up -s STACK` creates or changes the job; `trainform sandbox up` starts a cluster on this machine"
 RERUN = "`pulumi config set trainform:run 2 -s STACK`, then `pulumi up -s STACK`, runs an unchanged experiment again"
 PREVIEW = "`trainform review STACK` shows the effects of a change, `pulumi preview -s STACK` its fields"
-DESTROY = "`trainform destroy STACK` deletes the job, but not claims with `keep: true`; `trainform sandbox down` stops the sandbox"
+DESTROY = (
+    "`trainform destroy STACK` deletes the job, but not claims with `keep: true`; `trainform sandbox down` stops the "
+    "sandbox"
+)
 PODS = "`kubectl get pods -n NAMESPACE` shows the job's pods, `kubectl logs POD -n NAMESPACE` what a pod prints"
 CHECK = "`trainform check EXPERIMENT -e ENV` finds every problem of both files"
 LIST = "`trainform stacks` shows what is deployed, `pulumi stack ls` lists the stacks of a backend"

@@ -21,8 +21,8 @@ WithOption = Annotated[
     typer.Option(
         "--with",
         metavar="ADD-ONS",
-        help=f"Also build these add-ons of the sandbox: {candidates.ADD_ONS}; several with commas. Without it, each is built "
-        "when a sandbox first needs it.",
+        help=f"Also build these add-ons of the sandbox: {candidates.ADD_ONS}; several with commas. Without it, each "
+        "is built when a sandbox first needs it.",
         show_default=False,
     ),
 ]

@@ -35,7 +35,8 @@ LARGEST_ANSWER = 32 << 20
 LARGEST_LIST = 256 << 20
 _WARNING = re.compile(r'299 \S+ "(.*)"')  # RFC 7234
 _APPLY = "application/apply-patch+yaml"  # of which JSON is a part
-# Name and labels of an object without its content: enough to know that a Secret exists. For a list the server takes the second one alone.
+# Name and labels of an object without its content: enough to know that a Secret exists. For a list the server takes the
+# second one alone.
 _METADATA_ONLY, _METADATA_OF_LIST = (
     {"Accept": f"application/json;as={kind};g=meta.k8s.io;v=v1"}
     for kind in ("PartialObjectMetadata", "PartialObjectMetadataList")
@@ -52,7 +53,8 @@ class Request(Struct, frozen=True):
 
 
 class Answer(Struct, frozen=True):
-    """A response: the HTTP status, the object in its body, the size of the body in bytes, and the texts of its `Warning` headers."""
+    """A response: the HTTP status, the object in its body, the size of the body in bytes, and the texts of its
+    `Warning` headers."""
 
     status: int
     body: dict[str, Any]
@@ -83,7 +85,8 @@ class Answer(Struct, frozen=True):
 class ClusterApi:
     """A connection to the cluster of a kubeconfig context (None: the current one). Its methods raise `ClusterError`.
 
-    It can be used by several threads: unlike `read.Cluster` it decodes plain JSON, since lightkube's decoder is not thread-safe.
+    It can be used by several threads: unlike `read.Cluster` it decodes plain JSON, since lightkube's decoder is not
+    thread-safe.
     """
 
     def __init__(
@@ -92,8 +95,8 @@ class ClusterApi:
         seconds: float | None,
         existing: tuple[SingleConfig, httpx2.Client] | None = None,
     ) -> None:
-        """seconds: how long a request waits for each part of its answer; None: until the connection is closed. existing: the configuration and a
-        client that are used instead of new ones."""
+        """seconds: how long a request waits for each part of its answer; None: until the connection is closed.
+        existing: the configuration and a client that are used instead of new ones."""
         self.config: SingleConfig = choose_config(context) if existing is None else existing[0]
         self.server = shown_server(self.config.cluster.server)
         self._context = context
@@ -141,7 +144,8 @@ class ClusterApi:
         parameters: Mapping[str, str] | None = None,
         metadata_only: bool = False,
     ) -> list[Any] | Answer:
-        """Return the same, and the response in place of the list if there is none. `parameters`: such as `labelSelector`. `metadata_only`: as in `get`."""
+        """Return the same, and the response in place of the list if there is none. `parameters`: such as
+        `labelSelector`. `metadata_only`: as in `get`."""
         found: list[Any] = []
         page: dict[str, str] = {"limit": PAGE, **({} if parameters is None else parameters)}
         met, size = set[str](), 0
@@ -192,7 +196,8 @@ class ClusterApi:
             return list(threads.map(send, requests))
 
     def dry_run_apply(self, path: str, body: Mapping[str, Any], manager: str) -> Answer:
-        """Return the object as it would be if `manager` applied this body to it. Nothing is changed: the request is a dry run, webhooks included."""
+        """Return the object as it would be if `manager` applied this body to it. Nothing is changed: the request is a
+        dry run, webhooks included."""
         asked = {"dryRun": "All", "fieldManager": manager, "force": "true"}
         return self._send("PATCH", path, params=asked, headers={"Content-Type": _APPLY}, json=body)
 
@@ -218,7 +223,8 @@ class ClusterApi:
 
     @contextlib.contextmanager
     def reading(self, path: str) -> Iterator[None]:
-        """Turn errors in the block, which reads fields of the answer to `path`, into a `ClusterError`: the server is not Kubernetes."""
+        """Turn errors in the block, which reads fields of the answer to `path`, into a `ClusterError`: the server is
+        not Kubernetes."""
         try:
             yield
         except (AttributeError, KeyError, TypeError):

@@ -1,4 +1,5 @@
-"""What limits pods beside nodes, read from objects of a live cluster: the queues of Volcano, quotas and limit ranges, the queues of Kueue."""
+"""What limits pods beside nodes, read from objects of a live cluster: the queues of Volcano, quotas and limit ranges,
+the queues of Kueue."""
 
 from __future__ import annotations
 
@@ -57,7 +58,8 @@ def limit_range(body: Any) -> LiveRange:
 
 
 def with_holders(found: LiveQuota, pods: Iterable[HeldPod] | None) -> LiveQuota:
-    """The quota with the jobs that have pods in its namespace, bound to a node or not. pods: of all namespaces; None if they are not known."""
+    """The quota with the jobs that have pods in its namespace, bound to a node or not. pods: of all namespaces; None if
+    they are not known."""
     if pods is None:
         return found
     here = (pod for pod in pods if pod.job.startswith(f"{found.namespace}/") and pod.phase not in ENDED)
@@ -126,7 +128,8 @@ def _quotas(spec: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def nested_cohort(body: Any) -> str:
-    """The name of a Cohort that has quotas of its own, or one above it; "" of any other one, which only its queues fill."""
+    """The name of a Cohort that has quotas of its own, or one above it; "" of any other one, which only its queues
+    fill."""
     spec = mapping(mapping(body).get("spec"))
     return _place(body)[1] if spec.get("parentName") or _quotas(spec) else ""
 

@@ -31,16 +31,20 @@ from trainform.spec.nodes import LONGEST_NUMBER, MERGE, NUMBERS
 from trainform.spec.read import read_mapping
 
 NO_API_FIX = "check `server` of the kubeconfig: a proxy or a web server may answer there"
-CREDENTIALS_FIX = "run the command of `exec` in the kubeconfig by hand; trainform reads tokens of client.authentication.k8s.io/v1beta1"
-# Errors whose texts contain only files, programs and hosts. Other texts may contain any value of the kubeconfig, so only their type is shown.
+CREDENTIALS_FIX = (
+    "run the command of `exec` in the kubeconfig by hand; trainform reads tokens of "
+    "client.authentication.k8s.io/v1beta1"
+)
+# Errors whose texts contain only files, programs and hosts. Other texts may contain any value of the kubeconfig, so
+# only their type is shown.
 _PLAIN = (ConfigError, OSError, httpx2.HTTPError, AssertionError, binascii.Error)
 # Errors that contain a value in quotation marks: a header with the token, or a part of a URL.
 _QUOTING = (httpx2.InvalidURL, httpx2.LocalProtocolError, UnicodeError)
 _QUOTED = re.compile(r"b?'.*'|b?\".*\"", re.DOTALL)
 
 
-# lightkube decodes a kubeconfig with msgspec, which may crash when two threads decode a type for the first time. A review of several stacks reads
-# the cluster of each at the same time.
+# lightkube decodes a kubeconfig with msgspec, which may crash when two threads decode a type for the first time. A
+# review of several stacks reads the cluster of each at the same time.
 _DECODING = threading.Lock()
 
 
@@ -67,7 +71,8 @@ def shown_server(server: str) -> str:
 
 
 def choose_config(context: str | None) -> SingleConfig:
-    """Return the configuration that kubectl and Pulumi use for a context (None: the current one). Raises `ClusterError`."""
+    """Return the configuration that kubectl and Pulumi use for a context (None: the current one). Raises
+    `ClusterError`."""
     try:
         with _DECODING:
             kubeconfig = _kubeconfig(context)
@@ -90,14 +95,16 @@ def unusable_kubeconfig(context: str | None, error: Exception) -> ClusterError:
 
 
 def _config_fix(error: Exception, context: str | None) -> str:
-    """Return the fix. The sandbox's comes first if the kubeconfig is the sandbox's: started without the environment, it lacks the context."""
+    """Return the fix. The sandbox's comes first if the kubeconfig is the sandbox's: started without the environment, it
+    lacks the context."""
     elsewhere = "set KUBECONFIG or `cluster.context` of the environment; known contexts: `kubectl config get-contexts`"
     here = f"on the sandbox: `{sandbox_up(meant=_environment_of(context))}`"
     return f"{here}; elsewhere: {elsewhere}" if isinstance(error, _NoSandboxContextError) else f"{elsewhere}; {here}"
 
 
 def _environment_of(context: str | None) -> str | None:
-    """Return the first environment of the project that names the context; None if none does. What is wrong in its file is told elsewhere."""
+    """Return the first environment of the project that names the context; None if none does. What is wrong in its file
+    is told elsewhere."""
     folder = project_root() / "stacks" / ENVIRONMENTS
     for name in known_names(ENVIRONMENTS):
         with contextlib.suppress(InputError):
@@ -108,7 +115,8 @@ def _environment_of(context: str | None) -> str | None:
 
 
 def _kubeconfig(context: str | None) -> KubeConfig:
-    """Return the configuration that kubectl and Pulumi use: the first file of KUBECONFIG with the context, or ~/.kube/config.
+    """Return the configuration that kubectl and Pulumi use: the first file of KUBECONFIG with the context, or
+    ~/.kube/config.
 
     Inside a cluster without these it is the pod's service account, which lightkube alone would try first.
     """
@@ -127,7 +135,8 @@ def _kubeconfig(context: str | None) -> KubeConfig:
 
 
 class _Loader(Loader):
-    """PyYAML's loader, but its errors about a value have a line and do not contain the value, and what is small as text stays small as data."""
+    """PyYAML's loader, but its errors about a value have a line and do not contain the value, and what is small as text
+    stays small as data."""
 
     _merged = 0
 
@@ -155,7 +164,8 @@ class _Loader(Loader):
 
 
 def _content(text: str) -> Any:
-    """The data in the text. libyaml's loader ends the process where nesting is deep, so its events, which come without recursion, are asked first."""
+    """The data in the text. libyaml's loader ends the process where nesting is deep, so its events, which come without
+    recursion, are asked first."""
     depth = 0
     for event in yaml.parse(text, Loader=Loader):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
@@ -191,7 +201,8 @@ def _syntax_error(path: Path, error: yaml.YAMLError) -> str:
 
 @contextlib.contextmanager
 def translate_connection_errors(context: str | None, place: str) -> Iterator[None]:
-    """Turn errors of the connection and the credentials in the block into `ClusterError`. "Not found" and "forbidden" are raised unchanged.
+    """Turn errors of the connection and the credentials in the block into `ClusterError`. "Not found" and "forbidden"
+    are raised unchanged.
 
     `place`: the URL of the server for the message.
     """
@@ -223,7 +234,8 @@ def _trouble(error: Exception, name: str, place: str) -> ClusterError:
     ):
         return ClusterError(
             f"cannot reach {name} ({place}): {_reason(error)}",
-            f"check the network or VPN with `kubectl get --raw /readyz`; for a cluster on this machine: `{sandbox_up()}`",
+            "check the network or VPN with `kubectl get --raw /readyz`; for a cluster on this machine: "
+            f"`{sandbox_up()}`",
         )
     return not_a_kubernetes_api(place, type(error).__name__)
 

@@ -1,6 +1,8 @@
-"""What of a live object differs from what was applied last, who wrote it, and what others have written beside it. Pure functions of the objects.
+"""What of a live object differs from what was applied last, who wrote it, and what others have written beside it. Pure
+functions of the objects.
 
-What the applied object does not have belongs to somebody else: defaults, fields of controllers and webhooks, annotations of tools.
+What the applied object does not have belongs to somebody else: defaults, fields of controllers and webhooks,
+annotations of tools.
 """
 
 from __future__ import annotations
@@ -40,8 +42,8 @@ Path = tuple[str, ...]
 
 
 class Drift(Struct, frozen=True):
-    """A field of a live object that differs from what was applied last. manager, written: who wrote it last, and when (RFC 3339); both are "" if
-    the cluster does not say it, as of a field that somebody has removed."""
+    """A field of a live object that differs from what was applied last. manager, written: who wrote it last, and when
+    (RFC 3339); both are "" if the cluster does not say it, as of a field that somebody has removed."""
 
     kind: str
     name: str
@@ -70,7 +72,8 @@ def drift_of(applied: Mapping[str, Any], live: Mapping[str, Any]) -> Iterator[Dr
 
 
 def drift_from(answer: Mapping[str, Any], live: Mapping[str, Any]) -> Iterator[tuple[Path, Drift]]:
-    """The fields of which the API server says that they would change if the object was applied again. answer: what it would be then.
+    """The fields of which the API server says that they would change if the object was applied again. answer: what it
+    would be then.
 
     Also what would go: of a list that is written as a whole, items and fields of others.
     """
@@ -98,7 +101,8 @@ def written_by_others(keys: Sequence[str], body: Mapping[str, Any], ours: Callab
 
 
 def fields_of_others(live: Mapping[str, Any], ours: Callable[[str], bool]) -> Iterator[tuple[Path, Drift]]:
-    """The fields that somebody else has written, with the path of each: not we, not the object's controller and no part of Kubernetes.
+    """The fields that somebody else has written, with the path of each: not we, not the object's controller and no part
+    of Kubernetes.
 
     Of Secrets and of what a tool notes for itself nothing is told.
     """
@@ -114,7 +118,8 @@ def fields_of_others(live: Mapping[str, Any], ours: Callable[[str], bool]) -> It
             value = value_at(live, path)
             if not noted and value is not None and ".".join(path) not in SWITCHED_BY_KUEUE:
                 shown = NOT_READ if kind == SECRETS and path[0] != METADATA else _shown(path, value)
-                drift = Drift(kind, str(metadata.get("name", "")), ".".join(path), None, shown, manager, str(entry.get("time", "")))  # fmt: skip
+                drift = Drift(kind, str(metadata.get("name", "")), ".".join(path), None, shown, manager,
+                    str(entry.get("time", "")))  # fmt: skip
                 yield path, drift
 
 
@@ -197,7 +202,8 @@ def _differences(applied: Any, live: Any, path: Path) -> Iterator[tuple[Path, An
 
 
 def _items(applied: list[Any], live: Any, path: Path) -> Iterator[tuple[Path, Any, Any]]:
-    """The same of lists: items with a key are compared with the live item of that key, and a live item more is somebody else's."""
+    """The same of lists: items with a key are compared with the live item of that key, and a live item more is somebody
+    else's."""
     if not isinstance(live, list):
         if applied:
             yield path, applied, live
@@ -254,8 +260,8 @@ def _shown(path: Path, value: Any) -> Any:
 
 
 def last_write(entries: Sequence[Mapping[str, Any]], path: Path, live: Any = None) -> tuple[str, str]:
-    """The manager of the field and the time of its last write, by `managedFields`; empty texts if nobody manages it. live: the object, whose lists may
-    tell their items apart by other fields than the notes do."""
+    """The manager of the field and the time of its last write, by `managedFields`; empty texts if nobody manages it.
+    live: the object, whose lists may tell their items apart by other fields than the notes do."""
     owning = [entry for entry in entries if _owns(entry.get("fieldsV1"), path, live)]
     last = max(owning, key=lambda entry: str(entry.get("time", "")), default=None)
     return ("", "") if last is None else (str(last.get("manager", "")), str(last.get("time", "")))

@@ -1,7 +1,8 @@
-"""Dry runs before anything is registered: the API server and its webhooks judge the job object and the pod template of each role.
+"""Dry runs before anything is registered: the API server and its webhooks judge the job object and the pod template of
+each role.
 
-A core/v1 PodTemplate stands for the pods: nothing runs from it, and quotas do not count it. Pulumi's own preview ignores every 403, and
-skips objects with values that are known only later.
+A core/v1 PodTemplate stands for the pods: nothing runs from it, and quotas do not count it. Pulumi's own preview
+ignores every 403, and skips objects with values that are known only later.
 """
 
 from __future__ import annotations
@@ -44,8 +45,8 @@ _POD_SECURITY = "would violate PodSecurity"
 
 
 class DryRun(Struct, frozen=True):
-    """One dry run. body: what `Place`s are looked for in. role: of a pod template; "" for the job object. patches: paths of the merge patches
-    in it. late: see `Manifest.late_refusals`."""
+    """One dry run. body: what `Place`s are looked for in. role: of a pod template; "" for the job object. patches:
+    paths of the merge patches in it. late: see `Manifest.late_refusals`."""
 
     what: str
     request: Request
@@ -56,9 +57,11 @@ class DryRun(Struct, frozen=True):
 
 
 def dry_runs(plan: Plan, manifests: Sequence[Manifest], templates: Iterable[Template]) -> list[DryRun]:
-    """Return the dry runs of a job, pod templates first: the server names the field of a mistake in them more precisely."""
+    """Return the dry runs of a job, pod templates first: the server names the field of a mistake in them more
+    precisely."""
     collection = f"/api/v1/namespaces/{plan.namespace}/podtemplates"
-    # pods of a role with templates of their own differ in labels and ports, unless a patch of the job changes one of them
+    # pods of a role with templates of their own differ in labels and ports, unless a patch of the job changes one of
+    # them
     by_role = "job" not in plan.manifest_overrides
     distinct = {template.role if by_role else repr(template.body): template for template in templates}
     runs = []
@@ -107,7 +110,8 @@ def judge(run: DryRun, answer: Answer | ClusterError, plan: Plan) -> Outcome:
 
 
 def _refusals(answer: Answer) -> Iterator[tuple[list[str], str]]:
-    """Yield the reason of each refusal in a Status, and the fields that the server names for it: of a text, all that occur in it."""
+    """Yield the reason of each refusal in a Status, and the fields that the server names for it: of a text, all that
+    occur in it."""
     details = answer.body.get("details")
     causes = details.get("causes") if isinstance(details, dict) else None
     fields = [cause for cause in causes or () if cause.get("field") and cause["field"] != "<nil>"]
@@ -134,7 +138,10 @@ def _problem(run: DryRun, plan: Plan, fields: Sequence[str], reason: str) -> Pro
     path = f"roles.{roles[0]}" if roles[0] else ", ".join(run.patches)
     if run.patches:
         return Problem(path, None, shown, f"correct what the patches set: {set_by_patches(plan, run.patches)}")
-    fix = "change what the message names; if the experiment does not set it, ask the platform team, whose cluster refuses it"
+    fix = (
+        "change what the message names; if the experiment does not set it, ask the platform team, whose cluster "
+        "refuses it"
+    )
     return Problem(path, None, shown, fix)
 
 
@@ -145,8 +152,8 @@ def _shown(text: str) -> str:
 
 
 def without_repeats(problems_of_runs: Iterable[Iterable[Problem]]) -> list[Problem]:
-    """Return the problems of each run whose paths no earlier run has: the job object contains the pod templates, and so their mistakes. Where
-    the server cannot decode a template, it may locate the mistake in the job object."""
+    """Return the problems of each run whose paths no earlier run has: the job object contains the pod templates, and so
+    their mistakes. Where the server cannot decode a template, it may locate the mistake in the job object."""
     found: list[Problem] = []
     for problems in problems_of_runs:
         known = {problem.path for problem in found}

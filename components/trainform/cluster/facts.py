@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 
 class LiveJob(Struct, frozen=True):
-    """A job object. phase: Pending, Running, Completed, Failed…, worked out from its pods and status. started: the time of its first running pod
-    in RFC 3339, "" if none runs. pods: how many by phase."""
+    """A job object. phase: Pending, Running, Completed, Failed…, worked out from its pods and status. started: the time
+    of its first running pod in RFC 3339, "" if none runs. pods: how many by phase."""
 
     name: str
     phase: str
@@ -32,8 +32,9 @@ class LiveJob(Struct, frozen=True):
 
 
 class LiveQueue(Struct, frozen=True):
-    """A Volcano queue: what it may hold, and what is held. holders: the jobs (NAMESPACE/NAME) that hold something, with the resources of their pods.
-    firm: those of them that keep all of their pods, since the pods say that nobody may take them."""
+    """A Volcano queue: what it may hold, and what is held. holders: the jobs (NAMESPACE/NAME) that hold something, with
+    the resources of their pods. firm: those of them that keep all of their pods, since the pods say that nobody may
+    take them."""
 
     name: str
     weight: int
@@ -46,8 +47,9 @@ class LiveQueue(Struct, frozen=True):
 
 
 class LiveNode(Struct, frozen=True):
-    """A node: its labels, taints, what it offers, and what its pods ask for. holders: by job (NAMESPACE/NAME) what its pods here ask
-    for; pods of the node itself (of a DaemonSet, static ones), which never end, are in `requested` alone. open: False for a cordoned one, which takes no pods."""
+    """A node: its labels, taints, what it offers, and what its pods ask for. holders: by job (NAMESPACE/NAME) what its
+    pods here ask for; pods of the node itself (of a DaemonSet, static ones), which never end, are in `requested` alone.
+    open: False for a cordoned one, which takes no pods."""
 
     name: str
     labels: Mapping[str, str]
@@ -59,8 +61,8 @@ class LiveNode(Struct, frozen=True):
 
 
 class LiveQuota(Struct, frozen=True):
-    """A ResourceQuota: amounts under its own names (`requests.cpu`). scoped: it counts only some pods. holders: by job what its pods in the namespace
-    ask for; None if that is not known."""
+    """A ResourceQuota: amounts under its own names (`requests.cpu`). scoped: it counts only some pods. holders: by job
+    what its pods in the namespace ask for; None if that is not known."""
 
     namespace: str
     name: str
@@ -79,8 +81,9 @@ class LiveRange(Struct, frozen=True):
 
 
 class LiveClusterQueue(Struct, frozen=True):
-    """A ClusterQueue of Kueue's, with all its flavors together. nested: its cohort has more than its queues, or one above it. holders: by job what is reserved for it. stopped:
-    the policy by which it admits nothing (`Hold`); "" if it admits."""
+    """A ClusterQueue of Kueue's, with all its flavors together. nested: its cohort has more than its queues, or one
+    above it. holders: by job what is reserved for it. stopped: the policy by which it admits nothing (`Hold`); "" if it
+    admits."""
 
     name: str
     nominal: Mapping[str, str]
@@ -91,7 +94,8 @@ class LiveClusterQueue(Struct, frozen=True):
 
 
 class LiveKueue(Struct, frozen=True):
-    """local_queues: NAMESPACE/NAME of each to the name of its ClusterQueue. stopped: those that admit nothing, to the policy by which they do not."""
+    """local_queues: NAMESPACE/NAME of each to the name of its ClusterQueue. stopped: those that admit nothing, to the
+    policy by which they do not."""
 
     local_queues: Mapping[str, str]
     cluster_queues: tuple[LiveClusterQueue, ...]
@@ -103,8 +107,9 @@ NO_HOLDERS = "what other jobs hold"
 
 
 class LiveFacts(Struct, frozen=True):
-    """read_at: when jobs and objects were read, in RFC 3339; nodes, queues and what they hold may be older, by as long as the preview took.
-    not_read: what could not be read, with the reason. A list that is None was not read; one that is empty was, and has none."""
+    """read_at: when jobs and objects were read, in RFC 3339; nodes, queues and what they hold may be older, by as long
+    as the preview took. not_read: what could not be read, with the reason. A list that is None was not read; one that
+    is empty was, and has none."""
 
     read_at: str
     jobs: tuple[LiveJob, ...] | None = None
@@ -128,7 +133,8 @@ ENDED = frozenset({"Completed", "Failed", "Terminated", "Aborted"})
 
 
 class AppliedObject(Struct, frozen=True):
-    """An object as it was applied last. body: apiVersion, kind, metadata and all else, without values that are secret or not known."""
+    """An object as it was applied last. body: apiVersion, kind, metadata and all else, without values that are secret
+    or not known."""
 
     body: Mapping[str, Any]
 
@@ -156,7 +162,8 @@ class AppliedObject(Struct, frozen=True):
 
 
 class AskedJob(Struct, frozen=True):
-    """A job of which the facts are wanted. object: the job object. experiment: the name of the experiment, "" for a job of another program."""
+    """A job of which the facts are wanted. object: the job object. experiment: the name of the experiment, "" for a job
+    of another program."""
 
     object: AppliedObject
     experiment: str = ""

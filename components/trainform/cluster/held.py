@@ -18,7 +18,8 @@ from trainform.manifests.shapes import mapping, mappings
 from trainform.manifests.templates import Template
 from trainform.plan.model import job_name
 
-# The labels that name the job of a pod, of which the first that the pod has counts: one without a prefix may be of a part of the job.
+# The labels that name the job of a pod, of which the first that the pod has counts: one without a prefix may be of a
+# part of the job.
 JOB_LABELS = (
     *sorted({backend.JOB_LABEL for backend in BACKENDS.values()} - {""}, key=lambda label: ("/" not in label, label)),
     "batch.kubernetes.io/job-name",
@@ -31,9 +32,9 @@ OF_NODES = frozenset({"DaemonSet", "Node"})
 
 
 class HeldPod(Struct, frozen=True):
-    """One pod. job: NAMESPACE/NAME of the job that it belongs to, or of its owner, or its own. group: its PodGroup. queue: the queue that it names
-    itself; each "" if there is none. started: when its containers began to run. of_node: it belongs to its node and never ends.
-    firm: it says to Volcano that no other pod may take its place."""
+    """One pod. job: NAMESPACE/NAME of the job that it belongs to, or of its owner, or its own. group: its PodGroup.
+    queue: the queue that it names itself; each "" if there is none. started: when its containers began to run. of_node:
+    it belongs to its node and never ends. firm: it says to Volcano that no other pod may take its place."""
 
     job: str
     group: str

@@ -1,7 +1,8 @@
-"""Which cluster answers: the UID of its namespace kube-system, which it keeps as long as it lives and no other cluster has.
+"""Which cluster answers: the UID of its namespace kube-system, which it keeps as long as it lives and no other cluster
+has.
 
-A kubeconfig leads wherever its file says, and another file may have a context of the same name. An environment that names the UID is bound
-to its cluster: no other one is read or changed for it.
+A kubeconfig leads wherever its file says, and another file may have a context of the same name. An environment that
+names the UID is bound to its cluster: no other one is read or changed for it.
 """
 
 from __future__ import annotations
@@ -30,14 +31,16 @@ class Connection(Protocol):
 
 
 def refuse_another(connection: Connection, environment: Environment) -> None:
-    """Raise `InputError` unless the connection leads to the cluster to which the environment is bound. One that names no UID is bound to none."""
+    """Raise `InputError` unless the connection leads to the cluster to which the environment is bound. One that names
+    no UID is bound to none."""
     problem = environment_problem(connection, environment)
     if problem is not None:
         raise InputError([problem])
 
 
 def refuse_another_if_reached(environment: Environment, seconds: float) -> None:
-    """The same over a connection of its own. What cannot be reached is no other cluster, and whoever reads it says why not."""
+    """The same over a connection of its own. What cannot be reached is no other cluster, and whoever reads it says why
+    not."""
     if environment.cluster.uid is not None:
         with (
             contextlib.suppress(ClusterError),
@@ -50,13 +53,16 @@ def environment_problem(connection: Connection, environment: Environment) -> Pro
     """What is wrong if the environment is bound, and the connection does not lead to its cluster."""
     if environment.cluster.uid is None:
         return None
-    gone = "write the UID of the new one, and `pulumi refresh --run-program=false -s STACK` forgets the objects of the old one"
+    gone = (
+        "write the UID of the new one, and `pulumi refresh --run-program=false -s STACK` forgets the objects of the "
+        "old one"
+    )
     return identity_problem(connection, environment.cluster.uid, f"the environment {environment.name}", gone)
 
 
 def identity_problem(connection: Connection, wanted: str, bound: str, gone: str) -> Problem | None:
-    """What is wrong if the connection does not lead to the cluster with this UID. bound: what is bound to that cluster. gone: what to do if
-    that cluster is no more."""
+    """What is wrong if the connection does not lead to the cluster with this UID. bound: what is bound to that cluster.
+    gone: what to do if that cluster is no more."""
     found = connection.uid()
     if found == wanted:
         return None
@@ -84,12 +90,14 @@ def is_sandbox(connection: Connection) -> bool:
 
 
 def unbound_note(connection: Connection, environment: Environment) -> str:
-    """A note if nothing binds the environment to the cluster; "" if it is bound, or on a sandbox, which is for trying things."""
+    """A note if nothing binds the environment to the cluster; "" if it is bound, or on a sandbox, which is for trying
+    things."""
     if environment.cluster.uid is not None or is_sandbox(connection):
         return ""
     return (
-        f"the environment {environment.name} is not bound to its cluster: it names no {FIELD}, so that this stack works on whichever cluster "
-        f"{place(connection)} leads to; `trainform doctor -e {environment.name}` shows the line to write"
+        f"the environment {environment.name} is not bound to its cluster: it names no {FIELD}, so that this stack "
+        f"works on whichever cluster {place(connection)} leads to; `trainform doctor -e {environment.name}` shows "
+        "the line to write"
     )
 
 

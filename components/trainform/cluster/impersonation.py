@@ -1,4 +1,5 @@
-"""Impersonation: whom a user of the kubeconfig acts as. kubectl and Pulumi send it with each request, and lightkube leaves it out."""
+"""Impersonation: whom a user of the kubeconfig acts as. kubectl and Pulumi send it with each request, and lightkube
+leaves it out."""
 
 from __future__ import annotations
 

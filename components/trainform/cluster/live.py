@@ -1,6 +1,7 @@
 """The facts of a live cluster that a review needs, read in parallel, beside the engine, and in a bounded time.
 
-What cannot be read, or is late, is said and never raised: a review without a cluster is a review too. Threads that are late end with the process.
+What cannot be read, or is late, is said and never raised: a review without a cluster is a review too. Threads that are
+late end with the process.
 """
 
 from __future__ import annotations
@@ -64,12 +65,12 @@ Identity = tuple[str, str, str, str]
 
 
 class LiveReads:
-    """Reads that run in threads of their own, and their results. The lists that need no preview begin at once; `facts` reads the rest. In a `with`
-    block, which closes the connections."""
+    """Reads that run in threads of their own, and their results. The lists that need no preview begin at once; `facts`
+    reads the rest. In a `with` block, which closes the connections."""
 
     def __init__(self, context: str | None, namespace: str, seconds: float = SECONDS, *, kueue: bool = False) -> None:
-        """namespace: of objects that name none. seconds: how long `facts` waits for what is not there yet. kueue: the queues of Kueue's are wanted
-        too."""
+        """namespace: of objects that name none. seconds: how long `facts` waits for what is not there yet. kueue: the
+        queues of Kueue's are wanted too."""
         self._namespace = namespace
         self.namespaces, self.kueue = [namespace], [*budgets.KUEUE_LISTS] if kueue else []
         self._seconds = seconds

@@ -11,9 +11,9 @@ from trainform.backends.table import BACKENDS
 class Operator(Struct, frozen=True):
     """One operator.
 
-    `name`: that of the backend, or of the queue system. `project`: what to install. `domain`: how the names of its CRDs end. `api_version`:
-    that of trainform's manifests. `plurals`: the kinds that `pulumi up` of an experiment creates. `image`: the last part of its
-    controller's image name, which a mirror does not change.
+    `name`: that of the backend, or of the queue system. `project`: what to install. `domain`: how the names of its CRDs
+    end. `api_version`: that of trainform's manifests. `plurals`: the kinds that `pulumi up` of an experiment creates.
+    `image`: the last part of its controller's image name, which a mirror does not change.
     """
 
     name: str
@@ -42,6 +42,7 @@ def operators() -> tuple[Operator, ...]:
 
 
 def project_of(crd: str) -> str | None:
-    """Return the project that installs a CRD, None if it is unknown: the one with the longest domain at the end of the name."""
+    """Return the project that installs a CRD, None if it is unknown: the one with the longest domain at the end of the
+    name."""
     fitting = [operator for operator in operators() if crd.endswith(f".{operator.domain}")]
     return max(fitting, key=lambda operator: len(operator.domain)).project if fitting else None

@@ -8,7 +8,8 @@ from trainform.errors import Problem
 
 
 class Outcome(Struct, frozen=True):
-    """not_checked: what could not be checked, each with the reason. warnings: what works, but not as intended, or that another rule may refuse."""
+    """not_checked: what could not be checked, each with the reason. warnings: what works, but not as intended, or that
+    another rule may refuse."""
 
     problems: list[Problem] = []
     not_checked: list[tuple[str, str]] = []

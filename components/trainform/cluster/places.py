@@ -1,4 +1,5 @@
-"""From a field that the API server names (`spec.tasks[0].template.spec.containers[1].image`) to the experiment's field that sets it."""
+"""From a field that the API server names (`spec.tasks[0].template.spec.containers[1].image`) to the experiment's field
+that sets it."""
 
 from __future__ import annotations
 
@@ -16,8 +17,8 @@ _TOKEN = re.compile(r'\[(?:name=)?"?([^]"]*)"?\]|([^.\[\]]+)')
 
 
 class Place(NamedTuple):
-    """A field of an object by names, items of lists by their `name`. role: of the pod template in which it is, "" outside of one. in_pods: the
-    names from there."""
+    """A field of an object by names, items of lists by their `name`. role: of the pod template in which it is, ""
+    outside of one. in_pods: the names from there."""
 
     role: str
     names: tuple[str, ...]
@@ -47,7 +48,8 @@ def place_in(body: dict[str, Any], field: str) -> Place:
 
 
 def experiment_field(plan: Plan, place: Place, role: str, key: str = "job") -> str:
-    """Return the path of the merge patch, or of the variable, that sets a place; "" if it is none of them. role: whose pods these are."""
+    """Return the path of the merge patch, or of the variable, that sets a place; "" if it is none of them. role: whose
+    pods these are."""
     owner = plan.by_name.get(role)
     if owner is not None:
         found = _reached(owner.overrides, place.in_pods)
@@ -77,7 +79,8 @@ def _variable(plan: Plan, place: Place, role: str) -> str:
 
 
 def _reached(patch: Any, names: Sequence[str]) -> list[str]:
-    """Return the names as a patch writes them; [] if it does not set the place. What it sets as a whole, a list or {}, it sets with all below."""
+    """Return the names as a patch writes them; [] if it does not set the place. What it sets as a whole, a list or {},
+    it sets with all below."""
     reached: list[str] = []
     for number, name in enumerate(names):
         if not isinstance(patch, dict) or not patch:

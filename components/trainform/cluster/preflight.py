@@ -1,7 +1,7 @@
 """Checks of the live cluster before resources are registered: one message with all problems.
 
-Without it the same mistakes would be found late and one by one: as a webhook's denial, a timeout after ten minutes, or another's object
-that was overwritten.
+Without it the same mistakes would be found late and one by one: as a webhook's denial, a timeout after ten minutes, or
+another's object that was overwritten.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ def check_job(
     crds: tuple[str, ...],
     expected: Collection[str] = (),
 ) -> Outcome:
-    """Raise `ClusterError` with all problems that would stop this plan on the live cluster; return what could not be checked, and warnings.
+    """Raise `ClusterError` with all problems that would stop this plan on the live cluster; return what could not be
+    checked, and warnings.
 
     expected: names of Secrets and ConfigMaps that the program makes itself."""
     made_here = {(manifest.body["kind"], manifest.body["metadata"]["name"]) for manifest in manifests}
@@ -94,7 +95,8 @@ def _ask_server(
 
 
 def _judge(cluster: Cluster, run: dry_run.DryRun, answer: Answer | ClusterError, plan: Plan) -> Outcome:
-    """Return what a dry run says. Of a running job Kueue may have changed fields that cannot change back; the engine applies only what differs."""
+    """Return what a dry run says. Of a running job Kueue may have changed fields that cannot change back; the engine
+    applies only what differs."""
     outcome = dry_run.judge(run, answer, plan)
     if outcome.problems and run.role == "" and cluster.api.get(run.request.path).found:
         return Outcome(not_checked=[(run.what, f"it runs already, and {outcome.problems[0].reason}")])
@@ -106,7 +108,8 @@ def _as_finding(problem: Problem) -> tuple[str, str]:
 
 
 def check_objects(cluster: Cluster, manifests: Sequence[Manifest], crds: tuple[str, ...] = ()) -> None:
-    """Raise `ClusterError` with all problems of objects without a job: those of an environment's stack, or of a single component."""
+    """Raise `ClusterError` with all problems of objects without a job: those of an environment's stack, or of a single
+    component."""
     made_here = {manifest.body["metadata"]["name"] for manifest in manifests if manifest.body["kind"] == "Namespace"}
     needed = {
         (metadata["namespace"], metadata["labels"][defaults.ENVIRONMENT_LABEL])
@@ -128,8 +131,8 @@ def _bind(check: Callable[..., Iterable[tuple[str, str]]], *arguments: Any) -> C
 def _run(cluster: Cluster, checks: list[Check]) -> None:
     """Run one check after the other, and raise all their findings.
 
-    Not in threads: lightkube decodes with msgspec, which may crash when two threads decode a type for the first time (seen with
-    msgspec 0.22.0, once in some hundred previews).
+    Not in threads: lightkube decodes with msgspec, which may crash when two threads decode a type for the first time
+    (seen with msgspec 0.22.0, once in some hundred previews).
     """
     _raise(cluster, [finding for check in checks for finding in check()])
 
@@ -154,12 +157,16 @@ def _namespace(cluster: Cluster, namespace: str, environment: str) -> Iterable[t
     if cluster.get("Namespace", namespace).missing:
         yield (
             f"the namespace {namespace} does not exist on {cluster.cluster_name}",
-            f"{deploy(environment)}, which makes it where the environment says `create: true`; otherwise: kubectl create namespace {namespace}",
+            (
+                f"{deploy(environment)}, which makes it where the environment says `create: true`; otherwise: "
+                f"kubectl create namespace {namespace}"
+            ),
         )
 
 
 def _queue(cluster: Cluster, plan: Plan) -> Iterable[tuple[str, str]]:
-    """Check that a queue which the job names is open. The state of a new queue is empty until its controller sets it."""
+    """Check that a queue which the job names is open. The state of a new queue is empty until its controller sets
+    it."""
     if plan.queue.request is not None:
         return
     name = plan.queue.name
@@ -188,7 +195,10 @@ def _queue(cluster: Cluster, plan: Plan) -> Iterable[tuple[str, str]]:
             return
         if time.monotonic() > deadline:
             yield (
-                f"the queue {name} has no state after {defaults.QUEUE_OPEN_SECONDS} s: {QUEUES}'s controller has not opened it",
+                (
+                    f"the queue {name} has no state after {defaults.QUEUE_OPEN_SECONDS} s: {QUEUES}'s controller has "
+                    "not opened it"
+                ),
                 UNOPENED_FIX,
             )
             return
@@ -230,7 +240,8 @@ def _existing_claim(cluster: Cluster, plan: Plan, claim: str) -> Iterable[tuple[
 
 
 def _ownership(cluster: Cluster, manifest: Manifest) -> Iterable[tuple[str, str]]:
-    """Check by its labels that an existing object belongs to trainform. Providers before 4.29 would silently overwrite another's object."""
+    """Check by its labels that an existing object belongs to trainform. Providers before 4.29 would silently overwrite
+    another's object."""
     body, metadata = manifest.body, manifest.body["metadata"]
     kind, name = body["kind"], metadata["name"]
     if manifest.patch:
@@ -251,24 +262,28 @@ def _ownership(cluster: Cluster, manifest: Manifest) -> Iterable[tuple[str, str]
 
 
 def _another_stack(live: dict[str, Any], wanted: dict[str, Any]) -> Iterable[tuple[str, str]]:
-    """Check that no other stack has made the job: the two would take each other's objects. A record of an earlier trainform names no stack."""
+    """Check that no other stack has made the job: the two would take each other's objects. A record of an earlier
+    trainform names no stack."""
     own, theirs = (body["metadata"].get("annotations", {}).get(defaults.STACK_ANNOTATION) for body in (wanted, live))
     if theirs is None or own is None or theirs == own:
         return
     metadata = wanted["metadata"]
     experiment, namespace = metadata["labels"][defaults.NAME_LABEL], metadata["namespace"]
     yield (
-        f"the experiment {experiment} is deployed in the namespace {namespace} already, by the stack {theirs} (this one is {own})",
-        f"destroy that stack, or give this experiment another `name`; if that stack is this one under an earlier name, or is gone without a "
-        f"destroy: {unmark(experiment, namespace)}",
+        (
+            f"the experiment {experiment} is deployed in the namespace {namespace} already, by the stack {theirs} "
+            f"(this one is {own})"
+        ),
+        "destroy that stack, or give this experiment another `name`; if that stack is this one under an earlier "
+        f"name, or is gone without a destroy: {unmark(experiment, namespace)}",
     )
 
 
 FIXES_OF_FOREIGN = {
     "PersistentVolumeClaim": "to use it, write `claim: NAME`; to create a new one, choose another name",
     "Namespace": "write `create: false` to use it as it is",
-    "Queue": "to use it as it is, write `create: false` in the environment's `queues`, and its name in experiments; to create a new one, "
-    "choose another name",
+    "Queue": "to use it as it is, write `create: false` in the environment's `queues`, and its name in experiments; "
+    "to create a new one, choose another name",
 }
 
 
@@ -285,7 +300,10 @@ def _data_loss(live: dict[str, Any], wanted: dict[str, Any]) -> Iterable[tuple[s
         old, new = live["spec"].get(field), wanted["spec"].get(field)
         if new is not None and old != new:
             yield (
-                f"{field} of the claim {name} would change from {old} to {new}, which replaces the claim and deletes its data",
+                (
+                    f"{field} of the claim {name} would change from {old} to {new}, which replaces the claim and "
+                    "deletes its data"
+                ),
                 fix,
             )
     old, new = (body["spec"]["resources"]["requests"]["storage"] for body in (live, wanted))
@@ -311,4 +329,7 @@ def missing_queue_fix(name: str, environment: str, created_by_environment: bool)
         return deploy(environment)
     if name == defaults.QUEUE:
         return "look at the volcano-scheduler deployment and its log: it creates this queue when it starts"
-    return f"correct its name in `queues` of {environment} (kubectl get queues.scheduling.volcano.sh), or ask its owner to create it"
+    return (
+        f"correct its name in `queues` of {environment} (kubectl get queues.scheduling.volcano.sh), or ask its owner "
+        "to create it"
+    )

@@ -28,7 +28,8 @@ from trainform.cluster.connection import (
 from trainform.cluster.impersonation import impersonate
 from trainform.errors import ClusterError
 
-# Group, version and plural of the kinds that trainform reads. Their classes are made once, since lightkube registers each of them.
+# Group, version and plural of the kinds that trainform reads. Their classes are made once, since lightkube registers
+# each of them.
 _GLOBAL = {
     "Namespace": ("", "v1", "namespaces"),
     "PriorityClass": ("scheduling.k8s.io", "v1", "priorityclasses"),

@@ -1,4 +1,5 @@
-"""Objects that the rendered pods name and others make: without them, or without their keys, the pods would wait for ever.
+"""Objects that the rendered pods name and others make: without them, or without their keys, the pods would wait for
+ever.
 
 Of Secrets only the names of the keys are looked at; no value leaves `judge`.
 """
@@ -50,8 +51,8 @@ PULL_SECRET = "pull secret"  # noqa: S105 -- a kind of reference
 
 
 class Reference(NamedTuple):
-    """An object that pods need, of a kind or a `PULL_SECRET`. keys: the entries that they need. path: the experiment's field that names it first.
-    as_files: they mount it."""
+    """An object that pods need, of a kind or a `PULL_SECRET`. keys: the entries that they need. path: the experiment's
+    field that names it first. as_files: they mount it."""
 
     kind: str
     name: str
@@ -68,7 +69,8 @@ class Reference(NamedTuple):
 def references(
     plan: Plan, templates: Iterable[Template], made: Collection[tuple[str, str]], expected: Collection[str] = ()
 ) -> list[Reference]:
-    """Return each object once. made: kind and name of the job's own objects. expected: names of Secrets and ConfigMaps that the program makes."""
+    """Return each object once. made: kind and name of the job's own objects. expected: names of Secrets and ConfigMaps
+    that the program makes."""
     found: dict[tuple[str, str], Reference] = {}
     for each in (*_of_fields(plan), *(each for template in templates for each in _of_pods(plan, template))):
         if (each.kind, each.name) in made or (each.name in expected and each.kind in (*_CREATE, PULL_SECRET)):
@@ -138,8 +140,14 @@ def judge(reference: Reference, answer: Answer, namespace: str) -> Outcome:
     """Return what is missing, or that this account may not read the object."""
     kind, name, keys, path, _ = reference
     if answer.missing and kind == PULL_SECRET:
-        fix = f"kubectl create secret docker-registry {name} -n {namespace} --docker-server=… --docker-username=… --docker-password=…"
-        told = f"{path}: the Secret {name} does not exist in {namespace}, so images that need it cannot be pulled; create it: {fix}"
+        fix = (
+            f"kubectl create secret docker-registry {name} -n {namespace} --docker-server=… --docker-username=… "
+            "--docker-password=…"
+        )
+        told = (
+            f"{path}: the Secret {name} does not exist in {namespace}, so images that need it cannot be pulled; "
+            f"create it: {fix}"
+        )
         return Outcome(warnings=[told])
     if answer.missing:
         place = "" if kind in _IN_CLUSTER else f" in {namespace}"

@@ -24,7 +24,8 @@ class Served(NamedTuple):
     namespaced: bool
 
 
-# The built-in kinds of trainform's objects, by version and kind: no cluster has them under another name, so nobody has to ask.
+# The built-in kinds of trainform's objects, by version and kind: no cluster has them under another name, so nobody has
+# to ask.
 BUILT_IN = {
     ("v1", "ConfigMap"): Served("configmaps", namespaced=True),
     ("v1", "Namespace"): Served("namespaces", namespaced=False),

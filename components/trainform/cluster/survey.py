@@ -13,8 +13,8 @@ Objects = list[Any] | None
 class Survey(Struct, frozen=True):
     """The data of one cluster, which is not validated.
 
-    `operators`: names of the served ones, as in `operators.operators`. `namespace`: that of the context. `unread`: what could not be read,
-    and why.
+    `operators`: names of the served ones, as in `operators.operators`. `namespace`: that of the context. `unread`: what
+    could not be read, and why.
     """
 
     context: str

@@ -17,8 +17,8 @@ OVERLAYS = "environments"
 
 
 class Version(Struct, frozen=True):
-    """An experiment at one place and time. name: how it is called. side: what it is. facts: what else is told of it, by name. overlays: what it has
-    differently in environments, where it is taken without one."""
+    """An experiment at one place and time. name: how it is called. side: what it is. facts: what else is told of it, by
+    name. overlays: what it has differently in environments, where it is taken without one."""
 
     name: str
     side: Side
@@ -34,8 +34,8 @@ class Row(Struct, frozen=True):
 
 
 class Comparison(Struct, frozen=True):
-    """experiment: the fields of the experiment that differ, in its order. environment: what the environments give the job, where every version is
-    deployed; it is no part of the experiment."""
+    """experiment: the fields of the experiment that differ, in its order. environment: what the environments give the
+    job, where every version is deployed; it is no part of the experiment."""
 
     versions: tuple[Version, ...]
     experiment: tuple[Row, ...] = ()
@@ -70,7 +70,8 @@ def _of_environment(one: Version, last: Version) -> list[Difference]:
 
 
 def _rows(versions: Sequence[Version], differing: Callable[[Version, Version], list[Difference]]) -> tuple[Row, ...]:
-    """Each version beside the last one; where one of them lacks a part as a whole in which another one differs, by the fields of that part."""
+    """Each version beside the last one; where one of them lacks a part as a whole in which another one differs, by the
+    fields of that part."""
     *others, last = versions
     pairs = [differing(one, last) for one in others]
     places = {found.keys for pair in pairs for found in pair}
@@ -93,7 +94,8 @@ def _parts(found: Difference, places: set[Keys]) -> Iterator[Difference]:
 
 
 def _empty(found: Difference) -> Any:
-    """What a side has that lacks the part as a whole: a mapping or a list without entries, as the other side has one."""
+    """What a side has that lacks the part as a whole: a mapping or a list without entries, as the other side has
+    one."""
     return type(found.after if found.before is None else found.before)()
 
 

@@ -22,14 +22,16 @@ from trainform.spec.load import Given
 
 
 def read_deployed(experiment: str, environment: Environment, seconds: float) -> Record:
-    """The live record of what is deployed. ClusterError if nothing is, or if nobody can read it; InputError if the cluster is another one."""
+    """The live record of what is deployed. ClusterError if nothing is, or if nobody can read it; InputError if the
+    cluster is another one."""
     namespace = environment.namespace.name
     with contextlib.closing(ClusterApi(environment.cluster.context, seconds)) as api:
         refuse_another(api, environment)
         found = deployed(api, experiment, namespace)
     if found is None:
         raise ClusterError(
-            f"nothing of {experiment} is recorded as deployed in the environment {environment.name} (namespace {namespace})",
+            f"nothing of {experiment} is recorded as deployed in the environment {environment.name} (namespace "
+            f"{namespace})",
             "run `pulumi up` of its stack first; `trainform stacks` shows what is deployed",
         )
     if found.record is None:
@@ -51,8 +53,8 @@ def of_record(name: str, record: Record) -> Version:
 def of_file(
     name: str, given: Given, root: Path, environment: str = "", facts: Mapping[str, str] | None = None
 ) -> Version:
-    """What a file says in the environment of this name; "" for none, and then with what it has differently in all of them. InputError with every problem
-    of the file."""
+    """What a file says in the environment of this name; "" for none, and then with what it has differently in all of
+    them. InputError with every problem of the file."""
     loaded = load_experiment(given, root, environment)
     model = loaded.checked()
     told = {**({} if facts is None else facts), **({"environment": environment} if environment else {})}

@@ -35,7 +35,8 @@ State = Callable[[], Mapping[str, Any] | None]
 
 
 def earlier_deployments(experiment: str, stack: str, root: Path) -> Iterator[EarlierDeployment]:
-    """What the stack had deployed, the newest first; each is read when it is asked for. TrainformError if the backend gives out no earlier states."""
+    """What the stack had deployed, the newest first; each is read when it is asked for. TrainformError if the backend
+    gives out no earlier states."""
     done = updates(stack, root, ALL)
     for update, state in zip(done, _states(stack, root, done), strict=False):
         found = state() if update.deployed else None
@@ -55,7 +56,8 @@ def _states(stack: str, root: Path, done: Sequence[Update]) -> list[State]:
         ]
     raise TrainformError(
         f"the backend {without_credentials(url)} does not give out what was deployed earlier",
-        "name a release with --to; `trainform history` shows them. Or take the experiment's file from git, and run `pulumi up`",
+        "name a release with --to; `trainform history` shows them. Or take the experiment's file from git, and run "
+        "`pulumi up`",
     )
 
 
@@ -79,7 +81,8 @@ def _of_file(history: Path) -> State:
 
 
 def _decompressed(content: bytes, path: Path) -> bytes:
-    """The content of a file of the history; TrainformError for zstd, since an older state in its place would be a wrong one."""
+    """The content of a file of the history; TrainformError for zstd, since an older state in its place would be a wrong
+    one."""
     if path.suffix == BY_GZIP:
         return gzip.decompress(content)
     if path.suffix != BY_ZSTD:

@@ -1,4 +1,5 @@
-"""The engine's program: how it is started so that it shows no secret, and what its commands print. Of a stack's state nothing is changed."""
+"""The engine's program: how it is started so that it shows no secret, and what its commands print. Of a stack's state
+nothing is changed."""
 
 from __future__ import annotations
 
@@ -18,12 +19,20 @@ WHICH = "`trainform doctor` shows which pulumi is on PATH"
 FIX = "`pulumi stack ls` lists the stacks of the backend that you are logged in to"
 # What helps where the engine says one of these.
 _FIXES = {
-    "incorrect passphrase": "set PULUMI_CONFIG_PASSPHRASE or PULUMI_CONFIG_PASSPHRASE_FILE to the passphrase of the stack",
-    "passphrase must be set": "set PULUMI_CONFIG_PASSPHRASE or PULUMI_CONFIG_PASSPHRASE_FILE to the passphrase of the stack",
-    "no stack named": "`pulumi stack select --create STACK` makes the stack; `pulumi stack ls` lists those of the backend that you are logged in to",
+    "incorrect passphrase": (
+        "set PULUMI_CONFIG_PASSPHRASE or PULUMI_CONFIG_PASSPHRASE_FILE to the passphrase of the stack"
+    ),
+    "passphrase must be set": (
+        "set PULUMI_CONFIG_PASSPHRASE or PULUMI_CONFIG_PASSPHRASE_FILE to the passphrase of the stack"
+    ),
+    "no stack named": (
+        "`pulumi stack select --create STACK` makes the stack; `pulumi stack ls` lists those of the backend that you "
+        "are logged in to"
+    ),
 }
 
-# Options of the engine that show secrets, write what it knows to files, or change the form of its output. Each is a variable too.
+# Options of the engine that show secrets, write what it knows to files, or change the form of its output. Each is a
+# variable too.
 REFUSED = {
     "debug": "it prints secrets",
     "logtostderr": "it prints secrets",
@@ -40,7 +49,8 @@ REFUSED = {
     "stack": "the review sets it itself",
     "diff": "it is another form of output",
 }
-# Options by which Pulumi would not take the project and the files that trainform reads: as a variable, each holds for every command of the engine.
+# Options by which Pulumi would not take the project and the files that trainform reads: as a variable, each holds for
+# every command of the engine.
 _ELSEWHERE = {
     "cwd": "leads Pulumi to another project than this one",
     "config-file": "gives Pulumi another config than the stack's own file, which trainform reads",
@@ -66,8 +76,8 @@ def pulumi() -> str:
 
 
 def environ_of_engine() -> dict[str, str]:
-    """The variables that the engine gets: without those that show secrets. TrainformError for one by which it would not take
-    the files that trainform reads: what is shown, compared and applied would not be the same."""
+    """The variables that the engine gets: without those that show secrets. TrainformError for one by which it would not
+    take the files that trainform reads: what is shown, compared and applied would not be the same."""
     for option, why in _ELSEWHERE.items():
         if os.environ.get(_variable(option)):
             raise TrainformError(f"{_variable(option)} is set, which {why}", f"`unset {_variable(option)}`")
@@ -85,8 +95,8 @@ def without_variables(text: str, environ: Mapping[str, str], mask: str) -> str:
 
 
 def printed(root: Path, *words: str, text: str | None = None, nothing: int | None = None) -> str:
-    """What a command of the engine prints on standard output. text: for its standard input. nothing: the exit code with which it says that there is
-    nothing to print. TrainformError with what it says if it fails."""
+    """What a command of the engine prints on standard output. text: for its standard input. nothing: the exit code with
+    which it says that there is nothing to print. TrainformError with what it says if it fails."""
     given: dict[str, Any] = {"stdin": subprocess.DEVNULL} if text is None else {"input": text}
     whole, environ = [pulumi(), *words, "--non-interactive", "--color", "never"], environ_of_engine()
     ran: subprocess.CompletedProcess[str] = subprocess.run(
@@ -109,7 +119,8 @@ def fix_of(errors: Sequence[str]) -> str:
 
 
 def exported(stack: str, root: Path, number: int | None = None) -> Mapping[str, Any]:
-    """What the backend has of the stack; secrets stay encrypted. number: of the update after which it had it; None: now."""
+    """What the backend has of the stack; secrets stay encrypted. number: of the update after which it had it; None:
+    now."""
     earlier = () if number is None else ("--version", str(number))
     return _as_state(printed(root, *_export(stack), *earlier))
 

@@ -1,4 +1,5 @@
-"""All experiments that are deployed in some environments: one row each, from a few lists of each namespace and not from reads of each stack."""
+"""All experiments that are deployed in some environments: one row each, from a few lists of each namespace and not from
+reads of each stack."""
 
 from __future__ import annotations
 
@@ -36,8 +37,9 @@ Job = tuple[str, str]
 
 
 class Row(Struct, frozen=True):
-    """What is deployed of one experiment. stack: PROJECT/STACK; "" if the record is of an earlier trainform. created: of the job object, "" if it is
-    gone. cost: per hour, None if nothing runs or a price is missing. unreadable: why the record says nothing."""
+    """What is deployed of one experiment. stack: PROJECT/STACK; "" if the record is of an earlier trainform. created:
+    of the job object, "" if it is gone. cost: per hour, None if nothing runs or a price is missing. unreadable: why the
+    record says nothing."""
 
     experiment: str
     environment: str
@@ -54,7 +56,8 @@ class Row(Struct, frozen=True):
 
 
 class Overview(Struct, frozen=True):
-    """The rows by environment and experiment, and the error of each environment that could not be read. asked: how many environments were."""
+    """The rows by environment and experiment, and the error of each environment that could not be read. asked: how many
+    environments were."""
 
     rows: tuple[Row, ...]
     not_read: Mapping[str, TrainformError]
@@ -67,7 +70,8 @@ class Overview(Struct, frozen=True):
 
 
 def overview(environments: Sequence[Environment], seconds: float) -> Overview:
-    """What is deployed in the environments, whose clusters are read at the same time. seconds: how long a server may take to answer."""
+    """What is deployed in the environments, whose clusters are read at the same time. seconds: how long a server may
+    take to answer."""
     rows, not_read = list[Row](), dict[str, TrainformError]()
     with ThreadPoolExecutor(AT_ONCE) as threads:
         for environment, work in [(each, threads.submit(_rows, each, seconds)) for each in environments]:

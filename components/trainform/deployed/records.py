@@ -1,7 +1,8 @@
 """The records of what is deployed, read live: that of one experiment, or all of a namespace or of the cluster.
 
-A record that another version of trainform has written, or that somebody has changed by hand, may not be readable: it is returned with the
-reason, so that a table of many stacks loses one row and not all. Without permission, and without a connection, `ClusterError` is raised.
+A record that another version of trainform has written, or that somebody has changed by hand, may not be readable: it is
+returned with the reason, so that a table of many stacks loses one row and not all. Without permission, and without a
+connection, `ClusterError` is raised.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ class Deployed(Struct, frozen=True):
 
     @property
     def stack(self) -> str:
-        """The stack that has deployed it, PROJECT/STACK, by the mark on its record; "" if the record is of an earlier trainform."""
+        """The stack that has deployed it, PROJECT/STACK, by the mark on its record; "" if the record is of an earlier
+        trainform."""
         return str(mapping(self.metadata.get("annotations")).get(defaults.STACK_ANNOTATION, ""))
 
 
@@ -57,7 +59,8 @@ def deployed(api: ClusterApi, experiment: str, namespace: str) -> Deployed | Non
 
 
 def all_deployed(api: ClusterApi, namespace: str | None = None) -> tuple[Deployed, ...]:
-    """Every record in the namespace (None: in the cluster) by namespace and experiment, in one list and not one read for each."""
+    """Every record in the namespace (None: in the cluster) by namespace and experiment, in one list and not one read
+    for each."""
     path = _path(namespace)
     listed = api.listed(path, parameters={"labelSelector": _OF_NO_REVISION})
     if isinstance(listed, Answer):

@@ -1,4 +1,5 @@
-"""What Pulumi's state has of a stack: its clusters, on which `pulumi destroy` deletes, which runs no program, and the record of what was deployed."""
+"""What Pulumi's state has of a stack: its clusters, on which `pulumi destroy` deletes, which runs no program, and the
+record of what was deployed."""
 
 from __future__ import annotations
 
@@ -21,8 +22,8 @@ SECOND = len("2026-01-01T00:00:00")
 
 
 class StateCluster(Struct, frozen=True, order=True):
-    """A cluster of a stack. context: None for the current one. uid: None if the stack is not bound to it. name: of the provider.
-    own_kubeconfig: the provider has a kubeconfig in the state, so that no other one is used."""
+    """A cluster of a stack. context: None for the current one. uid: None if the stack is not bound to it. name: of the
+    provider. own_kubeconfig: the provider has a kubeconfig in the state, so that no other one is used."""
 
     name: str
     context: str | None
@@ -39,7 +40,8 @@ class StateJob(Struct, frozen=True, order=True):
 
 
 class StateNamespace(Struct, frozen=True):
-    """A namespace that the stack has created. cluster: the name of its provider. kept: `pulumi destroy` leaves it in the cluster."""
+    """A namespace that the stack has created. cluster: the name of its provider. kept: `pulumi destroy` leaves it in
+    the cluster."""
 
     cluster: str
     name: str
@@ -52,7 +54,8 @@ def clusters_of(exported: Mapping[str, Any]) -> list[StateCluster]:
 
 
 def jobs_of(exported: Mapping[str, Any]) -> list[StateJob]:
-    """The jobs whose objects the stack has made, by the labels of these, also where an `up` has failed before it recorded one."""
+    """The jobs whose objects the stack has made, by the labels of these, also where an `up` has failed before it
+    recorded one."""
     return sorted(set(_jobs(exported)))
 
 
@@ -96,8 +99,8 @@ def deleted_from(exported: Mapping[str, Any], namespace: str) -> set[tuple[str, 
 
 
 def record_in(exported: Mapping[str, Any], experiment: str) -> Record | None:
-    """The record of what is deployed, as the state has it; None if it has none that can be read. After a `pulumi up` that failed it may be what was
-    wanted."""
+    """The record of what is deployed, as the state has it; None if it has none that can be read. After a `pulumi up`
+    that failed it may be what was wanted."""
     for resource in _resources(exported):
         if _is_record(resource, experiment):
             try:
@@ -108,9 +111,10 @@ def record_in(exported: Mapping[str, Any], experiment: str) -> Record | None:
 
 
 def unfinished(exported: Mapping[str, Any], experiment: str, done: Sequence[Update]) -> bool:
-    """Whether something has changed the stack that its history does not know: a `pulumi up` that runs, or that was killed. done: the history, the newest
-    first. A folder and a bucket have an update there only after its end, and its times are of the same clock as those of the state; a service knows each.
-    A `refresh` after a `pulumi up` that was killed changes objects once more, and leaves the time at which each was made."""
+    """Whether something has changed the stack that its history does not know: a `pulumi up` that runs, or that was
+    killed. done: the history, the newest first. A folder and a bucket have an update there only after its end, and its
+    times are of the same clock as those of the state; a service knows each. A `refresh` after a `pulumi up` that was
+    killed changes objects once more, and leaves the time at which each was made."""
     if _is_pending(exported):
         return True
     if not done or done[0].number:
@@ -124,8 +128,8 @@ def unfinished(exported: Mapping[str, Any], experiment: str, done: Sequence[Upda
 
 
 def _is_pending(exported: Mapping[str, Any]) -> bool:
-    """Whether an operation has begun and not ended. The engine keeps one that creates until somebody clears it, also when a later `pulumi up` has made the
-    resource."""
+    """Whether an operation has begun and not ended. The engine keeps one that creates until somebody clears it, also
+    when a later `pulumi up` has made the resource."""
     made = {
         resource.get("urn")
         for resource in _resources(exported)

@@ -32,9 +32,10 @@ OF_A_PART = frozenset(
 
 
 class Update(Struct, frozen=True):
-    """One update of a stack. kind: `update` is a `pulumi up`. result: `succeeded`, `failed` or `in-progress`. started, ended: in UTC (RFC 3339); "" if
-    it has not ended. number: that a service gives it; 0 in a folder or a bucket. commit, dirty: of git, where it ran; "" and None if it is not
-    known. release: that the stack's config named. in_part: only some of the stack's resources were meant."""
+    """One update of a stack. kind: `update` is a `pulumi up`. result: `succeeded`, `failed` or `in-progress`. started,
+    ended: in UTC (RFC 3339); "" if it has not ended. number: that a service gives it; 0 in a folder or a bucket.
+    commit, dirty: of git, where it ran; "" and None if it is not known. release: that the stack's config named.
+    in_part: only some of the stack's resources were meant."""
 
     kind: str
     result: str
@@ -58,8 +59,8 @@ class Update(Struct, frozen=True):
 
 
 def updates(stack: str, root: Path, most: int = MOST_UPDATES) -> list[Update]:
-    """The last updates of the stack, the newest first, and all of them where none of the last ones has made or deleted an object; none if it was never
-    updated, or if the backend has no such stack."""
+    """The last updates of the stack, the newest first, and all of them where none of the last ones has made or deleted
+    an object; none if it was never updated, or if the backend has no such stack."""
     found = _updates(stack, root, most)
     cut = most != ALL and len(found) >= most
     return _updates(stack, root, ALL) if cut and not any(each.kind in OF_OBJECTS for each in found) else found
@@ -77,7 +78,8 @@ def updates_in(listed: Any) -> list[Update]:
 
 
 def last_deployed(found: Iterable[Update]) -> Update | None:
-    """The last `pulumi up` of the whole stack that succeeded; None if there is none, or if a `pulumi destroy` came after it."""
+    """The last `pulumi up` of the whole stack that succeeded; None if there is none, or if a `pulumi destroy` came
+    after it."""
     for update in found:
         if update.deployed:
             return update

@@ -13,8 +13,8 @@ CLUSTER = (*ENGINE, "drift", "stacks", "diff")
 BUILT = ("sandbox", "demo", "test")
 VERBS = (*FILES_ALONE, *ENGINE, "rollback", "drift", "stacks", "diff", "rehearse", *BUILT)
 LOGIN = (
-    "choose where Pulumi keeps the states of stacks: `pulumi login --local` (a folder of this machine), `pulumi login s3://BUCKET`, "
-    "or `pulumi login` (Pulumi Cloud, with an account there)"
+    "choose where Pulumi keeps the states of stacks: `pulumi login --local` (a folder of this machine), `pulumi "
+    "login s3://BUCKET`, or `pulumi login` (Pulumi Cloud, with an account there)"
 )
 SLOW = "check the network or VPN with `kubectl get --raw /readyz`; if it is only slow: trainform doctor --timeout 30"
 OPERATOR = "install one in the cluster: docs/reference/backends.md compares them"

@@ -22,7 +22,8 @@ from trainform.project import deploy
 from trainform.spec.environment import Environment
 
 ANONYMOUS = "system:anonymous"
-# The requests of Pulumi's Kubernetes provider (4.25) for its objects. Without `list` it does not see a deletion and waits ten minutes;
+# The requests of Pulumi's Kubernetes provider (4.25) for its objects. Without `list` it does not see a deletion and
+# waits ten minutes;
 # without `get` it crashes.
 VERBS = ("get", "list", "watch", "create", "patch", "delete")
 OF_EXPERIMENTS = ("configmaps", "services", "secrets", "persistentvolumeclaims")  # in addition to the operator's kinds
@@ -59,7 +60,8 @@ def look_at_cluster(request: Request, findings: Findings) -> Finding:
 
 
 def server_version(api: ClusterApi) -> str:
-    """Return the version of the API server, "unknown" without the permission to read it. Raises `ClusterError` if it is not Kubernetes."""
+    """Return the version of the API server, "unknown" without the permission to read it. Raises `ClusterError` if it is
+    not Kubernetes."""
     answer = api.get("/version")
     version = answer.body.get("gitVersion")
     if answer.forbidden:
@@ -86,7 +88,8 @@ def look_at_identity(request: Request, findings: Findings) -> Finding:
 
 
 def served_operators(api: ClusterApi) -> tuple[str, ...] | None:
-    """Return the names of the operators whose API version is served, None if this account may not list the API groups."""
+    """Return the names of the operators whose API version is served, None if this account may not list the API
+    groups."""
     groups = api.get("/apis")
     if not groups.found:
         return None
@@ -172,8 +175,8 @@ def look_at_rights(request: Request, findings: Findings) -> Finding:
 
 
 def experiment_objects(backends: Set[str], admission: str, namespace: str) -> list[Objects]:
-    """Return the kinds that `pulumi up` of an experiment may create, for any of these backends. Queues are left out: few experiments have
-    their own."""
+    """Return the kinds that `pulumi up` of an experiment may create, for any of these backends. Queues are left out:
+    few experiments have their own."""
     chosen = [row for row in operators() if row.name in backends]
     made_here = any(BACKENDS[name].MAKES_GANGS for name in backends if name in BACKENDS)
     gangs = _of_crds(PODGROUP_CRDS, namespace) if admission == defaults.VOLCANO and made_here else []
@@ -191,7 +194,8 @@ def look_at_environment_rights(request: Request, findings: Findings) -> Finding:
 
 
 def environment_objects(environment: Environment | None, namespace: str) -> list[Objects]:
-    """Return the kinds that the stack of this environment creates; without an environment, all kinds that one may create."""
+    """Return the kinds that the stack of this environment creates; without an environment, all kinds that one may
+    create."""
     kinds = {
         Objects("", "namespaces"): environment is None or environment.namespace.create,
         Objects("", "persistentvolumeclaims", namespace): environment is None or environment.claims,

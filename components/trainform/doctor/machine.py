@@ -123,14 +123,18 @@ def look_at_pulumi(request: Request, findings: Findings) -> Finding:
     answer = shorten(run_program([command, "version"], request.timeout).stdout.strip())
     version, found = parse_version(answer), f"{answer}, {command}"
     if version is None or version < OLDEST_PULUMI:
-        text = f"the version of {command} is {format_version(version)}; {format_version(OLDEST_PULUMI)} or later is required"
+        text = (
+            f"the version of {command} is {format_version(version)}; {format_version(OLDEST_PULUMI)} or later is "
+            "required"
+        )
         return Finding(State.MISSING, text, f"update it, or: {GET_PULUMI}")
     lack = plugin_lack(findings["python"].details, _home()) if _home().is_relative_to(cache_folder()) else None
     return Finding(State.OK, found) if lack is None else Finding(State.MISSING, *lack)
 
 
 def plugin_lack(python: Mapping[str, Any], home: Path) -> tuple[str, str] | None:
-    """Return what the tool chain's Pulumi lacks and the fix: it downloads no plugin, so the SDK must have the version of its plugin."""
+    """Return what the tool chain's Pulumi lacks and the fix: it downloads no plugin, so the SDK must have the version
+    of its plugin."""
     sdk = python.get("pulumi-kubernetes")
     if sdk is None or f"v{sdk}" in plugin_versions(home):
         return None

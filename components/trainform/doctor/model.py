@@ -21,7 +21,8 @@ from trainform.spec.environment import Environment
 
 
 class State(StrEnum):
-    """The result of a check. NOTE: nothing is missing. UNKNOWN: something else is missing, or there is no permission."""
+    """The result of a check. NOTE: nothing is missing. UNKNOWN: something else is missing, or there is no
+    permission."""
 
     OK = "ok"
     NOTE = "note"
@@ -31,7 +32,8 @@ class State(StrEnum):
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """The result of one check. `fix`: the command that corrects it. `details`: data for programs. `value`: the connection of later checks."""
+    """The result of one check. `fix`: the command that corrects it. `details`: data for programs. `value`: the
+    connection of later checks."""
 
     state: State
     text: str
@@ -44,7 +46,8 @@ Findings = Mapping[str, Finding]
 
 
 class Request(Struct, frozen=True):
-    """What is checked: the project's folder, the environment if there is one, and how many seconds all checks may take."""
+    """What is checked: the project's folder, the environment if there is one, and how many seconds all checks may
+    take."""
 
     root: Path
     environment: Environment | None
@@ -62,8 +65,8 @@ class Request(Struct, frozen=True):
 
 
 class Check(Struct, frozen=True):
-    """One check. `verbs`: the commands that need it. `needs`: checks that must succeed first. `after`: a check whose finding it reads.
-    `fix`: the default. `of_environment`: made only with an environment."""
+    """One check. `verbs`: the commands that need it. `needs`: checks that must succeed first. `after`: a check whose
+    finding it reads. `fix`: the default. `of_environment`: made only with an environment."""
 
     name: str
     look: Callable[[Request, Findings], Finding]
@@ -75,7 +78,8 @@ class Check(Struct, frozen=True):
 
 
 def run_checks(checks: Sequence[Check], request: Request) -> dict[str, Finding]:
-    """Return the findings by check, after at most `request.seconds`. Daemon threads run the checks: Python does not wait for them at its end."""
+    """Return the findings by check, after at most `request.seconds`. Daemon threads run the checks: Python does not
+    wait for them at its end."""
     made = [check for check in checks if request.environment is not None or not check.of_environment]
     answers = {check.name: Future[Finding]() for check in made}
     running = _children()

@@ -1,4 +1,5 @@
-"""The fix for a shell that does not use the running sandbox, or whose sandbox has ended: one command for several checks."""
+"""The fix for a shell that does not use the running sandbox, or whose sandbox has ended: one command for several
+checks."""
 
 from __future__ import annotations
 

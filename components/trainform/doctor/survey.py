@@ -1,4 +1,5 @@
-"""A survey of a live cluster: nodes, storage classes, operators, queues. `trainform new --from-context` writes an environment from it."""
+"""A survey of a live cluster: nodes, storage classes, operators, queues. `trainform new --from-context` writes an
+environment from it."""
 
 from __future__ import annotations
 
@@ -36,12 +37,14 @@ UNREADABLE = "this account has no permission to list them"
 
 
 def survey(context: str, seconds: float = SECONDS) -> Survey:
-    """Return the data of the context's cluster. Raises `ClusterError` if there is no connection; single lists that fail are in `unread`."""
+    """Return the data of the context's cluster. Raises `ClusterError` if there is no connection; single lists that fail
+    are in `unread`."""
     with contextlib.closing(ClusterApi(context, seconds)) as api:
         namespace = api.config.namespace
         if not is_label(namespace):  # it becomes a part of paths
             raise ClusterError(
-                f"the context {context} of {api.config.fname} names the namespace {shorten(namespace)}, which {MEANING[LABEL][0]}",
+                f"the context {context} of {api.config.fname} names the namespace {shorten(namespace)}, which "
+                f"{MEANING[LABEL][0]}",
                 f"kubectl config set-context {shlex.quote(context)} --namespace=NAME",
             )
         server_version(api)

@@ -54,7 +54,8 @@ def _managers(live: Mapping[str, Any]) -> list[str]:
 
 
 def unsettled(manifest: Manifest, live: Mapping[str, Any]) -> bool:
-    """True if the API server must say whether something differs: something is spelled otherwise, or somebody else has written one of our fields.
+    """True if the API server must say whether something differs: something is spelled otherwise, or somebody else has
+    written one of our fields.
 
     False for what is as it was deployed for certain, and for objects of which no value is read.
     """
@@ -96,8 +97,8 @@ def gone(manifest: Manifest) -> ObjectDrift:
     return _object(manifest, state="gone")
 
 
-# Whose differences are drift, by what the rendering is worth: of files, what trainform has written itself is not applied yet; what another version
-# renders may be new, also where nobody has the field.
+# Whose differences are drift, by what the rendering is worth: of files, what trainform has written itself is not
+# applied yet; what another version renders may be new, also where nobody has the field.
 _WORTH: Mapping[Basis, Callable[[str], bool]] = {
     "record": lambda manager: True,
     "files": lambda manager: not is_ours(manager),
@@ -106,7 +107,8 @@ _WORTH: Mapping[Basis, Callable[[str], bool]] = {
 
 
 def _is_closed(manifest: Manifest) -> bool:
-    """True if no value of its `data` is compared: of a Secret nobody reads one, and the record is what all else is compared with."""
+    """True if no value of its `data` is compared: of a Secret nobody reads one, and the record is what all else is
+    compared with."""
     return manifest.body["kind"] == SECRETS or manifest.is_record
 
 
@@ -128,8 +130,8 @@ def _has(body: Mapping[str, Any], path: tuple[str, ...]) -> bool:
 
 
 def _maker(metadata: Mapping[str, Any]) -> str:
-    """Who wrote the object first; of those who wrote in the same second (times have no parts of it), who wrote most: an object's controller may add
-    to it at once, and its status is never what made it."""
+    """Who wrote the object first; of those who wrote in the same second (times have no parts of it), who wrote most: an
+    object's controller may add to it at once, and its status is never what made it."""
     entries = [entry for entry in mappings(metadata.get("managedFields")) if not entry.get("subresource")]
     first = min(entries, key=lambda entry: (str(entry.get("time", "")), -len(str(entry.get("fieldsV1")))), default={})
     return str(first.get("manager", ""))

@@ -12,7 +12,8 @@ SCHEMA_FILE = "drift.schema.json"
 
 
 class Outcome(enum.StrEnum):
-    """What came of a comparison. `incomplete`: no drift, but something could not be compared. `failed`: nothing could be compared."""
+    """What came of a comparison. `incomplete`: no drift, but something could not be compared. `failed`: nothing could
+    be compared."""
 
     in_sync = "in sync"
     not_deployed = "not deployed"
@@ -22,7 +23,8 @@ class Outcome(enum.StrEnum):
 
 
 class FieldDrift(Part):
-    """A field of a live object. null: not set. `[secret]` stands for a secret, `(not read)` for a value that was not read."""
+    """A field of a live object. null: not set. `[secret]` stands for a secret, `(not read)` for a value that was not
+    read."""
 
     path: str = Field(
         description="Path of the field: spec.publishNotReadyAddresses. Items of a list are told by their names."
@@ -35,7 +37,8 @@ class FieldDrift(Part):
     )
     written: str = Field(
         default="",
-        description="Time of the last write of this manager to the object (RFC 3339), not of this field; empty: unknown.",
+        description="Time of the last write of this manager to the object (RFC 3339), not of this field; empty: "
+        "unknown.",
     )
 
 
@@ -49,7 +52,8 @@ class ObjectDrift(Part):
     fields: list[FieldDrift] = Field(default=[], description="What was deployed and is otherwise now.")
     others: list[FieldDrift] = Field(
         default=[],
-        description="What others have written beside it. `pulumi up` leaves it, but where it changes the object it removes what `kubectl` has written.",
+        description="What others have written beside it. `pulumi up` leaves it, but where it changes the object it "
+        "removes what `kubectl` has written.",
     )
     manager: str = Field(default="", description="Who made the object anew; empty: unknown, or it was not.")
     created: str = Field(default="", description="When it was made anew (RFC 3339).")

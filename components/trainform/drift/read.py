@@ -1,4 +1,5 @@
-"""The live objects beside which the deployed ones are held, and what the API server would make of those: a few lists, and dry runs where they are needed.
+"""The live objects beside which the deployed ones are held, and what the API server would make of those: a few lists,
+and dry runs where they are needed.
 
 Nothing is changed: each request reads, or is a dry run.
 """
@@ -67,7 +68,8 @@ class Reads:
         self._api.close()
 
     def another_cluster(self, environment: Environment) -> str:
-        """Why this is not the cluster to which the environment is bound; empty if it is, or if the environment is bound to none."""
+        """Why this is not the cluster to which the environment is bound; empty if it is, or if the environment is bound
+        to none."""
         problem = environment_problem(self._api, environment)
         return "" if problem is None else f"{problem.reason}; {problem.fix}"
 
@@ -89,7 +91,8 @@ class Reads:
         return not isinstance(listed, Answer) and bool(listed)
 
     def objects(self, manifests: Iterable[Manifest]) -> dict[Key, Live]:
-        """The live objects of these manifests: those of which there are many by a list, and what a list lacks by itself."""
+        """The live objects of these manifests: those of which there are many by a list, and what a list lacks by
+        itself."""
         wanted = {key_of(manifest): manifest for manifest in manifests}
         self._learn(sorted({key[0] for key in wanted if key[:2] not in BUILT_IN} - {*self._served}))
         groups = [*_by(wanted, lambda key: key[:3]).items()]
@@ -133,7 +136,8 @@ class Reads:
         if isinstance(listed, Answer):
             return {}
         with self._api.reading(path):
-            return {(*group, body["metadata"]["name"]): Live({**body, "kind": group[1]}, f"{path}/{quote(body['metadata']['name'], safe='')}") for body in listed}  # fmt: skip
+            return {(*group, body["metadata"]["name"]): Live({**body, "kind": group[1]},
+                    f"{path}/{quote(body['metadata']['name'], safe='')}") for body in listed}  # fmt: skip
 
     def _get(self, key: Key) -> Live:
         try:

@@ -23,10 +23,19 @@ from trainform.plan.record import record_name
 from trainform.spec.environment import Environment
 
 WORST = (Outcome.failed, Outcome.incomplete, Outcome.drift, Outcome.in_sync, Outcome.not_deployed)
-NOTHING = "The cluster has no record of the experiment and no object of it: no `pulumi up` of the stack has succeeded, or it was destroyed."
-NO_PLATFORM = "The cluster has nothing that `pulumi up` of the environment's own stack has written: it was never run, or the stack was destroyed."
+NOTHING = (
+    "The cluster has no record of the experiment and no object of it: no `pulumi up` of the stack has succeeded, or "
+    "it was destroyed."
+)
+NO_PLATFORM = (
+    "The cluster has nothing that `pulumi up` of the environment's own stack has written: it was never run, or the "
+    "stack was destroyed."
+)
 NO_RECORD = "without the record nobody knows what was deployed"
-UNNOTED = "somebody has removed its `managedFields`, so nobody knows who has written what: its fields are compared, its secrets and fields of others are not"
+UNNOTED = (
+    "somebody has removed its `managedFields`, so nobody knows who has written what: its fields are compared, its "
+    "secrets and fields of others are not"
+)
 ENDED = "The job is not in the cluster: its `ttl` deletes it some time after it has ended. That is not drift."
 
 
@@ -61,7 +70,8 @@ def find_drift(targets: Sequence[Target]) -> DriftReport:
                 found |= _on_cluster([target for target in here if target.own not in found], reads)
         except ClusterError as error:
             reason = f"{error.message}; {error.fix}" if error.fix else error.message
-            found |= {target.own: _without(target, Outcome.failed, NotCompared(what="cluster", reason=reason)) for target in here}  # fmt: skip
+            found |= {target.own: _without(target, Outcome.failed,
+                    NotCompared(what="cluster", reason=reason)) for target in here}  # fmt: skip
     stacks = [found[target.own] for target in targets]
     worst = min((stack.outcome for stack in stacks), key=WORST.index, default=Outcome.in_sync)
     return DriftReport(generated_by=version("trainform"), read_at=now, outcome=worst, stacks=stacks)
@@ -98,7 +108,8 @@ def _on_cluster(targets: Sequence[Target], reads: Reads) -> dict[str, StackDrift
         if _was_never_written(wanted[target.own], live):
             found[target.own] = _without(target, Outcome.not_deployed, note=NO_PLATFORM)
         else:
-            found[target.own] = _stack(target, wanted[target.own], records.get((target.experiment, target.namespace)), live, answers)  # fmt: skip
+            found[target.own] = _stack(target, wanted[target.own], records.get((target.experiment, target.namespace)),
+                live, answers)  # fmt: skip
     return found
 
 
@@ -124,15 +135,18 @@ def _wanted(target: Target, record: Deployed | None, reads: Reads) -> Wanted | S
 
 
 def _other_stack(target: Target, record: Deployed | None) -> NotCompared | None:
-    """What is said if another stack has deployed the experiment: its `pulumi up` counts, and that of this one is refused."""
+    """What is said if another stack has deployed the experiment: its `pulumi up` counts, and that of this one is
+    refused."""
     theirs = "" if record is None else record.stack
     if theirs in ("", target.own):
         return None
-    return NotCompared(what="all objects", reason=f"{target.experiment} is deployed there by the stack {theirs}, and not by {target.own}")  # fmt: skip
+    return NotCompared(what="all objects",
+        reason=f"{target.experiment} is deployed there by the stack {theirs}, and not by {target.own}")  # fmt: skip
 
 
 def _was_never_written(wanted: Wanted, live: Mapping[Key, Live]) -> bool:
-    """True if nothing in the cluster says that a stack without a record was ever deployed, and everything could be read."""
+    """True if nothing in the cluster says that a stack without a record was ever deployed, and everything could be
+    read."""
     found = [live[key_of(manifest)] for manifest in wanted.manifests]
     unread = any(each.reason for each in found)
     written = any(each.body is not None and is_written(each.body) for each in found)
@@ -227,7 +241,8 @@ def _without(
 
 
 PUT_BACK = "pulumi up --refresh --skip-preview -s {stack}"
-"""A plain preview compares with the state and sees nothing; `preview --refresh` fails with a conflict of field managers."""
+"""A plain preview compares with the state and sees nothing; `preview --refresh` fails with a conflict of field
+managers."""
 CLAIM, SIZE = "PersistentVolumeClaim", "spec.resources.requests.storage"
 LABELS = "metadata.labels."
 _NUMBER = re.compile(r"spec\.ports\.[^.]+\.(port|protocol)")
@@ -235,15 +250,17 @@ _OWNERSHIP = frozenset(ownership("", environment=""))
 
 
 def commands(objects: Sequence[ObjectDrift], stack: str) -> list[str]:
-    """The commands in their order. The preflight takes an object without trainform's labels for somebody else's, so these come first. A port that has
-    another number is another port to an apply, which then fails since both have the same name: such a Service is made again."""
+    """The commands in their order. The preflight takes an object without trainform's labels for somebody else's, so
+    these come first. A port that has another number is another port to an apply, which then fails since both have the
+    same name: such a Service is made again."""
     return [*_relabel(objects), *_make_again(objects), PUT_BACK.format(stack=shlex.quote(stack))]
 
 
 def not_put_back(objects: Iterable[ObjectDrift]) -> list[str]:
     """Sentences about what no command puts back: Kubernetes cannot make a claim smaller."""
     return [
-        f"{each.kind} {each.name} cannot shrink from {field.now} to {field.was}: write `size: {field.now}` into the file, else `pulumi up` refuses."
+        f"{each.kind} {each.name} cannot shrink from {field.now} to {field.was}: write `size: {field.now}` into the "
+        "file, else `pulumi up` refuses."
         for each in objects
         for field in each.fields
         if each.kind == CLAIM and field.path == SIZE and _grown(field)

@@ -1,4 +1,5 @@
-"""The report in sentences, the same for every form that people read: the sections and the forms are those of a review."""
+"""The report in sentences, the same for every form that people read: the sections and the forms are those of a
+review."""
 
 from __future__ import annotations
 
@@ -14,20 +15,21 @@ UNKNOWN = "?"
 STATES = ("changed", "gone", "made anew")
 REPLACED = "The job was made anew, so its pods have started again, or wait to start."
 WAY_BACK = (
-    "To keep a change, write it into the files and run `pulumi up`. To put back what was deployed, run the command below. It applies the files "
-    "as they are now. A plain `pulumi preview` compares with the state and does not show what somebody has changed, and `pulumi preview "
-    "--refresh` may end with a conflict of field managers."
+    "To keep a change, write it into the files and run `pulumi up`. To put back what was deployed, run the command "
+    "below. It applies the files as they are now. A plain `pulumi preview` compares with the state and does not show "
+    "what somebody has changed, and `pulumi preview --refresh` may end with a conflict of field managers."
 )
 
 
 REMOVED = (
-    "`pulumi up` leaves these fields, with one exception: where it changes an object, it removes the fields whose manager begins with `kubectl` "
-    "(labels and annotations too). To keep one, write it into the files."
+    "`pulumi up` leaves these fields, with one exception: where it changes an object, it removes the fields whose "
+    "manager begins with `kubectl` (labels and annotations too). To keep one, write it into the files."
 )
 
 
 def documents(report: DriftReport) -> list[list[Section]]:
-    """A document for the stack; for several a table, what is said of those that have no object to tell of, and a document for each of the others."""
+    """A document for the stack; for several a table, what is said of those that have no object to tell of, and a
+    document for each of the others."""
     if len(report.stacks) == 1:
         return [_stack(report.stacks[0], report.read_at)]
     return [_summary(report), *(_stack(stack, report.read_at) for stack in report.stacks if stack.objects)]
@@ -38,7 +40,8 @@ def _summary(report: DriftReport) -> list[Section]:
     return bounded([
         Section(f"Drift of {len(report.stacks)} stacks", (Item(f"Outcome: {report.outcome.value}."),)),
         Section("Stacks", (Table((COLUMNS, *map(_row, report.stacks))),)),
-        Section("Not compared", _each_once((sentence, stack.stack) for stack in without for sentence in _not_compared(stack))),
+        Section("Not compared", _each_once((sentence,
+                    stack.stack) for stack in without for sentence in _not_compared(stack))),
         Section("Notes", _each_once((note, stack.stack) for stack in without for note in stack.notes)),
     ])  # fmt: skip
 
@@ -74,9 +77,12 @@ def _stack(stack: StackDrift, read_at: str) -> list[Section]:
     commands = tuple(Row("", command, verbatim=True) for command in stack.commands)
     return bounded([
         Section(f"Drift of {stack.stack}", (Item(_outcome(stack, drifted)),)),
-        Section("Not as deployed", tuple(Item(object_sentence(each, stack, read_at), tuple(field_rows(each.fields, read_at))) for each in drifted)),
+        Section("Not as deployed", tuple(Item(object_sentence(each, stack, read_at),
+                    tuple(field_rows(each.fields, read_at))) for each in drifted)),
         Section("To put it back", (Item(WAY_BACK, commands),) if commands else ()),
-        Section("Fields of others", (*([Item(REMOVED)] if others else []), *(Item(f"{each.kind} {each.name} has fields of others.", tuple(field_rows(each.others, read_at))) for each in others))),
+        Section("Fields of others", (*([Item(REMOVED)] if others else []),
+                *(Item(f"{each.kind} {each.name} has fields of others.",
+                        tuple(field_rows(each.others, read_at))) for each in others))),
         Section("Not compared", tuple(map(Item, _not_compared(stack)))),
         Section("Notes", tuple(map(Item, stack.notes))),
     ])  # fmt: skip
@@ -104,9 +110,15 @@ def object_sentence(each: ObjectDrift, stack: StackDrift, read_at: str) -> str:
         other = "by an `up` that ended half way" if stack.experiment else "no `pulumi up` has made it yet"
         return f"{subject} is not in the cluster: it was deleted by hand{more}, or {other}."
     if each.state == "made anew" and not stack.experiment:
-        return f"Nothing in {subject} is written by trainform: it was deleted and made anew{_by(each)} at {each.created}, or no `pulumi up` has written it yet."
+        return (
+            f"Nothing in {subject} is written by trainform: it was deleted and made anew{_by(each)} at "
+            f"{each.created}, or no `pulumi up` has written it yet."
+        )
     if each.state == "made anew":
-        return f"{subject} was deleted and made anew{_by(each)} at {each.created}: nothing in it is written by trainform.{f' {REPLACED}' if each.is_job else ''}"
+        return (
+            f"{subject} was deleted and made anew{_by(each)} at {each.created}: nothing in it is written by "
+            f"trainform.{f' {REPLACED}' if each.is_job else ''}"
+        )
     count = len(each.fields)
     return (
         f"{subject} has {count} field{'' if count == 1 else 's'} that {'is' if count == 1 else 'are'} not as deployed."

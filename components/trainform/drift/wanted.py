@@ -1,4 +1,5 @@
-"""The objects that are deployed, rendered again from their record by the same pure pass that made them. Nothing here reads the cluster."""
+"""The objects that are deployed, rendered again from their record by the same pure pass that made them. Nothing here
+reads the cluster."""
 
 from __future__ import annotations
 
@@ -21,13 +22,17 @@ from trainform.revision import revision
 from trainform.spec.environment import Environment
 
 Basis = Literal["record", "other version", "files"]
-"""What the rendering is worth. `record`: it is what was deployed. `other version`: this version of trainform renders the record in another
-way. `files`: nobody has recorded what was deployed, and the files may be ahead of it."""
-AHEAD = "Nothing records what is deployed of an environment's own stack, so its file is compared. Fields that the file has and trainform has not written yet are no drift."
+"""What the rendering is worth. `record`: it is what was deployed. `other version`: this version of trainform renders
+the record in another way. `files`: nobody has recorded what was deployed, and the files may be ahead of it."""
+AHEAD = (
+    "Nothing records what is deployed of an environment's own stack, so its file is compared. Fields that the file "
+    "has and trainform has not written yet are no drift."
+)
 
 
 class Wanted(Struct, frozen=True):
-    """The objects of a stack as they were deployed. notes: sentences about what the comparison can tell. ends: True if the job object may go by itself."""
+    """The objects of a stack as they were deployed. notes: sentences about what the comparison can tell. ends: True if
+    the job object may go by itself."""
 
     manifests: tuple[Manifest, ...]
     basis: Basis
@@ -36,8 +41,8 @@ class Wanted(Struct, frozen=True):
 
 
 def of_record(record: Record, stack: str) -> Wanted:
-    """The objects of the job that is recorded. stack: PROJECT/STACK, whose mark a Pulumi program leaves. ValueError, whose text is the reason, if this version
-    of trainform cannot render it."""
+    """The objects of the job that is recorded. stack: PROJECT/STACK, whose mark a Pulumi program leaves. ValueError,
+    whose text is the reason, if this version of trainform cannot render it."""
     try:
         experiment, environment = recorded_models(record)
         draft = draft_plan(experiment, environment, record.run)
@@ -51,8 +56,8 @@ def of_record(record: Record, stack: str) -> Wanted:
     if same:
         return Wanted(tuple(manifests), "record", ends=ends)
     note = (
-        f"{_made_by(record)} The present version, {version('trainform')}, renders other objects from the record, so that only what others "
-        "have written is compared, and no object that is missing."
+        f"{_made_by(record)} The present version, {version('trainform')}, renders other objects from the record, so "
+        "that only what others have written is compared, and no object that is missing."
     )
     return Wanted(tuple(manifests), "other version", (note,), ends)
 

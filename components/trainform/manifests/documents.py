@@ -12,7 +12,8 @@ from trainform.spec.libyaml import Dumper
 
 
 class ReadableDumper(Dumper):
-    """Writes scripts as literal blocks, and no aliases: requests and limits are written twice, as is usual in manifests."""
+    """Writes scripts as literal blocks, and no aliases: requests and limits are written twice, as is usual in
+    manifests."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True

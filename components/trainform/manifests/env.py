@@ -21,11 +21,12 @@ KEPT_PREFIX = f"{RESERVED_PREFIX}KEPT_"
 class PodConventions(Struct, frozen=True, dict=True):
     """What a pod template depends on in the operator whose controller makes the pods.
 
-    index_label: the label in which each pod has its index in its group. index_variable: the variable in which the operator's own scripts
-    expect that index; None if there is none. appended: variables that the controller appends to every container, so that they replace the
-    values in the template. expected: variables that the operator's scripts expect and that the controller does not set, each with the source
-    of its value. computed: those of the appended variables that the launch script computes. container, ports: the operator's names for the
-    main container and for ports, by the port's purpose. draws_ports: the controller chooses the port numbers, so the template has none.
+    index_label: the label in which each pod has its index in its group. index_variable: the variable in which the
+    operator's own scripts expect that index; None if there is none. appended: variables that the controller appends to
+    every container, so that they replace the values in the template. expected: variables that the operator's scripts
+    expect and that the controller does not set, each with the source of its value. computed: those of the appended
+    variables that the launch script computes. container, ports: the operator's names for the main container and for
+    ports, by the port's purpose. draws_ports: the controller chooses the port numbers, so the template has none.
     spared: those of the appended variables that the controller appends to no container of a role, by role.
     """
 
@@ -46,7 +47,8 @@ class PodConventions(Struct, frozen=True, dict=True):
 
     @functools.cached_property
     def expected_env(self) -> list[dict[str, Any]]:
-        """`expected` as entries of `env`. They are cached since a job may have a template for each replica, and each template has them."""
+        """`expected` as entries of `env`. They are cached since a job may have a template for each replica, and each
+        template has them."""
         return [{"name": name, "valueFrom": source} for name, source in self.expected.items()]
 
     @property
@@ -56,9 +58,9 @@ class PodConventions(Struct, frozen=True, dict=True):
 
 
 def in_order(env: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The entries, each behind those that its value refers to: Kubernetes puts in the values of variables that stand before. Nobody can order them
-    in a file, where the plan's variables come before the experiment's, and these before a role's. Variables that refer to each other in a circle
-    stay as they are."""
+    """The entries, each behind those that its value refers to: Kubernetes puts in the values of variables that stand
+    before. Nobody can order them in a file, where the plan's variables come before the experiment's, and these before a
+    role's. Variables that refer to each other in a circle stay as they are."""
     if not any("$(" in entry.get("value", "") for entry in env):
         return env
     waits = {entry["name"]: references(entry.get("value", "")) for entry in env}  # each goes on where it was left
@@ -79,7 +81,8 @@ def in_order(env: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def container_env(role: RolePlan, group: Group, conventions: PodConventions) -> list[dict[str, Any]]:
-    """The `env` of the group's main container: the plan's and the user's variables, the ports that the pod opens, and its index."""
+    """The `env` of the group's main container: the plan's and the user's variables, the ports that the pod opens, and
+    its index."""
     names = {variable.name for variable in role.env}
     appended = conventions.appended & names
     env = [
@@ -102,10 +105,11 @@ def port_variable(purpose: str) -> str:
 
 
 def env_prefix(names: Collection[str], conventions: PodConventions, launched: bool = False) -> list[str]:
-    """The `env` command in front of a container's command, which restores variables that the operator overwrites; empty if there are none.
+    """The `env` command in front of a container's command, which restores variables that the operator overwrites; empty
+    if there are none.
 
-    names: all variables that the plan or the user sets. launched: if the command is a launch script, the variables that it computes are
-    unset, since the script would keep the operator's values.
+    names: all variables that the plan or the user sets. launched: if the command is a launch script, the variables that
+    it computes are unset, since the script would keep the operator's values.
     """
     restored = [name for name in dict.fromkeys(names) if name in conventions.appended]
     words = [f"{name}=$({_kept_name(name, conventions)})" for name in restored]
@@ -115,7 +119,8 @@ def env_prefix(names: Collection[str], conventions: PodConventions, launched: bo
 
 
 def expand_own_refs(words: Iterable[str], names: Iterable[str], conventions: PodConventions) -> list[str]:
-    """The words of a command in which each `$(NAME)` of the given names expands to the value of the plan or the user, not to the operator's."""
+    """The words of a command in which each `$(NAME)` of the given names expands to the value of the plan or the user,
+    not to the operator's."""
     overwritten = conventions.appended.intersection(names)
     return [_own_references(word, overwritten) for word in words]
 
@@ -148,7 +153,8 @@ def env_value(value: str | EnvSource) -> dict[str, Any]:
 
 
 def _index(group: Group, conventions: PodConventions) -> dict[str, Any]:
-    """The value of the replica's index: from the operator's label, or as text if the replica has a template of its own."""
+    """The value of the replica's index: from the operator's label, or as text if the replica has a template of its
+    own."""
     if group.index is not None:
         return {"value": str(group.index)}
     return {"valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": conventions.index_field}}}
@@ -157,7 +163,8 @@ def _index(group: Group, conventions: PodConventions) -> dict[str, Any]:
 def override_env(
     env: list[dict[str, Any]], init_env: dict[str, str | EnvSource], conventions: PodConventions
 ) -> list[dict[str, Any]]:
-    """The `env` of an init container: the main container's, with the init container's own variables in place of those of the same name."""
+    """The `env` of an init container: the main container's, with the init container's own variables in place of those
+    of the same name."""
     names = [*init_env, *(entry["name"].removeprefix(KEPT_PREFIX) for entry in env)]
     appended = conventions.appended.intersection(names)
     overrides = {_kept_name(name, conventions): _own_value(value, appended) for name, value in init_env.items()}

@@ -15,7 +15,8 @@ RECORD_KEY = "deployed"
 
 
 class Component(enum.Enum):
-    """The component whose child an object is in a preview. The value is the end of the component's name: `resnet-queue`."""
+    """The component whose child an object is in a preview. The value is the end of the component's name:
+    `resnet-queue`."""
 
     JOB = ""
     QUEUE = "queue"
@@ -27,11 +28,11 @@ class Component(enum.Enum):
 class Manifest(Struct, frozen=True):
     """One object. `key` is its name in `manifest_overrides`.
 
-    keep: `destroy` leaves the object, and the next `up` adopts it. patch: the object belongs to somebody else, and only the fields of `body`
-    are set (Volcano makes the queue `default` itself). revision: the revision that the object's name contains, so that a change makes
-    a new object; None if the name never changes. component: the part of the job that it belongs to. late_refusals: messages with which a webhook
-    refuses the object while it does not yet see another object to which this one refers, each as the words that occur in it; creation
-    is then tried again.
+    keep: `destroy` leaves the object, and the next `up` adopts it. patch: the object belongs to somebody else, and only
+    the fields of `body` are set (Volcano makes the queue `default` itself). revision: the revision that the object's
+    name contains, so that a change makes a new object; None if the name never changes. component: the part of the job
+    that it belongs to. late_refusals: messages with which a webhook refuses the object while it does not yet see
+    another object to which this one refers, each as the words that occur in it; creation is then tried again.
     """
 
     key: str
@@ -61,10 +62,11 @@ def override_key(manifest: Manifest) -> str:
 def resource_name(owner: str, manifest: Manifest) -> str:
     """The Pulumi name of an object of the job or component `owner`: `resnet-job`, `resnet-launch-script-1f3a9c`.
 
-    The job is one resource in all revisions: the preview shows its replacement with the changed field, and the old job is deleted
-    before the new one is created. Any other object whose name contains the revision is a separate resource in each revision. If it were one
-    resource, the new object would be created before the old one is deleted, and an `up` that fails in between would leave the old one to the
-    next `up`. If that `up` goes back to the old revision, it would create the object of this name and then delete it.
+    The job is one resource in all revisions: the preview shows its replacement with the changed field, and the old job
+    is deleted before the new one is created. Any other object whose name contains the revision is a separate resource
+    in each revision. If it were one resource, the new object would be created before the old one is deleted, and an
+    `up` that fails in between would leave the old one to the next `up`. If that `up` goes back to the old revision, it
+    would create the object of this name and then delete it.
     """
     name = f"{owner}-{manifest.key}"
     return name if manifest.revision is None or manifest.is_job else f"{name}-{manifest.revision}"
@@ -83,8 +85,8 @@ def ownership(name_label: str, *, environment: str) -> dict[str, str]:
 def with_own_annotations(manifest: Manifest, overrides: Iterable[str] = ()) -> Manifest:
     """The object with trainform's annotations. `overrides`: the user's fields whose merge patches are in the object.
 
-    One annotation fixes the field manager. Pulumi's own is random per resource, so a change of an object that outlived its state (a kept claim,
-    an object of a killed `up`) would fail with a conflict.
+    One annotation fixes the field manager. Pulumi's own is random per resource, so a change of an object that outlived
+    its state (a kept claim, an object of a killed `up`) would fail with a conflict.
     """
     metadata = manifest.body["metadata"]
     patched = {defaults.OVERRIDES_ANNOTATION: ", ".join(overrides)}

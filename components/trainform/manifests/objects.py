@@ -1,4 +1,5 @@
-"""Manifests of claims, Services, ConfigMaps, namespaces and priority classes, and what all job objects have in common."""
+"""Manifests of claims, Services, ConfigMaps, namespaces and priority classes, and what all job objects have in
+common."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ from trainform.spec.environment import PriorityClass
 
 
 def claim(plan: ClaimPlan, namespace: str, labels: dict[str, str]) -> Manifest:
-    """A PersistentVolumeClaim. Its labels name its owner: the preflight refuses an existing claim without them and never adopts it."""
+    """A PersistentVolumeClaim. Its labels name its owner: the preflight refuses an existing claim without them and
+    never adopts it."""
     body = {
         "apiVersion": "v1",
         "kind": "PersistentVolumeClaim",
@@ -29,15 +31,18 @@ def claim(plan: ClaimPlan, namespace: str, labels: dict[str, str]) -> Manifest:
     return Manifest(f"claim-{plan.key}", body, keep=plan.request.keep, component=Component.STORAGE)
 
 
-# The provider must not wait for a Service: its pods are made with the job, after the Service. The provider would wait ten seconds for them,
-# and it might store the Service as its watch saw it before an update, so that every later preview shows that update again.
+# The provider must not wait for a Service: its pods are made with the job, after the Service. The provider would wait
+# ten seconds for them, and it might store the Service as its watch saw it before an update, so that every later preview
+# shows that update again.
 SKIP_AWAIT = {"pulumi.com/skipAwait": "true"}
 
 
 def rendezvous_service(name: str, namespace: str, selector: dict[str, str], labels: dict[str, str]) -> Manifest:
-    """A headless Service that gives each pod the name `<pod>.<service>`, ready or not, since peers connect before any pod is ready.
+    """A headless Service that gives each pod the name `<pod>.<service>`, ready or not, since peers connect before any
+    pod is ready.
 
-    It has no ports, since DNS needs none. Its selector does not contain the revision, so that a change of the job does not change it.
+    It has no ports, since DNS needs none. Its selector does not contain the revision, so that a change of the job does
+    not change it.
     """
     body = {
         "apiVersion": "v1",
@@ -49,7 +54,8 @@ def rendezvous_service(name: str, namespace: str, selector: dict[str, str], labe
 
 
 def replica_service(service: ReplicaService, plan: Plan, index_label: str) -> Manifest:
-    """A Service for one replica in all revisions; its ports are constant and forward to the ports that the pod opens."""
+    """A Service for one replica in all revisions; its ports are constant and forward to the ports that the pod
+    opens."""
     body = {
         "apiVersion": "v1",
         "kind": "Service",
@@ -88,7 +94,8 @@ def launch_files(plan: Plan, backend_files: Mapping[str, str]) -> Manifest:
 
 
 def deployed(record: Record, plan: Plan) -> Manifest:
-    """The ConfigMap with the record of what is deployed. It is made or updated after the job object, and belongs to no revision."""
+    """The ConfigMap with the record of what is deployed. It is made or updated after the job object, and belongs to no
+    revision."""
     metadata = {"name": record_name(plan.experiment), "namespace": plan.namespace, "labels": experiment_labels(plan)}
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": record.data()}
     return Manifest(RECORD_KEY, body)
@@ -102,7 +109,8 @@ def experiment_labels(plan: Plan) -> dict[str, str]:
 def job_metadata(
     plan: Plan, labels: Mapping[str, str] | None = None, annotations: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """Metadata of the job object: the user's and trainform's, with the `labels` and `annotations` that the operator needs."""
+    """Metadata of the job object: the user's and trainform's, with the `labels` and `annotations` that the operator
+    needs."""
     metadata = {
         "name": plan.job,
         "namespace": plan.namespace,
@@ -139,7 +147,8 @@ def pod_selector(experiment: str) -> dict[str, str]:
 
 
 def namespace(name: str, labels: dict[str, str]) -> Manifest:
-    """Return a Namespace. It is kept, since its deletion deletes every job and claim in it, also those of other stacks."""
+    """Return a Namespace. It is kept, since its deletion deletes every job and claim in it, also those of other
+    stacks."""
     body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
     return Manifest("namespace", body, keep=True)
 

@@ -90,7 +90,8 @@ def pod_from_template(
     labels: Mapping[str, str],
     annotations: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """The pod that a controller makes from a template; the given labels and annotations replace those of the template."""
+    """The pod that a controller makes from a template; the given labels and annotations replace those of the
+    template."""
     own = template["metadata"]
     metadata = {
         "name": name,
@@ -126,7 +127,8 @@ def _pod_spec(plan: Plan, role: RolePlan, group: Group, conventions: PodConventi
             "subdomain": plan.rendezvous.service if plan.naming.own_service else None,
             "restartPolicy": RESTART_POLICIES[role.restart],
             "hostNetwork": True if plan.host_network else None,
-            # Volcano would set this field, but Pulumi compares literally; pods on the host network need it to resolve Services
+            # Volcano would set this field, but Pulumi compares literally; pods on the host network need it to resolve
+            # Services
             "dnsPolicy": "ClusterFirstWithHostNet" if plan.host_network else None,
             "priorityClassName": plan.priority_class,
             "serviceAccountName": plan.service_account,
@@ -158,8 +160,8 @@ def _pod_spec(plan: Plan, role: RolePlan, group: Group, conventions: PodConventi
 
 
 def _security(plan: Plan) -> dict[str, Any]:
-    """The security context of the pods. fsGroup makes mounted files readable for a user other than root. Root needs no fsGroup, and with
-    one SSH would refuse root's private key, since a group could read it."""
+    """The security context of the pods. fsGroup makes mounted files readable for a user other than root. Root needs no
+    fsGroup, and with one SSH would refuse root's private key, since a group could read it."""
     run_as, profile = plan.run_as, {"seccompProfile": {"type": "RuntimeDefault"}} if plan.restricted else {}
     if run_as is None:
         return profile

@@ -20,7 +20,8 @@ def mappings(value: object) -> list[dict[str, Any]]:
 
 
 def quantity(value: object) -> Decimal | None:
-    """The amount of a quantity; None if it is not one, or not in a spelling that trainform reads (`1e3` is one that only Kubernetes reads)."""
+    """The amount of a quantity; None if it is not one, or not in a spelling that trainform reads (`1e3` is one that
+    only Kubernetes reads)."""
     try:
         return amount(str(value))
     except ValueError:

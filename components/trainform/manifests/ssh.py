@@ -8,7 +8,8 @@ from trainform.ssh.files import Names, masked_files
 
 
 def ssh_names(plan: Plan) -> Names:
-    """The host names and ports of the job's pods, as SSH needs them. Raises ValueError if the job has no SSH identity."""
+    """The host names and ports of the job's pods, as SSH needs them. Raises ValueError if the job has no SSH
+    identity."""
     if plan.ssh is None:
         raise ValueError(f"{plan.experiment} has no SSH identity")
     return Names(

@@ -23,7 +23,8 @@ PARSED_ANNOTATIONS = (
     "scheduler.alpha.kubernetes.io/tolerations",
     "seccomp.security.alpha.kubernetes.io/pod",
 )
-"""Beginnings of annotations of pods whose values the API server parses. Most have a field nowadays; the others are in `WITHOUT_FIELD`."""
+"""Beginnings of annotations of pods whose values the API server parses. Most have a field nowadays; the others are in
+`WITHOUT_FIELD`."""
 
 IS_READ, ITS_FIELD = "the annotation is one that Kubernetes itself reads", "use the field that replaced it"
 WITHOUT_FIELD = ("controller.kubernetes.io/pod-deletion-cost", "kubernetes.io/config.mirror")
@@ -33,9 +34,10 @@ WITHOUT_FIELD = ("controller.kubernetes.io/pod-deletion-cost", "kubernetes.io/co
 class Template(Struct, frozen=True):
     """The pod template of one role, or of one replica that has a template of its own.
 
-    body: metadata and spec. place: the template's path in an object (`spec.tasks.worker.template`); empty for a job that is rendered. scheduler,
-    run_time: what the object around the template sets for pods that set nothing themselves: the name of a scheduler, and the seconds after
-    which they end. drawn: the name of a port for which the operator draws a number for each pod; empty if there is none.
+    body: metadata and spec. place: the template's path in an object (`spec.tasks.worker.template`); empty for a job
+    that is rendered. scheduler, run_time: what the object around the template sets for pods that set nothing
+    themselves: the name of a scheduler, and the seconds after which they end. drawn: the name of a port for which the
+    operator draws a number for each pod; empty if there is none.
     """
 
     replicas: int
@@ -48,7 +50,8 @@ class Template(Struct, frozen=True):
 
     @property
     def role(self) -> str:
-        """The name of the role, from a label that merge patches must not change; the template's place if it has none."""
+        """The name of the role, from a label that merge patches must not change; the template's place if it has
+        none."""
         return str(self.labels.get(defaults.ROLE_LABEL, self.place))
 
     @property
@@ -83,8 +86,8 @@ class Template(Struct, frozen=True):
                 yield f"spec.{field}.{container.get('name', index)}", container
 
     def node_ports(self) -> frozenset[str]:
-        """The ports of its node that each of the pods takes while it runs, as `node_port` says them. A container that ends before the others start keeps
-        none. Source: Kubernetes 1.34, pkg/scheduler/util (`GetHostPorts`)."""
+        """The ports of its node that each of the pods takes while it runs, as `node_port` says them. A container that
+        ends before the others start keeps none. Source: Kubernetes 1.34, pkg/scheduler/util (`GetHostPorts`)."""
         staying = (each for index, each in self.containers() if index is None or each.get("restartPolicy") == "Always")
         ports = (port for container in staying for port in mappings(container.get("ports")))
         taken = (node_port(port, self.spec) for port in ports if not self.drawn or port.get("name") != self.drawn)
@@ -100,12 +103,14 @@ class Template(Struct, frozen=True):
         return {name for holder in holders for field in RESOURCE_FIELDS for name in resource_amounts(holder, field)}
 
     def pod_request(self, resource: str) -> Decimal:
-        """The amount of the resource that the scheduler counts for each pod: what its containers request, or the pod as a whole if that is more."""
+        """The amount of the resource that the scheduler counts for each pod: what its containers request, or the pod as
+        a whole if that is more."""
         return max(self.containers_request(resource), _request(self.spec, resource))
 
     def containers_request(self, resource: str) -> Decimal:
-        """The amount of the resource that the containers request together, or an init container if it requests more. A sidecar, an init container
-        that always restarts, runs beside all containers after it. An amount that cannot be read counts as 0."""
+        """The amount of the resource that the containers request together, or an init container if it requests more. A
+        sidecar, an init container that always restarts, runs beside all containers after it. An amount that cannot be
+        read counts as 0."""
         sidecars = highest = containers = Decimal(0)
         for index, container in self.containers():
             requested = _request(container, resource)
@@ -125,8 +130,9 @@ def resource_amounts(holder: dict[str, Any], field: str) -> dict[str, Any]:
 
 
 def node_port(port: dict[str, Any], spec: dict[str, Any]) -> str:
-    """The port of the node that a container's port takes, with its protocol, and with its address if it is of one alone: `9100/TCP`. Empty if it takes none.
-    On the host network every port is one of the node: the API server fills `hostPort` in (pkg/apis/core/v1/defaults.go)."""
+    """The port of the node that a container's port takes, with its protocol, and with its address if it is of one
+    alone: `9100/TCP`. Empty if it takes none. On the host network every port is one of the node: the API server fills
+    `hostPort` in (pkg/apis/core/v1/defaults.go)."""
     number = port.get("hostPort") or (port.get("containerPort") if spec.get("hostNetwork") else None)
     address = port.get("hostIP")
     where = "" if address in (None, "", "0.0.0.0") else f" of {address}"  # noqa: S104 -- any address of the node
@@ -134,13 +140,14 @@ def node_port(port: dict[str, Any], spec: dict[str, Any]) -> str:
 
 
 def is_extended(resource: object) -> bool:
-    """Whether a device or a plugin of the nodes gives the resource: it has a domain. Kubernetes' own domain is one of them: the scheduler counts
-    such resources too, and `deviceclass.resource.kubernetes.io/NAME` claims devices."""
+    """Whether a device or a plugin of the nodes gives the resource: it has a domain. Kubernetes' own domain is one of
+    them: the scheduler counts such resources too, and `deviceclass.resource.kubernetes.io/NAME` claims devices."""
     return "/" in str(resource)
 
 
 def _request(holder: dict[str, Any], resource: str) -> Decimal:
-    """The request; without one the limit, which Kubernetes then takes for it. Of an extended resource, whose two must be the same, the larger."""
+    """The request; without one the limit, which Kubernetes then takes for it. Of an extended resource, whose two must
+    be the same, the larger."""
     given = [resource_amounts(holder, field).get(resource) for field in RESOURCE_FIELDS]
     counted = [value for value in given if value is not None]
     read = [quantity(value) for value in (counted if is_extended(resource) else counted[:1])]

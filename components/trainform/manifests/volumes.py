@@ -9,8 +9,9 @@ from trainform.manifests.manifest import without_empty
 from trainform.plan.launch.prepare import KEY_MOUNT
 from trainform.plan.model import Checkout, Plan, RolePlan
 
-# SSH refuses a private key that the group of its owner may read. For a user other than root the kubelet makes the file readable for the pod's
-# fsGroup, but its owner is still root, and SSH checks only files that the user owns (sshkey_perm_ok).
+# SSH refuses a private key that the group of its owner may read. For a user other than root the kubelet makes the file
+# readable for the pod's fsGroup, but its owner is still root, and SSH checks only files that the user owns
+# (sshkey_perm_ok).
 PRIVATE = 0o400
 
 
@@ -40,7 +41,8 @@ def volume_mounts(plan: Plan, role: RolePlan) -> list[dict[str, Any]]:
 
 
 def key_mounts(role: RolePlan) -> dict[str, list[dict[str, Any]]]:
-    """The mounts of private keys for checkouts, by the name of the only init container that gets them: the one that makes the checkout."""
+    """The mounts of private keys for checkouts, by the name of the only init container that gets them: the one that
+    makes the checkout."""
     mounts: dict[str, list[dict[str, Any]]] = {}
     for checkout in role.checkouts:
         if checkout.git.key is not None:
@@ -50,12 +52,14 @@ def key_mounts(role: RolePlan) -> dict[str, list[dict[str, Any]]]:
 
 
 def needs_files(role: RolePlan) -> bool:
-    """True if the pods mount the launch files, since one of them starts the pods, keeps them running or runs in a step before."""
+    """True if the pods mount the launch files, since one of them starts the pods, keeps them running or runs in a step
+    before."""
     return role.launched or role.stays or bool(role.checkouts or role.in_first_pod)
 
 
 def needs_hostfile(plan: Plan, role: RolePlan) -> bool:
-    """True if the pods mount the hostfile at DeepSpeed's default path, so that its launcher, also in a user's shell, needs no option."""
+    """True if the pods mount the hostfile at DeepSpeed's default path, so that its launcher, also in a user's shell,
+    needs no option."""
     return plan.launcher == "deepspeed" and role.launched
 
 

@@ -37,8 +37,9 @@ def build_plan(
 ) -> Plan:
     """Return the plan under this revision.
 
-    naming: the backend's names of pods and addresses. groups: the backend's word for each role. Every valid pair of models has a
-    plan: a name that the environment does not know is left out here and reported by `rules`, so that all problems come at once.
+    naming: the backend's names of pods and addresses. groups: the backend's word for each role. Every valid pair of
+    models has a plan: a name that the environment does not know is left out here and reported by `rules`, so that all
+    problems come at once.
     """
     layout = lay_out(experiment, environment, revision, naming, groups)
     roles = plan_roles(layout)
@@ -88,7 +89,8 @@ def build_plan(
 
 
 def queue_amounts(request: QueueRequest, environment: Environment) -> dict[str, dict[str, str]]:
-    """capability, deserved and guarantee with accelerator kinds turned into resource names; what is empty is left out."""
+    """capability, deserved and guarantee with accelerator kinds turned into resource names; what is empty is left
+    out."""
     amounts = {name: getattr(request, name) for name in ("capability", "deserved", "guarantee")}
     return {
         name: {resource_name(key, environment): quantity for key, quantity in given.items()}

@@ -14,7 +14,8 @@ from trainform.plan.model import Plan
 
 
 def as_data(plan: Plan) -> dict[str, Any]:
-    """The plan's fields, every pod, and the names that follow from the revision. Its length grows with the number of pods."""
+    """The plan's fields, every pod, and the names that follow from the revision. Its length grows with the number of
+    pods."""
     data: dict[str, Any] = _plain(plan)
     return {
         "job": plan.job,

@@ -33,7 +33,8 @@ def without_digest(experiment: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _images(value: Any, keys: Keys, named: bool = False) -> Iterator[tuple[Keys, str]]:
-    """Every image, also those in merge patches. A variable or a label of this name is none. named: the keys are names of containers, roles and the like."""
+    """Every image, also those in merge patches. A variable or a label of this name is none. named: the keys are names
+    of containers, roles and the like."""
     if isinstance(value, list):
         for index, item in enumerate(value):
             yield from _images(item, (*keys, index))
@@ -47,8 +48,8 @@ def _images(value: Any, keys: Keys, named: bool = False) -> Iterator[tuple[Keys,
 
 
 def pinned(experiment: Experiment, ran: Mapping[str, Set[str]], registries: Mapping[str, str]) -> Experiment:
-    """The experiment with the digest behind each tag that was run, and was run as one thing. ran: what the nodes have run for each name of an image;
-    registries: of the environment in which that was."""
+    """The experiment with the digest behind each tag that was run, and was run as one thing. ran: what the nodes have
+    run for each name of an image; registries: of the environment in which that was."""
     names = {image: pulled(image, registries) for image in images_of(experiment)}
     digests = {image: _only(ran.get(name, frozenset()), repository(name)) for image, name in names.items()}
     known = {image: found for image, found in digests.items() if found is not None and digest_of(image) is None}
@@ -56,8 +57,9 @@ def pinned(experiment: Experiment, ran: Mapping[str, Set[str]], registries: Mapp
 
 
 def _only(ids: Set[str], where: str) -> str | None:
-    """The digest if all of what was run has it, and the repository too. A node that has an image from elsewhere than a registry says no digest, and one
-    that has the same layers from two repositories says one of them, where the digest may be another one."""
+    """The digest if all of what was run has it, and the repository too. A node that has an image from elsewhere than a
+    registry says no digest, and one that has the same layers from two repositories says one of them, where the digest
+    may be another one."""
     found = {digest_of(each) for each in ids}
     return found.pop() if len(found) == 1 and where in map(repository, ids) else None
 
@@ -69,7 +71,8 @@ def repository(image: str) -> str:
 
 
 def run_by(pods: list[Mapping[str, Any]]) -> dict[str, set[str]]:
-    """What the nodes say that they have run for each image of the pods, by its name there; nothing for containers that have not begun."""
+    """What the nodes say that they have run for each image of the pods, by its name there; nothing for containers that
+    have not begun."""
     ran: dict[str, set[str]] = {}
     for pod in pods:
         spec, status = pod.get("spec", {}), pod.get("status", {})

@@ -1,7 +1,7 @@
 """What the user set, by the component of the job that it belongs to: the engine keeps it and names what has changed.
 
-What follows from it (ranks, addresses, the revision, the cost) is no input, so that a preview names a change where it was made and
-nowhere else. A new price, or another node of the same kind, changes nothing.
+What follows from it (ranks, addresses, the revision, the cost) is no input, so that a preview names a change where it
+was made and nowhere else. A new price, or another node of the same kind, changes nothing.
 """
 
 from __future__ import annotations
@@ -49,8 +49,9 @@ class JobInputs(Struct, frozen=True):
 
 
 def job_inputs(experiment: Experiment, environment: Environment, plan: Plan) -> JobInputs:
-    """The inputs of each component. A field whose component the job has not (`ssh` with a Secret that exists, `queue` by name) is the job's.
-    What the environment sets for a kind of accelerator is an input of the roles that have it, and for a storage class of the storage."""
+    """The inputs of each component. A field whose component the job has not (`ssh` with a Secret that exists, `queue`
+    by name) is the job's. What the environment sets for a kind of accelerator is an input of the roles that have it,
+    and for a storage class of the storage."""
     rest = _without_null(experiment.user_set())
     written = rest.pop("roles")
     network, volumes = rest.pop("network", {}), rest.pop("storage", None)
@@ -79,8 +80,8 @@ def job_inputs(experiment: Experiment, environment: Environment, plan: Plan) -> 
 
 
 def _without_null(value: Any) -> Any:
-    """The value with a text in place of each null: merge patches have them, and the engine leaves a null out of what it keeps, so that
-    a preview would show no cause of a change of one."""
+    """The value with a text in place of each null: merge patches have them, and the engine leaves a null out of what it
+    keeps, so that a preview would show no cause of a change of one."""
     if isinstance(value, dict):
         return {key: _without_null(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -91,7 +92,8 @@ def _without_null(value: Any) -> Any:
 def environment_part(
     experiment: Experiment, environment: Environment, plan: Plan, *, exclude_defaults: bool = True
 ) -> dict[str, Any]:
-    """What of the environment reaches an object of the job, or says where the job is made, under the names of the environment's file."""
+    """What of the environment reaches an object of the job, or says where the job is made, under the names of the
+    environment's file."""
     offered = environment.model_dump(
         mode="json", by_alias=True, exclude_defaults=exclude_defaults, exclude=dict(_WITHOUT_EFFECT)
     )
@@ -111,8 +113,8 @@ def environment_part(
 
 
 def job_record(experiment: Experiment, environment: Environment, plan: Plan) -> Record | None:
-    """The record of what is deployed, with every default; None if no ConfigMap has room for it. The context of a kubeconfig is a name on
-    somebody's machine, and not in it."""
+    """The record of what is deployed, with every default; None if no ConfigMap has room for it. The context of a
+    kubeconfig is a name on somebody's machine, and not in it."""
     part = environment_part(experiment, environment, plan, exclude_defaults=False)
     del part["cluster"]
     base = None if experiment.base is None else with_overlays(experiment.base)
@@ -121,8 +123,8 @@ def job_record(experiment: Experiment, environment: Environment, plan: Plan) -> 
 
 
 def recorded_models(record: Record) -> tuple[Experiment, Environment]:
-    """The models of a record. What reaches no object of the job has its default, or a stand-in where the file must say it. ValueError if this
-    version of trainform cannot read them."""
+    """The models of a record. What reaches no object of the job has its default, or a stand-in where the file must say
+    it. ValueError if this version of trainform cannot read them."""
     try:
         kinds = {name: {**STAND_IN, **kind} for name, kind in record.environment.get("accelerators", {}).items()}
         environment = {**record.environment, **({"accelerators": kinds} if kinds else {})}
@@ -137,8 +139,8 @@ def resolved(experiment: Experiment) -> dict[str, Any]:
 
 
 def with_overlays(experiment: Experiment) -> dict[str, Any]:
-    """The experiment with every default, and beside them what differs in the environments, as written. Left out are defaults that an overlay gives no
-    meaning, where a file must not set them."""
+    """The experiment with every default, and beside them what differs in the environments, as written. Left out are
+    defaults that an overlay gives no meaning, where a file must not set them."""
     overlays = experiment.model_dump(mode="json", include={"environments"})["environments"]
     left_out = _without_value(experiment, overlays.values())
     data = experiment.model_dump(mode="json", by_alias=True, exclude=left_out)
@@ -168,8 +170,8 @@ def _day(value: Any) -> Any:
 
 
 def _without_value(experiment: Experiment, overlays: Iterable[Mapping[str, Any]] = ()) -> dict[str, Any]:
-    """The fields that mean nothing beside others, where a file must not set them, the file of a runtime, a name on somebody's machine, and the overlays,
-    of which the other fields hold what counts here."""
+    """The fields that mean nothing beside others, where a file must not set them, the file of a runtime, a name on
+    somebody's machine, and the overlays, of which the other fields hold what counts here."""
     written = [*overlays]
     existing = {
         name: {field for field in OF_NEW_CLAIMS if getattr(volume, field) == Volume.model_fields[field].default}

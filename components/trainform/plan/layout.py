@@ -31,7 +31,8 @@ from trainform.spec.roles import Policy
 class Layout(Struct, frozen=True, dict=True):
     """The replicas of an experiment in one revision.
 
-    naming: the operator's names of pods. groups: the operator's name of each role. ports: for each role one set for all replicas, or one for each.
+    naming: the operator's names of pods. groups: the operator's name of each role. ports: for each role one set for all
+    replicas, or one for each.
 
     Values that depend on all roles are cached, so that code which reads them for each role or replica has linear cost.
     """
@@ -70,7 +71,8 @@ class Layout(Struct, frozen=True, dict=True):
 
     @functools.cached_property
     def ssh_roles(self) -> tuple[str, ...]:
-        """The roles that get the SSH identity. If the operator has an agent in the place of SSH, only those of `ssh` in the experiment."""
+        """The roles that get the SSH identity. If the operator has an agent in the place of SSH, only those of `ssh` in
+        the experiment."""
         return () if self.naming.agent is not None and self.experiment.ssh is None else ssh_roles(self.experiment)
 
     @functools.cached_property
@@ -103,7 +105,8 @@ class Layout(Struct, frozen=True, dict=True):
         return several and COMPLETED in self.policies[role]
 
     def stays(self, role: str) -> bool:
-        """True if the role's pods must not succeed before those that end the job, since the operator would count them."""
+        """True if the role's pods must not succeed before those that end the job, since the operator would count
+        them."""
         return self.ends_by_number and role != self.ending
 
     @functools.cached_property
@@ -160,7 +163,8 @@ class Layout(Struct, frozen=True, dict=True):
                 yield from (Host(self.address(name, index), slots) for index in range(role.replicas))
 
     def ssh_ports(self) -> tuple[tuple[str, int], ...]:
-        """Patterns of host names with their ports of sshd, of which the first that matches counts; empty if all pods have the same port."""
+        """Patterns of host names with their ports of sshd, of which the first that matches counts; empty if all pods
+        have the same port."""
         # `worker-x` comes before `worker`, whose pattern matches it too
         names = sorted(self.experiment.roles, key=len, reverse=True)
         if self.experiment.network.addresses == "service":

@@ -1,5 +1,5 @@
-"""The plan: all names and all decisions for a job, before manifests are rendered. Its size grows with the roles; it grows with the replicas only
-if each has its own ports or its own Service, and in the hostfile."""
+"""The plan: all names and all decisions for a job, before manifests are rendered. Its size grows with the roles; it
+grows with the replicas only if each has its own ports or its own Service, and in the hostfile."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from trainform.spec.storage import ClaimRequest
 
 
 class EnvVar(Struct, frozen=True):
-    """One variable of a role's containers. `origin`: where the value comes from, a field path of the user's file or the launcher. `instead`: the other
-    value of the plan that the user's replaces; empty if there is none."""
+    """One variable of a role's containers. `origin`: where the value comes from, a field path of the user's file or the
+    launcher. `instead`: the other value of the plan that the user's replaces; empty if there is none."""
 
     name: str
     value: str | EnvSource
@@ -63,7 +63,8 @@ class ClaimPlan(Struct, frozen=True):
 
 
 class QueuePlan(Struct, frozen=True):
-    """The queue of the job. request: None if the queue belongs to somebody else. of_environment: the environment's stack makes the queue."""
+    """The queue of the job. request: None if the queue belongs to somebody else. of_environment: the environment's
+    stack makes the queue."""
 
     name: str
     request: QueueRequest | None
@@ -72,8 +73,9 @@ class QueuePlan(Struct, frozen=True):
 
 
 class World(Struct, frozen=True):
-    """The training world. nodes: ranked pods (Volcano's and PyTorch's WORLD_SIZE). processes: of all of them together (accelerate's
-    --num_processes). In an elastic job both are the current numbers, and `bounds` are the least and the most nodes."""
+    """The training world. nodes: ranked pods (Volcano's and PyTorch's WORLD_SIZE). processes: of all of them together
+    (accelerate's --num_processes). In an elastic job both are the current numbers, and `bounds` are the least and the
+    most nodes."""
 
     nodes: int
     processes: int
@@ -81,8 +83,8 @@ class World(Struct, frozen=True):
 
 
 class Rendezvous(Struct, frozen=True):
-    """The rendezvous of the processes: a headless Service that publishes every pod as `<pod>.<service>`, and rank 0's address and port, both for
-    its peers and for itself (they differ if rank 0 has its own Service)."""
+    """The rendezvous of the processes: a headless Service that publishes every pod as `<pod>.<service>`, and rank 0's
+    address and port, both for its peers and for itself (they differ if rank 0 has its own Service)."""
 
     service: str
     address: str
@@ -131,8 +133,8 @@ class RuntimePlan(Struct, frozen=True):
 
 
 class Agent(Struct, frozen=True):
-    """The operator's own program in the place of SSH. program: starts a process in another pod. hostfile: the list of pods. client: the
-    kubectl that the program runs; the init container `delivery` copies it into the pod."""
+    """The operator's own program in the place of SSH. program: starts a process in another pod. hostfile: the list of
+    pods. client: the kubectl that the program runs; the init container `delivery` copies it into the pod."""
 
     program: str
     hostfile: str
@@ -143,12 +145,14 @@ class Agent(Struct, frozen=True):
 class Naming(Struct, frozen=True):
     """The names of pods and the addresses by which peers reach them; the backend defines them for the plan.
 
-    pod: a format with `{job}`, `{group}` and `{index}`. address: a format with `{pod}`, `{service}` and `{job}`. own_service: trainform's headless
-    Service publishes the names; otherwise the operator makes its own Services. single: groups whose only pod has no number. agent: what starts
-    processes in other pods in the place of SSH; such pods have no DNS names. hostfile: the path of the operator's own hostfile; None if it writes
-    none. draws_ports: the operator chooses the ports when it makes a pod and sets them in the pod; the plan has only the ports to which peers
-    connect. ends_by_number: if several groups of pods end the job together, it ends when as many pods have succeeded as these groups have,
-    whichever pods they are. gang_of_role: the operator makes a gang of each role, and places one after the other.
+    pod: a format with `{job}`, `{group}` and `{index}`. address: a format with `{pod}`, `{service}` and `{job}`.
+    own_service: trainform's headless Service publishes the names; otherwise the operator makes its own Services.
+    single: groups whose only pod has no number. agent: what starts processes in other pods in the place of SSH; such
+    pods have no DNS names. hostfile: the path of the operator's own hostfile; None if it writes none. draws_ports: the
+    operator chooses the ports when it makes a pod and sets them in the pod; the plan has only the ports to which peers
+    connect. ends_by_number: if several groups of pods end the job together, it ends when as many pods have succeeded as
+    these groups have, whichever pods they are. gang_of_role: the operator makes a gang of each role, and places one
+    after the other.
     """
 
     pod: str
@@ -185,11 +189,13 @@ class Group(Struct, frozen=True):
 class RolePlan(Struct, frozen=True):
     """One role. `group`: the operator's name for it, which is part of the names of its pods.
 
-    `rank_offset`: the rank of the first pod; None if the plan assigns none: an unranked role has none, and in an elastic job torchrun assigns
-    them. `ports`: one set for all replicas, or one for each (`per_replica`). `launched`: a launch script starts the pods. `stays`: a pod that
-    succeeds keeps running until the job ends. `counted`: the job ends when as many pods have succeeded as the role has. `prepared`: the steps of
-    `prepare` with which `init` begins. `in_first_pod`: those of them that a script leaves out in other pods of the role. `restart`: the pods' own
-    policy. `restarts_job`: a failed or evicted pod restarts the whole job. `limited`: the role's own `restart` limits how often its containers start.
+    `rank_offset`: the rank of the first pod; None if the plan assigns none: an unranked role has none, and in an
+    elastic job torchrun assigns them. `ports`: one set for all replicas, or one for each (`per_replica`). `launched`: a
+    launch script starts the pods. `stays`: a pod that succeeds keeps running until the job ends. `counted`: the job
+    ends when as many pods have succeeded as the role has. `prepared`: the steps of `prepare` with which `init` begins.
+    `in_first_pod`: those of them that a script leaves out in other pods of the role. `restart`: the pods' own policy.
+    `restarts_job`: a failed or evicted pod restarts the whole job. `limited`: the role's own `restart` limits how often
+    its containers start.
     """
 
     name: str
@@ -259,8 +265,8 @@ class Pod(Struct, frozen=True):
 
 
 class Ending(Struct, frozen=True):
-    """Pods whose success ends the job while others still run. `pods`: a text that names them. `roles`: the roles of which
-    each one's success alone is enough."""
+    """Pods whose success ends the job while others still run. `pods`: a text that names them. `roles`: the roles of
+    which each one's success alone is enough."""
 
     pods: str
     roles: tuple[str, ...]
@@ -272,10 +278,10 @@ class Plan(Struct, frozen=True, dict=True):
 
     `files`: the files that launched pods mount, by name. `launches`: the role whose pod starts all processes over SSH,
     which assigns the ranks then; None if every pod starts its own. `ending_role`: the role whose success should end the
-    job; None if every pod ends by itself. `ends_with`: what ends the rendered job while other pods still run. `changes`:
-    what a change of each field that the experiment sets does (`spec.metadata.OnChange`), by path. `restricted`: the
-    containers ask for what the Pod Security level `restricted` wants. `record`: what is deployed with it; None in a
-    draft, and if no ConfigMap has room for it."""
+    job; None if every pod ends by itself. `ends_with`: what ends the rendered job while other pods still run.
+    `changes`: what a change of each field that the experiment sets does (`spec.metadata.OnChange`), by path.
+    `restricted`: the containers ask for what the Pod Security level `restricted` wants. `record`: what is deployed with
+    it; None in a draft, and if no ConfigMap has room for it."""
 
     experiment: str
     environment: str
@@ -327,7 +333,8 @@ class Plan(Struct, frozen=True, dict=True):
 
     @property
     def launch_files(self) -> str:
-        """The name of the ConfigMap with the launch files. It contains the revision, so a running job never reads the files of the next one."""
+        """The name of the ConfigMap with the launch files. It contains the revision, so a running job never reads the
+        files of the next one."""
         return f"{self.job}-launch"
 
     @property

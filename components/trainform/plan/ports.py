@@ -20,10 +20,10 @@ def plan_ports(
 ) -> dict[str, tuple[tuple[Port, ...], ...]]:
     """Per role one set of ports for all replicas, or one for each (`network.ports: per-replica`).
 
-    On the pod network the usual numbers. On the host network numbers of the environment's range, one after the other from a start that
-    follows from the experiment's identity alone, so that every preview finds the same ones. Two experiments may meet in a number: it
-    is declared as a host port, and the scheduler keeps its users on different nodes. Where the operator draws the numbers, those that
-    peers call, in front of which it puts Services.
+    On the pod network the usual numbers. On the host network numbers of the environment's range, one after the other
+    from a start that follows from the experiment's identity alone, so that every preview finds the same ones. Two
+    experiments may meet in a number: it is declared as a host port, and the scheduler keeps its users on different
+    nodes. Where the operator draws the numbers, those that peers call, in front of which it puts Services.
     """
     numbers = {purpose: _numbers(experiment, naming, purpose) for purpose in (main_port(experiment), SSH)}
     host = experiment.network.host and not naming.draws_ports

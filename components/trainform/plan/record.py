@@ -19,11 +19,12 @@ from trainform.errors import ClusterError
 class Record(Struct, frozen=True):
     """Plain data, since another version of trainform may have written it.
 
-    revision, job: those of the job object. If another job object runs, the last `up` has failed half way. run: counts repetitions of an
-    unchanged experiment. experiment: every field with its value, defaults included, under the names of the file and in its order.
-    environment: what of the environment reaches an object of the job, defaults included. version: of the trainform that ran the last `up`;
-    None if no Pulumi program has made the ConfigMap. base: the experiment without what differs in its environment, every default included, with all
-    that differs in environments under `environments`, as written; None: nothing does.
+    revision, job: those of the job object. If another job object runs, the last `up` has failed half way. run: counts
+    repetitions of an unchanged experiment. experiment: every field with its value, defaults included, under the names
+    of the file and in its order. environment: what of the environment reaches an object of the job, defaults included.
+    version: of the trainform that ran the last `up`; None if no Pulumi program has made the ConfigMap. base: the
+    experiment without what differs in its environment, every default included, with all that differs in environments
+    under `environments`, as written; None: nothing does.
     """
 
     revision: str
@@ -65,7 +66,8 @@ def record_notes(record: Record | None, experiment: str) -> list[str]:
 
 
 def read_record(config_map: Mapping[str, Any] | None) -> Record | None:
-    """The record in a ConfigMap as the cluster has it, None if there is no ConfigMap; ClusterError if the record is malformed."""
+    """The record in a ConfigMap as the cluster has it, None if there is no ConfigMap; ClusterError if the record is
+    malformed."""
     if config_map is None:
         return None
     found = config_map.get("data")

@@ -1,4 +1,5 @@
-"""Images by the names under which an environment has them: the prefix of an image that the environment maps is another one there."""
+"""Images by the names under which an environment has them: the prefix of an image that the environment maps is another
+one there."""
 
 from __future__ import annotations
 
@@ -11,13 +12,15 @@ from trainform.spec.names import qualified
 from trainform.spec.prepare import Step
 from trainform.spec.roles import InitContainer, Role
 
-# What may stand behind a prefix: behind a path a longer path, a tag, a digest or nothing, behind a host alone a path, since a colon begins its port.
+# What may stand behind a prefix: behind a path a longer path, a tag, a digest or nothing, behind a host alone a path,
+# since a colon begins its port.
 _BEHIND_PATH, _BEHIND_HOST = re.compile("[/:@]|$"), re.compile("/")
 Name = Callable[[str], str]
 OF_NAMES = frozenset(
     {"roles", "containers", "initContainers", "ephemeralContainers", "volumes", "tasks", "replicatedJobs"}
 )
-"""Fields below which a key is the name of something, whatever field has the same one: a container may be called `metadata`."""
+"""Fields below which a key is the name of something, whatever field has the same one: a container may be called
+`metadata`."""
 StepT = TypeVar("StepT", Step, InitContainer)
 
 
@@ -39,7 +42,8 @@ def _begins(whole: str, prefix: str) -> bool:
 
 
 def with_registries(experiment: Experiment, registries: Mapping[str, str]) -> Experiment:
-    """The experiment with every image of it, those in its merge patches too, under the name by which the nodes pull it."""
+    """The experiment with every image of it, those in its merge patches too, under the name by which the nodes pull
+    it."""
     return renamed(experiment, lambda image: pulled(image, registries)) if registries else experiment
 
 
@@ -85,7 +89,8 @@ def _of_step(step: StepT, name: Name) -> StepT:
 
 
 def _of_patch(patch: dict[str, Any], name: Name) -> dict[str, Any]:
-    """The patch with the images in its `spec`: those of containers, and the references of image volumes. Metadata and the data of files have none."""
+    """The patch with the images in its `spec`: those of containers, and the references of image volumes. Metadata and
+    the data of files have none."""
     return patch if "spec" not in patch else {**patch, "spec": _of_spec(patch["spec"], name)}
 
 

@@ -20,7 +20,8 @@ ANY_EVENT = "*"
 
 
 def restart_words(experiment: Experiment, name: str) -> str:
-    """The role's `restart`, otherwise the experiment's, otherwise `never`; in an elastic job `on-failure`, as torchrun expects."""
+    """The role's `restart`, otherwise the experiment's, otherwise `never`; in an elastic job `on-failure`, as torchrun
+    expects."""
     role = experiment.roles[name]
     for chosen in (role.restart, experiment.restart):
         if chosen is not None:
@@ -50,7 +51,8 @@ def times(words: str) -> int | None:
 
 
 def max_retry(experiment: Experiment, name: str) -> int:
-    """The number of container restarts, over all pods of the role, at which Volcano counts it as failed: one more than are allowed."""
+    """The number of container restarts, over all pods of the role, at which Volcano counts it as failed: one more than
+    are allowed."""
     allowed = times(restart_words(experiment, name))
     role = experiment.roles[name]
     if role.max_retry is not None:
@@ -59,8 +61,8 @@ def max_retry(experiment: Experiment, name: str) -> int:
 
 
 def role_policies(experiment: Experiment) -> dict[str, tuple[Policy, ...]]:
-    """The lifecycle policies of each role, in the order in which Volcano looks for the first that matches: the user's, then
-    the defaults that remain (`default_policies`).
+    """The lifecycle policies of each role, in the order in which Volcano looks for the first that matches: the user's,
+    then the defaults that remain (`default_policies`).
 
     The defaults are set on roles and not on the job, so that a failed pod of an unranked role never ends the training.
     Volcano checks the role's list before the job's, so the job's policies for exit codes, which act upon the event
@@ -109,9 +111,10 @@ def _given(policies: list[Policy] | None) -> list[Policy]:
 
 
 def _defaults(experiment: Experiment, name: str, ends: bool) -> list[Policy]:
-    """The defaults of a role before the user's policies. In a static world the first failure ends the job, since its peers
-    would hang in a collective; the success of the ending role ends it too. An eviction restarts the job only from a ranked
-    role of a static world: Volcano raises PodEvicted for pods of a scale-down too, and such roles never scale in place."""
+    """The defaults of a role before the user's policies. In a static world the first failure ends the job, since its
+    peers would hang in a collective; the success of the ending role ends it too. An eviction restarts the job only from
+    a ranked role of a static world: Volcano raises PodEvicted for pods of a scale-down too, and such roles never scale
+    in place."""
     if not experiment.roles[name].ranked and not ends:
         return []
     return [*_failure(experiment, name), *([COMPLETED] if ends else [])]
@@ -120,11 +123,12 @@ def _defaults(experiment: Experiment, name: str, ends: bool) -> list[Policy]:
 def _failure(experiment: Experiment, name: str) -> list[Policy]:
     """The default policies for the failure of a pod of the role.
 
-    The kubelet (1.27 and later) first reports an evicted pod as failed; its peers fail within a second, and only then the pod is deleted. So
-    a policy for failures acts on evictions too. (A `timeout` on a failure does not help: Volcano 1.14 acts on it beside its own sync, which
-    reverts half of the action.) If containers are restarted, only an eviction makes a pod fail. A pod that its kubelet evicts, since the
-    node lacks a resource, stays as failed, and Volcano makes no other pod of its name: RestartPod deletes it, makes it again, and counts
-    as one of the job's restarts. An elastic world continues without it.
+    The kubelet (1.27 and later) first reports an evicted pod as failed; its peers fail within a second, and only then
+    the pod is deleted. So a policy for failures acts on evictions too. (A `timeout` on a failure does not help: Volcano
+    1.14 acts on it beside its own sync, which reverts half of the action.) If containers are restarted, only an
+    eviction makes a pod fail. A pod that its kubelet evicts, since the node lacks a resource, stays as failed, and
+    Volcano makes no other pod of its name: RestartPod deletes it, makes it again, and counts as one of the job's
+    restarts. An elastic world continues without it.
     """
     words = restart_words(experiment, name)
     if words == ALL_WHEN_EVICTED:

@@ -24,7 +24,8 @@ Part = TypeVar("Part")
 
 
 class _Share(Struct, frozen=True):
-    """What a role gets of settings for several roles. steps: the steps of `prepare` that its pods run, each with its index."""
+    """What a role gets of settings for several roles. steps: the steps of `prepare` that its pods run, each with its
+    index."""
 
     min_available: int
     policies: tuple[Policy, ...]
@@ -55,7 +56,8 @@ def _shares(layout: Layout) -> dict[str, _Share]:
 def _by_role(
     roles: Iterable[str], parts: Iterable[tuple[Part, Iterable[str] | None, Iterable[str]]]
 ) -> dict[str, tuple[Part, ...]]:
-    """The parts of each role. Each part comes with the roles that the user names for it (None if none are named), and its default roles."""
+    """The parts of each role. Each part comes with the roles that the user names for it (None if none are named), and
+    its default roles."""
     found: dict[str, list[Part]] = {name: [] for name in roles}
     for part, named, usual in parts:
         for name in usual if named is None else dict.fromkeys(named):
@@ -152,7 +154,8 @@ def _mount(experiment: Experiment, key: str) -> Mount:
 
 
 def gang(experiment: Experiment) -> dict[str, int]:
-    """Pods per role that must be placed together. In an elastic job the ranked roles share `min_nodes`, first role first."""
+    """Pods per role that must be placed together. In an elastic job the ranked roles share `min_nodes`, first role
+    first."""
     elastic = experiment.launcher.elastic
     left = None if elastic is None else elastic.min_nodes
     needed = {}

@@ -27,8 +27,8 @@ class HourlyCost(Struct, frozen=True):
 
 
 class Totals(Struct, frozen=True):
-    """What the whole job takes. cpu (cores) and memory (bytes) are quantities; empty if a role has no limit. cost_per_hour: None unless every
-    accelerator in use has a price, all in one currency."""
+    """What the whole job takes. cpu (cores) and memory (bytes) are quantities; empty if a role has no limit.
+    cost_per_hour: None unless every accelerator in use has a price, all in one currency."""
 
     pods: int
     accelerators: dict[str, int]

@@ -37,8 +37,8 @@ def _sum(roles: tuple[RolePlan, ...], resource: str) -> str:
 
 
 def hourly_cost(accelerators: Mapping[str, int], environment: Environment) -> HourlyCost | None:
-    """What these numbers of accelerators by kind cost in an hour. None if it is not known: none is in use, a kind has no price, or the prices are
-    in several currencies."""
+    """What these numbers of accelerators by kind cost in an hour. None if it is not known: none is in use, a kind has
+    no price, or the prices are in several currencies."""
     prices = [
         (environment.accelerators[kind].price_per_hour, count)
         for kind, count in accelerators.items()

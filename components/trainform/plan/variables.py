@@ -1,4 +1,5 @@
-"""The variables of a role's containers: those that the launcher needs, then the user's, which win. Each knows its origin."""
+"""The variables of a role's containers: those that the launcher needs, then the user's, which win. Each knows its
+origin."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ TASK_TYPE, SERVICE = "TRAINFORM_TASK_TYPE", "TRAINFORM_SERVICE"
 
 
 class Variable(Struct, frozen=True):
-    """One variable that the plan computes: its value for a role, None where the role has none, and a text for the launch contract."""
+    """One variable that the plan computes: its value for a role, None where the role has none, and a text for the
+    launch contract."""
 
     name: str
     text: str
@@ -30,7 +32,8 @@ class Variable(Struct, frozen=True):
 
 
 def _static(value: Callable[[Layout, str], str]) -> Callable[[Layout, str], str | None]:
-    """The value in a static job, None in an elastic one, whose pod template must not depend on the current number of replicas."""
+    """The value in a static job, None in an elastic one, whose pod template must not depend on the current number of
+    replicas."""
     return lambda layout, role: value(layout, role) if layout.experiment.launcher.elastic is None else None
 
 
@@ -63,7 +66,8 @@ def _first(layout: Layout) -> tuple[str, int]:
 
 
 def _master(value: Callable[[Layout], str]) -> Callable[[Layout, str], str | None]:
-    """The value, but None if the operator draws the ports and sets this variable itself, or if pods have no names in DNS."""
+    """The value, but None if the operator draws the ports and sets this variable itself, or if pods have no names in
+    DNS."""
     return lambda layout, role: None if layout.naming.draws_ports or layout.naming.agent is not None else value(layout)
 
 
@@ -124,7 +128,8 @@ def _hostfile(layout: Layout, role: str) -> str | None:
 def _by_agent(
     of_ours: Callable[[Layout, str], str | None], of_agent: Callable[[Agent], str | None]
 ) -> Callable[[Layout, str], str | None]:
-    """In the launching pod `of_agent` if the operator has an agent of its own in the place of SSH; everywhere else `of_ours`."""
+    """In the launching pod `of_agent` if the operator has an agent of its own in the place of SSH; everywhere else
+    `of_ours`."""
 
     def value(layout: Layout, role: str) -> str | None:
         agent = layout.naming.agent
@@ -162,7 +167,8 @@ _MPI = (
         "the operator's agent in the place of SSH, for Open MPI 5",
         _by_agent(_nothing, lambda agent: agent.program),
     ),
-    # With more nodes than a launcher's tree has branches (64) Open MPI lets nodes start nodes, and the agent works in no other pod
+    # With more nodes than a launcher's tree has branches (64) Open MPI lets nodes start nodes, and the agent works in
+    # no other pod
     Variable(
         "OMPI_MCA_plm_rsh_no_tree_spawn",
         "where the operator has an agent: every node is started by the pod that launches, for Open MPI 4",
@@ -216,7 +222,8 @@ def launcher_values(layout: Layout, role_name: str) -> dict[str, str]:
 
 
 def role_env(layout: Layout, role_name: str) -> tuple[EnvVar, ...]:
-    """Every variable once, in the order launcher, experiment, role; a later value replaces an earlier one of the same name."""
+    """Every variable once, in the order launcher, experiment, role; a later value replaces an earlier one of the same
+    name."""
     experiment = layout.experiment
     role = experiment.roles[role_name]
     origin = f"launcher.{experiment.launcher.kind}"

@@ -14,7 +14,8 @@ TASK_TYPES = ("chief", "worker", "ps", EVALUATOR)  # in the order in which one o
 
 
 def processes_per_node(launcher: Launcher, role: Role) -> int:
-    """The number of training processes on each pod of the role: the launcher's own, otherwise one per accelerator, at least one.
+    """The number of training processes on each pod of the role: the launcher's own, otherwise one per accelerator, at
+    least one.
 
     It is always one for TensorFlow, whose process drives all accelerators of its pod.
     """
@@ -37,12 +38,14 @@ def plan_world(experiment: Experiment) -> World:
 
 
 def in_world(experiment: Experiment, name: str) -> bool:
-    """True if the role's pods are nodes of the world: the role is ranked, and it is not an evaluator, which TensorFlow keeps outside."""
+    """True if the role's pods are nodes of the world: the role is ranked, and it is not an evaluator, which TensorFlow
+    keeps outside."""
     return experiment.roles[name].ranked and task_type(experiment, name) != EVALUATOR
 
 
 def task_type(experiment: Experiment, name: str) -> str | None:
-    """TensorFlow's task type of the role: the one in `task_types`, otherwise the role's name if it is a task type; None if there is none."""
+    """TensorFlow's task type of the role: the one in `task_types`, otherwise the role's name if it is a task type; None
+    if there is none."""
     tensorflow = experiment.launcher.tensorflow
     if tensorflow is None or not experiment.roles[name].ranked:
         return None
@@ -50,7 +53,8 @@ def task_type(experiment: Experiment, name: str) -> str | None:
 
 
 def has_tf_config(experiment: Experiment) -> bool:
-    """True if TensorFlow's pods must know each other: a single replica trains alone, but an evaluator beside it must not train too."""
+    """True if TensorFlow's pods must know each other: a single replica trains alone, but an evaluator beside it must
+    not train too."""
     ranked = sum(role.replicas for role in experiment.roles.values() if role.ranked)
     return experiment.launcher.tensorflow is not None and ranked > 1
 
@@ -94,7 +98,8 @@ def ssh_roles(experiment: Experiment) -> tuple[str, ...]:
 def ending_role(experiment: Experiment) -> str | None:
     """The role whose success ends the job although other pods would run on; None if every pod ends by itself.
 
-    It is the launching role, TensorFlow's chief or else its workers, or, in a job with unranked roles, the role of rank 0.
+    It is the launching role, TensorFlow's chief or else its workers, or, in a job with unranked roles, the role of rank
+    0.
     """
     if len(experiment.roles) == 1:
         return None

@@ -1,6 +1,7 @@
 """One object of a program, judged by one rule of the environment.
 
-Objects that trainform's components make are judged whole. Of other objects only jobs of the kinds that trainform renders are.
+Objects that trainform's components make are judged whole. Of other objects only jobs of the kinds that trainform
+renders are.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ WAIVERS: TypeAdapter[list[Waiver]] = TypeAdapter(list[Waiver])
 
 
 class Resource(Struct, frozen=True):
-    """A resource of Kubernetes. name: that of the resource in the program. body: the object. parent: the URN of the component that made it; empty
-    if none did."""
+    """A resource of Kubernetes. name: that of the resource in the program. body: the object. parent: the URN of the
+    component that made it; empty if none did."""
 
     name: str
     body: dict[str, Any]
@@ -43,14 +44,15 @@ class Resource(Struct, frozen=True):
 
     @property
     def is_ours(self) -> bool:
-        """True if a component of trainform made it: then no value in it is secret but those of Secrets. The label tells it from an object that
-        a program puts below the component."""
+        """True if a component of trainform made it: then no value in it is secret but those of Secrets. The label tells
+        it from an object that a program puts below the component."""
         [(label, name)] = defaults.MANAGED_BY.items()
         return COMPONENT in self.parent and self.label(label) == name
 
     @property
     def key(self) -> str:
-        """The key of an object that trainform rendered (`Manifest.key`), from the name of its resource; otherwise that name."""
+        """The key of an object that trainform rendered (`Manifest.key`), from the name of its resource; otherwise that
+        name."""
         return key_of_resource(self.name, self.parent) if self.is_ours else self.name
 
     @property
@@ -67,8 +69,8 @@ class Resource(Struct, frozen=True):
 
 
 class Verdict(Struct, frozen=True):
-    """What a rule finds in one object. found: the findings that count, each as a message. not_known: what the rule could not judge because the
-    values at these paths are not known yet."""
+    """What a rule finds in one object. found: the findings that count, each as a message. not_known: what the rule
+    could not judge because the values at these paths are not known yet."""
 
     found: tuple[str, ...] = ()
     not_known: tuple[str, ...] = ()
@@ -77,8 +79,8 @@ class Verdict(Struct, frozen=True):
 def verdict(
     rule: Rule, resource: Resource, environment: Environment, today: datetime.date, queues: frozenset[str] = frozenset()
 ) -> Verdict:
-    """Judge the object by the rule. An object that the rule cannot read is a finding, since it may hold anything. queues: those that the stack
-    brings."""
+    """Judge the object by the rule. An object that the rule cannot read is a finding, since it may hold anything.
+    queues: those that the stack brings."""
     try:
         found_pods = pods_of(resource.body)
         if not resource.is_ours and not found_pods:
@@ -114,15 +116,16 @@ def _verdict(
 
 
 def message(rule: Rule, finding: Finding, fingerprint: str, *, show_value: bool) -> str:
-    """Path, value, reason and fix. show_value: False where the value may be a secret of a program: then the rule's title is the reason."""
+    """Path, value, reason and fix. show_value: False where the value may be a secret of a program: then the rule's
+    title is the reason."""
     value = f" = {finding.value}" if show_value and finding.value is not None else ""
     reason = finding.reason if show_value else rule.title.removesuffix(".")
     return masked_line(f"{_place(finding)}{value}: {reason}. {finding.fix} ({rule.code}, finding {fingerprint})")
 
 
 def key_of_resource(name: str, parent: str) -> str:
-    """The key of an object from the name of its resource, of which `manifests.manifest.resource_name` made it. parent: the URN of the component
-    whose child it is."""
+    """The key of an object from the name of its resource, of which `manifests.manifest.resource_name` made it. parent:
+    the URN of the component whose child it is."""
     owner = parent.rpartition("::")[2]
     if f"{COMPONENT}TrainingJob${COMPONENT}" in parent:  # a part of a job, whose name is the job's with one more word
         owner = owner.rpartition("-")[0]
@@ -133,7 +136,8 @@ def key_of_resource(name: str, parent: str) -> str:
 
 
 def _is_elsewhere(finding: Finding, found: Sequence[Pods]) -> bool:
-    """True if the finding is about something absent that another object has: the runtime of a TrainJob, or the TrainJob of a runtime."""
+    """True if the finding is about something absent that another object has: the runtime of a TrainJob, or the TrainJob
+    of a runtime."""
     of_job = finding.where in OF_JOBS
     if finding.template is None:
         return finding.key is None and any(pods.elsewhere or (of_job and pods.job) for pods in found)
@@ -173,7 +177,8 @@ def _waivers(resource: Resource) -> Sequence[Waiver]:
 
 
 def environment_verdict(resource: Resource, environment: Environment) -> Verdict:
-    """What is wrong if an object that trainform made, or a job, belongs to another environment than the one by which it is judged."""
+    """What is wrong if an object that trainform made, or a job, belongs to another environment than the one by which it
+    is judged."""
     return Verdict(tuple(_wrong_environment(resource, environment)))
 
 
@@ -190,7 +195,8 @@ def _wrong_environment(resource: Resource, environment: Environment) -> Iterator
 
 
 def cluster_verdict(settings: dict[str, Any], environment: Environment) -> Verdict:
-    """What is wrong if the settings of a provider of Kubernetes lead to another cluster than the environment's, or to another namespace."""
+    """What is wrong if the settings of a provider of Kubernetes lead to another cluster than the environment's, or to
+    another namespace."""
     own = {"context": environment.cluster.context, "namespace": environment.namespace.name}
     return Verdict(
         tuple(
@@ -203,6 +209,6 @@ def cluster_verdict(settings: dict[str, Any], environment: Environment) -> Verdi
 
 def _other(what: str, field: str, given: Any, own: str, environment: Environment) -> str:
     return (
-        f"the {what} has the {field} {given}, and the environment {environment.name} has {own}: its limits are made for the jobs there. Use that "
-        f"{field}, or the stack of another environment"
+        f"the {what} has the {field} {given}, and the environment {environment.name} has {own}: its limits are made "
+        f"for the jobs there. Use that {field}, or the stack of another environment"
     )

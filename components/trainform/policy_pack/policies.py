@@ -53,7 +53,8 @@ Judge = Callable[[ResourceValidationArgs], Verdict]
 
 
 class NotCheckedError(UnknownValueError):
-    """A policy cannot judge a resource in a preview. The SDK makes an advisory message of it, whatever the policy's level is."""
+    """A policy cannot judge a resource in a preview. The SDK makes an advisory message of it, whatever the policy's
+    level is."""
 
     def __init__(self, message: str) -> None:
         super().__init__(UNKNOWN_STRING_VALUE, [])
@@ -65,10 +66,12 @@ def serve(program: str) -> None:
     root = project_root(Path(program).resolve().parent)
     served = policies(root, get_config_env())
 
-    # The SDK keeps nothing of what the engine says about the stack but its tags. Its class is private, and its release is locked.
+    # The SDK keeps nothing of what the engine says about the stack but its tags. Its class is private, and its release
+    # is locked.
     class Servicer(sdk._PolicyAnalyzerServicer):
         def Configure(self, request: Any, context: Any) -> Any:  # noqa: N802 - the name in the protocol
-            """Keep nothing of `--policy-pack-config`, by which whoever runs a preview would choose the levels of the rules."""
+            """Keep nothing of `--policy-pack-config`, by which whoever runs a preview would choose the levels of the
+            rules."""
             return super().Configure(type(request)(), context)  # type: ignore[no-untyped-call]
 
         def ConfigureStack(self, request: Any, context: Any) -> Any:  # noqa: N802 - the name in the protocol
@@ -81,13 +84,14 @@ def serve(program: str) -> None:
 
 
 def _unbuffered(stream: TextIO) -> TextIO:
-    """The stream as `python -u` has it. The engine waits for the number of the port, which the SDK prints and never flushes."""
+    """The stream as `python -u` has it. The engine waits for the number of the port, which the SDK prints and never
+    flushes."""
     return io.TextIOWrapper(io.FileIO(stream.fileno(), "wb", closefd=False), stream.encoding, write_through=True)
 
 
 def policies(root: Path, config: Mapping[str, Any], *, dry_run: bool = False) -> list[Policy]:
-    """The policies of a stack with this config. Without a valid environment there is one policy, which no stack passes. dry_run: True in a
-    preview, where values may be unknown."""
+    """The policies of a stack with this config. Without a valid environment there is one policy, which no stack passes.
+    dry_run: True in a preview, where values may be unknown."""
     try:
         environment = check_environment(environment_name(config), root).checked()
     except TrainformError as error:
@@ -116,15 +120,16 @@ def policies(root: Path, config: Mapping[str, Any], *, dry_run: bool = False) ->
 
 
 def environment_name(config: Mapping[str, Any]) -> str:
-    """The environment of the stack: its config `trainform:environment`, or else the variable TRAINFORM_ENVIRONMENT. The variable pins it: whoever
-    runs the pack sets it, and a stack of another environment does not pass. Raises CommandLineError then, if neither is set, and for the path of
-    a file."""
+    """The environment of the stack: its config `trainform:environment`, or else the variable TRAINFORM_ENVIRONMENT. The
+    variable pins it: whoever runs the pack sets it, and a stack of another environment does not pass. Raises
+    CommandLineError then, if neither is set, and for the path of a file."""
     chosen, pinned = (str(name) if name else None for name in (config.get(CONFIG), os.environ.get(VARIABLE)))
     for name in filter(None, (chosen, pinned)):
         if not re.fullmatch(LABEL, name):
             raise CommandLineError(
                 "a stack is judged by an environment of the project that has the policy pack, not by any file",
-                f"write the name of a file in stacks/environments as {CONFIG} or {VARIABLE}, without its folder and its ending",
+                f"write the name of a file in stacks/environments as {CONFIG} or {VARIABLE}, without its folder and "
+                "its ending",
             )
     if chosen and pinned and chosen != pinned:
         raise CommandLineError(
@@ -135,7 +140,8 @@ def environment_name(config: Mapping[str, Any]) -> str:
         return str(chosen or pinned)
     raise CommandLineError(
         "no environment is set for this stack",
-        f"pulumi config set {CONFIG} NAME, or set {VARIABLE}; NAME is a file in stacks/environments, beside the policy pack",
+        f"pulumi config set {CONFIG} NAME, or set {VARIABLE}; NAME is a file in stacks/environments, beside the "
+        "policy pack",
     )
 
 
@@ -157,7 +163,8 @@ def _resource(args: ResourceValidationArgs) -> Resource | None:
 
 
 def _policy(name: str, title: str, judge: Judge, level: EnforcementLevel, dry_run: bool) -> Policy:
-    """The policy that says what the judge finds of each resource. Outside a preview all values are known; one that is not is a violation then."""
+    """The policy that says what the judge finds of each resource. Outside a preview all values are known; one that is
+    not is a violation then."""
 
     def validate(args: ResourceValidationArgs, report: ReportViolation) -> None:
         found = judge(args)

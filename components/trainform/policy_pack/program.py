@@ -10,7 +10,8 @@ SDK = "pulumi_policy"
 
 
 def run(program: str) -> None:
-    """Serve the policies to the engine. program: the file of the pack, from which the project with its environments is found."""
+    """Serve the policies to the engine. program: the file of the pack, from which the project with its environments is
+    found."""
     try:
         from trainform.policy_pack.policies import serve
     except ModuleNotFoundError as error:

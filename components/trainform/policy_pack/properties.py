@@ -16,8 +16,8 @@ UNKNOWN = "(known only at `pulumi up`)"
 
 
 def kubernetes_object(type_: str, properties: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The object of the resource; None if the resource is not an object of Kubernetes. `apiVersion` and `kind` follow from the type, such as
-    `kubernetes:apps/v1:Deployment`, where a program leaves them out."""
+    """The object of the resource; None if the resource is not an object of Kubernetes. `apiVersion` and `kind` follow
+    from the type, such as `kubernetes:apps/v1:Deployment`, where a program leaves them out."""
     version, _, kind = type_.removeprefix(PROVIDER).rpartition(":")
     if not type_.startswith(PROVIDER) or "/" not in version:
         return None
@@ -26,7 +26,8 @@ def kubernetes_object(type_: str, properties: Mapping[str, Any]) -> dict[str, An
 
 
 def plain(value: Any) -> Any:
-    """The value in plain types. Null is left out, as Kubernetes does; a whole number is an `int`; unknown values are `UNKNOWN`."""
+    """The value in plain types. Null is left out, as Kubernetes does; a whole number is an `int`; unknown values are
+    `UNKNOWN`."""
     if isinstance(value, Mapping):
         read = {str(key): _read(value, key) for key in value}
         return {key: item for key, item in read.items() if item is not None}

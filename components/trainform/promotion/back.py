@@ -41,8 +41,8 @@ TO = "--to"
 NOW, AFTER = "now", "rolled back"
 NO_HISTORY = "Pulumi's history could not be read, so nobody knows whether the release was ever deployed: {reason}"
 KILLED = (
-    "The last `pulumi up` was killed, so Pulumi's state lacks what it was doing at that moment. Without `pulumi refresh` the next `up` may leave "
-    "the job without its launch script, and the record of the killed revision."
+    "The last `pulumi up` was killed, so Pulumi's state lacks what it was doing at that moment. Without `pulumi "
+    "refresh` the next `up` may leave the job without its launch script, and the record of the killed revision."
 )
 NOT_DEPLOYED = "Pulumi's history does not say that this release was ever deployed."
 BY_TAG = "{paths} had no digest: what the tag means now may not be what ran then."
@@ -65,8 +65,9 @@ class Back(Struct, frozen=True):
 
 
 class PreparedRollback(Struct, frozen=True):
-    """release: what would be written, or, if `is_begun`, what a rollback that was ended half way has written. comparison: what the stack's files say now
-    beside what they will say; None if they are wrong now. killed: the state must be refreshed before the next `pulumi up`, since the last one was killed."""
+    """release: what would be written, or, if `is_begun`, what a rollback that was ended half way has written.
+    comparison: what the stack's files say now beside what they will say; None if they are wrong now. killed: the state
+    must be refreshed before the next `pulumi up`, since the last one was killed."""
 
     back: Back
     restored: Restored
@@ -78,8 +79,8 @@ class PreparedRollback(Struct, frozen=True):
 
 
 def prepare_rollback(stack: str, to: str | None, reason: str, root: Path) -> PreparedRollback:
-    """Find what the stack had before, and check it in the stack's environment. to: a release, or a revision; None: what was there before. InputError with
-    every problem that it has there now, or if there is nothing earlier."""
+    """Find what the stack had before, and check it in the stack's environment. to: a release, or a revision; None: what
+    was there before. InputError with every problem that it has there now, or if there is nothing earlier."""
     back = _back(stack, root)
     notes = list[str]()
     done = _updates(back, notes)
@@ -152,7 +153,10 @@ def _named(back: Back, to: str, done: list[Update] | None, notes: list[str]) -> 
     current = back.stack.release
     followed = {*chain(current, back.releases)}  # also under an earlier name of the stack
     if back.releases[to].promoted.target != back.name and followed.isdisjoint({to, name}):
-        fix = f"`trainform promote {back.experiment} --from {back.releases[to].told.promoted.target} --to {back.name}`, or name one of {list_names(_choices(back))}"
+        fix = (
+            f"`trainform promote {back.experiment} --from {back.releases[to].told.promoted.target} --to "
+            f"{back.name}`, or name one of {list_names(_choices(back))}"
+        )
         raise InputError([Problem(TO, to, f"the stack {back.name} never followed this release", fix)])
     if current is not None and back.releases[current].content == back.releases[name].content:
         raise InputError([Problem(TO, to, f"the stack {back.name} follows this content already", "name another one")])
@@ -162,7 +166,8 @@ def _named(back: Back, to: str, done: list[Update] | None, notes: list[str]) -> 
 
 
 def _before(back: Back, done: list[Update] | None, *, killed: bool) -> Restored:
-    """What the stack had before: an earlier release that was deployed, or what was deployed before there were releases."""
+    """What the stack had before: an earlier release that was deployed, or what was deployed before there were
+    releases."""
     current = back.stack.release
     names = [] if current is None else earlier_releases(current, back.releases)
     found = next(iter(names), None) if done is None else first_deployed(names, back.releases, _deployed(done))
@@ -176,7 +181,8 @@ def _before(back: Back, done: list[Update] | None, *, killed: bool) -> Restored:
 
 
 def _other_way(back: Back, names: list[str]) -> str:
-    """What helps where nothing is known to go back to: an edit of the experiment's file does not move a stack that names a release."""
+    """What helps where nothing is known to go back to: an edit of the experiment's file does not move a stack that
+    names a release."""
     if names:
         return f"name what to restore with {TO}"
     if back.stack.release is not None:

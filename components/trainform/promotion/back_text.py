@@ -28,7 +28,8 @@ def sections(found: PreparedRollback) -> list[Section]:
     """The report, the first section with the title."""
     name, comparison = found.back.name, found.comparison
     return bounded([
-        Section(f"Rollback of {name}", (Item(headline(found)), *([] if comparison is None else [Item(changes(comparison, name, "changes"))]))),
+        Section(f"Rollback of {name}", (Item(headline(found)),
+                *([] if comparison is None else [Item(changes(comparison, name, "changes"))]))),
         *([] if comparison is None else changing(comparison, name)),
         Section("Where it comes from", tuple(origin_items(found.release.told.origin))),
         Section("Notes", tuple(map(Item, found.notes))),

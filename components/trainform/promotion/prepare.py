@@ -59,8 +59,8 @@ NOT_KNOWN = "What the target costs now is not known."
 
 
 class Asked(Struct, frozen=True):
-    """What somebody wants: the experiment, and from where to where. waived: gates, all for one reason. over_rollback: also to a target that was rolled
-    back."""
+    """What somebody wants: the experiment, and from where to where. waived: gates, all for one reason. over_rollback:
+    also to a target that was rolled back."""
 
     experiment: str
     source: Place
@@ -71,8 +71,8 @@ class Asked(Struct, frozen=True):
 
 
 class Current(Struct, frozen=True):
-    """What the target follows and runs now. release: None if it follows the experiment's file. record: None if nothing is deployed, or if `not_read` says why
-    nobody knows."""
+    """What the target follows and runs now. release: None if it follows the experiment's file. record: None if nothing
+    is deployed, or if `not_read` says why nobody knows."""
 
     release: Release | None
     record: Record | None
@@ -81,9 +81,10 @@ class Current(Struct, frozen=True):
 
 
 class Prepared(Struct, frozen=True):
-    """release: what would be written, or, if `is_begun`, what a promotion that was ended half way has written. same: the target follows this content already, with its evidence.
-    left: releases that were promoted to the target as well, in place of the same one, and that no stack names. new_images: of the target's pods, which are
-    none of the source's, by the paths that name them. drift: what somebody has changed in the source by hand."""
+    """release: what would be written, or, if `is_begun`, what a promotion that was ended half way has written. same:
+    the target follows this content already, with its evidence. left: releases that were promoted to the target as well,
+    in place of the same one, and that no stack names. new_images: of the target's pods, which are none of the source's,
+    by the paths that name them. drift: what somebody has changed in the source by hand."""
 
     asked: Asked
     source: Source
@@ -123,7 +124,8 @@ class Prepared(Struct, frozen=True):
 
 
 def prepare(asked: Asked, root: Path) -> Prepared:
-    """Read both stacks and judge. InputError with every problem that the experiment has in the target; TrainformError if the source cannot be released."""
+    """Read both stacks and judge. InputError with every problem that the experiment has in the target; TrainformError
+    if the source cannot be released."""
     by, at = author(root), now()
     waivers = [Waiver(gate, asked.reason, by) for gate in dict.fromkeys(asked.waived)]
     wrong = [*waiver_problems(waivers, asked.target.environment)]
@@ -166,7 +168,8 @@ def prepare(asked: Asked, root: Path) -> Prepared:
 
 
 def is_same(before: Release, release: Release, target: Place) -> bool:
-    """Whether the target follows this content already, as a release that lacks nothing: what somebody has written into its file is promoted once more."""
+    """Whether the target follows this content already, as a release that lacks nothing: what somebody has written into
+    its file is promoted once more."""
     return before.content == release.content and not any(True for _ in lacks(target.name, before, target.environment))
 
 
@@ -191,7 +194,8 @@ def target_cost(context: Context, current: Current) -> Cost:
 
 
 def tags_of(asked: Asked, source: Source, root: Path) -> list[str]:
-    """The paths of images without a digest, of those that the target will run: as they were written when the source was deployed."""
+    """The paths of images without a digest, of those that the target will run: as they were written when the source was
+    deployed."""
     written = Released(asked.experiment, NOT_WRITTEN, as_released(recorded(source.record, source.stack)))
     loaded = load_experiment(written, root, asked.target.environment.name)
     if loaded.model is None:  # told with all its problems, when the release is checked
@@ -213,8 +217,8 @@ def _facts(source: Source, tags: Sequence[str]) -> Facts:
 
 
 def _checked(asked: Asked, release: Release, source: Source, root: Path) -> tuple[RenderedJob, dict[str, str]]:
-    """The job that the release makes in the target, by the same pass as ever, and its images that are none of the source's, by the paths that name them.
-    InputError with every problem, images without a digest among them."""
+    """The job that the release makes in the target, by the same pass as ever, and its images that are none of the
+    source's, by the paths that name them. InputError with every problem, images without a digest among them."""
     given = Released(asked.experiment, release.name, release.experiment)
     stack = asked.target.stack
     checked: CheckedJob = check_experiment(given, stack.environment, stack.run, root)
@@ -228,7 +232,8 @@ def _checked(asked: Asked, release: Release, source: Source, root: Path) -> tupl
 
 
 def _current(asked: Asked, before: Release | None, job: RenderedJob) -> Current:
-    """What runs in the target, and the room of its cluster. A cluster that does not answer is told, and stops nobody: only files are written."""
+    """What runs in the target, and the room of its cluster. A cluster that does not answer is told, and stops nobody:
+    only files are written."""
     environment = asked.target.environment
     where = environment.cluster.context, environment.namespace.name
     try:
@@ -261,7 +266,8 @@ FORM = "promotion"
 
 
 def context_of(stack: str, job: RenderedJob, before: Record | None, live: LiveFacts | None) -> Context:
-    """The job as a preview of its stack would have it. before: what is deployed there; None: nothing, or nobody knows."""
+    """The job as a preview of its stack would have it. before: what is deployed there; None: nothing, or nobody
+    knows."""
     body = job_body(job.manifests)
     old = None if before is None else State(_named(body, before.job), id=before.job)
     changes = before is None or before.job != job.plan.job

@@ -126,7 +126,8 @@ def _stacks_in(environment: str, root: Path) -> tuple[dict[str, Stack], dict[str
 
 
 def experiment_of(stack: Stack, root: Path) -> str:
-    """The experiment's name. A name in `stacks/experiments` is that of the file too, which need not be read, and may be wrong by now."""
+    """The experiment's name. A name in `stacks/experiments` is that of the file too, which need not be read, and may be
+    wrong by now."""
     return load_experiment(stack.given, root).checked().name if is_path(stack.experiment) else stack.experiment
 
 

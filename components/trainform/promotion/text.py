@@ -28,14 +28,20 @@ def headline(found: Prepared) -> str:
     """What becomes of it, in one sentence."""
     target = found.asked.target.name
     if found.same:
-        return f"{target} follows the same content already, as release {found.asked.target.stack.release}: there is nothing to promote."
+        return (
+            f"{target} follows the same content already, as release {found.asked.target.stack.release}: there is "
+            "nothing to promote."
+        )
     if found.held:
         return f"Refused: {target} was rolled back, and no promotion undoes that unseen. Nothing is written."
     if found.refused:
         gates = ", ".join(each.gate for each in found.refused)
         return f"Refused by {gates}: nothing is written."
     if found.is_begun:
-        return f"{target} will follow release {found.release.name}, which an earlier promotion has written and no stack names."
+        return (
+            f"{target} will follow release {found.release.name}, which an earlier promotion has written and no stack "
+            "names."
+        )
     return f"{target} will follow a new release."
 
 
@@ -85,7 +91,8 @@ def _rollback(found: Prepared) -> Iterator[Item]:
         fix = [Row("fix", OVER)] if found.held else []
         rows = (Row("reason", back.rollback.reason, verbatim=True), Row("by", back.promoted.by, verbatim=True), *fix)
         yield Item(
-            f"{found.asked.target.name} follows a rollback, release {found.asked.target.stack.release} of {back.promoted.at}.",
+            f"{found.asked.target.name} follows a rollback, release {found.asked.target.stack.release} of "
+            f"{back.promoted.at}.",
             rows,
         )
 
@@ -132,7 +139,8 @@ def _left_out(found: Prepared) -> Iterator[Item]:
     for name in found.left:
         path = release_path(found.asked.experiment, name)
         yield Item(
-            f"Release {name} was promoted to {found.asked.target.name} too, and no stack names it. If it was never deployed, {path} can go."
+            f"Release {name} was promoted to {found.asked.target.name} too, and no stack names it. If it was never "
+            f"deployed, {path} can go."
         )
     if found.current.not_read:
         yield Item(f"What is deployed in the target: {found.current.not_read}.")

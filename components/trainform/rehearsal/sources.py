@@ -67,7 +67,8 @@ def from_cluster(cluster: Cluster, plan: Plan) -> Workload:
     if not pods:
         raise ClusterError(
             f"{cluster.cluster_name} has no pods of {plan.namespace}/{plan.job}",
-            "apply it with `pulumi up`, and look with `kubectl get pods`; without --from-cluster the plan's own pods are taken",
+            "apply it with `pulumi up`, and look with `kubectl get pods`; without --from-cluster the plan's own pods "
+            "are taken",
         )
     read = {(reference.kind, reference.name): reference for reference in references(pods)}
     bodies = {key: _read(cluster, plan.namespace, reference) for key, reference in read.items()}
@@ -121,7 +122,8 @@ def _read(cluster: Cluster, namespace: str, reference: Reference) -> Mapping[str
     found = cluster.get(reference.kind, reference.name, namespace)
     if not found.readable:
         raise ClusterError(
-            f"{cluster.cluster_name} does not let you read the {reference.kind} {namespace}/{reference.name} of the job's pods",
+            f"{cluster.cluster_name} does not let you read the {reference.kind} {namespace}/{reference.name} of the "
+            "job's pods",
             f"ask for `get` on {reference.kind.lower()}s in {namespace}, or rehearse without --from-cluster",
         )
     return found.body

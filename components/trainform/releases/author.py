@@ -1,4 +1,5 @@
-"""Who does something to a release, and when; and files that git ignores. Never a token: only what git writes into a commit too, or the name of the account."""
+"""Who does something to a release, and when; and files that git ignores. Never a token: only what git writes into a
+commit too, or the name of the account."""
 
 from __future__ import annotations
 

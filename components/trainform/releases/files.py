@@ -43,7 +43,8 @@ def releases_of(experiment: str, root: Path) -> dict[str, Release]:
 
 
 def write_release(release: Release, root: Path) -> str:
-    """Make the file, whole or not at all, and return the release's name. A file that is there already has the same content, and stays."""
+    """Make the file, whole or not at all, and return the release's name. A file that is there already has the same
+    content, and stays."""
     experiment, name = str(release.experiment["name"]), release.name
     path = release_path(experiment, name)
     if (root / path).exists():

@@ -1,4 +1,5 @@
-"""The gates before a promotion: what the target's environment asks for, held against what is known of the source. Pure functions in a table."""
+"""The gates before a promotion: what the target's environment asks for, held against what is known of the source. Pure
+functions in a table."""
 
 from __future__ import annotations
 
@@ -27,9 +28,10 @@ HALF = re.compile("[\ud800-\udfff]")
 
 
 class Facts(Struct, frozen=True):
-    """What is known of the source when it is promoted. environment: of the source. outcome: of its job; None if the cluster has no such job any more.
-    tags: paths of the images that the experiment names without a digest. commit, dirty: of git at the last `pulumi up`; "" and None if Pulumi's history
-    does not say it. now: with its time zone. changed: a `pulumi up` has changed the job object in place after its end."""
+    """What is known of the source when it is promoted. environment: of the source. outcome: of its job; None if the
+    cluster has no such job any more. tags: paths of the images that the experiment names without a digest. commit,
+    dirty: of git at the last `pulumi up`; "" and None if Pulumi's history does not say it. now: with its time zone.
+    changed: a `pulumi up` has changed the job object in place after its end."""
 
     environment: str
     outcome: Outcome | None
@@ -65,7 +67,10 @@ def _from(asked: Promotion, facts: Facts) -> Refusal | None:
     if facts.environment in asked.sources:
         return None
     return (
-        f"releases come from {list_names(asked.sources)} only, and the source is in the environment {facts.environment}",
+        (
+            f"releases come from {list_names(asked.sources)} only, and the source is in the environment "
+            f"{facts.environment}"
+        ),
         f"promote it to a stack of {list_names(asked.sources)} first, then from there",
     )
 
@@ -142,7 +147,8 @@ def asked_gates(asked: Promotion) -> tuple[GateName, ...]:
 
 
 def judge(environment: Environment, facts: Facts, waivers: Sequence[Waiver] = ()) -> tuple[Judged, ...]:
-    """What each gate of the target's environment says. A waiver counts where the environment lets this person waive this gate."""
+    """What each gate of the target's environment says. A waiver counts where the environment lets this person waive
+    this gate."""
     waived = {waiver.gate: waiver for waiver in waivers}
     return tuple(_judged(environment, facts, gate, waived.get(gate)) for gate in GATES)
 

@@ -1,4 +1,5 @@
-"""How an experiment came to its stacks: from the releases, the stacks' files, the live records and Pulumi's history of updates."""
+"""How an experiment came to its stacks: from the releases, the stacks' files, the live records and Pulumi's history of
+updates."""
 
 from __future__ import annotations
 
@@ -30,9 +31,9 @@ UNFINISHED = "an up runs or was killed"
 
 
 class StackNow(Struct, frozen=True):
-    """A stack of the experiment. release: that its config names; None: it follows the experiment's file. record: of what is deployed; None if nothing is,
-    or if it could not be read. updates: the newest first. unfinished: something has changed the stack that they do not know. not_read: what could not be
-    read, and why."""
+    """A stack of the experiment. release: that its config names; None: it follows the experiment's file. record: of
+    what is deployed; None if nothing is, or if it could not be read. updates: the newest first. unfinished: something
+    has changed the stack that they do not know. not_read: what could not be read, and why."""
 
     stack: str
     environment: str
@@ -63,8 +64,8 @@ class StackNow(Struct, frozen=True):
 
 
 class Event(Struct, frozen=True):
-    """Something that happened to a stack. at: in UTC (RFC 3339). release: "" where the stack followed the experiment's file. result: of an update. by:
-    "" where nobody has recorded it. details: what else is known, in words."""
+    """Something that happened to a stack. at: in UTC (RFC 3339). release: "" where the stack followed the experiment's
+    file. result: of an update. by: "" where nobody has recorded it. details: what else is known, in words."""
 
     at: str
     stack: str
@@ -78,8 +79,8 @@ class Event(Struct, frozen=True):
 def read_stacks(
     stacks: Mapping[str, tuple[str, str | None]], experiment: str, root: Path, seconds: float
 ) -> list[StackNow]:
-    """The stacks with what is deployed and what was. stacks: the environment and the release that each names. What cannot be read is told, and the rest is
-    there."""
+    """The stacks with what is deployed and what was. stacks: the environment and the release that each names. What
+    cannot be read is told, and the rest is there."""
     with ThreadPoolExecutor(AT_ONCE) as threads:
         works = [
             threads.submit(_read, StackNow(stack, environment, release), experiment, root, seconds)

@@ -1,4 +1,5 @@
-"""What is in the file of a release: an experiment with every value, where it was deployed, and how it came to another stack."""
+"""What is in the file of a release: an experiment with every value, where it was deployed, and how it came to another
+stack."""
 
 from __future__ import annotations
 
@@ -45,8 +46,8 @@ class Waived(Model):
 
 
 class Promoted(Model):
-    """How the release came to its stack. gates: the result of each gate that the environment asks for. replaces: the release that the stack followed
-    before; None: it followed the experiment's file, or did not exist."""
+    """How the release came to its stack. gates: the result of each gate that the environment asks for. replaces: the
+    release that the stack followed before; None: it followed the experiment's file, or did not exist."""
 
     by: str
     at: str
@@ -58,8 +59,8 @@ class Promoted(Model):
 
 
 class Rollback(Model):
-    """Of a release that restores an earlier one: that from which the stack came (None: it followed the experiment's file), and the one that it restores
-    (None: it was deployed before there were releases)."""
+    """Of a release that restores an earlier one: that from which the stack came (None: it followed the experiment's
+    file), and the one that it restores (None: it was deployed before there were releases)."""
 
     of: str | None
     to: str | None
@@ -102,7 +103,8 @@ class Release(Model):
 
     @property
     def told(self) -> Release:
-        """The same with its evidence as it is shown: whoever forges a release writes anything there, a secret too. It has another name where there is one."""
+        """The same with its evidence as it is shown: whoever forges a release writes anything there, a secret too. It
+        has another name where there is one."""
         evidence = {key: value for key, value in self.data().items() if key != "experiment"}
         return Release(experiment=self.experiment, **masked(evidence))
 
@@ -113,7 +115,8 @@ class Release(Model):
 
 
 def release_of(data: dict[str, Any], source: Source) -> Release:
-    """The release in the data of a file; InputError where another version of trainform has written it in another form."""
+    """The release in the data of a file; InputError where another version of trainform has written it in another
+    form."""
     try:
         return Release.model_validate(data)
     except ValidationError as error:

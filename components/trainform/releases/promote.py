@@ -25,14 +25,15 @@ UNKNOWN = "unknown"  # of a job that the cluster has no more
 
 
 def experiment_of(source: Source) -> dict[str, Any]:
-    """The experiment of a release: as it is in all environments, with every default, and with the digest of each image that was run."""
+    """The experiment of a release: as it is in all environments, with every default, and with the digest of each image
+    that was run."""
     model = recorded(source.record, source.stack)
     return as_released(pinned(model, source.ran, source.record.environment.get("registries", {})))
 
 
 def recorded(record: Record, stack: str) -> Experiment:
-    """The experiment that was deployed in the stack, with what it has differently in all environments. TrainformError if another version of trainform has
-    recorded it, and this one cannot read it."""
+    """The experiment that was deployed in the stack, with what it has differently in all environments. TrainformError
+    if another version of trainform has recorded it, and this one cannot read it."""
     base = record.experiment if record.base is None else record.base
     try:
         return Experiment.model_validate(with_dates(base))
@@ -58,7 +59,8 @@ def origin_of(source: Source) -> Origin:
 def origin(
     stack: str, environment: str, record: Record, update: Update, outcome: str = UNKNOWN, seconds: int | None = None
 ) -> Origin:
-    """Where and how it was deployed. The parent is the release that the stack followed then, whatever its file names by now."""
+    """Where and how it was deployed. The parent is the release that the stack followed then, whatever its file names by
+    now."""
     return Origin(
         stack=stack,
         environment=environment,
@@ -93,7 +95,8 @@ def promoted_by(names: tuple[str, str], by: str, at: str, replaces: str | None, 
 
 
 def begun(wanted: Release, unfollowed: Iterable[tuple[str, Release]]) -> str | None:
-    """The release of a promotion like this one that was ended before its stack named it; None if there is none. It has another time."""
+    """The release of a promotion like this one that was ended before its stack named it; None if there is none. It has
+    another time."""
     for name, release in unfollowed:
         at = release.promoted.model_copy(update={"at": wanted.promoted.at})
         if release.model_copy(update={"promoted": at}) == wanted:
@@ -102,7 +105,8 @@ def begun(wanted: Release, unfollowed: Iterable[tuple[str, Release]]) -> str | N
 
 
 def unpinned(job: RenderedJob, source: Source) -> Iterator[Problem]:
-    """The images of the target's pods that have no digest: what their tags mean by then is not what has run. Images that no pod has are none of these."""
+    """The images of the target's pods that have no digest: what their tags mean by then is not what has run. Images
+    that no pod has are none of these."""
     for path, image in _images_of_pods(job).items():
         if digest_of(image) is None:
             fix = "write its digest, IMAGE@sha256:…, run `pulumi up` of the source, and promote that"
@@ -110,8 +114,8 @@ def unpinned(job: RenderedJob, source: Source) -> Iterator[Problem]:
 
 
 def not_of_source(job: RenderedJob, source: Source) -> dict[str, str]:
-    """The images of the target's pods whose digest the source has neither named nor run, by their paths: what differs in the target's environment names
-    them."""
+    """The images of the target's pods whose digest the source has neither named nor run, by their paths: what differs
+    in the target's environment names them."""
     images = (
         *named_images(source.record.experiment).values(),
         *source.ran,

@@ -1,4 +1,5 @@
-"""Which earlier thing a rollback of a stack restores, and the release that says so. Pure functions of releases and of what Pulumi's history has."""
+"""Which earlier thing a rollback of a stack restores, and the release that says so. Pure functions of releases and of
+what Pulumi's history has."""
 
 from __future__ import annotations
 
@@ -36,8 +37,8 @@ def chain(current: str | None, releases: Mapping[str, Release]) -> Iterator[str]
 
 
 def earlier_releases(current: str, releases: Mapping[str, Release]) -> list[str]:
-    """The releases to which a rollback can go, the newest first: what the stack has followed before the thing that it follows now, each once. A rollback of a
-    rollback goes further back, and not to what was rolled back."""
+    """The releases to which a rollback can go, the newest first: what the stack has followed before the thing that it
+    follows now, each once. A rollback of a rollback goes further back, and not to what was rolled back."""
     now = restored_by(current, releases)
     if releases[now].rollback is not None:  # it restores what was deployed before there were releases
         return []
@@ -54,9 +55,9 @@ def first_deployed(names: Iterable[str], releases: Mapping[str, Release], deploy
 def earlier_deployments_of(
     found: Iterable[EarlierDeployment], current: Release | None, passed: Collection[str], *, failed: bool
 ) -> Iterator[EarlierDeployment]:
-    """The deployments to which a rollback can go, the newest first: those that differ from what the stack runs now. current: the release that it follows;
-    None: it follows the experiment's file. passed: releases that are none of these. failed: the last `pulumi up` has failed, so that the newest deployment
-    is an earlier one too."""
+    """The deployments to which a rollback can go, the newest first: those that differ from what the stack runs now.
+    current: the release that it follows; None: it follows the experiment's file. passed: releases that are none of
+    these. failed: the last `pulumi up` has failed, so that the newest deployment is an earlier one too."""
     now = None if current is None else current.content
     back = None if current is None else current.rollback
     oldest = current.origin.updated if current is not None and back is not None and back.to is None else None
@@ -79,14 +80,15 @@ def of_release(name: str, releases: Mapping[str, Release]) -> Restored:
 
 
 def of_deployment(found: EarlierDeployment, stack: str, environment: str) -> Restored:
-    """What the stack had deployed. stack: PROJECT/STACK. TrainformError if another version of trainform has recorded it, and this one cannot read it."""
+    """What the stack had deployed. stack: PROJECT/STACK. TrainformError if another version of trainform has recorded
+    it, and this one cannot read it."""
     experiment = as_released(recorded(found.record, stack))
     return Restored(None, experiment, origin(stack, environment, found.record, found.update))
 
 
 def rollback(restored: Restored, current: str | None, stack: str, reason: str, by: str, at: str) -> Release:
-    """The release of a rollback: the whole earlier experiment, with its evidence. current: the release that the stack follows; None: the experiment's
-    file. at: in UTC, to the second."""
+    """The release of a rollback: the whole earlier experiment, with its evidence. current: the release that the stack
+    follows; None: the experiment's file. at: in UTC, to the second."""
     promoted = Promoted(by=by, at=at, source=stack, target=stack, replaces=current, gates={}, waived=[])
     back = Rollback(of=current, to=restored.release, reason=reason)
     return Release(experiment=restored.experiment, origin=restored.origin, promoted=promoted, rollback=back)

@@ -33,8 +33,9 @@ OF_NO_POD = frozenset({"ttl"})
 
 
 class Source(Struct, frozen=True):
-    """stack: in the names of Pulumi, PROJECT/STACK. update: the last `pulumi up`, which succeeded. outcome: None if the cluster has the job object no more.
-    seconds: from the job's creation to its end. ran: what the nodes have run for each image. changed: what is deployed was changed in place after the job's end."""
+    """stack: in the names of Pulumi, PROJECT/STACK. update: the last `pulumi up`, which succeeded. outcome: None if the
+    cluster has the job object no more. seconds: from the job's creation to its end. ran: what the nodes have run for
+    each image. changed: what is deployed was changed in place after the job's end."""
 
     stack: str
     environment: str
@@ -47,7 +48,8 @@ class Source(Struct, frozen=True):
 
 
 def read_source(stack: str, experiment: str, environment: Environment, root: Path) -> Source:
-    """What is deployed in the stack. TrainformError if nothing is, if the last `pulumi up` has failed or not ended, or if it cannot be read."""
+    """What is deployed in the stack. TrainformError if nothing is, if the last `pulumi up` has failed or not ended, or
+    if it cannot be read."""
     done = updates(stack, root)
     update = last_up(stack, done)
     namespace, whole = environment.namespace.name, f"{project_name(root)}/{stack}"
@@ -76,8 +78,9 @@ def read_source(stack: str, experiment: str, environment: Environment, root: Pat
 
 
 def is_another_run(record: Record, earlier: Iterable[EarlierDeployment], done: Sequence[Update], ended: str) -> bool:
-    """Whether what is deployed now would run otherwise than what was deployed when its job ended. True too if nobody knows what was: the backend gives out
-    no earlier states, or a `pulumi up` failed since then. earlier, done: the newest first."""
+    """Whether what is deployed now would run otherwise than what was deployed when its job ended. True too if nobody
+    knows what was: the backend gives out no earlier states, or a `pulumi up` failed since then. earlier, done: the
+    newest first."""
     try:
         before = next((each for each in earlier if each.update.ended <= ended), None)
     except TrainformError:
@@ -117,7 +120,8 @@ def _how(update: Update) -> str:
 
 
 def record_of(found: Deployed | None, stack: str, experiment: str) -> Record:
-    """The record, if it is of this stack. stack: PROJECT/STACK, since two projects may have stacks of one name in the same namespace."""
+    """The record, if it is of this stack. stack: PROJECT/STACK, since two projects may have stacks of one name in the
+    same namespace."""
     name = stack.rpartition("/")[2]
     if found is not None and found.unreadable is not None:
         raise found.unreadable
@@ -141,20 +145,23 @@ def record_of(found: Deployed | None, stack: str, experiment: str) -> Record:
 
 
 def refuse_edited(record: Record, written: Record | None, stack: str, experiment: str) -> None:
-    """ClusterError if the record in the cluster, which everybody who may edit ConfigMaps there can change, is not the one that the engine has written.
-    written: that one, as Pulumi's state has it; None if it has none that can be read."""
+    """ClusterError if the record in the cluster, which everybody who may edit ConfigMaps there can change, is not the
+    one that the engine has written. written: that one, as Pulumi's state has it; None if it has none that can be
+    read."""
     has, had = record.data(), {} if written is None else written.data()
     differing = [key for key in {**had, **has} if has.get(key) != had.get(key)]
     if differing:
         what = f"{list_names([f'`{key}`' for key in differing])} of it {'differs' if len(differing) == 1 else 'differ'}"
         raise ClusterError(
-            f"the record of {experiment} in the cluster is not what Pulumi's state of {stack} has, so somebody has edited it: {what}",
+            f"the record of {experiment} in the cluster is not what Pulumi's state of {stack} has, so somebody has "
+            f"edited it: {what}",
             f"`pulumi up --refresh --skip-preview -s {stack.rpartition('/')[2]}` records it anew",
         )
 
 
 def wrong_in(record: Record, experiment: str) -> str | None:
-    """Why no `pulumi up` of the experiment has made the record, which anybody with access to its namespace can edit; None if one may have."""
+    """Why no `pulumi up` of the experiment has made the record, which anybody with access to its namespace can edit;
+    None if one may have."""
     for found in (record.experiment, record.experiment if record.base is None else record.base):
         if found.get("name") != experiment:
             return "it holds another experiment"

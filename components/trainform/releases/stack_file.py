@@ -24,9 +24,10 @@ Entry = tuple[yaml.ScalarNode, yaml.ScalarNode]
 
 
 def follow(release: Release, stack: str, root: Path) -> str:
-    """Write the release and let the stack follow it; the release's name. First the release, then the stack: whoever is interrupted in between leaves a
-    release that no stack names, and no stack that names nothing. TrainformError if the stack follows by now something else than what the release was made to
-    replace: meanwhile somebody may have rolled it back."""
+    """Write the release and let the stack follow it; the release's name. First the release, then the stack: whoever is
+    interrupted in between leaves a release that no stack names, and no stack that names nothing. TrainformError if the
+    stack follows by now something else than what the release was made to replace: meanwhile somebody may have rolled it
+    back."""
     with alone_in((root / stack_path(stack)).parent):
         return _follow(release, stack, root)
 
@@ -46,8 +47,8 @@ def _follow(release: Release, stack: str, root: Path) -> str:
 
 
 def set_release(stack: str, name: str, root: Path) -> None:
-    """Let the stack follow the release. Another program may read the file at any time: it has the old text or the new one. TrainformError if it cannot be
-    written: the release is there then."""
+    """Let the stack follow the release. Another program may read the file at any time: it has the old text or the new
+    one. TrainformError if it cannot be written: the release is there then."""
     path = root / stack_path(stack)
     text = _text_with(stack, name, root)
     if text is None:
@@ -71,7 +72,8 @@ def _text_with(stack: str, name: str, root: Path) -> str | None:
 
 
 def with_release(text: str, name: str, path: str, root: Path) -> str:
-    """The text of a stack's file with the release. Where the file has none, it is set behind the experiment. root: the project says how keys may be written."""
+    """The text of a stack's file with the release. Where the file has none, it is set behind the experiment. root: the
+    project says how keys may be written."""
     config, entries = _config(text)
     value = f'"{name}"'  # digits alone, or digits around an `e`, are a number where no quotes stand
     found, experiment = (

@@ -1,6 +1,7 @@
 """Manifests as Pulumi resources: their type tokens, options, provider and the errors of a program.
 
-The objects are registered by their type token and not through `pulumi_kubernetes.core.v1`, because that import alone takes 0.45 s.
+The objects are registered by their type token and not through `pulumi_kubernetes.core.v1`, because that import alone
+takes 0.45 s.
 """
 
 from __future__ import annotations
@@ -27,26 +28,31 @@ from trainform.spec.environment import Environment
 
 ATTEMPTS = 10
 AGAIN_SECONDS = 1.0
-# What the SDK raises for outputs of a resource that failed. 3.259 has it, and 3.272 has not: there the URN of such a resource is known.
+# What the SDK raises for outputs of a resource that failed. 3.259 has it, and 3.272 has not: there the URN of such a
+# resource is known.
 REGISTRATION_FAILED: type[Exception] | tuple[()] = getattr(stack, "ResourceRegistrationFailed", ())
 
 
 def provider_version() -> str:
-    """The version of the installed SDK, which is the provider's too. Every resource names it, so that the engine takes no other version."""
+    """The version of the installed SDK, which is the provider's too. Every resource names it, so that the engine takes
+    no other version."""
     return version("pulumi-kubernetes")
 
 
 def cluster_provider(component: pulumi.ComponentResource, environment: Environment) -> pulumi.ProviderResource | None:
-    """A provider for the environment's cluster, as a child of the component; None if the component's options bring a provider.
+    """A provider for the environment's cluster, as a child of the component; None if the component's options bring a
+    provider.
 
-    With it the objects are created in the cluster that the preflight has checked. Providers since 4.29 refuse to create an object that exists
-    (pulumi/pulumi-kubernetes#4278), but a kept claim and the objects of a killed `up` must be adopted; the preflight has refused objects
-    of other owners before. Secrets and ConfigMaps are changed in place: without these settings a rotation of keys deletes the Secret first, and
-    pods that start at that moment have no keys, and each change deletes the record of what is deployed.
+    With it the objects are created in the cluster that the preflight has checked. Providers since 4.29 refuse to create
+    an object that exists (pulumi/pulumi-kubernetes#4278), but a kept claim and the objects of a killed `up` must be
+    adopted; the preflight has refused objects of other owners before. Secrets and ConfigMaps are changed in place:
+    without these settings a rotation of keys deletes the Secret first, and pods that start at that moment have no keys,
+    and each change deletes the record of what is deployed.
 
-    With `clusterIdentifier` only another cluster replaces the provider and with it every object, not another kubeconfig of the same one. The
-    provider never compares it with the cluster that answers: the preflight does. Its `strictMode` is left out: it demands the kubeconfig
-    itself as an input, whose credentials or whose path on one machine would be in the state.
+    With `clusterIdentifier` only another cluster replaces the provider and with it every object, not another kubeconfig
+    of the same one. The provider never compares it with the cluster that answers: the preflight does. Its `strictMode`
+    is left out: it demands the kubeconfig itself as an input, whose credentials or whose path on one machine would be
+    in the state.
     """
     if component.get_provider("kubernetes:core/v1:Service") is not None:
         return None
@@ -84,7 +90,8 @@ def show_outcome(outcome: Outcome | None, component: pulumi.Resource) -> None:
 
 
 def token(api_version: str, kind: str, patch: bool = False) -> str:
-    """The Pulumi type of an object: `kubernetes:core/v1:Service`. The type of a patch changes only its own fields of an object that exists."""
+    """The Pulumi type of an object: `kubernetes:core/v1:Service`. The type of a patch changes only its own fields of an
+    object that exists."""
     group_version = api_version if "/" in api_version else f"core/{api_version}"
     return f"kubernetes:{group_version}:{kind}{'Patch' if patch else ''}"
 
@@ -100,9 +107,9 @@ def register(
 ) -> pulumi.CustomResource:
     """Register one object as a child of `parent` and return the resource.
 
-    provider: if it is None, the object is made by the parent's provider. owner: the job or the component whose name begins the resource's
-    name. spec_inputs: outputs of other resources that replace fields of the spec. secrets: values that replace masked fields of the object;
-    the state holds them encrypted.
+    provider: if it is None, the object is made by the parent's provider. owner: the job or the component whose name
+    begins the resource's name. spec_inputs: outputs of other resources that replace fields of the spec. secrets: values
+    that replace masked fields of the object; the state holds them encrypted.
     """
     body = copy.deepcopy(manifest.body) | dict(secrets if secrets is not None else {})
     api_version, kind = body["apiVersion"], body["kind"]
@@ -119,7 +126,8 @@ def register(
         # the API server turns stringData into data
         additional_secret_outputs=["data", *secrets] if secrets is not None else None,
         hooks=hooks_of(manifest, f"{parent.pulumi_resource_type}::{name}"),
-        # dependencies give the order alone: with a property of a claim or a Service the job would be replaced whenever that object is
+        # dependencies give the order alone: with a property of a claim or a Service the job would be replaced whenever
+        # that object is
         depends_on=list(depends_on),
     )
     return pulumi.CustomResource(token(api_version, kind, manifest.patch), name, body, options)
@@ -128,8 +136,8 @@ def register(
 def after_attempt(resource: pulumi.CustomResource, parent: pulumi.Resource) -> pulumi.Output[pulumi.Resource]:
     """The child of `parent` for `depends_on` of a resource that the engine shall skip if the child fails.
 
-    With `pulumi up --continue-on-error` a dependency on a child that failed ends the whole program with a traceback, and other jobs of the
-    program are not made. A dependency on its URN does not, and the engine skips the resource.
+    With `pulumi up --continue-on-error` a dependency on a child that failed ends the whole program with a traceback,
+    and other jobs of the program are not made. A dependency on its URN does not, and the engine skips the resource.
     """
 
     async def waited() -> pulumi.Resource:
@@ -146,7 +154,8 @@ def after_attempt(resource: pulumi.CustomResource, parent: pulumi.Resource) -> p
 def output_after(resource: pulumi.CustomResource, value: str) -> pulumi.Output[str]:
     """The value as an output that is unknown until the resource exists.
 
-    The first preview then does not send objects that refer to it to the webhooks, and `up` and `destroy` keep the order.
+    The first preview then does not send objects that refer to it to the webhooks, and `up` and `destroy` keep the
+    order.
     """
     return resource.id.apply(lambda _: value)
 
@@ -155,8 +164,9 @@ def output_after(resource: pulumi.CustomResource, value: str) -> pulumi.Output[s
 
 
 def hooks_of(manifest: Manifest, resource: str) -> pulumi.ResourceHookBinding | None:
-    """The error hooks of the object; None if no failure of its creation needs an explanation or another attempt. `resource` is the name of no
-    other resource of the program: the engine takes each name of a hook once, and objects of two namespaces may be called alike."""
+    """The error hooks of the object; None if no failure of its creation needs an explanation or another attempt.
+    `resource` is the name of no other resource of the program: the engine takes each name of a hook once, and objects
+    of two namespaces may be called alike."""
     if manifest.patch or mocked() or not manifest.late_refusals:
         return None
     kind, name = manifest.body["kind"], manifest.body["metadata"]["name"]
@@ -178,7 +188,8 @@ def _explain_closed_queue(name: str, failed: pulumi.ErrorHookArgs) -> None:
 
 
 def _is_late(refusals: tuple[tuple[str, ...], ...], failed: pulumi.ErrorHookArgs) -> bool:
-    """True, after a pause, if a webhook has refused the object because it does not yet see another object that was just created."""
+    """True, after a pause, if a webhook has refused the object because it does not yet see another object that was just
+    created."""
     late = any(all(word in failed.errors[0] for word in words) for words in refusals)
     if not late or len(failed.errors) >= ATTEMPTS:
         return False

@@ -1,7 +1,7 @@
 """The components that a job is made of; alone they serve Pulumi programs with a job object of their own.
 
-Each component checks its input and the live cluster first, as `TrainingJob` does. It makes its objects on the environment's cluster unless
-`opts` brings a Kubernetes provider.
+Each component checks its input and the live cluster first, as `TrainingJob` does. It makes its objects on the
+environment's cluster unless `opts` brings a Kubernetes provider.
 """
 
 from __future__ import annotations
@@ -50,10 +50,9 @@ class TrainingQueue(Part):
         environment: Environment | str,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
-        """name: name of the component, and of the queue in the cluster.
-        request: the fields of the queue.
-        environment: the environment, as a model, by its name in `stacks/environments` or by the path of its file.
-        opts: options of the resource. The objects are made on the cluster of the environment, unless they bring a Kubernetes provider.
+        """name: name of the component, and of the queue in the cluster. request: the fields of the queue. environment:
+        the environment, as a model, by its name in `stacks/environments` or by the path of its file. opts: options of
+        the resource. The objects are made on the cluster of the environment, unless they bring a Kubernetes provider.
         """
         with as_run_error():
             environment = with_own(check_environment(environment).checked(), queues={name: request})
@@ -81,10 +80,10 @@ class SharedStorage(Part):
         environment: Environment | str,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
-        """name: name of the component; the names of its resources begin with it.
-        claims: the claims that are made, by their names in the cluster.
-        environment: the environment, as a model, by its name in `stacks/environments` or by the path of its file.
-        opts: options of the resource. The objects are made on the cluster of the environment, unless they bring a Kubernetes provider.
+        """name: name of the component; the names of its resources begin with it. claims: the claims that are made, by
+        their names in the cluster. environment: the environment, as a model, by its name in `stacks/environments` or by
+        the path of its file. opts: options of the resource. The objects are made on the cluster of the environment,
+        unless they bring a Kubernetes provider.
         """
         with as_run_error():
             environment = with_own(check_environment(environment).checked(), claims=claims)
@@ -112,7 +111,8 @@ class _Meeting(Model):
 
 
 class Rendezvous(Part):
-    """A headless Service that gives each selected pod with `subdomain: <name>` the address `<pod>.<name>`, ready or not."""
+    """A headless Service that gives each selected pod with `subdomain: <name>` the address `<pod>.<name>`, ready or
+    not."""
 
     service: pulumi.Output[str]
     """Name of the Service, known when the Service exists."""
@@ -124,10 +124,10 @@ class Rendezvous(Part):
         environment: Environment | str,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
-        """name: name of the component, and of the Service in the cluster.
-        selector: labels of the pods that get an address.
-        environment: the environment, as a model, by its name in `stacks/environments` or by the path of its file.
-        opts: options of the resource. The objects are made on the cluster of the environment, unless they bring a Kubernetes provider.
+        """name: name of the component, and of the Service in the cluster. selector: labels of the pods that get an
+        address. environment: the environment, as a model, by its name in `stacks/environments` or by the path of its
+        file. opts: options of the resource. The objects are made on the cluster of the environment, unless they bring a
+        Kubernetes provider.
         """
         with as_run_error():
             environment = check_environment(environment).checked()
@@ -151,8 +151,9 @@ class Rendezvous(Part):
 class RoleGroup(Part):
     """The pod template of one role, for a workload of your own, with the launch script that it mounts.
 
-    The addresses in the template are those of a job of the experiment. A `Rendezvous` with the experiment's name makes the Service for them;
-    an `SshIdentity` with the name `<experiment>-ssh` and that service makes the Secret that the template mounts.
+    The addresses in the template are those of a job of the experiment. A `Rendezvous` with the experiment's name makes
+    the Service for them; an `SshIdentity` with the name `<experiment>-ssh` and that service makes the Secret that the
+    template mounts.
     """
 
     template: pulumi.Output[dict[str, Any]]
@@ -168,11 +169,11 @@ class RoleGroup(Part):
         role: str,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
-        """name: name of the component; the name of the launch script in the cluster begins with it.
-        experiment: the experiment, as a model, by its name in `stacks/experiments` or by the path of its file.
-        environment: the environment, as a model, by its name in `stacks/environments` or by the path of its file.
-        role: name of the role in the experiment.
-        opts: options of the resource. The objects are made on the cluster of the environment, unless they bring a Kubernetes provider.
+        """name: name of the component; the name of the launch script in the cluster begins with it. experiment: the
+        experiment, as a model, by its name in `stacks/experiments` or by the path of its file. environment: the
+        environment, as a model, by its name in `stacks/environments` or by the path of its file. role: name of the role
+        in the experiment. opts: options of the resource. The objects are made on the cluster of the environment, unless
+        they bring a Kubernetes provider.
         """
         with as_run_error():
             problems = type_problems("role", role, str, "text", "write the name of a role as text")
@@ -226,8 +227,8 @@ OWN: dict[str, type[BaseModel]] = {"queues": QueueRequest, "claims": ClaimReques
 
 
 def with_own(environment: Environment, **parts: Mapping[str, BaseModel]) -> Environment:
-    """The environment with these queues or claims added to its own. Raises InputError with every problem of the result, or of the types
-    of what is added."""
+    """The environment with these queues or claims added to its own. Raises InputError with every problem of the result,
+    or of the types of what is added."""
     wrong = [problem for field, own in parts.items() for problem in _own_problems(field, own)]
     if wrong:
         raise InputError(wrong)

@@ -1,8 +1,9 @@
-"""A stack whose objects are on another cluster than the one that its environment names, or, where it names none, than the one that answers.
+"""A stack whose objects are on another cluster than the one that its environment names, or, where it names none, than
+the one that answers.
 
-The engine would replace every object: it makes the new ones, and then deletes the old ones by their names, which it finds on the new cluster
-since the context is the same. Where the environment has lost the line it replaces nothing, and makes there what has changed since. The program
-learns from the stack's own state where its objects are.
+The engine would replace every object: it makes the new ones, and then deletes the old ones by their names, which it
+finds on the new cluster since the context is the same. Where the environment has lost the line it replaces nothing, and
+makes there what has changed since. The program learns from the stack's own state where its objects are.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ OBJECT = "kubernetes:"
 
 
 def refuse_moved(cluster: Connection, environment: Environment) -> None:
-    """Raise `InputError` if objects of the stack are on another cluster than the one that the environment names, or, where it names none, than the one
-    that answers. cluster: the connection to that one."""
+    """Raise `InputError` if objects of the stack are on another cluster than the one that the environment names, or,
+    where it names none, than the one that answers. cluster: the connection to that one."""
     problems = [*_problems(cluster, environment.cluster.uid)]
     if problems:
         raise InputError(problems)
@@ -34,10 +35,13 @@ def _problems(cluster: Connection, uid: str | None) -> Iterator[Problem]:
     forget = f"`pulumi refresh --run-program=false -s {stack}`"
     for other in sorted(_clusters_with_objects() - {uid}):
         if uid is not None:
-            reason = f"the objects of the stack {stack} are on the cluster {other}, and an update would delete those of the same names on this one"
+            reason = (
+                f"the objects of the stack {stack} are on the cluster {other}, and an update would delete those of "
+                "the same names on this one"
+            )
             fix = (
-                f"to move: `trainform destroy {stack}` with the old UID and kubeconfig first; if the old cluster is gone for ever: "
-                f"{forget}, which forgets its objects"
+                f"to move: `trainform destroy {stack}` with the old UID and kubeconfig first; if the old cluster is "
+                f"gone for ever: {forget}, which forgets its objects"
             )
             yield Problem(FIELD, uid, reason, fix)
         else:
@@ -56,12 +60,16 @@ def _clusters_with_objects() -> set[str]:
 
 @functools.cache
 def _state() -> Mapping[str, Mapping[str, Any]]:
-    """Type and outputs of each resource in the state, by its URN, as a `StackReference` reads those of another stack."""
+    """Type and outputs of each resource in the state, by its URN, as a `StackReference` reads those of another
+    stack."""
     name = f"{pulumi.get_organization()}/{pulumi.get_project()}/{pulumi.get_stack()}"
     try:
         answer = pulumi.runtime.invoke("pulumi:pulumi:readStackResourceOutputs", {"stackName": name}).value
     except Exception as error:  # the SDK raises no kind of its own
-        reason = f"the state of the stack {name} cannot be read, so that nobody knows on which cluster its objects are: {error}"
+        reason = (
+            f"the state of the stack {name} cannot be read, so that nobody knows on which cluster its objects are: "
+            f"{error}"
+        )
         raise TrainformError(reason, "`pulumi stack -s STACK` shows whether the backend answers") from None
     found: Mapping[str, Mapping[str, Any]] = {} if answer is None else answer["outputs"]
     return found

@@ -1,4 +1,5 @@
-"""The base class of the components that a job is made of. Users can make each of them alone in their own programs too."""
+"""The base class of the components that a job is made of. Users can make each of them alone in their own programs
+too."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ class Part(pulumi.ComponentResource):
         outputs: Mapping[str, Any] | None = None,
         secrets: Mapping[str, pulumi.Input[Any]] | None = None,
     ) -> Self:
-        """The component as a child of a job: `sdxl-lora-worker` of `sdxl-lora`. The job has planned and checked it already.
+        """The component as a child of a job: `sdxl-lora-worker` of `sdxl-lora`. The job has planned and checked it
+        already.
 
         The names of its objects begin with the job's name. `outputs` are added to the component's own outputs.
         """
@@ -39,7 +41,8 @@ class Part(pulumi.ComponentResource):
         return part
 
     def _register(self, name: str, inputs: Mapping[str, Any], opts: pulumi.ResourceOptions | None) -> None:
-        """Register the component itself. inputs: what the user set, as plain data; the engine stores it and shows changes of it."""
+        """Register the component itself. inputs: what the user set, as plain data; the engine stores it and shows
+        changes of it."""
         super().__init__(f"trainform:index:{type(self).__name__}", name, dict(inputs), opts)
 
     def _register_objects(
@@ -49,7 +52,8 @@ class Part(pulumi.ComponentResource):
         owner: str,
         secrets: Mapping[str, pulumi.Input[Any]] | None = None,
     ) -> dict[str, pulumi.Output[str]]:
-        """Register the objects, and return their names in the cluster by the keys of their manifests. A name is known when its object exists."""
+        """Register the objects, and return their names in the cluster by the keys of their manifests. A name is known
+        when its object exists."""
         self.objects = {
             manifest.key: register(manifest, self, provider, owner, secrets=secrets) for manifest in manifests
         }

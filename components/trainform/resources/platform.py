@@ -27,9 +27,9 @@ class Platform(pulumi.ComponentResource):
     """Names of the claims that `pulumi destroy` does not delete."""
 
     def __init__(self, name: str, environment: Environment | str, opts: pulumi.ResourceOptions | None = None) -> None:
-        """name: name of the component; the names of its resources begin with it.
-        environment: the environment, as a model, by its name in `stacks/environments` or by the path of its file.
-        opts: options of the resource. The objects are made on the cluster of the environment, unless they bring a Kubernetes provider.
+        """name: name of the component; the names of its resources begin with it. environment: the environment, as a
+        model, by its name in `stacks/environments` or by the path of its file. opts: options of the resource. The
+        objects are made on the cluster of the environment, unless they bring a Kubernetes provider.
         """
         with as_run_error():
             rendered = check_platform(environment).checked()
@@ -61,7 +61,8 @@ class Platform(pulumi.ComponentResource):
 def _parent_queue(
     manifest: Manifest, registered: Mapping[str, pulumi.CustomResource]
 ) -> Mapping[str, pulumi.Input[Any]]:
-    """The field `parent` as an output of the parent queue if that is registered too, so that it is made first; otherwise empty.
+    """The field `parent` as an output of the parent queue if that is registered too, so that it is made first;
+    otherwise empty.
 
     The manifests list each parent before its children.
     """

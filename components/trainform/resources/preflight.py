@@ -1,4 +1,5 @@
-"""The preflight of components. It is left out in unit tests of users' programs (`pulumi.runtime.set_mocks`), which have no cluster."""
+"""The preflight of components. It is left out in unit tests of users' programs (`pulumi.runtime.set_mocks`), which have
+no cluster."""
 
 from __future__ import annotations
 
@@ -25,8 +26,8 @@ def mocked() -> bool:
 
 
 def preflight(check: Callable[[Cluster], Result], environment: Environment) -> Result | None:
-    """Run the check on the environment's live cluster and return its result; None without a cluster. Raise ClusterError with everything that the
-    check finds. Before that, InputError if the environment is bound to another cluster."""
+    """Run the check on the environment's live cluster and return its result; None without a cluster. Raise ClusterError
+    with everything that the check finds. Before that, InputError if the environment is bound to another cluster."""
     if mocked():
         return None
     cluster = Cluster(environment.cluster.context)

@@ -14,7 +14,8 @@ from trainform.spec.stack import NAMESPACE, Stack, release_name, run_number
 
 
 def run() -> None:
-    """Make a job if the config names an experiment and an environment, or the environment's own objects if it names an environment alone."""
+    """Make a job if the config names an experiment and an environment, or the environment's own objects if it names an
+    environment alone."""
     root = project_root()
     config = pulumi.Config(NAMESPACE)
     environment_name, experiment_name = config.require("environment"), config.get("experiment")

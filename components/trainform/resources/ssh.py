@@ -26,17 +26,19 @@ from trainform.ssh.keys import SECRET_PATH, SET_SECRET, secret_problems
 
 
 class _Inputs(Ssh):
-    """What a program gives. Service and folder stand in files of OpenSSH, where a space, a `*` or a line break has a meaning."""
+    """What a program gives. Service and folder stand in files of OpenSSH, where a space, a `*` or a line break has a
+    meaning."""
 
     service: ServiceLabel
     folder: AbsolutePath
 
 
 class SshIdentity(Part):
-    """A Secret called like the component, with the files of `~/.ssh` for pods that reach each other as `<pod>.<service>` (see `Rendezvous`).
+    """A Secret called like the component, with the files of `~/.ssh` for pods that reach each other as
+    `<pod>.<service>` (see `Rendezvous`).
 
-    Keys are derived from the stack's secret `trainform:sshSecret`, the service's name and `rotation`: a preview shows no change until
-    `rotation` counts up. The Secret of a job is called `<experiment>-ssh`.
+    Keys are derived from the stack's secret `trainform:sshSecret`, the service's name and `rotation`: a preview shows
+    no change until `rotation` counts up. The Secret of a job is called `<experiment>-ssh`.
     """
 
     secret: pulumi.Output[str]
@@ -52,13 +54,12 @@ class SshIdentity(Part):
         folder: str = defaults.SSH_FOLDER,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
-        """name: name of the component, and of the Secret in the cluster.
-        service: name of the Service by which the pods reach each other. If it is an experiment's name, the keys are those of its job.
-        environment: the environment, as a model, by its name in `stacks/environments` or by the path of its file.
-        rotation: number of the keys, from 1. Another number makes new keys.
-        port: port of the pods' sshd.
-        folder: where the pods mount the Secret.
-        opts: options of the resource. The objects are made on the cluster of the environment, unless they bring a Kubernetes provider.
+        """name: name of the component, and of the Secret in the cluster. service: name of the Service by which the pods
+        reach each other. If it is an experiment's name, the keys are those of its job. environment: the environment, as
+        a model, by its name in `stacks/environments` or by the path of its file. rotation: number of the keys, from 1.
+        Another number makes new keys. port: port of the pods' sshd. folder: where the pods mount the Secret. opts:
+        options of the resource. The objects are made on the cluster of the environment, unless they bring a Kubernetes
+        provider.
         """
         with as_run_error():
             environment = check_environment(environment).checked()

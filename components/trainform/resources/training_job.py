@@ -1,4 +1,5 @@
-"""The component `TrainingJob`: claims, Services, the SSH identity, a queue of its own, the launch files, the job object and its record."""
+"""The component `TrainingJob`: claims, Services, the SSH identity, a queue of its own, the launch files, the job object
+and its record."""
 
 from __future__ import annotations
 
@@ -38,8 +39,8 @@ from trainform.spec.experiment import Experiment
 class TrainingJob(pulumi.ComponentResource):
     """One experiment in one environment.
 
-    Both are models, or names in `stacks/`, or paths of files. If there are problems in the two, or if the live cluster lacks something, the
-    program ends with all of them (`pulumi.RunError`) before anything is registered.
+    Both are models, or names in `stacks/`, or paths of files. If there are problems in the two, or if the live cluster
+    lacks something, the program ends with all of them (`pulumi.RunError`) before anything is registered.
     """
 
     job: pulumi.Output[str]
@@ -59,7 +60,8 @@ class TrainingJob(pulumi.ComponentResource):
     accelerators: pulumi.Output[Mapping[str, int]]
     """Accelerators of all pods, by kind."""
     cost_per_hour: pulumi.Output[str]
-    """Price of the accelerators per hour, with its currency and its date; empty if the environment has no price for one of them."""
+    """Price of the accelerators per hour, with its currency and its date; empty if the environment has no price for one
+    of them."""
     kept_claims: pulumi.Output[list[str]]
     """Names of the claims that `pulumi destroy` does not delete."""
     overrides: pulumi.Output[list[str]]
@@ -75,13 +77,13 @@ class TrainingJob(pulumi.ComponentResource):
         *,
         expected_secrets: Sequence[str] = (),
     ) -> None:
-        """name: name of the component; the names of its resources begin with it.
-        experiment: the experiment, as a model, by its name in `stacks/experiments` or by the path of its file.
-        environment: the environment, as a model, by its name in `stacks/environments` or by the path of its file.
-        run: number of the run of an unchanged experiment, from 1. Another number makes a new revision.
-        opts: options of the resource. The objects are made on the cluster of the environment, unless they bring a Kubernetes provider.
-        expected_secrets: names of the Secrets and ConfigMaps that the program itself makes for the pods, as plain text. The preflight does not
-        look for them; name their resources in `depends_on` of the options.
+        """name: name of the component; the names of its resources begin with it. experiment: the experiment, as a
+        model, by its name in `stacks/experiments` or by the path of its file. environment: the environment, as a model,
+        by its name in `stacks/environments` or by the path of its file. run: number of the run of an unchanged
+        experiment, from 1. Another number makes a new revision. opts: options of the resource. The objects are made on
+        the cluster of the environment, unless they bring a Kubernetes provider. expected_secrets: names of the Secrets
+        and ConfigMaps that the program itself makes for the pods, as plain text. The preflight does not look for them;
+        name their resources in `depends_on` of the options.
         """
         with as_run_error():
             job = check_experiment(experiment, environment, run).checked()
@@ -190,8 +192,8 @@ def _rendezvous_outputs(plan: Plan) -> dict[str, Any]:
 
 
 def _group(role: RolePlan) -> str:
-    """The last part of the name of a role's component. A role may have dashes, as the job before it: each is doubled, so that
-    `llama` with a role `eval-worker` and `llama-eval` with a role `worker` are two."""
+    """The last part of the name of a role's component. A role may have dashes, as the job before it: each is doubled,
+    so that `llama` with a role `eval-worker` and `llama-eval` with a role `worker` are two."""
     return role.name.replace("-", "--")
 
 
@@ -216,7 +218,8 @@ def _ssh_secrets(plan: Plan) -> Mapping[str, pulumi.Input[Any]] | None:
 
 
 def with_own_record(manifests: Iterable[Manifest]) -> tuple[Manifest, ...]:
-    """The objects of a job with what only its program knows in the record of what is deployed: the version of trainform, and whose job it is.
+    """The objects of a job with what only its program knows in the record of what is deployed: the version of
+    trainform, and whose job it is.
 
     `trainform render` prints neither, so that what it prints is the same in each version and stack.
     """

@@ -1,4 +1,5 @@
-"""What pods take a part of besides nodes: the queues of Volcano, the quotas of their namespaces, the queues of Kueue."""
+"""What pods take a part of besides nodes: the queues of Volcano, the quotas of their namespaces, the queues of
+Kueue."""
 
 from __future__ import annotations
 
@@ -147,8 +148,9 @@ def _unsaid(quota: LiveQuota, jobs: Iterable[WantedJob]) -> Iterator[Verdict]:
             if wanted - asked:
                 yield Verdict(
                     "never",
-                    f"The ResourceQuota {quota.name} of the namespace {quota.namespace} refuses the pods of {template.role}: the container "
-                    f"{where.rpartition('.')[2]} does not say its {' and '.join(sorted(wanted - asked))}.",
+                    f"The ResourceQuota {quota.name} of the namespace {quota.namespace} refuses the pods of "
+                    f"{template.role}: the container {where.rpartition('.')[2]} does not say its "
+                    f"{' and '.join(sorted(wanted - asked))}.",
                 )
 
 

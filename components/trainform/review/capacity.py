@@ -182,7 +182,8 @@ def _by_environment(wanted: Wanted, environment: Environment, names: Names) -> I
 def _rooms(
     name: str, kind: Accelerator, environment: Environment, groups: Sequence[Group], count: int
 ) -> Iterator[Room]:
-    """As many nodes of the kind as pods can need. Their labels are those that the file gives to pods, and others that pods select."""
+    """As many nodes of the kind as pods can need. Their labels are those that the file gives to pods, and others that
+    pods select."""
     own = environment.node_selector | kind.node_selector
     others = {key: str(value) for group in groups for key, value in group.selector.items()}
     elsewhere = {key for each in environment.accelerators.values() for key in each.node_selector}
@@ -197,7 +198,8 @@ def _rooms(
 
 
 def _by_file(wanted: Wanted, names: Names) -> str:
-    """What the environment's file says where nothing speaks against the pods: it lists the nodes with accelerators alone."""
+    """What the environment's file says where nothing speaks against the pods: it lists the nodes with accelerators
+    alone."""
     listed = [group for group in wanted.groups if names.has_accelerators(group)]
     others = sum(group.count for group in wanted.groups) - sum(group.count for group in listed)
     rest = f"{_pods(others)} without accelerators, since the environment's file lists only nodes with them"

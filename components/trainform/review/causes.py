@@ -1,4 +1,5 @@
-"""Why a job changes, in the words and with the paths of the experiment: the engine knows only that a name differs, which contains a hash."""
+"""Why a job changes, in the words and with the paths of the experiment: the engine knows only that a name differs,
+which contains a hash."""
 
 from __future__ import annotations
 
@@ -34,7 +35,8 @@ DURATIONS = (("ttl",), ("network", "wait"))
 TIMEOUT = "timeout"  # of a policy, the job's or a role's
 
 OF_USE = frozenset({"backend", "rdma", "accelerators", "storage_classes", "registries"})
-"""What of the environment reaches a job only if its experiment uses it, as a whole or by names: that it comes or goes is the experiment's change."""
+"""What of the environment reaches a job only if its experiment uses it, as a whole or by names: that it comes or goes
+is the experiment's change."""
 
 _NEVER_REPLACE = {OnChange.IN_PLACE, OnChange.NO_OBJECT, OnChange.GROWS, OnChange.CLAIM_REPLACED}
 
@@ -42,8 +44,9 @@ Locate = Callable[[str], Place]
 
 
 class Causes(Struct, frozen=True, dict=True):
-    """changes: every field that differs, in the order of the files. replacing: those that can make a new revision. basis: what the changes were worked
-    out from; `inputs` if one side has no record; None if a side has neither a record nor inputs, so that nothing is known."""
+    """changes: every field that differs, in the order of the files. replacing: those that can make a new revision.
+    basis: what the changes were worked out from; `inputs` if one side has no record; None if a side has neither a
+    record nor inputs, so that nothing is known."""
 
     changes: tuple[Change, ...] = ()
     replacing: tuple[Change, ...] = ()
@@ -72,8 +75,8 @@ class Causes(Struct, frozen=True, dict=True):
 
 
 def causes(job: JobReview, locate: Locate = lambda path: Place(path=path)) -> Causes:
-    """The causes of whatever happens to the job. Where both sides have a record, the records count: after an `up` that failed, the components have what
-    was wanted."""
+    """The causes of whatever happens to the job. Where both sides have a record, the records count: after an `up` that
+    failed, the components have what was wanted."""
     old, new = compared(job)
     if old is None or new is None:
         return Causes()
@@ -89,7 +92,9 @@ def causes(job: JobReview, locate: Locate = lambda path: Place(path=path)) -> Ca
 
 
 def of_experiment(old: Side, new: Side, *, ordered: bool = True) -> list[Difference]:
-    """How two sides of the experiment differ. ordered: False where one of them has lost its order, as the inputs of components have. If one side cannot be read, both are compared as they were written: only one of them would have the defaults."""
+    """How two sides of the experiment differ. ordered: False where one of them has lost its order, as the inputs of
+    components have. If one side cannot be read, both are compared as they were written: only one of them would have the
+    defaults."""
     readable = old.model is not None and new.model is not None
     was, will = (_with_identity(old), _with_identity(new)) if readable else (old.experiment, new.experiment)
     return differences(was, will, same=_same_time, ordered=lambda keys: ordered and _order_counts(keys))
@@ -114,7 +119,8 @@ def _of_environment(old: Side, new: Side, others: bool) -> Iterator[Difference]:
 
 
 def _of_use(keys: Keys) -> bool:
-    """True for a part of the environment as a whole that an experiment uses or not: a kind of accelerators, not a field of it."""
+    """True for a part of the environment as a whole that an experiment uses or not: a kind of accelerators, not a field
+    of it."""
     return keys[0] in OF_USE and len(keys) <= 2
 
 
@@ -128,7 +134,8 @@ def _same_time(keys: Keys, was: Any, will: Any) -> bool:
 
 
 def _order_counts(keys: Keys) -> bool:
-    """True where the order of a mapping reaches the pods: that of roles is the order of ranks, and a variable may refer to one before it."""
+    """True where the order of a mapping reaches the pods: that of roles is the order of ranks, and a variable may refer
+    to one before it."""
     return keys in (("roles",), ("storage",)) or keys[-1:] == ("env",)
 
 

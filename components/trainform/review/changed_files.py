@@ -1,4 +1,5 @@
-"""The files that differ between the working tree and the commit from which the change began, as git tells them. Nothing else here runs git."""
+"""The files that differ between the working tree and the commit from which the change began, as git tells them. Nothing
+else here runs git."""
 
 from __future__ import annotations
 
@@ -16,8 +17,9 @@ from trainform.errors import InputError, Problem, without_credentials
 
 OPTION = "--changed-since"
 SECONDS = 120
-# What a repository's configuration would make git run: a monitor of files, hooks, other programs for differences. A branch can also have a whole
-# repository among its files, without `.git`, which would say in the place of the real one what has changed.
+# What a repository's configuration would make git run: a monitor of files, hooks, other programs for differences. A
+# branch can also have a whole repository among its files, without `.git`, which would say in the place of the real one
+# what has changed.
 SETTINGS = (
     "--no-pager",
     "-c",
@@ -38,15 +40,16 @@ BY_NAME = "or name the stacks"
 
 
 class ChangedFiles(Struct, frozen=True):
-    """base: the commit from which the change began. paths: from the project's folder on; that of another repository's folder ends with `/`."""
+    """base: the commit from which the change began. paths: from the project's folder on; that of another repository's
+    folder ends with `/`."""
 
     base: str
     paths: tuple[str, ...]
 
 
 def changed_files(root: Path, since: str) -> ChangedFiles:
-    """What differs between the working tree of the project in `root` and the merge base of `since` and HEAD: both names of a renamed file, and files
-    that git does not track and does not ignore. InputError if git cannot say it."""
+    """What differs between the working tree of the project in `root` and the merge base of `since` and HEAD: both names
+    of a renamed file, and files that git does not track and does not ignore. InputError if git cannot say it."""
     if not since or since.startswith("-"):
         raise _error(since, "is no name of a commit", "give a branch, a tag or a commit: origin/main")
     git = _Git(root, since)
@@ -68,7 +71,8 @@ def _names(answer: bytes) -> list[str]:
 
 
 def _from_project(path: str, prefix: str) -> str:
-    """The path from the project's folder on. prefix: that folder from the top of the repository on; "": it is the top."""
+    """The path from the project's folder on. prefix: that folder from the top of the repository on; "": it is the
+    top."""
     end = "/" if path.endswith("/") else ""
     return f"{posixpath.relpath(path, prefix if prefix else '.')}{end}"
 
@@ -119,7 +123,8 @@ class _Git(Struct, frozen=True):
         return ran.stdout
 
     def _near(self, top: Path) -> str:
-        """What to do about a name that is not there: another that is meant, or the history that a clone of a CI lacks."""
+        """What to do about a name that is not there: another that is meant, or the history that a clone of a CI
+        lacks."""
         listed = self.out(top, "for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/remotes", "refs/tags")
         known = os.fsdecode(listed).split("\n")
         near = [name for name in known if name.endswith(f"/{self.since}")]
@@ -148,7 +153,8 @@ class _Git(Struct, frozen=True):
         command = ["git", *SETTINGS, *words]
         try:
             return subprocess.run(
-                command, cwd=folder, env=_environ(), stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS, check=False
+                command, cwd=folder, env=_environ(), stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS,
+                check=False
             )  # fmt: skip
         except FileNotFoundError:
             raise self._refused("there is no git on this machine", f"install git, {BY_NAME}") from None
@@ -163,8 +169,8 @@ class _Git(Struct, frozen=True):
 
 
 def _environ() -> dict[str, str]:
-    """The environment without git's own variables: those of a hook or an alias name another repository, or a program to run. Those that
-    configure git stay: a CI allows the folder of another owner there."""
+    """The environment without git's own variables: those of a hook or an alias name another repository, or a program to
+    run. Those that configure git stay: a CI allows the folder of another owner there."""
     kept = {
         name: value
         for name, value in os.environ.items()

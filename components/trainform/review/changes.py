@@ -1,4 +1,5 @@
-"""What changes as a reader sees it: the roles of each job before and after, then objects with their fields, without noise."""
+"""What changes as a reader sees it: the roles of each job before and after, then objects with their fields, without
+noise."""
 
 from __future__ import annotations
 
@@ -52,7 +53,8 @@ EMPTY: tuple[Any, ...] = (None, "", [], {})
 
 
 def role_changes(context: Context) -> list[RoleChange]:
-    """The roles that differ, as their jobs have them. Where several jobs change, the job's name stands before the role's."""
+    """The roles that differ, as their jobs have them. Where several jobs change, the job's name stands before the
+    role's."""
     found = [(job, change) for job in context.jobs for change in _of_job(job, context.environment)]
     several = len({job.name for job, _ in found}) > 1
     return [
@@ -69,7 +71,8 @@ def _of_job(job: JobReview, environment: Environment | None) -> Iterator[RoleCha
 
 
 def _roles(side: wanted.Side | None, asked: Sequence[Demand] | None) -> dict[str, RoleFacts]:
-    """The roles of a side; none where this version of trainform cannot read it. asked: what their pods ask for, with merge patches, if that is known."""
+    """The roles of a side; none where this version of trainform cannot read it. asked: what their pods ask for, with
+    merge patches, if that is known."""
     if side is None or side.model is None:
         return {}
     return {
@@ -96,8 +99,8 @@ def object_changes(context: Context) -> list[ObjectChange]:
 
 
 def _new_names(context: Context) -> Callable[[Step], Names]:
-    """The old and the new name and revision of each job that is replaced: what only follows them is no change of its own. An object is searched for
-    those of its own job; one of no job for those of all, if they are few."""
+    """The old and the new name and revision of each job that is replaced: what only follows them is no change of its
+    own. An object is searched for those of its own job; one of no job for those of all, if they are few."""
     of_jobs = [(job, new_names(job)) for job in context.jobs]
     own = {step.urn: names for job, names in of_jobs for step in (*filter(None, [job.component, job.job]), *job.steps)}
     every = {old: new for _, names in of_jobs for old, new in names.items()} if len(of_jobs) <= MOST_JOBS else {}
@@ -143,7 +146,8 @@ def _is_of_revision(step: Step, names: Names) -> bool:
 
 
 def is_destructive(step: Step) -> bool:
-    """True if something that exists is deleted or made anew, in the words of any version of the engine. A kept object stays in the cluster."""
+    """True if something that exists is deleted or made anew, in the words of any version of the engine. A kept object
+    stays in the cluster."""
     kept = step.operation == "delete" and step.old is not None and step.old.keep
     named = "delete" in step.operation or "replace" in step.operation
     return named and not kept and steps.fate(step) != "none"
@@ -165,8 +169,8 @@ def _value(variable: Any) -> Any:
 
 
 def field_differences(step: Step, names: Names = NO_NAMES) -> Iterator[Difference]:
-    """The fields of the object that differ, without noise; of a Secret at least the field whose secret values change unseen. names: the old and the
-    new names of a job: what only follows them is no change."""
+    """The fields of the object that differ, without noise; of a Secret at least the field whose secret values change
+    unseen. names: the old and the new names of a job: what only follows them is no change."""
     if step.old is None or step.new is None:
         return
     found = body_differences(step.old.inputs, step.new.inputs)
@@ -212,7 +216,8 @@ def _clean_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _same(keys: Keys, was: Any, will: Any) -> bool:
-    """True if one side leaves out what the other has by default, or has empty, or spells the same amount in another way."""
+    """True if one side leaves out what the other has by default, or has empty, or spells the same amount in another
+    way."""
     if was in EMPTY and will in EMPTY:
         return True
     if keys[-2:-1] and keys[-2] in AMOUNTS and quantity(was) is not None and quantity(was) == quantity(will):

@@ -25,9 +25,10 @@ from trainform.spec.environment import Environment
 class JobReview:
     """One training job of a preview (a component `TrainingJob`, or a job object alone).
 
-    component: its step; None for a job object of another program. job: the step of the job object; None if the preview has none. before: the
-    record of what is deployed, from the old side of the ConfigMap; None: nothing is, or it was deployed without a record. after: what
-    will be deployed. steps: of its objects and parts, its own component left out. not_checked: what its records do not say, as whole sentences.
+    component: its step; None for a job object of another program. job: the step of the job object; None if the preview
+    has none. before: the record of what is deployed, from the old side of the ConfigMap; None: nothing is, or it was
+    deployed without a record. after: what will be deployed. steps: of its objects and parts, its own component left
+    out. not_checked: what its records do not say, as whole sentences.
     """
 
     name: str
@@ -46,8 +47,8 @@ Use = tuple[str, str]
 
 
 class User(Struct, frozen=True):
-    """An experiment in the environment whose own stack is reviewed. uses: what it needs of the environment. unread: why nobody knows that; empty: it
-    is known."""
+    """An experiment in the environment whose own stack is reviewed. uses: what it needs of the environment. unread: why
+    nobody knows that; empty: it is known."""
 
     stack: str
     experiment: str
@@ -57,10 +58,11 @@ class User(Struct, frozen=True):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Context:
-    """preview: as read. environment: the environment's model as its file is now; None where it cannot be read. live: None where the cluster was not
-    asked or did not answer. locate: the file and line of a path of the experiment, or of the environment if the path begins with
-    `environment.`. today: the day for ages of prices. hours: the run's length from `--duration`; None: the experiment's, or unknown.
-    users: the experiments of the environment whose own stack it is; None for another stack. lacks: what the release lacks that the stack names."""
+    """preview: as read. environment: the environment's model as its file is now; None where it cannot be read. live:
+    None where the cluster was not asked or did not answer. locate: the file and line of a path of the experiment, or of
+    the environment if the path begins with `environment.`. today: the day for ages of prices. hours: the run's length
+    from `--duration`; None: the experiment's, or unknown. users: the experiments of the environment whose own stack it
+    is; None for another stack. lacks: what the release lacks that the stack names."""
 
     stack: str
     preview: Preview

@@ -25,8 +25,8 @@ PLACES = 2
 
 
 class Side(Struct, frozen=True):
-    """The cost of one side. amount: None if it is not known, or if nothing that has a price runs. why: the reason then, as a sentence. known: False
-    if something runs and its cost is not known."""
+    """The cost of one side. amount: None if it is not known, or if nothing that has a price runs. why: the reason then,
+    as a sentence. known: False if something runs and its cost is not known."""
 
     amount: Decimal | None
     currency: str = ""
@@ -65,7 +65,8 @@ def sides(context: Context) -> tuple[Side, Side]:
 
 
 def difference_of(before: Side, after: Side) -> Decimal | None:
-    """What the stack costs more in an hour than before; None if that is not known, or if neither side has a price. What does not run costs nothing."""
+    """What the stack costs more in an hour than before; None if that is not known, or if neither side has a price. What
+    does not run costs nothing."""
     amounts = [side.amount for side in (before, after) if side.amount is not None]
     currencies = {side.currency for side in (before, after) if side.currency}
     if not before.known or not after.known or not amounts or len(currencies) > 1:
@@ -114,7 +115,8 @@ def _job_name(job: JobReview) -> str:
 
 
 def _idle(job: JobReview, context: Context) -> str:
-    """Why the deployed job takes no accelerators now, as a word after `is`; "" if it does, or if the cluster was not asked."""
+    """Why the deployed job takes no accelerators now, as a word after `is`; "" if it does, or if the cluster was not
+    asked."""
     if context.live is None or context.live.jobs is None or not (job.before is not None or _exists(job)):
         return ""
     name = _job_name(job)

@@ -18,7 +18,8 @@ NOT_READ = "It is not known whether the experiment of the stack {} uses what cha
 
 
 def dependents(context: Context) -> list[Dependents]:
-    """Each object of the environment that changes, is replaced or goes, with the experiments that use it; nothing for the stack of an experiment."""
+    """Each object of the environment that changes, is replaced or goes, with the experiments that use it; nothing for
+    the stack of an experiment."""
     users = context.users
     if users is None:
         return []

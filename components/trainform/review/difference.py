@@ -1,4 +1,5 @@
-"""What differs between two trees of plain data, each place by its path. Items of lists are matched by what names them, not by their index."""
+"""What differs between two trees of plain data, each place by its path. Items of lists are matched by what names them,
+not by their index."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ from trainform.spec.source import join_path
 DEEPEST = 100
 """Levels below which two values are compared as a whole."""
 
-# What names an item of a list, in the order in which it is tried: a volume may be mounted twice, and a port may have no name.
+# What names an item of a list, in the order in which it is tried: a volume may be mounted twice, and a port may have no
+# name.
 NAMES = ("mountPath", "name", "containerPort", "port")
 REFERENCES = ("secret", "secretKeyRef")  # where a variable's value comes from
 
@@ -22,8 +24,9 @@ Keys = tuple[str | int, ...]
 
 
 class Difference(Struct, frozen=True):
-    """A place where two trees differ. keys: to the place, with items of lists by their names. place: the same with the index that an item has in
-    the tree after; in the tree before, if it is there no more. before, after: None where nothing stands."""
+    """A place where two trees differ. keys: to the place, with items of lists by their names. place: the same with the
+    index that an item has in the tree after; in the tree before, if it is there no more. before, after: None where
+    nothing stands."""
 
     keys: Keys
     place: Keys
@@ -51,8 +54,9 @@ def differences(
     same: Same = lambda keys, before, after: False,
     ordered: Ordered = lambda keys: False,
 ) -> list[Difference]:
-    """Every difference, in the order of the tree after; what is gone comes behind its neighbours. A list of texts or numbers is one value. same: True
-    for two spellings of one value. ordered: True for a mapping in which the order of the keys counts."""
+    """Every difference, in the order of the tree after; what is gone comes behind its neighbours. A list of texts or
+    numbers is one value. same: True for two spellings of one value. ordered: True for a mapping in which the order of
+    the keys counts."""
     return [*_Walk(same, ordered).between(before, after, (), ())]
 
 
@@ -117,7 +121,8 @@ def _at(items: Sequence[Any], index: int) -> Any:
 
 
 def _equal(before: Any, after: Any) -> bool:
-    """True also for 1 and 1.0, as JSON has no two kinds of numbers; 1 is not `true`. Values that are nested too deep to compare count as different."""
+    """True also for 1 and 1.0, as JSON has no two kinds of numbers; 1 is not `true`. Values that are nested too deep to
+    compare count as different."""
     try:
         return isinstance(before, bool) == isinstance(after, bool) and bool(before == after)
     except RecursionError:
@@ -125,7 +130,8 @@ def _equal(before: Any, after: Any) -> bool:
 
 
 def shown(difference: Difference) -> tuple[Any, Any]:
-    """Both sides as they may be shown. Where one of them is secret, both are masked: by what the preview masks, by their names, by their shape."""
+    """Both sides as they may be shown. Where one of them is secret, both are masked: by what the preview masks, by
+    their names, by their shape."""
     keys = difference.keys
     name = str(keys[-2] if len(keys) > 1 and keys[-1] == "value" else keys[-1]) if keys else ""
     before, after = (masked(value, name) for value in (difference.before, difference.after))

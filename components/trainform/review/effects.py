@@ -40,8 +40,8 @@ KEEP = ".keep"  # the end of the path of the option that keeps a claim
 
 
 def effects(context: Context) -> list[Effect]:
-    """Everything that happens: each job with its claims and other objects, then what belongs to no job. One effect `none` if nothing does. Of a
-    preview that is not whole the last one is that more may happen."""
+    """Everything that happens: each job with its claims and other objects, then what belongs to no job. One effect
+    `none` if nothing does. Of a preview that is not whole the last one is that more may happen."""
     found = [effect for job in context.jobs for effect in _of_job(fate(context, job))]
     found += _of_objects(steps.others(context), lambda step: platform_causes(step, context), "")
     found += _of_refresh(context)
@@ -100,10 +100,16 @@ def _created(happens: Fate) -> str:
         why = "it is not in the cluster (the former `pulumi up` ended half way, or it was deleted)"
         return f"Creates the job {happens.next_name}{facts} again: {why}"
     if happens.again:
-        return f"Creates the job {happens.next_name}{facts} again, which is recorded as deployed and is no longer in Pulumi's state"
+        return (
+            f"Creates the job {happens.next_name}{facts} again, which is recorded as deployed and is no longer in "
+            "Pulumi's state"
+        )
     old = happens.before
     if old is not None and old.job:
-        return f"Creates the job {happens.next_name}{facts}; the job {old.job}, which is recorded as deployed, is not in Pulumi's state"
+        return (
+            f"Creates the job {happens.next_name}{facts}; the job {old.job}, which is recorded as deployed, is not "
+            "in Pulumi's state"
+        )
     return f"Creates the job {happens.next_name}{facts}"
 
 
@@ -114,7 +120,8 @@ def _replaced(happens: Fate) -> str:
 
 def _scaled(happens: Fate) -> str:
     roles = [
-        f"the {'elastic ' if scaled.elastic else ''}role {scaled.role} from {scaled.before} to {_replicas(scaled.after)}"
+        f"the {'elastic ' if scaled.elastic else ''}role {scaled.role} from {scaled.before} to "
+        f"{_replicas(scaled.after)}"
         for scaled in happens.scaled
     ]
     said = f"Scales {_and(roles)} in place"
@@ -134,7 +141,10 @@ def _deleted(happens: Fate) -> str:
 def _unknown(happens: Fate) -> str:
     step = happens.job.job
     operation = "nothing" if step is None else step.operation
-    return f"Does something to the job {happens.name} that this version of trainform does not know: the engine calls it `{operation}`"
+    return (
+        f"Does something to the job {happens.name} that this version of trainform does not know: the engine calls it "
+        f"`{operation}`"
+    )
 
 
 _CLAUSES: Mapping[JobFate, Callable[[Fate], str]] = {
@@ -185,8 +195,8 @@ def _kept(happens: Fate) -> Iterator[Effect]:
 
 
 def _of_objects(given: Iterable[Step], causes: Callable[[Step], list[Change]], owner: str) -> Iterator[Effect]:
-    """The effects on objects beside the job object: a sentence for each that matters, and one for all others together. owner: the job whose objects
-    they are; empty if they are of none."""
+    """The effects on objects beside the job object: a sentence for each that matters, and one for all others together.
+    owner: the job whose objects they are; empty if they are of none."""
     found = sorted(
         (step for step in given if steps.is_resource(step)), key=lambda step: (steps.kind(step), steps.name(step))
     )
@@ -287,7 +297,8 @@ def _of_refresh(context: Context) -> Iterator[Effect]:
 
 
 def _though_inputs_differ(context: Context) -> Iterator[Effect]:
-    """Objects of which the engine says that nothing changes, although the program gives them something else than the state has."""
+    """Objects of which the engine says that nothing changes, although the program gives them something else than the
+    state has."""
     for step in context.preview.steps:
         if step.operation != SAME or not steps.is_resource(step) or steps.is_record(step):
             continue

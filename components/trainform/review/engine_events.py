@@ -1,4 +1,5 @@
-"""What the engine says in each event, and in the digest, as it says it: with secrets. `read` alone uses it, and keeps nothing of it."""
+"""What the engine says in each event, and in the digest, as it says it: with secrets. `read` alone uses it, and keeps
+nothing of it."""
 
 from __future__ import annotations
 
@@ -61,7 +62,8 @@ class Raw(Struct):
     result: str = ""
     unreadable: int = 0
     unknown_messages: int = 0
-    """Messages of a severity that only a newer engine has. They may be for debugging, and so tell secrets: their text is not kept."""
+    """Messages of a severity that only a newer engine has. They may be for debugging, and so tell secrets: their text
+    is not kept."""
     counts: Mapping[str, int] = {}
     """How many resources the engine counts by operation."""
     packs: Mapping[str, str] | None = None

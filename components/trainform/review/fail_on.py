@@ -14,7 +14,8 @@ from trainform.review.model import Category, Cost, Level, Outcome, Report, Revie
 
 OPTION = "--fail-on"
 CLEAR, FAILED, STOPPED = 0, 1, 3
-"""Exit codes: nothing stops the change, the review itself failed, and a condition of `--fail-on` is met. 2 is for wrong arguments."""
+"""Exit codes: nothing stops the change, the review itself failed, and a condition of `--fail-on` is met. 2 is for wrong
+arguments."""
 INCOMPLETE = "incomplete"
 WORDS = (*Category, *(level.name for level in reversed(Level)), INCOMPLETE)
 COSTS = ("cost:500/h", "cost:+50/h", "cost:+20%")
@@ -23,15 +24,16 @@ _COST = re.compile(r"cost:(?P<rise>\+?)(?P<amount>[0-9]{1,12}(?:\.[0-9]{1,4})?)(
 
 
 class CostBound(Struct, frozen=True):
-    """A bound of the cost per hour. rise: whether it is one of the difference. percent: whether the difference is a part of the cost before."""
+    """A bound of the cost per hour. rise: whether it is one of the difference. percent: whether the difference is a
+    part of the cost before."""
 
     amount: Decimal
     rise: bool
     percent: bool
 
     def is_passed(self, cost: Cost) -> bool:
-        """True if the cost is above the bound, or not known: what nobody knows is not below a bound. A stack that cost nothing before has no
-        percentage, so that a bound of one says nothing about it."""
+        """True if the cost is above the bound, or not known: what nobody knows is not below a bound. A stack that cost
+        nothing before has no percentage, so that a bound of one says nothing about it."""
         money = cost.difference if self.rise else cost.after
         if money is None:
             return not cost.known
@@ -41,7 +43,8 @@ class CostBound(Struct, frozen=True):
 
 
 class FailOn(Struct, frozen=True):
-    """The conditions of `--fail-on`, of which one is enough. level: findings of this level or a higher one; None: of none."""
+    """The conditions of `--fail-on`, of which one is enough. level: findings of this level or a higher one; None: of
+    none."""
 
     categories: frozenset[Category] = frozenset()
     level: Level | None = None
@@ -49,7 +52,8 @@ class FailOn(Struct, frozen=True):
     incomplete: bool = False
 
     def is_met(self, review: Review) -> bool:
-        """True if a stack has what it must not have, if all of them together cost more than they may, or if stacks that are gone have no preview."""
+        """True if a stack has what it must not have, if all of them together cost more than they may, or if stacks that
+        are gone have no preview."""
         removed = review.selection is not None and bool(review.selection.removed)
         return (
             any(map(self._is_met_by, review.stacks))

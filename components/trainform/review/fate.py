@@ -40,11 +40,12 @@ class Scaled(Struct, frozen=True):
 
 
 class Fate(Struct, frozen=True, dict=True):
-    """kind: what happens to the job object. name: that of the object before, of a new one after. before, after: the two sides. live: what the cluster says
-    of the object before; None if it has none, or nobody knows. not_read: why nobody knows; empty if the cluster was read. again: the job object is
-    recorded as deployed or in the state, and is created. shown_age: how long the job runs ("16 h"); empty if it does not run, or that is not known.
-    environment: as its file is now, which knows the kinds of accelerators by their resources. cut_off: the preview ended before it said what will be
-    recorded as deployed, so that no cause may be visible although there is one."""
+    """kind: what happens to the job object. name: that of the object before, of a new one after. before, after: the two
+    sides. live: what the cluster says of the object before; None if it has none, or nobody knows. not_read: why nobody
+    knows; empty if the cluster was read. again: the job object is recorded as deployed or in the state, and is created.
+    shown_age: how long the job runs ("16 h"); empty if it does not run, or that is not known. environment: as its file
+    is now, which knows the kinds of accelerators by their resources. cut_off: the preview ended before it said what
+    will be recorded as deployed, so that no cause may be visible although there is one."""
 
     job: JobReview
     kind: JobFate
@@ -102,11 +103,15 @@ class Fate(Struct, frozen=True, dict=True):
 
     @property
     def versions(self) -> str:
-        """Which version of trainform has deployed the job, and which one renders it now; empty if they are one, or nobody knows."""
+        """Which version of trainform has deployed the job, and which one renders it now; empty if they are one, or
+        nobody knows."""
         return next(
-            (f"trainform {change.before} deployed it, and {change.after} renders it now" for change in self.causes.under(VERSION)),
+            (
+                f"trainform {change.before} deployed it, and {change.after} renders it now"
+                for change in self.causes.under(VERSION)
+            ),
             "",
-        )  # fmt: skip
+        )
 
     @property
     def because(self) -> str:
@@ -151,7 +156,8 @@ def fate(context: Context, job: JobReview) -> Fate:
 
 
 def _is_cut_off(context: Context, job: JobReview) -> bool:
-    """True if the preview failed or is not whole, and lacks the record that a component makes. Jobs of other programs have none."""
+    """True if the preview failed or is not whole, and lacks the record that a component makes. Jobs of other programs
+    have none."""
     ended = bool(context.preview.failed) or context.preview.incomplete
     return ended and job.component is not None and job.after is None
 
@@ -161,7 +167,8 @@ def _in_state(step: Step | None) -> bool:
 
 
 def _not_read(live: LiveFacts | None, found: LiveJob | None, step: Step | None, name: str) -> str:
-    """Why nobody knows whether the job runs; empty if it is known. Its phase follows from its pods, unless it has ended."""
+    """Why nobody knows whether the job runs; empty if it is known. Its phase follows from its pods, unless it has
+    ended."""
     if live is None:
         return "the cluster was not read"
     if step is not None and f"{step.kind}/{name}" in live.not_read:
@@ -191,7 +198,8 @@ def _scaled(old: wanted.Side | None, new: wanted.Side | None) -> tuple[Scaled, .
 
 
 def accelerators(happens: Fate, *, after: bool) -> Mapping[str, int]:
-    """The accelerators of all pods by kind, as the objects of that side have them; empty if the job has none, or nobody knows."""
+    """The accelerators of all pods by kind, as the objects of that side have them; empty if the job has none, or nobody
+    knows."""
     side = happens.after if after else happens.before
     asked = demands_of(happens.job, happens.environment, after=after)
     return accelerators_of(asked, {} if side is None else side.resolved.get("roles"))

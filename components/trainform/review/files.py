@@ -25,8 +25,9 @@ WHAT = "files"
 
 
 class StackFiles(Struct, frozen=True):
-    """What the files of a stack hold. checked: the environment alone for its own stack; None where the files cannot be read. left_out: why not.
-    users: the experiments in the environment whose own stack it is; None for another stack. lacks: what the release lacks that the stack names."""
+    """What the files of a stack hold. checked: the environment alone for its own stack; None where the files cannot be
+    read. left_out: why not. users: the experiments in the environment whose own stack it is; None for another stack.
+    lacks: what the release lacks that the stack names."""
 
     checked: CheckedJob | CheckedPlatform | None = None
     environment: Environment | None = None
@@ -47,7 +48,8 @@ class StackFiles(Struct, frozen=True):
 
 
 def stack_files(chosen: Stack | str, root: Path, name: str = "") -> StackFiles:
-    """The files of what a stack runs. What cannot be read is left out, with the reason. name: of the stack; empty: what its release lacks is not asked."""
+    """The files of what a stack runs. What cannot be read is left out, with the reason. name: of the stack; empty: what
+    its release lacks is not asked."""
     try:
         return _of_environment(chosen, root) if isinstance(chosen, str) else _of_experiment(chosen, root, name)
     except TrainformError as error:

@@ -20,8 +20,8 @@ LIMITS = "limits."  # before a resource, in the names of quotas
 
 
 class WantedJob(Struct, frozen=True):
-    """queue: of Volcano's, local_queue: of Kueue's; each "" if the pods wait in none. templates: with what the namespace fills in. groups: the pods that start
-    together. every: with those that start when there is room."""
+    """queue: of Volcano's, local_queue: of Kueue's; each "" if the pods wait in none. templates: with what the
+    namespace fills in. groups: the pods that start together. every: with those that start when there is room."""
 
     namespace: str
     queue: str
@@ -37,7 +37,8 @@ class WantedJob(Struct, frozen=True):
 
 
 class Wanted(Struct, frozen=True, dict=True):
-    """All of them. own: the jobs that go, or change, whose room is free then. own_limits: the limits of their pods, by namespace."""
+    """All of them. own: the jobs that go, or change, whose room is free then. own_limits: the limits of their pods, by
+    namespace."""
 
     jobs: tuple[WantedJob, ...]
     own: frozenset[str]

@@ -32,7 +32,8 @@ WEIGHT = ("stop", "delete", "replace", "unknown", "scale", "update", "create", "
 
 
 def headline(context: Context, effects: Sequence[Effect], findings: Sequence[Finding], cost: Cost) -> str:
-    """What happens, what it costs, and how many findings there are: "Scales the elastic role worker 3 → 5 in place. +24.00 USD/h."."""
+    """What happens, what it costs, and how many findings there are: "Scales the elastic role worker 3 → 5 in place.
+    +24.00 USD/h."."""
     known = [effect for effect in effects if effect.sentence != MORE]
     more = MORE if len(known) < len(effects) else ""
     lost = [finding.title for finding in findings if finding.code == NAMESPACE_GONE.code]

@@ -32,7 +32,8 @@ def jobs_of(preview: Preview) -> tuple[JobReview, ...]:
 
 @functools.cache
 def job_kinds() -> frozenset[str]:
-    """`GROUP/KIND` of every operator's job objects: those that make pods, without templates, runtimes and what makes jobs at times."""
+    """`GROUP/KIND` of every operator's job objects: those that make pods, without templates, runtimes and what makes
+    jobs at times."""
     kinds = {
         group_and_kind: group_and_kind.rpartition("/")[2]
         for backend in BACKENDS.values()
@@ -57,7 +58,8 @@ def _children(steps: Iterable[Step]) -> Mapping[str, list[Step]]:
 
 
 def _below(component: Step, children: Mapping[str, list[Step]]) -> Iterator[Step]:
-    """Everything that the component has, in the preview's order of each level. A preview may be wrong: no step is given twice."""
+    """Everything that the component has, in the preview's order of each level. A preview may be wrong: no step is given
+    twice."""
     seen = {component.urn}
     waiting = [component.urn]
     while waiting:
@@ -91,7 +93,8 @@ def _current(steps: Iterable[Step]) -> Step | None:
 
 
 def _record(state: State | None, what: str) -> tuple[Record | None, tuple[str, ...]]:
-    """The record in a state of its ConfigMap; None and why if it cannot be read. Another version of trainform may have written it."""
+    """The record in a state of its ConfigMap; None and why if it cannot be read. Another version of trainform may have
+    written it."""
     if state is None:
         return None, ()
     data = state.inputs.get("data")

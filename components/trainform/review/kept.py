@@ -1,4 +1,5 @@
-"""Which volumes of a job stay where and as they are, whatever becomes of the job: claim, mount path, and all that a pod sees of them."""
+"""Which volumes of a job stay where and as they are, whatever becomes of the job: claim, mount path, and all that a pod
+sees of them."""
 
 from __future__ import annotations
 
@@ -18,8 +19,9 @@ Places = set[tuple[str, str, str]]
 
 
 def kept_volumes(happens: Fate) -> list[tuple[str, str, Volume]]:
-    """The volumes of which claim, mount path and all else that a pod sees are unchanged, also by overrides: name, claim and volume. Those whose claim is
-    made, replaced or deleted, or about whose claim the preview says nothing that could be known, are not among them."""
+    """The volumes of which claim, mount path and all else that a pod sees are unchanged, also by overrides: name, claim
+    and volume. Those whose claim is made, replaced or deleted, or about whose claim the preview says nothing that could
+    be known, are not among them."""
     if happens.before is None or happens.after is None or happens.before.model is None or happens.after.model is None:
         return []
     old, new = happens.before.model, happens.after.model
@@ -38,7 +40,8 @@ def kept_volumes(happens: Fate) -> list[tuple[str, str, Volume]]:
 
 
 def _seen_alike(seen: Iterable[Mapping[str, Places]], claim: str, path: str, roles: Sequence[str]) -> bool:
-    """True if the pods of each role that stays see the claim at the same paths, and at this one, as far as the preview has pods."""
+    """True if the pods of each role that stays see the claim at the same paths, and at this one, as far as the preview
+    has pods."""
     was, will = (side.get(claim, set()) for side in seen)
     return was == will and (not roles or any(at == path for _, at, _ in will))
 

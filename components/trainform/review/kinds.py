@@ -14,7 +14,8 @@ FINGERPRINT_DIGITS = 16
 
 
 class Kind(Struct, frozen=True):
-    """A kind of finding. code: its name for ever. title: a whole sentence about any object. why: why it matters. fix: what to do."""
+    """A kind of finding. code: its name for ever. title: a whole sentence about any object. why: why it matters. fix:
+    what to do."""
 
     code: str
     category: Category
@@ -38,8 +39,8 @@ class Kind(Struct, frozen=True):
         place: Place | None = None,
         identity: str | None = None,
     ) -> Finding:
-        """A finding about `thing`. title: a sentence with the names in it; None: the kind's own. identity: what the fingerprint is made of in
-        place of the name, for an object whose name contains its revision."""
+        """A finding about `thing`. title: a sentence with the names in it; None: the kind's own. identity: what the
+        fingerprint is made of in place of the name, for an object whose name contains its revision."""
         name = thing if identity is None else identity
         return Finding(
             code=self.code,

@@ -1,4 +1,5 @@
-"""Whether the last `pulumi up` of a job has succeeded: otherwise the state has what was wanted, and the record what is deployed."""
+"""Whether the last `pulumi up` of a job has succeeded: otherwise the state has what was wanted, and the record what is
+deployed."""
 
 from __future__ import annotations
 
@@ -8,8 +9,8 @@ from trainform.review.context import JobReview
 
 
 def failed(job: JobReview) -> bool:
-    """True if what the components were given is not what is recorded as deployed. Sides of two versions of trainform have other defaults, and
-    are not compared."""
+    """True if what the components were given is not what is recorded as deployed. Sides of two versions of trainform
+    have other defaults, and are not compared."""
     if job.component is None or job.component.old is None or job.after is None:
         return False
     if job.before is None:

@@ -15,15 +15,19 @@ from trainform.secrets import DEEPEST
 
 SIGNATURE = "4dabf18193072939515e22adb298388d"
 """The key in a mapping by which the engine marks what is not a plain mapping: a secret, or one of these."""
-# Assets, archives, references to resources and outputs. Any other mark may be of a kind of secret that a newer engine has.
+# Assets, archives, references to resources and outputs. Any other mark may be of a kind of secret that a newer engine
+# has.
 OTHER_MARKS = frozenset({
     "c44067f5952c0a294b673a41bacd8c17", "0def7320c3a5731c473e5ecbe6d01bc7",
     "5cf8f73096256a8f31e491e813e4eb8e", "d0e6a833031e9bbcd3f4e8bde6ca49a4",
 })  # fmt: skip
-# What the engine writes for a value that it knows only at `up`: a truth value, a number, text, a list, an asset, an archive, a mapping.
+# What the engine writes for a value that it knows only at `up`: a truth value, a number, text, a list, an asset, an
+# archive, a mapping.
 UNKNOWNS = frozenset({
-    "1c4a061d-8072-4f0a-a4cb-0ff528b18fe7", "3eeb2bf0-c639-47a8-9e75-3b44932eb421", "04da6b54-80e4-46f7-96ec-b56ff0331ba9",
-    "6a19a0b0-7e62-4c92-b797-7f8e31da9cc2", "030794c1-ac77-496b-92df-f27374a8bd58", "e48ece36-62e2-4504-bad9-02848725956a",
+    "1c4a061d-8072-4f0a-a4cb-0ff528b18fe7", "3eeb2bf0-c639-47a8-9e75-3b44932eb421",
+    "04da6b54-80e4-46f7-96ec-b56ff0331ba9",
+    "6a19a0b0-7e62-4c92-b797-7f8e31da9cc2", "030794c1-ac77-496b-92df-f27374a8bd58",
+    "e48ece36-62e2-4504-bad9-02848725956a",
     "dd056dcd-154b-4c76-9bd3-c8f88648b5ff",
 })  # fmt: skip
 LONGEST_TEXT = 1 << 20  # characters; more than any object of Kubernetes has
@@ -43,7 +47,8 @@ def is_mark(value: Any) -> bool:
 
 
 def _leaves(value: Any, depth: int = 0) -> Iterator[Any]:
-    """Yield the marks in the value and what is no mapping and no list, and one of these where it is nested too deep to be read."""
+    """Yield the marks in the value and what is no mapping and no list, and one of these where it is nested too deep to
+    be read."""
     if is_mark(value) or depth > DEEPEST or not isinstance(value, dict | list):
         yield value
         return
@@ -82,7 +87,8 @@ def plain_texts(value: Any) -> Iterator[str]:
 
 
 def forms_of(text: str) -> Iterator[str]:
-    """Yield the text as it may stand elsewhere: in base64 and out of it, without the spaces around it, and each long line."""
+    """Yield the text as it may stand elsewhere: in base64 and out of it, without the spaces around it, and each long
+    line."""
     if text in UNKNOWNS or text in (MASKED, CHANGED_MASK) or len(text) > LONGEST_TEXT:
         return
     plains = {text}

@@ -1,8 +1,9 @@
 """Masks the secrets of a preview, before anything of it is kept.
 
-The engine masks each state alone, so the plain text of a value that only now became a secret stands in the old state. A value is therefore masked
-in every state of a step if it is secret in one of them. Secrets that the engine has not marked are known by their names and shapes
-(`trainform.secrets`). A text that is a secret in one place of a preview is masked in every other, as a whole.
+The engine masks each state alone, so the plain text of a value that only now became a secret stands in the old state. A
+value is therefore masked in every state of a step if it is secret in one of them. Secrets that the engine has not
+marked are known by their names and shapes (`trainform.secrets`). A text that is a secret in one place of a preview is
+masked in every other, as a whole.
 """
 
 from __future__ import annotations
@@ -42,12 +43,14 @@ _PART_OF_PATH = re.compile(r'\["((?:[^"\\]|\\.)*)"\]|\[(\d+)\]|([^.\[\]]+)')
 _EMPTY: tuple[Any, ...] = (None, {}, [])
 
 Path = tuple[Any, ...]
-"""The keys that lead to a value. That of an item of a list is its index, or a pair: `("name", NAME)`, and `("word", TEXT)` in a list of texts."""
+"""The keys that lead to a value. That of an item of a list is its index, or a pair: `("name", NAME)`, and `("word",
+TEXT)` in a list of texts."""
 States = tuple[Any, ...]
 
 
 class Masks:
-    """The masks of one preview. Every step is looked at before any is hidden: a secret that one step shows may stand in another."""
+    """The masks of one preview. Every step is looked at before any is hidden: a secret that one step shows may stand in
+    another."""
 
     def __init__(self, marked: bool = True) -> None:
         """marked: False if the engine has marked nothing in the preview."""
@@ -62,8 +65,8 @@ class Masks:
     def look(self, type_: str, urn: str, states: States, outputs: States, diffs: Iterable[str]) -> States:
         """Return the states of a step without the secrets that it shows itself.
 
-        states: the inputs before and after, then the outputs that are kept. outputs: all of them, of which only the secrets count. diffs: the
-        paths that change, as the engine names them.
+        states: the inputs before and after, then the outputs that are kept. outputs: all of them, of which only the
+        secrets count. diffs: the paths that change, as the engine names them.
         """
         kind = type_.rpartition(":")[2].removesuffix("Patch")
         every = (*states, *outputs) if self._marked else states
@@ -111,7 +114,8 @@ class Masks:
         return shown
 
     def text(self, text: str) -> str:
-        """Return a message without colours and control sequences, with the mask in place of each line that holds a secret."""
+        """Return a message without colours and control sequences, with the mask in place of each line that holds a
+        secret."""
         plain = without_sequences(_COLOUR.sub("", whole_characters(text)))
         if len(plain) > LONGEST_TEXT or PRIVATE_KEY.search(plain) is not None:
             shown = MASKED
@@ -148,7 +152,8 @@ def _secret_paths(states: States, kind: str, index: _Index) -> tuple[set[Path], 
 
 
 def _secrets(value: Any, name: str = "", path: Path = (), kind: str = "") -> Iterator[Path]:
-    """Yield the path of each secret in a state; that of a key which is one ends with None. name: of the field. kind: of the object."""
+    """Yield the path of each secret in a state; that of a key which is one ends with None. name: of the field. kind: of
+    the object."""
     inside = inside_text(value) if isinstance(value, str) else None
     if is_mark(value) or len(path) > DEEPEST or (inside is None and _is_secret(name, value)):
         yield path
@@ -218,7 +223,8 @@ def _type(part: Any) -> Any:
 
 
 def _pairs(value: Any) -> list[tuple[Any, Any]]:
-    """Return the parts of paths and the values of a mapping, of a list or of JSON in a text; nothing of anything else."""
+    """Return the parts of paths and the values of a mapping, of a list or of JSON in a text; nothing of anything
+    else."""
     value = inside_text(value) if isinstance(value, str) else value
     if isinstance(value, dict):
         return [*value.items()]
@@ -256,7 +262,8 @@ def _masked(value: Any, paths: set[Path], changed: Iterable[Path] = (), path: Pa
 def _changed(
     found: Mapping[Path, list[Any]], old: Any, new: Any, diffs: Iterable[str], index: _Index
 ) -> Iterator[Path]:
-    """Yield the paths of secrets that change. One that the engine does not tell is changed if the engine names it, and nothing else explains that."""
+    """Yield the paths of secrets that change. One that the engine does not tell is changed if the engine names it, and
+    nothing else explains that."""
     paths = (_parts(text, new, index) for text in diffs)
     named = {path for path in paths if same(index.at(path, old), index.at(path, new))}
     above = {path[:length] for path in named for length in range(len(path))}
@@ -281,7 +288,8 @@ def _parts(text: str, value: Any, index: _Index) -> Path:
 
 
 def _names(urn: str, type_: str, states: Iterable[Any]) -> Iterator[str]:
-    """Yield what a preview cannot be read without: stack, project and kind, and the names of objects and namespaces that are not secret."""
+    """Yield what a preview cannot be read without: stack, project and kind, and the names of objects and namespaces
+    that are not secret."""
     yield from (*urn.removeprefix("urn:pulumi:").split("::")[:2], type_.rpartition(":")[2])
     for state in states if type_.startswith("kubernetes:") else ():
         metadata = state.get("metadata") if isinstance(state, dict) else None

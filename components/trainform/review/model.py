@@ -1,4 +1,5 @@
-"""The report of a review: what it holds, and its JSON Schema. Every form of a review is made from it, and nothing else."""
+"""The report of a review: what it holds, and its JSON Schema. Every form of a review is made from it, and nothing
+else."""
 
 import enum
 from decimal import Decimal
@@ -52,7 +53,8 @@ class Place(Part):
     line: int = Field(default=0, description="Line in the file, from 1; 0: unknown.")
     origin: str = Field(
         default="",
-        description="Path in the file where the experiment sets the field for this environment alone: environments.prod.queue; empty: it is `path`.",
+        description="Path in the file where the experiment sets the field for this environment alone: "
+        "environments.prod.queue; empty: it is `path`.",
     )
 
 
@@ -266,7 +268,8 @@ class Picture(Part):
 
 
 class Report(Part):
-    """The report on one stack. An empty list of findings means: looked, none; what was not looked at stands in `not_checked`."""
+    """The report on one stack. An empty list of findings means: looked, none; what was not looked at stands in
+    `not_checked`."""
 
     stack: str
     environment: str = ""
@@ -295,7 +298,8 @@ class Report(Part):
 
 
 class Selection(Part):
-    """The stacks that a change of files touches, in place of named ones (`--changed-since`). Paths count from the project's folder."""
+    """The stacks that a change of files touches, in place of named ones (`--changed-since`). Paths count from the
+    project's folder."""
 
     since: str = Field(description="What was given: origin/main.")
     base: str = Field(description="The commit from which the change began: the merge base of `since` and HEAD.")

@@ -1,4 +1,5 @@
-"""What the pods of a job see of its volumes on each side of a preview. Overrides count: the objects say it, and not the experiment."""
+"""What the pods of a job see of its volumes on each side of a preview. Overrides count: the objects say it, and not the
+experiment."""
 
 from __future__ import annotations
 

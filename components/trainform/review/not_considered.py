@@ -1,4 +1,5 @@
-"""What decides about room for pods and capacity does not judge, as sentences: where it is said, a verdict that they fit may be wrong."""
+"""What decides about room for pods and capacity does not judge, as sentences: where it is said, a verdict that they fit
+may be wrong."""
 
 from __future__ import annotations
 
@@ -29,7 +30,10 @@ def not_considered(context: Context) -> Iterator[str]:
 def _of_quotas(namespace: str, live: LiveFacts | None) -> Iterator[str]:
     for quota in () if live is None else live.quotas.get(namespace, ()):
         if quota.scoped:
-            yield f"The ResourceQuota {quota.name} of the namespace {namespace} counts only some pods, and was not considered."
+            yield (
+                f"The ResourceQuota {quota.name} of the namespace {namespace} counts only some pods, and was not "
+                "considered."
+            )
 
 
 def _of_kueue(job: JobReview, context: Context) -> Iterator[str]:
@@ -45,7 +49,10 @@ def _of_kueue(job: JobReview, context: Context) -> Iterator[str]:
     if queue is None:
         yield f"Kueue admits the job {job.name}, and its LocalQueue {local} leads to no ClusterQueue in the cluster."
     elif queue.nested:
-        yield f"The cohort {queue.cohort} of the ClusterQueue {name} has quotas of its own, or a cohort above it: what the queue may hold was not considered."
+        yield (
+            f"The cohort {queue.cohort} of the ClusterQueue {name} has quotas of its own, or a cohort above it: what "
+            "the queue may hold was not considered."
+        )
 
 
 def _of_pods(job: JobReview, context: Context) -> Iterator[str]:
@@ -55,7 +62,10 @@ def _of_pods(job: JobReview, context: Context) -> Iterator[str]:
         for rule in _rules(template):
             found.setdefault(rule, []).append(template.role)
     for rule, roles in found.items():
-        yield f"The {rule} of the pods of {', '.join(dict.fromkeys(roles))} was not considered, so they may find less room."
+        yield (
+            f"The {rule} of the pods of {', '.join(dict.fromkeys(roles))} was not considered, so they may find less "
+            "room."
+        )
 
 
 def _rules(template: Template) -> Iterator[str]:

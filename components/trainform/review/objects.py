@@ -98,7 +98,8 @@ def _queue_names(job: JobReview, admission: str, *, after: bool) -> list[str]:
 
 
 def templates_of(job: JobReview, environment: Environment | None, *, after: bool = True) -> list[Template] | None:
-    """The pods of the job; None if they are not known. Where several objects say together what the pods are, the record is rendered anew."""
+    """The pods of the job; None if they are not known. Where several objects say together what the pods are, the record
+    is rendered anew."""
     found = [pods for state in states_of(job, after=after) for pods in state.pods]
     if found and not any(pods.elsewhere or pods.job for pods in found):
         return [pods.template for pods in found]
@@ -116,8 +117,8 @@ def _rendered(record: Record, environment: Environment) -> list[Template] | None
 
 
 def demands_of(job: JobReview, environment: Environment | None, *, after: bool) -> list[Demand] | None:
-    """The accelerators that the pods ask for, with the user's merge patches; None if the pods are not known, or if the environment now has other kinds or
-    resources than they were made with."""
+    """The accelerators that the pods ask for, with the user's merge patches; None if the pods are not known, or if the
+    environment now has other kinds or resources than they were made with."""
     record = job.after if after else job.before
     roles = {} if record is None else mapping(record.experiment.get("roles"))
     kinds = {str(kind) for role in roles.values() for kind in mapping(mapping(role).get("accelerators"))}
@@ -131,7 +132,8 @@ def demands_of(job: JobReview, environment: Environment | None, *, after: bool) 
 
 
 def accelerators_of(asked: Iterable[Demand] | None, roles: Any) -> Counter[str]:
-    """How many accelerators of each kind the pods ask for together; where that is not known, how many the roles of the experiment have."""
+    """How many accelerators of each kind the pods ask for together; where that is not known, how many the roles of the
+    experiment have."""
     counts: Counter[str] = Counter()
     for demand in () if asked is None else asked:
         counts[demand.kind] += demand.total
@@ -157,7 +159,8 @@ class Asked(Struct, frozen=True):
 
 
 def asked_of(preview: Preview, jobs: Sequence[JobReview]) -> Asked:
-    """The jobs, queues and objects of the preview. An object that only the program reads, or that does not exist yet, is not asked for."""
+    """The jobs, queues and objects of the preview. An object that only the program reads, or that does not exist yet,
+    is not asked for."""
     context = Context("", preview, tuple(jobs))
     return Asked(
         tuple(_asked_jobs(jobs)),

@@ -1,4 +1,5 @@
-"""Where pods fit on nodes: first-fit-decreasing, which is no scheduler. What it places fits; what it does not place may still fit."""
+"""Where pods fit on nodes: first-fit-decreasing, which is no scheduler. What it places fits; what it does not place may
+still fit."""
 
 from __future__ import annotations
 
@@ -27,8 +28,8 @@ class Room(Struct, frozen=True):
 
 
 class Group(Struct, frozen=True):
-    """Pods of one template that start together. asked: by one of them. node_ports: the ports of its node that each takes, so no two of them fit
-    on one."""
+    """Pods of one template that start together. asked: by one of them. node_ports: the ports of its node that each
+    takes, so no two of them fit on one."""
 
     role: str
     count: int
@@ -53,7 +54,8 @@ class Group(Struct, frozen=True):
 
 
 def group_of(template: Template, *, every: bool = False) -> Group | None:
-    """The pods of the template that start together; None if none has to. every: all its pods, also those that start when there is room."""
+    """The pods of the template that start together; None if none has to. every: all its pods, also those that start
+    when there is room."""
     count = template.replicas if every else template.min_available
     if not count:
         return None
@@ -82,7 +84,8 @@ def _matches(toleration: Mapping[str, Any], taint: Mapping[str, str]) -> bool:
 
 
 def place(groups: Sequence[Group], rooms: Sequence[Room]) -> list[tuple[Group, int]]:
-    """The groups of which pods are left over, each with their number. The largest pods come first, and each takes the first node with room."""
+    """The groups of which pods are left over, each with their number. The largest pods come first, and each takes the
+    first node with room."""
     left = {room.name: dict(room.free) for room in rooms}
     taken: dict[str, set[str]] = {room.name: set() for room in rooms}
     over = []
@@ -107,8 +110,9 @@ def _size(group: Group) -> tuple[Decimal, Decimal, Decimal]:
 
 
 class Impossible(Struct, frozen=True):
-    """Why pods can never fit: in what way (`node`: one pod is too large, `selector`: no node admits it, `nodes`: all are too many), and of which
-    resource how much is there and how much would be needed. role: of the pods, "" for all."""
+    """Why pods can never fit: in what way (`node`: one pod is too large, `selector`: no node admits it, `nodes`: all
+    are too many), and of which resource how much is there and how much would be needed. role: of the pods, "" for
+    all."""
 
     way: str
     role: str
@@ -118,7 +122,8 @@ class Impossible(Struct, frozen=True):
 
 
 def impossible(groups: Sequence[Group], rooms: Sequence[Room]) -> Impossible | None:
-    """Why no placement on these nodes exists, the first reason; None if that is not shown. rooms: with all that they could have free."""
+    """Why no placement on these nodes exists, the first reason; None if that is not shown. rooms: with all that they
+    could have free."""
     for group in groups:
         admitting = [room for room in rooms if group.admits(room)]
         if not admitting:

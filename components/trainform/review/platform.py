@@ -1,4 +1,5 @@
-"""Why an object of an environment's own stack changes: its fields in the words of the environment's file. Such a stack has no record."""
+"""Why an object of an environment's own stack changes: its fields in the words of the environment's file. Such a stack
+has no record."""
 
 from __future__ import annotations
 
@@ -39,7 +40,8 @@ FIELDS: tuple[tuple[str, Keys, str], ...] = (
     (steps.PRIORITY_CLASS, ("preemptionPolicy",), "preempt"),
     (steps.PRIORITY_CLASS, ("description",), "description"),
 )
-"""The kind, the field of the object, and the field of the file that it follows from. What stands below the field is a name in both."""
+"""The kind, the field of the object, and the field of the file that it follows from. What stands below the field is a
+name in both."""
 
 
 def platform_causes(step: Step, context: Context) -> list[Change]:
@@ -71,6 +73,7 @@ def _field(kind: str, found: Difference, environment: Environment | None) -> str
 
 
 def _in_file(resource: str, environment: Environment | None) -> str:
-    """The kind of accelerators whose resource it is, as the file's amounts name it; the name itself if it is no kind's."""
+    """The kind of accelerators whose resource it is, as the file's amounts name it; the name itself if it is no
+    kind's."""
     kinds = {} if environment is None else environment.accelerators
     return next((name for name, kind in kinds.items() if kind.resource == resource), resource)

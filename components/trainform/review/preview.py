@@ -15,8 +15,9 @@ from trainform.backends.workloads import Pods
 class State(Struct, frozen=True, dict=True):
     """One side of a step: the resource before or after.
 
-    inputs: without secrets. id: the provider's, None for a resource that does not exist yet, and for components. parent: its URN, "" for the stack.
-    keep: `retain_on_delete`. provider: the reference URN::ID, "" for components. created: the time, "" where the form does not say it.
+    inputs: without secrets. id: the provider's, None for a resource that does not exist yet, and for components.
+    parent: its URN, "" for the stack. keep: `retain_on_delete`. provider: the reference URN::ID, "" for components.
+    created: the time, "" where the form does not say it.
     """
 
     inputs: Mapping[str, Any]
@@ -36,10 +37,11 @@ class State(Struct, frozen=True, dict=True):
 class Step(Struct, frozen=True):
     """What the engine will do to one resource.
 
-    operation: in the engine's words (`same`, `create`, `update`, `delete`, `replace`, `create-replacement`, `delete-replaced`, `read`,
-    `refresh`, `import`, `discard`…); newer engines may have others. A replacement is one step of a `Preview`: `replace`. keys: the properties
-    that force a replacement. diffs: those that differ. detail: what differs by path with the engine's kind (`add`, `delete-replace`…); None if
-    the provider gave no detail, which is not the same as no difference.
+    operation: in the engine's words (`same`, `create`, `update`, `delete`, `replace`, `create-replacement`,
+    `delete-replaced`, `read`, `refresh`, `import`, `discard`…); newer engines may have others. A replacement is one
+    step of a `Preview`: `replace`. keys: the properties that force a replacement. diffs: those that differ. detail:
+    what differs by path with the engine's kind (`add`, `delete-replace`…); None if the provider gave no detail, which
+    is not the same as no difference.
     """
 
     operation: str
@@ -80,7 +82,8 @@ class PolicyResult(Struct, frozen=True):
 
 
 class Message(Struct, frozen=True):
-    """A diagnostic of the engine. severity: info, warning or error; those for debugging are dropped when they are read."""
+    """A diagnostic of the engine. severity: info, warning or error; those for debugging are dropped when they are
+    read."""
 
     severity: str
     text: str
@@ -90,11 +93,13 @@ class Message(Struct, frozen=True):
 class Preview(Struct, frozen=True):
     """A whole preview.
 
-    form: `stream` (engine events) or `digest`. failed: the reason if the engine ended with an error, otherwise "". not_checked: what this form
-    cannot say, each as a whole sentence; `policies`, `errors` and unchanged claims are missing in a digest. masked: how many values are masked.
-    incomplete: steps are missing, so that what is not in the preview may happen all the same. packs: the policy packs that ran, by name, with
-    their versions; None where the form does not say it. refreshed: the refreshes that have found something else than the state has: `old` is the state, `new` the
-    cluster, None for an object that is gone. unreadable: how many events or steps cannot be read, in words; "" if all can.
+    form: `stream` (engine events) or `digest`. failed: the reason if the engine ended with an error, otherwise "".
+    not_checked: what this form cannot say, each as a whole sentence; `policies`, `errors` and unchanged claims are
+    missing in a digest. masked: how many values are masked. incomplete: steps are missing, so that what is not in the
+    preview may happen all the same. packs: the policy packs that ran, by name, with their versions; None where the form
+    does not say it. refreshed: the refreshes that have found something else than the state has: `old` is the state,
+    `new` the cluster, None for an object that is gone. unreadable: how many events or steps cannot be read, in words;
+    "" if all can.
     """
 
     form: str

@@ -1,7 +1,8 @@
-"""From the text of a preview to what it says, without secrets: engine events, a JSON object per line, or the digest, one JSON object.
+"""From the text of a preview to what it says, without secrets: engine events, a JSON object per line, or the digest,
+one JSON object.
 
-Whatever a newer engine or a broken file has in it: a preview comes out, which says what could not be read, or an `InputError`. Debug messages
-carry secrets in clear; they are dropped here.
+Whatever a newer engine or a broken file has in it: a preview comes out, which says what could not be read, or an
+`InputError`. Debug messages carry secrets in clear; they are dropped here.
 """
 
 from __future__ import annotations
@@ -51,11 +52,17 @@ IDENTITY = ("name", "namespace", "uid", "creationTimestamp")
 DIGEST_LACKS = (
     "A digest has no results of policies.",
     "A digest has no operations that failed and no internal errors of the engine.",
-    "A digest has no unchanged resources, so an option that is removed from one, such as that of keeping a claim, is not seen.",
+    (
+        "A digest has no unchanged resources, so an option that is removed from one, such as that of keeping a "
+        "claim, is not seen."
+    ),
     "A digest has no unchanged components, so a last `pulumi up` that did not succeed is not seen.",
 )
 DIGEST_OF_REFRESH = "A digest does not say what a refresh has found of objects of which it has no other step."
-INCOMPLETE = "The preview is incomplete: it ends before the engine's summary, so steps, findings of policies and errors may be missing."
+INCOMPLETE = (
+    "The preview is incomplete: it ends before the engine's summary, so steps, findings of policies and errors may "
+    "be missing."
+)
 # What a digest does not list, but counts.
 NOT_LISTED = ("same", "read")
 # A digest begins a line, unless text stands before it that does not end its own; so may a few lines of other text.
@@ -116,7 +123,8 @@ def _refuse(source: str, reason: str, fix: str) -> NoReturn:
 
 
 def _events(text: str) -> tuple[list[dict[str, Any]], int]:
-    """The engine's events, in order, and how many others cannot be read. Lines of other programs may stand between them."""
+    """The engine's events, in order, and how many others cannot be read. Lines of other programs may stand between
+    them."""
     events: list[dict[str, Any]] = []
     unreadable = 0
     for line in text.split("\n") if f'{_EVENT}"' in text else ():
@@ -129,7 +137,8 @@ def _events(text: str) -> tuple[list[dict[str, Any]], int]:
 
 
 def _events_of(line: str) -> tuple[list[dict[str, Any]], int]:
-    """The events of a line, before which and between which other text may stand, and how many parts of it hold an event that cannot be read."""
+    """The events of a line, before which and between which other text may stand, and how many parts of it hold an event
+    that cannot be read."""
     events: list[dict[str, Any]] = []
     other: list[str] = []
     told = at = 0
@@ -158,7 +167,8 @@ def _is_event(found: Mapping[str, Any]) -> bool:
 
 
 def _digest(text: str, source: str) -> dict[str, Any]:
-    """The digest; InputError if the text has none. One with steps comes before what a program printed, which may look like one without."""
+    """The digest; InputError if the text has none. One with steps comes before what a program printed, which may look
+    like one without."""
     bare: dict[str, Any] | None = None
     other: dict[str, Any] | None = None
     for beginning, _ in zip(_BEGINNING.finditer(text), range(MOST_BEGINNINGS), strict=False):
@@ -227,8 +237,8 @@ def _preview(raw: Raw, masks: Masks) -> Preview:
 
 
 def _missing(raw: Raw, steps: Iterable[RawStep]) -> dict[str, int]:
-    """How many steps of each operation the engine counts, and the preview does not have. The other way round nothing is missing: the engine does
-    not count what fails, what is only read, and what a replacement has left."""
+    """How many steps of each operation the engine counts, and the preview does not have. The other way round nothing is
+    missing: the engine does not count what fails, what is only read, and what a replacement has left."""
     seen = Counter(_counted_as(step) for step in steps)
     unlisted = NOT_LISTED if raw.form == DIGEST else ()
     return {
@@ -250,7 +260,8 @@ def _count(number: int, one: str, more: str) -> str:
 
 
 def _shown_message(message: Message, masks: Masks) -> Message:
-    """The message without the word of its severity, which a digest puts before it, and an SDK or a program once more."""
+    """The message without the word of its severity, which a digest puts before it, and an SDK or a program once
+    more."""
     text, word = masks.text(message.text), f"{message.severity}:"
     while text.startswith(word):
         text = text.removeprefix(word).lstrip()
@@ -258,7 +269,8 @@ def _shown_message(message: Message, masks: Masks) -> Message:
 
 
 def _failure(raw: Raw, messages: Iterable[Message], masks: Masks) -> str:
-    """Why the preview failed: the first error, which is what the others follow from; without one the policy that refuses the change."""
+    """Why the preview failed: the first error, which is what the others follow from; without one the policy that
+    refuses the change."""
     errors = [message.text for message in messages if message.severity == "error" and message.text != NO_REASON]
     failures = [*errors, *map(masks.text, raw.failures)]
     if not failures:
@@ -279,8 +291,8 @@ def _failure_without_reason(raw: Raw, masks: Masks) -> str:
 
 
 def _collapsed(steps: Iterable[RawStep]) -> Iterator[RawStep]:
-    """The steps, those of a replacement as one. A replaced object that an earlier `up` has left is deleted alone. A refresh before another step
-    is no step of its own: the other begins with what was found."""
+    """The steps, those of a replacement as one. A replaced object that an earlier `up` has left is deleted alone. A
+    refresh before another step is no step of its own: the other begins with what was found."""
     whole: list[RawStep] = []
     replaced: dict[str, RawStep] = {}
     steps = list(steps)
@@ -302,8 +314,8 @@ def _collapsed(steps: Iterable[RawStep]) -> Iterator[RawStep]:
 
 
 def _refreshed(steps: list[RawStep]) -> list[RawStep]:
-    """The refreshes that have found something else than the state has. A digest does not say what they have found, but the step after one begins
-    with it."""
+    """The refreshes that have found something else than the state has. A digest does not say what they have found, but
+    the step after one begins with it."""
     after = {step.urn: step for step in reversed(steps) if step.operation != REFRESH and not _is_left(step)}
     found = []
     for step in steps:

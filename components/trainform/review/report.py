@@ -65,11 +65,13 @@ NO_CAPACITY = "{}, so it is not known whether the pods fit."
 AFTER_FAILURE, NOT_WHOLE = "The preview failed", "The preview is not whole"
 OF_WHOLE_PREVIEWS = (Category.cost, Category.capacity)
 Checked = CheckedJob | CheckedPlatform | None
-"""The experiment in its environment, or the environment alone for its own stack; None where their files cannot be read."""
+"""The experiment in its environment, or the environment alone for its own stack; None where their files cannot be
+read."""
 
 
 def build_report(context: Context, checked: Checked = None, left_out: Iterable[NotChecked] = ()) -> Report:
-    """The report on all that was read. checked: the stack's files as they are now. left_out: what could not be read, with the reason."""
+    """The report on all that was read. checked: the stack's files as they are now. left_out: what could not be read,
+    with the reason."""
     not_checked = list(dict.fromkeys([*left_out, *_not_checked(context, checked)]))
     found, happens = _findings(context, checked), list(effects(context))
     says = _of_failure if context.preview.failed else _of_whole_preview
@@ -134,8 +136,9 @@ def _of_failure(
 
 
 def _failed(text: str) -> str:
-    """That the preview failed and why, on one line: the first problem of several, with its place, its reason, and what to do first. The reason keeps
-    its first letter, since it may be a path, and what to do has no full stop, since it may end with a command."""
+    """That the preview failed and why, on one line: the first problem of several, with its place, its reason, and what
+    to do first. The reason keeps its first letter, since it may be a path, and what to do has no full stop, since it
+    may end with a command."""
     lines = [_ERROR.sub("", line.strip()).removeprefix("* ") for line in text.splitlines()]
     told = [line for line in lines if line and not line.startswith(_DETAIL) and not _COUNT.fullmatch(line)]
     if not told:
@@ -158,7 +161,8 @@ def _as_order(fix: str) -> str:
 
 
 def _labelled(lines: Iterable[str]) -> dict[str, str]:
-    """What the lines below a problem say of it, by their labels. The next problem begins with a line that has none of these."""
+    """What the lines below a problem say of it, by their labels. The next problem begins with a line that has none of
+    these."""
     parts = (line.partition(": ") for line in lines)
     of_first = itertools.takewhile(lambda part: part[0] in LABELS, parts)
     return {label: text for label, _, text in of_first}
@@ -177,7 +181,8 @@ def _cut(text: str) -> str:
 
 
 def _findings(context: Context, checked: Checked) -> list[Finding]:
-    """All findings, the worst first. What a rule and the policy of the same name find in the same place is one finding."""
+    """All findings, the worst first. What a rule and the policy of the same name find in the same place is one
+    finding."""
     found = itertools.chain(*(find(context) for find in FINDERS), _of_limits(context, checked))
     merged = {(finding.code, finding.fingerprint): finding for finding in found}
     for finding in policy_findings(context.preview):

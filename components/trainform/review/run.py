@@ -1,4 +1,5 @@
-"""Runs `pulumi preview` of one stack or of several for its event stream. The stream carries secrets in clear: it stays in memory, and nothing of it is written anywhere."""
+"""Runs `pulumi preview` of one stack or of several for its event stream. The stream carries secrets in clear: it stays
+in memory, and nothing of it is written anywhere."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ _SWITCHES = "djrefQ"  # short options without a value: others may follow in the 
 
 @dataclasses.dataclass(frozen=True)
 class EngineRun:
-    """A run of the engine. text: its standard output, with secrets, for `read_preview` alone. errors: its standard error without them."""
+    """A run of the engine. text: its standard output, with secrets, for `read_preview` alone. errors: its standard
+    error without them."""
 
     text: str = dataclasses.field(repr=False)
     code: int
@@ -42,10 +44,12 @@ def previews_in(
     arguments: Sequence[str] = (),
     watch: Callable[[Sequence[str]], None] = lambda running: None,
 ) -> Iterator[Callable[[str], Future[EngineRun]]]:
-    """What begins `pulumi preview` of a stack in the project's folder, beside those that run, each in a process of its own.
+    """What begins `pulumi preview` of a stack in the project's folder, beside those that run, each in a process of its
+    own.
 
-    What ends the block early (Ctrl-C, an error) ends all of them; none has begun when the block is entered, so that none is left behind. arguments:
-    further options of the engine. watch: is called with the stacks whose preview runs, whenever one begins or ends. CommandLineError if an option would show secrets; ToolchainError if there is no pulumi.
+    What ends the block early (Ctrl-C, an error) ends all of them; none has begun when the block is entered, so that
+    none is left behind. arguments: further options of the engine. watch: is called with the stacks whose preview runs,
+    whenever one begins or ends. CommandLineError if an option would show secrets; ToolchainError if there is no pulumi.
     """
     for argument in arguments:
         _check(argument)
@@ -60,7 +64,8 @@ def previews_in(
 
 
 def finished(run: Future[EngineRun]) -> EngineRun:
-    """The run, when it has ended. It waits in steps: a signal that comes in the moment in which Python begins to wait ends no wait."""
+    """The run, when it has ended. It waits in steps: a signal that comes in the moment in which Python begins to wait
+    ends no wait."""
     while not run.done():
         wait([run], timeout=STEP_SECONDS)
     return run.result()
@@ -95,7 +100,8 @@ def _at_once() -> int:
 
 
 class _Engines:
-    """Engines that run in threads, one for a stack. The thread that has started them ends them: signals reach no other."""
+    """Engines that run in threads, one for a stack. The thread that has started them ends them: signals reach no
+    other."""
 
     def __init__(
         self, words: Sequence[str], folder: Path, environ: Mapping[str, str], watch: Callable[[Sequence[str]], None]
@@ -121,7 +127,8 @@ class _Engines:
         with self._lock:  # none starts while all are ended
             if self._ended:
                 raise CancelledError
-            # Its own session: Ctrl-C is sent to trainform alone, which passes it on once. The engine takes a second one as an order to stop at once.
+            # Its own session: Ctrl-C is sent to trainform alone, which passes it on once. The engine takes a second one
+            # as an order to stop at once.
             self._running[stack] = subprocess.Popen(
                 [*self._words, "-s", stack],
                 cwd=self._folder,
@@ -135,7 +142,8 @@ class _Engines:
             return self._running[stack]
 
     def end(self) -> None:
-        """Ask all engines to stop, as Ctrl-C in a terminal does; then stop what is left of them. None begins afterwards."""
+        """Ask all engines to stop, as Ctrl-C in a terminal does; then stop what is left of them. None begins
+        afterwards."""
         running: list[subprocess.Popen[bytes]] = []
         with contextlib.suppress(KeyboardInterrupt, SystemExit):  # who presses Ctrl-C again does not want to wait
             with signals_delayed(), self._lock:
@@ -154,7 +162,8 @@ def _send(number: signal.Signals, processes: Sequence[subprocess.Popen[bytes]]) 
 
 
 def _wait(processes: Sequence[subprocess.Popen[bytes]]) -> None:
-    """Wait until all have ended, at most for the time that they have together. Their threads read what they still print."""
+    """Wait until all have ended, at most for the time that they have together. Their threads read what they still
+    print."""
     until = time.monotonic() + GRACE_SECONDS
     for process in processes:
         with contextlib.suppress(subprocess.TimeoutExpired):

@@ -24,7 +24,8 @@ class Share(Struct, frozen=True):
 
 
 def above(name: str, shares: Mapping[str, Share]) -> tuple[str, ...]:
-    """The queues above it, the nearest first, without the one that has all nodes. At most `MOST_LEVELS`, so that the work grows with the queues alone."""
+    """The queues above it, the nearest first, without the one that has all nodes. At most `MOST_LEVELS`, so that the
+    work grows with the queues alone."""
     found: list[str] = []
     while name in shares and len(found) < MOST_LEVELS and shares[name].parent not in (defaults.ROOT_QUEUE, *found):
         name = shares[name].parent

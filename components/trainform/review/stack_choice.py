@@ -18,7 +18,8 @@ _MOST_LINKS = 40  # the limit of Linux
 
 
 def chosen_by(stack: str, root: Path) -> Stack | str:
-    """What the stack runs; the name of the environment if it is an environment's own. InputError if the stack's file is wrong."""
+    """What the stack runs; the name of the environment if it is an environment's own. InputError if the stack's file is
+    wrong."""
     try:
         return load_stack(stack, root)
     except OwnStackError as error:
@@ -26,8 +27,8 @@ def chosen_by(stack: str, root: Path) -> Stack | str:
 
 
 def files_read(stack: str, chosen: Stack | str, root: Path) -> set[str]:
-    """The files from which the stack follows, from the project's folder on: those that are named, whether they are there or not, those to which
-    links lead, and the links on the way."""
+    """The files from which the stack follows, from the project's folder on: those that are named, whether they are
+    there or not, those to which links lead, and the links on the way."""
     environment = chosen if isinstance(chosen, str) else chosen.environment
     named = [stack_path(stack), written_path(Environment, environment)]
     if not isinstance(chosen, str):

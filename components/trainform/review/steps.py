@@ -1,4 +1,5 @@
-"""The steps of a preview: what the engine does to each object, the object's body on both sides, its name and its pods."""
+"""The steps of a preview: what the engine does to each object, the object's body on both sides, its name and its
+pods."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ FATES: Mapping[str, Fate] = {
     "delete": "delete",
     "delete-replaced": "delete",
 }
-"""What each operation of the engine does to an object. Another one is of a newer engine, or takes an object over (`import`) or out of the state."""
+"""What each operation of the engine does to an object. Another one is of a newer engine, or takes an object over
+(`import`) or out of the state."""
 
 CLAIM, QUEUE, SECRET, NAMESPACE, PRIORITY_CLASS = (
     "PersistentVolumeClaim",
@@ -52,7 +54,8 @@ def fate(step: Step) -> Fate:
 
 
 def is_resource(step: Step) -> bool:
-    """True for what exists somewhere: no component, no provider and no stack. A provider's reference tells other people's resources."""
+    """True for what exists somewhere: no component, no provider and no stack. A provider's reference tells other
+    people's resources."""
     if step.is_object:
         return True
     return not step.type.startswith((COMPONENT, ENGINE)) and bool(step.state.provider)
@@ -64,7 +67,8 @@ def kind(step: Step) -> str:
 
 
 def body(step: Step, state: State | None) -> dict[str, Any]:
-    """The object on one side, with version and kind from its type where the program has left them out; empty if it is not there."""
+    """The object on one side, with version and kind from its type where the program has left them out; empty if it is
+    not there."""
     if state is None:
         return {}
     version = step.type.removeprefix("kubernetes:").rpartition(":")[0].removeprefix("core/")
@@ -72,7 +76,8 @@ def body(step: Step, state: State | None) -> dict[str, Any]:
 
 
 def name(step: Step, state: State | None = None) -> str:
-    """The name of the object in the cluster; of another resource, or where it is not known yet, the one in the program."""
+    """The name of the object in the cluster; of another resource, or where it is not known yet, the one in the
+    program."""
     found = value_at({**(step.state if state is None else state).inputs}, "metadata.name") if step.is_object else None
     return found if isinstance(found, str) and found else step.name
 
@@ -127,14 +132,16 @@ def gives_up(step: Step) -> bool:
 
 
 def no_longer_kept(step: Step) -> bool:
-    """True for a claim that stays, and that the next `pulumi destroy` deletes although it would have been kept until now."""
+    """True for a claim that stays, and that the next `pulumi destroy` deletes although it would have been kept until
+    now."""
     if not _claim_remains(step) or step.old is None or step.new is None:
         return False
     return step.old.keep and not step.new.keep
 
 
 def no_longer_protected(step: Step) -> bool:
-    """True for a claim that stays and was never kept, and of which the engine has refused until now that it is deleted."""
+    """True for a claim that stays and was never kept, and of which the engine has refused until now that it is
+    deleted."""
     if not _claim_remains(step) or step.old is None or step.new is None:
         return False
     return step.old.protect and not step.new.protect and not step.old.keep and not step.new.keep

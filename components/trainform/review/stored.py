@@ -1,4 +1,5 @@
-"""Reads a report that was written as JSON before. It may come from a job that ran somebody else's program, so that nothing in it is believed."""
+"""Reads a report that was written as JSON before. It may come from a job that ran somebody else's program, so that
+nothing in it is believed."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ MOST_PROBLEMS = 20
 
 
 def read_review(text: str, option: str, source: str) -> Review:
-    """The review in the text. InputError with what is wrong with it. option, source: where it comes from, for messages."""
+    """The review in the text. InputError with what is wrong with it. option, source: where it comes from, for
+    messages."""
     try:
         data = json.loads(text)
     except (ValueError, RecursionError):

@@ -28,8 +28,10 @@ WORST = ("never", "later", "unknown")
 
 
 class Budget(Struct, frozen=True):
-    """Something that gives pods a limited amount of each resource: a queue, a quota. said: `The queue night may hold`, which the amount follows. name: it
-    alone. asked: by the gang. most: for all together. taken: by others, without the jobs that go; None if that is not known. held: of that what
+    """Something that gives pods a limited amount of each resource: a queue, a quota. said: `The queue night may hold`,
+    which the amount follows. name: it
+    alone. asked: by the gang. most: for all together. taken: by others, without the jobs that go; None if that is not
+    known. held: of that what
     each job has, as far as it is known.  unknown: why nobody knows what is taken."""
 
     name: str
@@ -60,7 +62,8 @@ def judged(budget: Budget, names: Names) -> Iterator[Verdict]:
         elif budget.unknown:
             yield Verdict(
                 "unknown",
-                f"It is not known whether the gang fits into what is left of {budget.name[0].lower()}{budget.name[1:]}: {budget.unknown}.",
+                "It is not known whether the gang fits into what is left of "
+                f"{budget.name[0].lower()}{budget.name[1:]}: {budget.unknown}.",
             )
 
 
@@ -107,7 +110,8 @@ class Names:
         return not self._accelerators.isdisjoint(group.asked)
 
     def gang(self, groups: Sequence[Group], which: str = "") -> str:
-        """The pods and their accelerators, with the verb: `All 4 pods of the gang (32 a800) fit`. which: what tells them from others."""
+        """The pods and their accelerators, with the verb: `All 4 pods of the gang (32 a800) fit`. which: what tells
+        them from others."""
         totals, count = total_of(groups), sum(group.count for group in groups)
         held = [self.amount(name, totals[name]) for name in sorted(totals) if name in self._accelerators]
         beside = f" ({', '.join(held)})" if held else ""

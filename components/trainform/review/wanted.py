@@ -1,4 +1,5 @@
-"""What a job's experiment and environment are on each side of a preview: from the record of what is deployed, else from what the components were given."""
+"""What a job's experiment and environment are on each side of a preview: from the record of what is deployed, else from
+what the components were given."""
 
 from __future__ import annotations
 
@@ -25,8 +26,9 @@ Basis = Literal["record", "inputs"]
 
 
 class Side(Struct, frozen=True, dict=True):
-    """One side. experiment: with every default, if this version of trainform can read it. basis: `inputs` is what was wanted by an `up` that may have
-    failed; `record` is what is deployed. version: of the trainform that deployed it; None: unknown."""
+    """One side. experiment: with every default, if this version of trainform can read it. basis: `inputs` is what was
+    wanted by an `up` that may have failed; `record` is what is deployed. version: of the trainform that deployed it;
+    None: unknown."""
 
     experiment: Mapping[str, Any]
     environment: Mapping[str, Any]
@@ -51,7 +53,8 @@ class Side(Struct, frozen=True, dict=True):
 
     @functools.cached_property
     def resolved(self) -> Mapping[str, Any]:
-        """The experiment in the one spelling of each value and with every default; as it was written if it cannot be read."""
+        """The experiment in the one spelling of each value and with every default; as it was written if it cannot be
+        read."""
         return self.experiment if self.model is None else resolved(self.model)
 
 
@@ -92,7 +95,8 @@ def _state(step: Step, old: bool) -> State | None:
 
 
 def of_components(job: JobReview, *, old: bool) -> Side | None:
-    """What the components of the job are given, put together as in the two files; None if the job's own is not there."""
+    """What the components of the job are given, put together as in the two files; None if the job's own is not
+    there."""
     of_job = None if job.component is None else _state(job.component, old)
     if of_job is None:
         return None

@@ -10,7 +10,8 @@ from trainform.review.cost import TENTH, Side, difference_of, percent_of
 from trainform.review.model import Cost, Money, Outcome, Report, Review, Selection
 
 BY_WEIGHT = (Outcome.clean, Outcome.incomplete, Outcome.findings, Outcome.failed)
-"""Outcomes, the worst last: a finding says more than what was left out, and a preview that failed says nothing for sure."""
+"""Outcomes, the worst last: a finding says more than what was left out, and a preview that failed says nothing for
+sure."""
 
 
 def review_of(reports: Sequence[Report], selection: Selection | None = None, project: str = "") -> Review:
@@ -22,7 +23,8 @@ def review_of(reports: Sequence[Report], selection: Selection | None = None, pro
 
 
 def _sum(reports: Sequence[Report]) -> Cost:
-    """The cost of all stacks together. What is not known of one is not known of the sum, and amounts in several currencies are not added."""
+    """The cost of all stacks together. What is not known of one is not known of the sum, and amounts in several
+    currencies are not added."""
     costs = [report.cost for report in reports]
     if len(costs) == 1:
         return costs[0]
@@ -53,7 +55,8 @@ def _sum(reports: Sequence[Report]) -> Cost:
 
 
 def _side(costs: Sequence[Cost], of: Callable[[Cost], Money | None]) -> Side:
-    """One side of all stacks. It is known where it is known of each: without an amount that is so only where all of the cost is known."""
+    """One side of all stacks. It is known where it is known of each: without an amount that is so only where all of the
+    cost is known."""
     amounts = [money for cost in costs if (money := of(cost)) is not None]
     if any(of(cost) is None and not cost.known for cost in costs):
         return Side(None, known=False)

@@ -89,5 +89,6 @@ def _priorities(environment: Environment) -> Iterator[Problem]:
     for name in environment.priority_classes:
         if name.startswith(SYSTEM_PREFIX):
             yield Problem(
-                f"priority_classes.{name}", None, f"the name starts with {SYSTEM_PREFIX}, which Kubernetes keeps for itself", "choose another name"
+                f"priority_classes.{name}", None,
+                f"the name starts with {SYSTEM_PREFIX}, which Kubernetes keeps for itself", "choose another name"
             )  # fmt: skip

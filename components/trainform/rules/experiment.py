@@ -90,7 +90,8 @@ def plan_problems(experiment: Experiment, environment: Environment, plan: Plan) 
 
 
 def _names(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
-    """The longest pod name becomes a hostname, so it must fit a DNS label; the other derived names are shorter or may be longer."""
+    """The longest pod name becomes a hostname, so it must fit a DNS label; the other derived names are shorter or may
+    be longer."""
     elastic = experiment.launcher.elastic
     for role in plan.roles:
         most = role.replicas if elastic is None or not role.ranked else max(role.replicas, elastic.max_nodes)
@@ -120,8 +121,8 @@ def _mapped_images(experiment: Experiment, environment: Environment, plan: Plan)
     for image, name in plan.images.items():
         if is_too_long(name):
             reason = (
-                f"the environment maps the image to {name}, whose path has more than {REPOSITORY_MAX} characters in its "
-                "registry"
+                f"the environment maps the image to {name}, whose path has more than {REPOSITORY_MAX} characters in "
+                "its registry"
             )
             yield Problem("image", image, reason, "shorten it, or the path in `registries` of the environment")
 
@@ -132,8 +133,12 @@ def _role_names(experiment: Experiment, environment: Environment, plan: Plan) ->
         stem, _, number = name.rpartition("-")
         if number.isdigit() and stem in experiment.roles:
             yield Problem(
-                f"roles.{name}", None, f"the name reads like replica {number} of the role {stem}: its pods are called …-{name}-0 beside …-{name}, and a Service of that replica would have its name", "rename one of the two roles"
-            )  # fmt: skip
+                f"roles.{name}",
+                None,
+                f"the name reads like replica {number} of the role {stem}: its pods are called …-{name}-0 beside "
+                f"…-{name}, and a Service of that replica would have its name",
+                "rename one of the two roles",
+            )
         seen = {defaults.MAIN_CONTAINER, *(init.name for init in planned.init[: len(planned.prepared)])}
         for index, init in enumerate(experiment.roles[name].init):
             if init.name in seen:
@@ -215,15 +220,15 @@ def _ranks(experiment: Experiment, environment: Environment, plan: Plan) -> Iter
 
 
 def _starts_short(experiment: Experiment, plan: Plan) -> Iterator[Problem]:
-    """Problems with roles of a static world of which a part may start: all pods would wait for the rest, and hold what they have. A `command` of
-    the user's may do without its peers."""
+    """Problems with roles of a static world of which a part may start: all pods would wait for the rest, and hold what
+    they have. A `command` of the user's may do without its peers."""
     for role in plan.roles:
         in_world = role.rank_offset is not None or role.name == plan.launches
         if plan.launcher == "command" or not in_world or role.min_available >= role.replicas:
             continue
         reason = (
-            f"{plan.launcher} waits for all pods of its world, and with this number it starts with {role.min_available} of the {role.replicas} that "
-            "the role has"
+            f"{plan.launcher} waits for all pods of its world, and with this number it starts with "
+            f"{role.min_available} of the {role.replicas} that the role has"
         )
         grows = ", or let the world grow: `launcher: {torchrun: {elastic: {min_nodes: …, max_nodes: …}}}`"
         fix = f"remove it{grows if plan.launcher == 'torchrun' else ''}"
@@ -232,7 +237,8 @@ def _starts_short(experiment: Experiment, plan: Plan) -> Iterator[Problem]:
 
 RULES: tuple[Rule, ...] = (
     _names,
-    _mapped_images, _role_names, reference_problems, job_queue_problems, resource_problems, metadata_problems, mount_problems, port_problems, rendezvous_problems, address_problems, ssh_problems,
+    _mapped_images, _role_names, reference_problems, job_queue_problems, resource_problems, metadata_problems,
+    mount_problems, port_problems, rendezvous_problems, address_problems, ssh_problems,
     prepare_problems, _env, _ranks, accelerate_problems, ssh_launcher_problems, tensorflow_problems, restart_problems,
     word_problems
 )  # fmt: skip

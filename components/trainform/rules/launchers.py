@@ -23,7 +23,8 @@ def accelerate_problems(experiment: Experiment, environment: Environment, plan: 
         yield Problem(
             "roles",
             None,
-            "the roles have different numbers of accelerators, and accelerate gives every machine the same number of processes",
+            "the roles have different numbers of accelerators, and accelerate gives every machine the same number of "
+            "processes",
             "make them equal, or use torchrun",
         )
     started = [role for role in plan.ranked if experiment.roles[role.name].command is None]
@@ -32,7 +33,8 @@ def accelerate_problems(experiment: Experiment, environment: Environment, plan: 
         yield Problem(
             "launcher.accelerate",
             None,
-            f"the launcher starts {plan.world.processes} processes, and without accelerators (role {', '.join(without)}) accelerate joins them by MPI only",
+            f"the launcher starts {plan.world.processes} processes, and without accelerators (role "
+            f"{', '.join(without)}) accelerate joins them by MPI only",
             "use torchrun: write `launcher: {torchrun: {script: …}}`",
         )
 
@@ -68,20 +70,24 @@ def ssh_launcher_problems(experiment: Experiment, environment: Environment, plan
             yield Problem(
                 f"roles.{name}.command",
                 None,
-                f"the command has no place: {plan.launcher} starts the processes of ranked roles over SSH, from the role {launching}",
+                f"the command has no place: {plan.launcher} starts the processes of ranked roles over SSH, from the "
+                f"role {launching}",
                 "remove it" if name == launching else "remove it, or make the role `ranked: false`",
             )
 
 
 def _launching_role(experiment: Experiment, plan: Plan, name: str) -> str:
-    """The fix for a launching role of several pods: an unranked role of one pod launches, or a ranked one that comes first. The world stays as large
-    as it was meant to be, and each of its pods as well equipped."""
+    """The fix for a launching role of several pods: an unranked role of one pod launches, or a ranked one that comes
+    first. The world stays as large as it was meant to be, and each of its pods as well equipped."""
     role = experiment.roles[name]
     if not role.ranked or role.replicas == 0:
         return "write 1"
     able = [other for other, held in experiment.roles.items() if not held.ranked and held.replicas == 1]
     one = next(free for free in ("master", "first") if free not in experiment.roles)
-    split = f"split it: `{one}: {{replicas: 1}}` with all else that {name} has, before `{name}: {{replicas: {role.replicas - 1}}}`"
+    split = (
+        f"split it: `{one}: {{replicas: 1}}` with all else that {name} has, before `{name}: {{replicas: "
+        f"{role.replicas - 1}}}`"
+    )
     return f"write `role: {able[0]}` in `launcher.{plan.launcher}`, or {split}" if able else split
 
 
@@ -162,7 +168,8 @@ def restart_problems(experiment: Experiment, environment: Environment, plan: Pla
             )
         if times(words) is not None and role.max_retry is not None:
             yield Problem(
-                f"roles.{name}.max_retry", role.max_retry, f"the role has `restart: {words}` too, which sets the same number", "keep one of the two"
+                f"roles.{name}.max_retry", role.max_retry,
+                f"the role has `restart: {words}` too, which sets the same number", "keep one of the two"
             )  # fmt: skip
     yield from _without_effect(experiment, plan)
 

@@ -1,4 +1,5 @@
-"""Rules on labels and annotations: the user may not set those that trainform sets itself, nor those that Kubernetes reads."""
+"""Rules on labels and annotations: the user may not set those that trainform sets itself, nor those that Kubernetes
+reads."""
 
 from __future__ import annotations
 
@@ -38,8 +39,13 @@ def metadata_problems(experiment: Experiment, environment: Environment, plan: Pl
         size = sum(len(key.encode()) + len(value.encode()) for key, value in noted.items())
         if size > defaults.LARGEST_ANNOTATIONS - defaults.ROOM_FOR_ANNOTATIONS:
             yield Problem(
-                f"{path}annotations", None, f"the annotations have {size} bytes together; Kubernetes keeps at most {defaults.LARGEST_ANNOTATIONS}, of which {defaults.ROOM_FOR_ANNOTATIONS} are for trainform and the operator", "put large values into a ConfigMap"
-            )  # fmt: skip
+                f"{path}annotations",
+                None,
+                f"the annotations have {size} bytes together; Kubernetes keeps at most "
+                f"{defaults.LARGEST_ANNOTATIONS}, of which {defaults.ROOM_FOR_ANNOTATIONS} are for trainform and the "
+                "operator",
+                "put large values into a ConfigMap",
+            )
     for name, role in experiment.roles.items():
         for key, value in role.annotations.items():
             if key.startswith(PARSED_ANNOTATIONS):

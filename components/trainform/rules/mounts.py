@@ -97,7 +97,10 @@ def _own_files(plan: Plan, role: RolePlan) -> dict[str, str]:
 def _inside(where: str, path: str, files: Mapping[str, str], role: RolePlan) -> Iterator[Problem]:
     for folder, what in files.items():
         if is_inside(path, folder):
-            reason = f"the path is inside {folder}, which holds {what} and is read-only: no container of the role {role.name} would start"
+            reason = (
+                f"the path is inside {folder}, which holds {what} and is read-only: no container of the role "
+                f"{role.name} would start"
+            )
             yield Problem(where, path, reason, "choose a folder of your own, such as /mnt/data")
 
 
@@ -115,8 +118,8 @@ def _system_paths(experiment: Experiment) -> Iterator[Problem]:
             yield Problem(field, mount, *TOO_LONG)
 
 
-# Folders that a volume may not hide, as images have them: without these no program is found or starts. Inside /dev and /etc there is room for
-# a volume, inside the kernel's own there is none.
+# Folders that a volume may not hide, as images have them: without these no program is found or starts. Inside /dev and
+# /etc there is room for a volume, inside the kernel's own there is none.
 SYSTEM_FOLDERS = frozenset(
     {
         *("", "/dev", "/etc", "/proc", "/sys", "/usr"),
@@ -151,7 +154,8 @@ def is_too_long(path: str) -> bool:
 
 
 def normalized(path: str) -> str:
-    """The path of the folder as a container has it: one name for each folder, and no `/` at its end, so that the root is empty."""
+    """The path of the folder as a container has it: one name for each folder, and no `/` at its end, so that the root
+    is empty."""
     return f"/{posixpath.normpath(f'/{path}').strip('/')}".rstrip("/")
 
 

@@ -45,13 +45,15 @@ def _outside(experiment: Experiment, environment: Environment, used: list[Port])
                 chosen,
                 f"the port is outside the host ports of the environment ({environment.ports})"
                 if len(set(numbers)) < 2
-                else f"the port begins {len(numbers)} ports that do not all fit into those of the environment ({environment.ports})",
+                else f"the port begins {len(numbers)} ports that do not all fit into those of the environment "
+                f"({environment.ports})",
                 "choose one inside, or leave it out",
             )
 
 
 def _taken_twice(experiment: Experiment, plan: Plan, used: list[Port]) -> Iterator[Problem]:
-    """A number for two purposes: in one pod or in its Service, which fails, or in two replicas, which could then not share a node."""
+    """A number for two purposes: in one pod or in its Service, which fails, or in two replicas, which could then not
+    share a node."""
     for role in plan.roles:
         for ports in role.ports:
             if len({port.number for port in ports}) < len(ports):
@@ -90,12 +92,14 @@ def address_problems(experiment: Experiment, environment: Environment, plan: Pla
     per_replica, by_service = network.ports == "per-replica", network.addresses == "service"
     if per_replica and not network.host:
         yield Problem(
-            "network.ports", network.ports, "the value is for the host network: pods on the pod network have all ports for themselves", "remove it"
+            "network.ports", network.ports,
+            "the value is for the host network: pods on the pod network have all ports for themselves", "remove it"
         )  # fmt: skip
     for field, chosen in (("ports", per_replica), ("addresses", by_service)):
         if chosen and experiment.elastic:
             yield Problem(
-                f"network.{field}", getattr(network, field), "the value needs a fixed number of replicas, and the job is elastic", "remove it"
+                f"network.{field}", getattr(network, field),
+                "the value needs a fixed number of replicas, and the job is elastic", "remove it"
             )  # fmt: skip
     if by_service and network.host and plan.launches is not None:
         yield Problem(
@@ -121,18 +125,22 @@ def ssh_problems(experiment: Experiment, environment: Environment, plan: Plan) -
     missing = [role.name for role in plan.roles if role.launched and role.name not in named]
     if plan.launches is not None and experiment.ssh is not None and experiment.ssh.roles is not None and missing:
         yield Problem(
-            "ssh.roles", None, f"the roles leave out {', '.join(missing)}, which {plan.launcher} needs", "add them, or leave `roles` out"
+            "ssh.roles", None, f"the roles leave out {', '.join(missing)}, which {plan.launcher} needs",
+            "add them, or leave `roles` out"
         )  # fmt: skip
     if plan.ssh is None or experiment.run_as is None or experiment.run_as.user == 0:
         return
     user = experiment.run_as.user
     if experiment.run_as.home.rstrip("/") == defaults.HOME:
         yield Problem(
-            "run_as.home", experiment.run_as.home, f"the folder is not the home of user {user}, where SSH looks for its files", "write its home folder in the image: `home: /home/NAME`"
+            "run_as.home", experiment.run_as.home,
+            f"the folder is not the home of user {user}, where SSH looks for its files",
+            "write its home folder in the image: `home: /home/NAME`"
         )  # fmt: skip
     if experiment.ssh is not None and experiment.ssh.port is not None and experiment.ssh.port < PRIVILEGED_PORTS:
         yield Problem(
-            "ssh.port", experiment.ssh.port, f"the port may be opened by root alone, and the containers run as user {user}", "choose one from 1024 on"
+            "ssh.port", experiment.ssh.port,
+            f"the port may be opened by root alone, and the containers run as user {user}", "choose one from 1024 on"
         )  # fmt: skip
 
 
@@ -148,5 +156,6 @@ def prepare_problems(experiment: Experiment, environment: Environment, plan: Pla
         for place, name in enumerate(step.roles if step.roles is not None else ()):
             if name not in experiment.roles:
                 yield Problem(
-                    f"prepare[{index}].roles[{place}]", name, "the experiment has no role of this name", f"known: {list_names(experiment.roles)}"
+                    f"prepare[{index}].roles[{place}]", name, "the experiment has no role of this name",
+                    f"known: {list_names(experiment.roles)}"
                 )  # fmt: skip

@@ -50,5 +50,7 @@ def resource_problems(experiment: Experiment, environment: Environment, plan: Pl
         pages = [resource for resource in role.resources if resource.startswith(HUGE_PAGES)]
         if pages and role.cpu is None and role.memory is None:
             yield Problem(
-                f"{path}.{pages[0]}", role.resources[pages[0]], "the role has huge pages without CPU or memory, which Kubernetes refuses", f"add `memory:` to the role {name}"
+                f"{path}.{pages[0]}", role.resources[pages[0]],
+                "the role has huge pages without CPU or memory, which Kubernetes refuses",
+                f"add `memory:` to the role {name}"
             )  # fmt: skip

@@ -25,7 +25,8 @@ WITHIN = (
     ("guarantee", "deserved", "the amount is more than the queue deserves"),
     ("deserved", "capability", "the amount is more than the queue's capability"),
 )
-"""Amounts that are at most those of another field, and the reason where they are not. Source: Volcano 1.14.1, validate_queue.go."""
+"""Amounts that are at most those of another field, and the reason where they are not. Source: Volcano 1.14.1,
+validate_queue.go."""
 
 
 class _Queues(Struct, frozen=True, dict=True):
@@ -178,7 +179,9 @@ def _parent_problems(path: str, request: QueueRequest, circling: bool, queues: _
     for key, quantity in request.capability.items():
         if amount(quantity) > most.get(resource_name(key, environment), Decimal(0)):
             yield Problem(
-                f"{path}.capability.{key}", quantity, f"the amount is more than the capability of the parent {request.parent}", f"write less, or raise queues.{request.parent}.capability"
+                f"{path}.capability.{key}", quantity,
+                f"the amount is more than the capability of the parent {request.parent}",
+                f"write less, or raise queues.{request.parent}.capability"
             )  # fmt: skip
 
 
@@ -198,8 +201,11 @@ def _children_problems(
         for resource, value in together.items():
             if value > most.get(resource, Decimal(-1)):
                 yield Problem(
-                    path, None, f"the queue has children that together have more {field} {resource} ({value:f}) than itself", f"raise its {field}, or lower theirs"
-                )  # fmt: skip
+                    path,
+                    None,
+                    f"the queue has children that together have more {field} {resource} ({value:f}) than itself",
+                    f"raise its {field}, or lower theirs",
+                )
 
 
 def _amounts(request: QueueRequest, field: str, environment: Environment) -> dict[str, Decimal]:

@@ -1,4 +1,5 @@
-"""Names that one file uses and the other defines: accelerator kinds, storage classes, roles. Queues have rules of their own."""
+"""Names that one file uses and the other defines: accelerator kinds, storage classes, roles. Queues have rules of their
+own."""
 
 from __future__ import annotations
 
@@ -20,8 +21,9 @@ NEIGHBOURS = 8
 class Known(Struct, frozen=True, dict=True):
     """Names that a file defines, to tell the nearest to one that it does not define.
 
-    A typing mistake leaves most of a name's beginning or of its end, so a near name stands beside it among the names in order, or
-    among the reversed names in order. Only those are compared: a comparison is slow, and every name may be wrong.
+    A typing mistake leaves most of a name's beginning or of its end, so a near name stands beside it among the names in
+    order, or among the reversed names in order. Only those are compared: a comparison is slow, and every name may be
+    wrong.
     """
 
     names: Collection[str]

@@ -1,8 +1,9 @@
-"""Rules on the port at which the processes meet, where the user says another one than the plan: in a variable, or by an option of the launcher.
+"""Rules on the port at which the processes meet, where the user says another one than the plan: in a variable, or by an
+option of the launcher.
 
-On the pod network each pod has all ports for itself, and any port will do if it is the same for all. On the host network the plan's is declared as a
-port of the node: no limit would see another one, and the scheduler would put two users of it on one node. Behind a Service of its own rank 0 is reached
-at the Service's port alone.
+On the pod network each pod has all ports for itself, and any port will do if it is the same for all. On the host
+network the plan's is declared as a port of the node: no limit would see another one, and the scheduler would put two
+users of it on one node. Behind a Service of its own rank 0 is reached at the Service's port alone.
 """
 
 from __future__ import annotations
@@ -48,7 +49,10 @@ def _fixed(experiment: Experiment, plan: Plan, name: str) -> str | None:
     if experiment.network.host:
         chosen = f"the plan's is {met.own_port}" if name == "MASTER_PORT" else "the plan chooses one for each replica"
         chosen = f"{plan.backend} draws one for each pod" if plan.naming.draws_ports else chosen
-        return f"on the host network the port is declared as a port of the node, and {chosen}: the processes would open another one"
+        return (
+            f"on the host network the port is declared as a port of the node, and {chosen}: the processes would open "
+            "another one"
+        )
     if plan.services and name == "MASTER_PORT" and _meets_at_service(experiment, plan):
         return f"rank 0 has a Service of its own, in which its peers reach the port {met.port} alone"
     return None
@@ -104,5 +108,8 @@ def _different(experiment: Experiment, plan: Plan, meeting: list[RolePlan]) -> I
         if isinstance(variable.value, str) and variable.value != first.value:
             path = f"roles.{name}.env.MASTER_PORT"
             said = variable if variable.origin == path else first
-            reason = f"the pods of {meeting[0].name} meet at the port {first.value}, and those of {name} at {variable.value}: they never find each other"
+            reason = (
+                f"the pods of {meeting[0].name} meet at the port {first.value}, and those of {name} at "
+                f"{variable.value}: they never find each other"
+            )
             yield Problem(said.origin, said.value if isinstance(said.value, str) else None, reason, _FIX)

@@ -1,4 +1,5 @@
-"""A sandbox: a real Kubernetes control plane on loopback with simulated nodes, for users who have no cluster at hand."""
+"""A sandbox: a real Kubernetes control plane on loopback with simulated nodes, for users who have no cluster at
+hand."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A small client for the sandbox's own API server.
 
-It uses plain HTTP over connections that stay open, one for each thread that sends requests: 1,000 nodes are created in seconds, and
-CRD files of a megabyte are sent as they are, without being parsed first.
+It uses plain HTTP over connections that stay open, one for each thread that sends requests: 1,000 nodes are created in
+seconds, and CRD files of a megabyte are sent as they are, without being parsed first.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class RequestError(SandboxError):
 
 
 class Api:
-    """A client of one API server. A method raises `OSError` or `http.client.HTTPException` where the network fails, and `RequestError`
-    where the server answers with an error."""
+    """A client of one API server. A method raises `OSError` or `http.client.HTTPException` where the network fails, and
+    `RequestError` where the server answers with an error."""
 
     def __init__(self, port: int, certificates: Certificates, timeout: float = REQUEST_TIMEOUT) -> None:
         self._port = port

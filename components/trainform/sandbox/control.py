@@ -40,7 +40,8 @@ ATTEMPTS = 3
 
 
 class Sandbox(Struct, frozen=True):
-    """How to connect to a control plane that is ready. uid: that of its namespace kube-system, which ends with its data."""
+    """How to connect to a control plane that is ready. uid: that of its namespace kube-system, which ends with its
+    data."""
 
     folder: Path
     kubeconfig: Path
@@ -55,10 +56,10 @@ def up(
 ) -> Sandbox:
     """Start the sandbox that `settings` describe, and return when it is ready.
 
-    A sandbox that runs already is adjusted where its settings differ (nodes, storage classes, contexts). A sandbox that runs only in
-    part, or that lacks an add-on, is restarted on its data. Add-ons stay until `down`, also those of an earlier `up`. Missing add-ons
-    are built first; `timeout` (seconds; default: 90, and 20 for each add-on) counts from then on. Raises `SandboxError` with the
-    component that failed and the end of its log.
+    A sandbox that runs already is adjusted where its settings differ (nodes, storage classes, contexts). A sandbox that
+    runs only in part, or that lacks an add-on, is restarted on its data. Add-ons stay until `down`, also those of an
+    earlier `up`. Missing add-ons are built first; `timeout` (seconds; default: 90, and 20 for each add-on) counts from
+    then on. Raises `SandboxError` with the component that failed and the end of its log.
     """
     layout = Layout(settings.folder)
     with layout.locked("trainform sandbox up", progress, READY_SECONDS if timeout is None else timeout):
@@ -82,8 +83,9 @@ def up(
 def down(folder: Path, progress: Progress = SILENT, purge: bool = False) -> bool:
     """Stop the processes that `up` started, and remove the cluster's data; return False if there was no sandbox.
 
-    The state of Pulumi stacks is removed too, since it describes objects that no longer exist. Logs and passphrase stay, unless
-    `purge` is set. Raises `SandboxError` for a folder that is not a sandbox's, and for a process that cannot be stopped.
+    The state of Pulumi stacks is removed too, since it describes objects that no longer exist. Logs and passphrase
+    stay, unless `purge` is set. Raises `SandboxError` for a folder that is not a sandbox's, and for a process that
+    cannot be stopped.
     """
     layout = Layout(folder)
     if not layout.root.exists():
@@ -151,7 +153,8 @@ class Run(Struct, frozen=True):
         return adjusted
 
     def start(self, before: State | None) -> State:
-        """Stop what is left of an earlier start, and start all components on the existing data; return the new state."""
+        """Stop what is left of an earlier start, and start all components on the existing data; return the new
+        state."""
         preferred: Mapping[str, int] = {} if before is None else before.ports
         left = [process for process in read_processes(self.layout) if is_running(process)]
         if left:

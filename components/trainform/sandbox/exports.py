@@ -13,14 +13,15 @@ from trainform.toolchain.ensure import environment
 
 # Pulumi prefers this variable to the passphrase file, and could not read stacks of another passphrase.
 UNSET = ("PULUMI_CONFIG_PASSPHRASE",)
-# By default Pulumi writes a second file with type and hash beside each state file, and not atomically: an `up` that is killed at that
-# moment leaves it empty, and after that every command fails ("failed to load checkpoint: EOF").
+# By default Pulumi writes a second file with type and hash beside each state file, and not atomically: an `up` that is
+# killed at that moment leaves it empty, and after that every command fails ("failed to load checkpoint: EOF").
 WITHOUT_SIDECARS = "metadata=skip"
 
 
 @os_errors_as_sandbox_errors
 def exports(folder: Path) -> dict[str, str]:
-    """Return the variables to set: kubeconfig, the sandbox's Pulumi, and the backend of its stacks. Those in `UNSET` must be unset too.
+    """Return the variables to set: kubeconfig, the sandbox's Pulumi, and the backend of its stacks. Those in `UNSET`
+    must be unset too.
 
     Raises `SandboxError` if no sandbox is up in `folder`.
     """

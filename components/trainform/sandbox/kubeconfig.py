@@ -22,10 +22,11 @@ def server_url(port: int) -> str:
 
 
 def write_kubeconfig(path: Path, port: int, certificates: Certificates, aliases: Sequence[str] = ()) -> None:
-    """Write a kubeconfig with the current context `trainform-sandbox`, and one more context of the same cluster for each alias.
+    """Write a kubeconfig with the current context `trainform-sandbox`, and one more context of the same cluster for
+    each alias.
 
-    In `KUBECONFIG=ONE:OTHER` the first file wins for each name. So that the contexts of the other one keep their own cluster and account,
-    these are named after the aliases.
+    In `KUBECONFIG=ONE:OTHER` the first file wins for each name. So that the contexts of the other one keep their own
+    cluster and account, these are named after the aliases.
     """
     name = "-".join((CONTEXT, *dict.fromkeys(aliases)))
     cluster = {"server": server_url(port), "certificate-authority-data": _encoded(certificates.authority)}

@@ -1,7 +1,8 @@
 """Processes that outlive the command that started them. They are stopped by id and start time, never by name.
 
-A process is recorded before it runs: the child is a shell that waits for one line of input, and becomes the component (same id, same
-start time) only after the record is on the disk. So even if `up` is killed, `down` knows every process that runs.
+A process is recorded before it runs: the child is a shell that waits for one line of input, and becomes the component
+(same id, same start time) only after the record is on the disk. So even if `up` is killed, `down` knows every process
+that runs.
 """
 
 from __future__ import annotations

@@ -1,11 +1,13 @@
-"""The demo's copy of the project: Pulumi writes salts and secrets into the copy, and users edit it, while the clone does not change.
+"""The demo's copy of the project: Pulumi writes salts and secrets into the copy, and users edit it, while the clone
+does not change.
 
 The copy is beside the sandbox's folder, since its salts belong to that sandbox's passphrase; `down` does not remove it.
 
 Pulumi.yaml stacks/       updated from the project, except for files that the user edited in the copy
 .venv                     link to the Python environment of this process, where Pulumi.yaml expects it
 .trainform/sandbox        link to the sandbox, so that commands in the copy find it
-.trainform/copied.json    the hash of each file as it was copied last: a file with another content was edited by the user
+.trainform/copied.json    the hash of each file as it was copied last: a file with another content was edited by the
+                          user
 .trainform/lock           locked while the copy is updated
 """
 
@@ -39,7 +41,8 @@ Hashes = Mapping[str, str]
 
 
 class Changes(Struct, frozen=True):
-    """The changes that update a copy from its project. `edited`: paths that stay different, since the user edited them."""
+    """The changes that update a copy from its project. `edited`: paths that stay different, since the user edited
+    them."""
 
     write: Files
     remove: tuple[str, ...]
@@ -70,7 +73,8 @@ def copy_project(project: Path, sandbox: Path, progress: Progress) -> Path:
 
 
 def changes(project: Files, copy: Files, copied: Hashes) -> Changes:
-    """Return the changes: a file that is as it was copied is updated from the project; any other was edited and stays."""
+    """Return the changes: a file that is as it was copied is updated from the project; any other was edited and
+    stays."""
     ours = {path for path, text in copy.items() if _hash(path, text) == copied.get(path)}
     same = {path for path in project if path in copy and _hash(path, copy[path]) == _hash(path, project[path])}
     edited = tuple(path for path in project if path in copy and path not in ours | same)
@@ -109,7 +113,8 @@ def _refuse_foreign(folder: Path) -> None:
 
 
 def _remove_undecryptable_secrets(folder: Path, passphrase: str | None, progress: Progress) -> None:
-    """Remove salts and secrets that were encrypted with a passphrase that no longer exists; a note names the files that lose secrets."""
+    """Remove salts and secrets that were encrypted with a passphrase that no longer exists; a note names the files that
+    lose secrets."""
     for path, text in _read(folder).items():
         left = _usable(path, text, passphrase)
         if left != text:
@@ -134,7 +139,8 @@ def _apply(change: Changes, before: Hashes, folder: Path, progress: Progress) ->
         write_private(_hashes_path(folder), json.dumps(done, indent=1).encode())
     if change.edited:
         progress.note(
-            f"you have edited {', '.join(change.edited)} in {folder}, and the demo uses that; to go back to the project's, delete it"
+            f"you have edited {', '.join(change.edited)} in {folder}, and the demo uses that; to go back to the "
+            "project's, delete it"
         )
 
 

@@ -31,7 +31,8 @@ _ITERATIONS, _KEY_BYTES, _KNOWN_TEXT = 1_000_000, 32, b"pulumi"
 
 
 def without_salt(text: str) -> str:
-    """Return a stack file's text without its secrets provider. Pulumi writes it again from the stack's state, or chooses a new salt."""
+    """Return a stack file's text without its secrets provider. Pulumi writes it again from the stack's state, or
+    chooses a new salt."""
     return _PROVIDER.sub("", text)
 
 
@@ -43,8 +44,8 @@ def _salt(text: str) -> str | None:
 def usable_with(text: str, passphrase: str | None) -> str:
     """Return a stack file's text that `pulumi` can use with this passphrase (None: there is none yet).
 
-    If the file's secrets are encrypted in another way, they are left out together with their secrets provider: with it `pulumi` would
-    fail with "incorrect passphrase".
+    If the file's secrets are encrypted in another way, they are left out together with their secrets provider: with it
+    `pulumi` would fail with "incorrect passphrase".
     """
     plain = without_salt(text)
     if plain == text:
@@ -63,8 +64,8 @@ def usable_with(text: str, passphrase: str | None) -> str:
 def was_made_with(passphrase: str, salt: str) -> bool:
     """True if Pulumi made the salt with this passphrase.
 
-    A salt is `v1:SALT:v1:NONCE:TEXT`, where TEXT is a known word, encrypted with AES-256-GCM and a key that is derived from salt and
-    passphrase. The check takes half a second.
+    A salt is `v1:SALT:v1:NONCE:TEXT`, where TEXT is a known word, encrypted with AES-256-GCM and a key that is derived
+    from salt and passphrase. The check takes half a second.
     """
     try:
         version, random, inner_version, nonce, encrypted = salt.split(":")
@@ -79,17 +80,19 @@ def was_made_with(passphrase: str, salt: str) -> bool:
 
 
 def warn_about_other_salts(project: Path, folder: Path, progress: Progress) -> None:
-    """If the sandbox is about to make a new passphrase, show a note with the stack files that were encrypted with another one."""
+    """If the sandbox is about to make a new passphrase, show a note with the stack files that were encrypted with
+    another one."""
     names = [str(path.relative_to(project)) for path, _ in _salted_stack_files(project)]
     if names and not Layout(folder).passphrase.exists():
         progress.note(
-            f"the sandbox makes a new passphrase, and the salt in {', '.join(names)} belongs to another one. If pulumi says "
-            f"`incorrect passphrase`: {UNREADABLE_SALT_FIX}"
+            f"the sandbox makes a new passphrase, and the salt in {', '.join(names)} belongs to another one. If "
+            f"pulumi says `incorrect passphrase`: {UNREADABLE_SALT_FIX}"
         )
 
 
 def stacks_with_passphrase_of(project: Path, folder: Path) -> list[str]:
-    """Return the stack files, relative to the project, whose salt was made with the passphrase of the sandbox in `folder`.
+    """Return the stack files, relative to the project, whose salt was made with the passphrase of the sandbox in
+    `folder`.
 
     The list is empty if the passphrase cannot be read: a command that removes it must not fail because of that.
     """

@@ -47,8 +47,8 @@ class NodePool(Struct, frozen=True):
 class SandboxSettings(Struct, frozen=True):
     """The settings of one sandbox. Raises `InputError` for too many nodes.
 
-    `storage_classes` are created beside the default class; `contexts` are more names for the sandbox in its kubeconfig; `addons` are
-    names from the table of add-ons, as `chosen_addons` returns them.
+    `storage_classes` are created beside the default class; `contexts` are more names for the sandbox in its kubeconfig;
+    `addons` are names from the table of add-ons, as `chosen_addons` returns them.
     """
 
     folder: Path

@@ -24,7 +24,8 @@ _DAMAGED = (AttributeError, KeyError, OverflowError, TypeError, ValueError)
 
 
 class State(Struct, frozen=True):
-    """The state of a sandbox. `complete` is set when `up` has ended; `pulumi` is the Pulumi that this sandbox was started with."""
+    """The state of a sandbox. `complete` is set when `up` has ended; `pulumi` is the Pulumi that this sandbox was
+    started with."""
 
     settings: SandboxSettings
     pulumi: PulumiTools
@@ -55,7 +56,8 @@ def read_state(layout: Layout) -> State | None:
 
 
 def read_processes(layout: Layout) -> list[Process]:
-    """Return the processes that were started, by any version: after an update of trainform, `down` must still find those of the old one.
+    """Return the processes that were started, by any version: after an update of trainform, `down` must still find
+    those of the old one.
 
     Damaged rows are left out.
     """

@@ -34,7 +34,8 @@ class Condition(Struct, frozen=True):
 
 
 def wait_for(conditions: Iterable[Condition], processes: Iterable[Process], deadline: float, step: Step) -> None:
-    """Return when all conditions are met. Raises `SandboxError` when a process ends, or when the monotonic clock passes `deadline`."""
+    """Return when all conditions are met. Raises `SandboxError` when a process ends, or when the monotonic clock passes
+    `deadline`."""
     watched = list(processes)
     unmet = list(conditions)
     while True:
@@ -68,7 +69,8 @@ def _log_of(component: str, processes: Iterable[Process]) -> Path:
 
 
 def check_alive(processes: Iterable[Process]) -> None:
-    """Raise `SandboxError` with the end of the log if one of the processes has ended; `PortTakenError` if its port was in use."""
+    """Raise `SandboxError` with the end of the log if one of the processes has ended; `PortTakenError` if its port was
+    in use."""
     for process in processes:
         if not is_running(process):
             log = Path(process.log)
@@ -80,7 +82,8 @@ def check_alive(processes: Iterable[Process]) -> None:
 
 @contextlib.contextmanager
 def explained_by(processes: Iterable[Process], component: str) -> Iterator[None]:
-    """Turn a failed request inside the block into a `SandboxError` with the log of a component that ended, else of `component`."""
+    """Turn a failed request inside the block into a `SandboxError` with the log of a component that ended, else of
+    `component`."""
     watched = list(processes)
     try:
         yield

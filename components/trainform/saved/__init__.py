@@ -1,1 +1,2 @@
-"""A review that is saved, and what has moved since then: the precondition under which `trainform apply` runs `pulumi up`."""
+"""A review that is saved, and what has moved since then: the precondition under which `trainform apply` runs `pulumi
+up`."""

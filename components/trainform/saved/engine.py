@@ -1,4 +1,5 @@
-"""Commands of Pulumi's that a saved review needs beside a stack's state: its version, the place of its states, and `pulumi up`."""
+"""Commands of Pulumi's that a saved review needs beside a stack's state: its version, the place of its states, and
+`pulumi up`."""
 
 from __future__ import annotations
 
@@ -42,10 +43,11 @@ def _without_login(address: str) -> str:
 
 
 def run_up(stack: str, root: Path, *, beside_data: bool) -> int:
-    """Run `pulumi up` to its end, whose output is shown; its exit code. beside_data: standard output is for data, so that it goes to standard error.
+    """Run `pulumi up` to its end, whose output is shown; its exit code. beside_data: standard output is for data, so
+    that it goes to standard error.
 
-    The engine has a session of its own: signals are passed on to it as Ctrl-C, and waited for, so that it stores its state and gives back
-    the stack's lock. Only a second one makes it stop at once.
+    The engine has a session of its own: signals are passed on to it as Ctrl-C, and waited for, so that it stores its
+    state and gives back the stack's lock. Only a second one makes it stop at once.
     """
     words = [pulumi(), "up", "--yes", "--skip-preview", "--non-interactive", "-s", stack]
     begun: list[subprocess.Popen[bytes]] = []

@@ -1,4 +1,5 @@
-"""Everything from which a preview follows, as it is now: the state, the config, the two files, the program, the programs that run it, and the cluster."""
+"""Everything from which a preview follows, as it is now: the state, the config, the two files, the program, the
+programs that run it, and the cluster."""
 
 from __future__ import annotations
 
@@ -93,14 +94,18 @@ def _data_of(environment: Environment) -> dict[str, Any]:
 
 
 def cluster_of(environment: Environment | None) -> Cluster | None:
-    """The cluster of the environment; None without one. ClusterError for one that cannot be reached, and for one that does not say which one it is: what was reviewed on it could be applied to any."""
+    """The cluster of the environment; None without one. ClusterError for one that cannot be reached, and for one that
+    does not say which one it is: what was reviewed on it could be applied to any."""
     if environment is None:
         return None
     context = environment.cluster.context
     with contextlib.closing(ClusterApi(context, SECONDS)) as api:
         uid = api.uid()
         if uid is None:
-            reason = f"this account may not read which cluster {place(api)} leads to, and a saved review is for one cluster alone"
+            reason = (
+                f"this account may not read which cluster {place(api)} leads to, and a saved review is for one "
+                "cluster alone"
+            )
             raise ClusterError(reason, f"ask the platform team for `get` of the namespace {defaults.KUBE_SYSTEM}")
         return Cluster(context=context, server=api.server, uid=uid)
 

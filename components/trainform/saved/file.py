@@ -23,7 +23,10 @@ LARGEST = 64 << 20
 ORGANIZATION = "organization"
 """That of each stack in a folder or a bucket."""
 BEGINNING = '{\n  "saved_review": '
-FIX = "give a file that `trainform review STACK --save FILE` has written; without a saved review, `pulumi up -s STACK` applies"
+FIX = (
+    "give a file that `trainform review STACK --save FILE` has written; without a saved review, `pulumi up -s STACK` "
+    "applies"
+)
 
 
 def text_of(review: Saved, key: bytes, sealed: dict[str, Any]) -> str:
@@ -67,7 +70,8 @@ def refuse_changed(saved: SavedFile, key: bytes, file: str) -> None:
 
 
 def refuse_organization(saved: SavedFile, file: str) -> None:
-    """Raise `InputError` if the stack is of an organization where there are none: those of folders and buckets all have the same."""
+    """Raise `InputError` if the stack is of an organization where there are none: those of folders and buckets all have
+    the same."""
     facts = saved.review.facts
     organization, _, rest = facts.stack.partition("/")
     if rest and urlsplit(facts.backend).scheme not in OF_SERVICES and organization != ORGANIZATION:

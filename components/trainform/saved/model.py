@@ -1,6 +1,7 @@
 """What the file of a saved review holds, and what `trainform apply` says of it.
 
-The engine's own plan is a constraint on operations: it holds neither the state, the program nor the cluster. So this file holds all of these.
+The engine's own plan is a constraint on operations: it holds neither the state, the program nor the cluster. So this
+file holds all of these.
 """
 
 from typing import Literal
@@ -67,8 +68,8 @@ class Facts(Part):
 
 
 class Touched(Part):
-    """An object of the cluster that the change touches. uid: "" if there is none. fields: those that are not as they were applied last, with their live
-    values. unread: why nothing is known of it."""
+    """An object of the cluster that the change touches. uid: "" if there is none. fields: those that are not as they
+    were applied last, with their live values. unread: why nothing is known of it."""
 
     api_version: str
     kind: str
@@ -103,7 +104,8 @@ class Saved(Part):
 
 
 class SavedFile(Part):
-    """The file. key: the key of all hashes, encrypted by the stack's secrets provider. seal: the keyed hash of `review`, so that nobody changes it unseen."""
+    """The file. key: the key of all hashes, encrypted by the stack's secrets provider. seal: the keyed hash of
+    `review`, so that nobody changes it unseen."""
 
     saved_review: Literal[1] = 1
     key: dict[str, JsonValue]

@@ -35,7 +35,8 @@ def moved_facts(saved: Facts, now: Facts) -> list[Moved]:
         *_one("trainform", "trainform", saved.trainform, now.trainform, "Another version of trainform runs."),
         *_settings(saved.config, now.config),
         *_document("experiment", "", saved.experiment, now.experiment, "The experiment says something else."),
-        *_document("environment", "environment.", saved.environment, now.environment, "The environment says something else."),
+        *_document("environment", "environment.", saved.environment, now.environment,
+            "The environment says something else."),
         *_files("program", "A file of the program", saved.program, now.program),
         *_policy(saved.policy, now.policy),
         *_files("variable", "A variable of the shell for Pulumi's Kubernetes provider", saved.variables, now.variables),
@@ -105,7 +106,11 @@ def _policy(saved: Mapping[str, str], now: Mapping[str, str]) -> Iterator[Moved]
     if bool(saved) == bool(now):
         yield from _files("policy", "A file of a policy pack", saved, now)
         return
-    judged = "The review was judged by a policy pack, and none is named now." if saved else "The review was judged without a policy pack, and one is named now."  # fmt: skip
+    judged = (
+        "The review was judged by a policy pack, and none is named now."
+        if saved
+        else "The review was judged without a policy pack, and one is named now."
+    )
     yield Moved(what="policy", path=PACKS, sentence=judged)
 
 
@@ -180,13 +185,15 @@ def _object(was: Touched, now: Touched) -> Iterator[Moved]:
     if was.uid != now.uid:
         change = "was made" if not was.uid else "is gone" if not now.uid else "was deleted and made anew"
         yield Moved(
-            what="object", path=path, was=was.uid, now=now.uid, sentence=f"{was.kind} {was.name} {change} in the cluster."
+            what="object", path=path, was=was.uid, now=now.uid,
+            sentence=f"{was.kind} {was.name} {change} in the cluster."
         )  # fmt: skip
         return
     for field in _keys(was.fields, now.fields):
         if was.fields.get(field) != now.fields.get(field) or (field in was.fields) != (field in now.fields):
             sentence = f"{was.kind} {was.name} was changed in the cluster by somebody else."
-            yield Moved(what="object", path=f"{path}: {field}", was=was.fields.get(field), now=now.fields.get(field), sentence=sentence)  # fmt: skip
+            yield Moved(what="object", path=f"{path}: {field}", was=was.fields.get(field), now=now.fields.get(field),
+                sentence=sentence)  # fmt: skip
 
 
 # --- the steps

@@ -1,5 +1,5 @@
-"""The live objects that a change touches, as far as it matters to the change: whether they are there, which they are, and what of them is not as it
-was applied last.
+"""The live objects that a change touches, as far as it matters to the change: whether they are there, which they are,
+and what of them is not as it was applied last.
 
 What controllers and others write beside that is no part of it, and moves by itself: versions, status, Kueue's switches.
 """
@@ -29,7 +29,8 @@ def touched(preview: Preview, environment: Environment) -> list[Touched]:
 
 
 def _wanted(preview: Preview, namespace: str) -> Iterator[Manifest]:
-    """The objects after the change, then those before it, whose fields are known: as they were applied last, without secrets."""
+    """The objects after the change, then those before it, whose fields are known: as they were applied last, without
+    secrets."""
     changing = [step for step in preview.steps if step.is_object and steps.fate(step) != "none"]
     for step in changing:
         yield from _named(_body(step, after=True, namespace=namespace), fields=False)

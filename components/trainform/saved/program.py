@@ -1,7 +1,8 @@
-"""What else than the two files decides what a preview shows: the project's program, its policy packs, and variables of the shell.
+"""What else than the two files decides what a preview shows: the project's program, its policy packs, and variables of
+the shell.
 
-The policy packs are the folders that Pulumi's variables name, since neither `trainform review` nor `apply` has an option for one. A service may
-add packs of its own; those, and the versions of all, are known from the preview.
+The policy packs are the folders that Pulumi's variables name, since neither `trainform review` nor `apply` has an
+option for one. A service may add packs of its own; those, and the versions of all, are known from the preview.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ WITHOUT_EFFECT = ("PULUMI_K8S_CLIENT_", "PULUMI_K8S_SUPPRESS_", "PULUMI_K8S_HELM
 
 
 def provider_variables(environ: Mapping[str, str]) -> dict[str, str]:
-    """The variables by which Pulumi's Kubernetes provider writes and deletes objects otherwise, which no preview shows: with
-    PULUMI_K8S_ENABLE_PATCH_FORCE it takes fields from other managers without a conflict."""
+    """The variables by which Pulumi's Kubernetes provider writes and deletes objects otherwise, which no preview shows:
+    with PULUMI_K8S_ENABLE_PATCH_FORCE it takes fields from other managers without a conflict."""
     names = sorted(name for name in environ if name.startswith(OF_PROVIDER) and not name.startswith(WITHOUT_EFFECT))
     return {name: environ[name] for name in names}

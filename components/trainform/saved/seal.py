@@ -1,7 +1,8 @@
 """The key of a saved review, and the hashes that are made with it.
 
-A hash of something short can be guessed by trying. So every hash is keyed, and the key is in the file only as the stack's secrets provider has
-encrypted it: whoever cannot read the secrets of the stack can neither guess from the file, nor make one that `trainform apply` takes.
+A hash of something short can be guessed by trying. So every hash is keyed, and the key is in the file only as the
+stack's secrets provider has encrypted it: whoever cannot read the secrets of the stack can neither guess from the file,
+nor make one that `trainform apply` takes.
 """
 
 from __future__ import annotations
@@ -52,8 +53,8 @@ def new_key(stack: str, root: Path) -> tuple[bytes, dict[str, Any]]:
 
 
 def open_key(sealed: Mapping[str, Any], stack: str, root: Path) -> bytes:
-    """The key. TrainformError if whoever runs this may not read the stack's secrets, InputError if nothing that `new_key` made is in the file: a key that
-    is known without them is anybody's."""
+    """The key. TrainformError if whoever runs this may not read the stack's secrets, InputError if nothing that
+    `new_key` made is in the file: a key that is known without them is anybody's."""
     config = _config_of(sealed, stack, root)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / _FILE
@@ -61,7 +62,10 @@ def open_key(sealed: Mapping[str, Any], stack: str, root: Path) -> bytes:
         try:
             key = printed(root, "config", "get", NAME, "-s", stack, "--config-file", str(file)).strip()
         except TrainformError as error:
-            fix = "set the passphrase of the stack, or log in to what encrypts its secrets; if that was changed, save the review again"
+            fix = (
+                "set the passphrase of the stack, or log in to what encrypts its secrets; if that was changed, save "
+                "the review again"
+            )
             raise TrainformError("the key of the saved review cannot be decrypted", fix, error.details) from None
     if re.fullmatch(f"[0-9a-f]{{{2 * KEY_BYTES}}}", key) is None:
         raise _no_key("what is encrypted in the saved review is no key of one")
@@ -69,8 +73,8 @@ def open_key(sealed: Mapping[str, Any], stack: str, root: Path) -> bytes:
 
 
 def _config_of(sealed: Mapping[str, Any], stack: str, root: Path) -> dict[str, Any]:
-    """The config with the sealed key alone. What decrypts it is the stack's own: a file may come from anywhere, and name a service of somebody else's.
-    A salt names none, and a stack that has no secrets yet has none in its file."""
+    """The config with the sealed key alone. What decrypts it is the stack's own: a file may come from anywhere, and
+    name a service of somebody else's. A salt names none, and a stack that has no secrets yet has none in its file."""
     key = mapping(mapping(sealed.get("config")).get(NAME))
     if key.keys() != {SECURE} or not isinstance(key[SECURE], str):
         raise _no_key("the key of the saved review is not encrypted")

@@ -1,4 +1,5 @@
-"""A preview as it is saved: its steps with their values, in a form that is the same as long as nothing moves, and what it touches."""
+"""A preview as it is saved: its steps with their values, in a form that is the same as long as nothing moves, and what
+it touches."""
 
 from __future__ import annotations
 
@@ -23,8 +24,8 @@ CHOSEN_LATER = "[a name that the engine chooses at apply]"
 
 
 def planned(preview: Preview) -> list[Planned]:
-    """What the engine will do to each resource, by URN. Of what it leaves alone nothing is told, since that follows from the state, but for the providers,
-    whose versions do not."""
+    """What the engine will do to each resource, by URN. Of what it leaves alone nothing is told, since that follows
+    from the state, but for the providers, whose versions do not."""
     changing = [step for step in preview.steps if steps.fate(step) != "none" or step.type.startswith(PROVIDERS)]
     chosen = {name for step in changing if (name := _chosen_name(step))}
     return sorted((_planned(step, chosen) for step in changing), key=lambda each: (each.urn, each.operation))
@@ -66,7 +67,8 @@ def _without_chosen(value: Any, chosen: set[str]) -> Any:
 
 
 class Seen(Struct, frozen=True):
-    """What a preview says: the steps, the live objects that they touch, and the policy packs that have judged it, with their versions."""
+    """What a preview says: the steps, the live objects that they touch, and the policy packs that have judged it, with
+    their versions."""
 
     steps: list[Planned]
     objects: list[Touched]

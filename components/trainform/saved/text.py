@@ -1,4 +1,5 @@
-"""What `trainform apply` found in sentences, the same for every form that people read: the sections and the forms are those of a review."""
+"""What `trainform apply` found in sentences, the same for every form that people read: the sections and the forms are
+those of a review."""
 
 from __future__ import annotations
 
@@ -34,7 +35,8 @@ def _items(moved: list[Moved]) -> Iterator[Item]:
 
 
 def _rows(each: Moved) -> Iterator[Row]:
-    """The place and its values. A sentence that names the object is not followed by its name again, nor by its identity, which nobody knows."""
+    """The place and its values. A sentence that names the object is not followed by its name again, nor by its
+    identity, which nobody knows."""
     place = each.path.partition(": ")[2] if each.what in OF_OBJECTS else each.path
     if each.was is None and each.now is None:
         yield Row("", place, verbatim=True)

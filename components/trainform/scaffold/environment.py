@@ -14,7 +14,10 @@ from trainform.scaffold.yaml_text import flow, scalar
 
 # Comments that begin with a key are examples, which are valid without the `# `.
 NAMESPACE = "namespace: {{name: {name}, create: true}}   # its stack makes it"
-CONTEXT = "# cluster: {context: my-cluster}   # of the kubeconfig; `trainform doctor` shows the uid, which binds to that cluster"
+CONTEXT = (
+    "# cluster: {context: my-cluster}   # of the kubeconfig; `trainform doctor` shows the uid, which binds to that "
+    "cluster"
+)
 QUEUES = "# queues:\n#   research: {weight: 1}   # the environment's stack makes them"
 ACCELERATORS = "# accelerators:\n#   a100: {resource: nvidia.com/gpu, per_node: 8, nodes: 4, cpu: 96, memory: 1000Gi}"
 PRICE = (
@@ -22,7 +25,10 @@ PRICE = (
 )
 RDMA = "# rdma: {resource: rdma/hca, count: 1}   # where there is a fabric"
 CLASSES = "# storage_classes: {fast: cephfs-ssd}   # short name: name in the cluster"
-LIMITS = "# limits: {max_accelerators: 32, host_network: true, registries: [registry.example.com], severity: {TF-IMG-2: error}}"
+LIMITS = (
+    "# limits: {max_accelerators: 32, host_network: true, registries: [registry.example.com], severity: {TF-IMG-2: "
+    "error}}"
+)
 REGISTRIES = "# registries: {registry.example.com: mirror.example.com}   # where images have other names here"
 PROMOTION = (
     "# promotion: {from: [dev], digest: true}   # what `trainform promote` asks of a release before it comes here"
@@ -33,7 +39,8 @@ OPEN = "Open"
 
 HEAD = """\
 # yaml-language-server: $schema=../schemas/environment.schema.json
-# What the cluster of `{name}` offers and allows. The platform team owns this file; by the schema above editors explain every field.
+# What the cluster of `{name}` offers and allows. The platform team owns this file; by the schema above editors \
+explain every field.
 name: {quoted_name}"""
 
 

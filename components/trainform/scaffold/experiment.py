@@ -27,10 +27,11 @@ _ONE_ROLE = ("worker: {replicas: $nodes$accelerators}",)
 
 
 class LauncherText(Struct, frozen=True):
-    """The text for one launcher. `note`: one line about it. `launcher`: the content of the field `launcher`. `roles`: the entries of `roles`.
+    """The text for one launcher. `note`: one line about it. `launcher`: the content of the field `launcher`. `roles`:
+    the entries of `roles`.
 
-    Both are templates: $nodes and $accelerators are the requested numbers, $others is one node less, $fewest is the lower bound of an
-    elastic job.
+    Both are templates: $nodes and $accelerators are the requested numbers, $others is one node less, $fewest is the
+    lower bound of an elastic job.
     """
 
     note: str
@@ -49,15 +50,18 @@ LAUNCHER_TEXTS = {
         "torchrun: {script: /app/train.py, args: []}",
     ),
     LauncherName.TORCHRUN_ELASTIC: LauncherText(
-        "The training goes on with any number of workers within the bounds; within them replicas may change while it runs.",
-        "torchrun: {script: /app/train.py, args: [], elastic: {min_nodes: $fewest, max_nodes: $nodes}, max_restarts: 3}",
+        "The training goes on with any number of workers within the bounds; within them replicas may change while it "
+        "runs.",
+        "torchrun: {script: /app/train.py, args: [], elastic: {min_nodes: $fewest, max_nodes: $nodes}, max_restarts: "
+        "3}",
     ),
     LauncherName.ACCELERATE: LauncherText(
         "accelerate launch runs on each pod, with the pod's rank and one process for each accelerator.",
         "accelerate: {script: /app/train.py, args: []}",
     ),
     LauncherName.DEEPSPEED: LauncherText(
-        "The pod `launcher` starts the processes on all workers over SSH; the image needs DeepSpeed, pdsh and an SSH server.",
+        "The pod `launcher` starts the processes on all workers over SSH; the image needs DeepSpeed, pdsh and an SSH "
+        "server.",
         "deepspeed: {script: /app/train.py, args: [], role: launcher}",
         _OVER_SSH,
     ),
@@ -67,7 +71,8 @@ LAUNCHER_TEXTS = {
         _OVER_SSH,
     ),
     LauncherName.TENSORFLOW: LauncherText(
-        "The program finds its parameter servers and workers in TF_CONFIG. A strategy without parameter servers needs no role `ps`.",
+        "The program finds its parameter servers and workers in TF_CONFIG. A strategy without parameter servers "
+        "needs no role `ps`.",
         "tensorflow: {command: [python, /app/train.py]}",
         ("ps: {replicas: 1, cpu: 4, memory: 16Gi}", *_ONE_ROLE),
     ),
@@ -79,7 +84,8 @@ LAUNCHER_TEXTS = {
 
 TEXT = Template("""\
 # yaml-language-server: $$schema=../schemas/experiment.schema.json
-# What runs. `trainform plan $name -e $environment` shows what it means; by the schema above editors complete and explain every field.
+# What runs. `trainform plan $name -e $environment` shows what it means; by the schema above editors complete and \
+explain every field.
 # $note
 name: $quoted_name
 image: $image
@@ -94,8 +100,9 @@ queue: $queue
 
 
 class NewExperiment(Struct, frozen=True):
-    """The request for a new experiment. `accelerators`: kind and number for each pod, None for pods without accelerators. `master`: the first pod
-    has its own role. `fixed`: an elastic job needs all its nodes, for operators that start all pods or none."""
+    """The request for a new experiment. `accelerators`: kind and number for each pod, None for pods without
+    accelerators. `master`: the first pod has its own role. `fixed`: an elastic job needs all its nodes, for operators
+    that start all pods or none."""
 
     name: str
     environment: str

@@ -1,4 +1,5 @@
-"""Kinds of accelerators on the nodes of a live cluster, and their RDMA fabric. The API server has validated all names and labels."""
+"""Kinds of accelerators on the nodes of a live cluster, and their RDMA fabric. The API server has validated all names
+and labels."""
 
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ Product = tuple[str, str] | None
 
 
 class Hardware(Struct, frozen=True):
-    """The hardware of the nodes. `kinds`: fields by name. `fabric`: resource and number per node. `others`: other extended resources."""
+    """The hardware of the nodes. `kinds`: fields by name. `fabric`: resource and number per node. `others`: other
+    extended resources."""
 
     kinds: Mapping[str, dict[str, Any]]
     fabric: tuple[str, int] | None
@@ -44,7 +46,8 @@ class Hardware(Struct, frozen=True):
 
 
 class Node(Struct, frozen=True):
-    """A node on which pods can be placed. `amounts`: its extended resources. `product`: the label that names its product."""
+    """A node on which pods can be placed. `amounts`: its extended resources. `product`: the label that names its
+    product."""
 
     amounts: Mapping[str, int]
     cpu: Decimal
@@ -126,7 +129,8 @@ def _read(node: Any) -> Node:
 def _add_kinds(kinds: dict[str, dict[str, Any]], nodes: Sequence[Node], resources: Sequence[str]) -> Iterator[str]:
     """Add a kind for each resource and product, and yield notes about nodes that are left out.
 
-    The nodes of a kind have the same number of accelerators and the same taints: those with the most accelerators and the fewest taints.
+    The nodes of a kind have the same number of accelerators and the same taints: those with the most accelerators and
+    the fewest taints.
     """
     for resource in resources:
         products = sorted({node.product for node in nodes if resource in node.amounts}, key=str)

@@ -58,7 +58,8 @@ CONFIG_KEYS = (
     ConfigKey(
         "release",
         "string",
-        "Name of a file in stacks/releases, which 'trainform promote' sets. Without it the stack follows the experiment's file.",
+        "Name of a file in stacks/releases, which 'trainform promote' sets. Without it the stack follows the "
+        "experiment's file.",
         '""',
     ),
     ConfigKey(
@@ -105,7 +106,8 @@ run(__file__)
 
 DEV = """\
 # yaml-language-server: $schema=../schemas/environment.schema.json
-# A cluster on this machine: `trainform sandbox up -e dev` makes these nodes. `trainform new -e NAME --from-context CONTEXT` describes a real one.
+# A cluster on this machine: `trainform sandbox up -e dev` makes these nodes. `trainform new -e NAME --from-context \
+CONTEXT` describes a real one.
 name: dev
 cluster: {context: trainform-sandbox}
 namespace: {name: training, create: true}
@@ -186,7 +188,8 @@ def is_project_name(name: str) -> bool:
 
 
 def pulumi_yaml(name: str, virtualenv: str | None) -> str:
-    """Return Pulumi.yaml. Pulumi accepts declared types only for keys in the project's own namespace; other projects get comments."""
+    """Return Pulumi.yaml. Pulumi accepts declared types only for keys in the project's own namespace; other projects
+    get comments."""
     if name == CONFIG:
         config = "\n".join(["config:", *(key.declaration() for key in CONFIG_KEYS)])
     else:
@@ -197,23 +200,27 @@ def pulumi_yaml(name: str, virtualenv: str | None) -> str:
 
 
 def policy_yaml(virtualenv: str | None) -> str:
-    """Return PulumiPolicy.yaml, which runs the policies in the environment of the program; paths in it count from its own folder."""
+    """Return PulumiPolicy.yaml, which runs the policies in the environment of the program; paths in it count from its
+    own folder."""
     chosen = "" if virtualenv is None else f"  options:\n    toolchain: pip\n    virtualenv: ../{virtualenv}\n"
     return POLICY.format(options=chosen)
 
 
 def requirement(version: str, origin: str | None) -> str:
-    """Return the pip requirement for the running trainform: its commit if it was installed from a repository, else its version.
+    """Return the pip requirement for the running trainform: its commit if it was installed from a repository, else its
+    version.
 
-    `origin`: the text of the installation's `direct_url.json` (packaging.python.org, "Recording the Direct URL Origin"), None if it was
-    installed from an index. A local URL, or one with a password, is not used, since it does not work on other machines.
+    `origin`: the text of the installation's `direct_url.json` (packaging.python.org, "Recording the Direct URL
+    Origin"), None if it was installed from an index. A local URL, or one with a password, is not used, since it does
+    not work on other machines.
     """
     commit = _commit(origin)
     return f"trainform=={version}" if commit is None else f"trainform @ {commit}"
 
 
 def is_of_no_index(origin: str | None) -> bool:
-    """True if the requirement is a version that perhaps no index has, since the installation did not come from one. `origin`: as above."""
+    """True if the requirement is a version that perhaps no index has, since the installation did not come from one.
+    `origin`: as above."""
     return origin is not None and _commit(origin) is None
 
 
@@ -237,8 +244,8 @@ def hello(registry: str = "") -> str:
 
 
 def project_files(name: str, virtualenv: str | None, trainform: str, plugin: str) -> dict[str, str]:
-    """Return the text of each file by path. `virtualenv`: where Pulumi runs the program, None for the Python on PATH. `trainform`: a pip
-    requirement. `plugin`: the version of the sandbox's Kubernetes provider."""
+    """Return the text of each file by path. `virtualenv`: where Pulumi runs the program, None for the Python on PATH.
+    `trainform`: a pip requirement. `plugin`: the version of the sandbox's Kubernetes provider."""
     return {
         "Pulumi.yaml": pulumi_yaml(name, virtualenv),
         "requirements.txt": REQUIREMENTS.format(trainform=trainform, with_policy=with_policy(trainform), plugin=plugin),

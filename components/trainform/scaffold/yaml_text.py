@@ -12,8 +12,8 @@ from trainform.spec.libyaml import Dumper
 from trainform.spec.read import parse_mapping
 
 ONE_LINE = 1 << 20  # columns: no text is folded
-# Pulumi reads stacks and projects with another parser (Go's yaml.v3), for which `08`, `1e3` and `0o17` are numbers. In YAML 1.1 and 1.2
-# every value that begins with a letter and is none of these words is text.
+# Pulumi reads stacks and projects with another parser (Go's yaml.v3), for which `08`, `1e3` and `0o17` are numbers. In
+# YAML 1.1 and 1.2 every value that begins with a letter and is none of these words is text.
 RESERVED_WORDS = frozenset({"y", "yes", "n", "no", "on", "off", "true", "false", "null", "nan", "inf"})
 _LETTER = re.compile("[A-Za-z]")
 

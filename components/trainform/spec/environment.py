@@ -51,8 +51,8 @@ class Promotion(Model):
     digest: bool = Field(
         default=False,
         json_schema_extra=OnChange.NO_OBJECT,
-        description="Whether the experiment must name every image by its digest. A tag is pinned to the image that the pods ran, which no reviewer has seen "
-        "in a file.",
+        description="Whether the experiment must name every image by its digest. A tag is pinned to the image that "
+        "the pods ran, which no reviewer has seen in a file.",
     )
     soak: Duration | None = Field(
         default=None,
@@ -62,14 +62,15 @@ class Promotion(Model):
     clean: bool = Field(
         default=False,
         json_schema_extra=OnChange.NO_OBJECT,
-        description="Whether the last `pulumi up` of the release must have run from a commit of git, without changes that are not committed.",
+        description="Whether the last `pulumi up` of the release must have run from a commit of git, without changes "
+        "that are not committed.",
     )
     waivable: dict[GateName, list[NonEmpty]] = Field(
         default={},
         examples=[{"soak": ["team-lead@example.com"]}],
         json_schema_extra=OnChange.NO_OBJECT,
-        description="Gates that may be waived by `trainform promote --waive`, each with those who may do it: a name or an e-mail address, as `git config` "
-        "has it. Empty: none.",
+        description="Gates that may be waived by `trainform promote --waive`, each with those who may do it: a name "
+        "or an e-mail address, as `git config` has it. Empty: none.",
     )
 
 
@@ -94,8 +95,8 @@ class Cluster(Model):
     uid: Uid | None = Field(
         default=None,
         json_schema_extra=OnChange.ALL_REPLACED,
-        description="UID of its namespace `kube-system`, by which trainform refuses every other cluster. Set for the first time it changes no "
-        "object. Empty: whichever cluster the context leads to.",
+        description="UID of its namespace `kube-system`, by which trainform refuses every other cluster. Set for the "
+        "first time it changes no object. Empty: whichever cluster the context leads to.",
     )
 
 
@@ -106,7 +107,8 @@ class Namespace(Model):
     create: bool = Field(
         default=False,
         json_schema_extra=OnChange.MADE_OR_REMOVED,
-        description="Whether the environment's own stack makes it. `pulumi destroy` leaves it in the cluster. false: it exists already.",
+        description="Whether the environment's own stack makes it. `pulumi destroy` leaves it in the cluster. false: "
+        "it exists already.",
     )
 
 
@@ -137,7 +139,8 @@ class Accelerator(Model):
         ge=1,
         le=defaults.MOST_OF_A_NODE,
         json_schema_extra=OnChange.NO_OBJECT,
-        description="Accelerators of one node; the most that a pod can get. Empty: unknown, so trainform does not check that pods fit.",
+        description="Accelerators of one node; the most that a pod can get. Empty: unknown, so trainform does not "
+        "check that pods fit.",
     )
     nodes: int | None = Field(
         default=None,
@@ -279,9 +282,9 @@ class Environment(Model):
         default={},
         examples=[{"registry.example.com": "mirror.prod.example.com", "docker.io": "mirror.prod.example.com/hub"}],
         json_schema_extra=OnChange.NEW_REVISIONS,
-        description="Other registries for images, or paths in registries, by the ones that experiments name. The longest that an image begins with counts; "
-        "what follows it stays, with tag and digest. `pytorch/pytorch` is docker.io/pytorch/pytorch, and `python` is docker.io/library/python. Empty: images keep "
-        "their names.",
+        description="Other registries for images, or paths in registries, by the ones that experiments name. The "
+        "longest that an image begins with counts; what follows it stays, with tag and digest. `pytorch/pytorch` "
+        "is docker.io/pytorch/pytorch, and `python` is docker.io/library/python. Empty: images keep their names.",
     )
     image_pull_secrets: list[Subdomain] = Field(
         default=[],

@@ -78,8 +78,8 @@ class Experiment(Model):
     runtime: Runtime | None = Field(
         default=None,
         json_schema_extra=OnChange.NEW_REVISION,
-        description="An existing runtime to run on, with a backend that has runtimes (docs/reference/backends.md). Empty: one is "
-        "made for each revision.",
+        description="An existing runtime to run on, with a backend that has runtimes (docs/reference/backends.md). "
+        "Empty: one is made for each revision.",
     )
     image: Image = Field(
         json_schema_extra=OnChange.NEW_REVISION, description="Container image; pin it by digest for repeatable runs."
@@ -102,8 +102,8 @@ class Experiment(Model):
         max_length=defaults.MOST_ROLES,
         examples=[{"worker": {"replicas": 2, "accelerators": {"a800": 8}}}],
         json_schema_extra=OnChange.NEW_REVISION,
-        description="Role groups by name, in order of rank: rank 0 is the first pod of the first ranked role. At most 64, since each is "
-        "a component of every preview; pods that are alike are replicas of one role.",
+        description="Role groups by name, in order of rank: rank 0 is the first pod of the first ranked role. At "
+        "most 64, since each is a component of every preview; pods that are alike are replicas of one role.",
     )
     network: Network = Field(
         default=Network(),
@@ -169,8 +169,8 @@ class Experiment(Model):
     ttl: Duration | None = Field(
         default=None,
         json_schema_extra=OnChange.IN_PLACE_BY_BACKEND,
-        description="Delete the finished job after this time (12h), which is not drift. Empty: never. After `pulumi refresh` "
-        "has noticed that the job is gone, the next `up` makes it again, and it trains again.",
+        description="Delete the finished job after this time (12h), which is not drift. Empty: never. After `pulumi "
+        "refresh` has noticed that the job is gone, the next `up` makes it again, and it trains again.",
     )
     service_account: Subdomain | None = Field(
         default=None,
@@ -216,8 +216,9 @@ class Experiment(Model):
         max_length=defaults.MOST_OVERLAYS,
         examples=[{"prod": {"roles": {"worker": {"replicas": 16}}, "queue": "research"}}],
         json_schema_extra=OnChange.IN_PLACE_BY_PATCH,
-        description="What differs in an environment, by its name: a merge patch (RFC 7386) on the rest of the file, without `name`. null removes a value, "
-        "a list takes the place of a list, and the items of a list that have names may be patched as a mapping of their names.",
+        description="What differs in an environment, by its name: a merge patch (RFC 7386) on the rest of the file, "
+        "without `name`. null removes a value, a list takes the place of a list, and the items of a list that "
+        "have names may be patched as a mapping of their names.",
     )
 
     # with what differs in the environments; a file has no field for it
@@ -234,7 +235,8 @@ class Experiment(Model):
 
     @property
     def base(self) -> Self | None:
-        """For an experiment in one environment: the same with what differs in the environments; None where nothing does."""
+        """For an experiment in one environment: the same with what differs in the environments; None where nothing
+        does."""
         return self._base
 
     def with_base(self, base: Self | None) -> Self:

@@ -60,7 +60,8 @@ _WHOLE = re.compile(r"[0-9]{1,18}(\.0)?")
 def explain(
     kind: type[BaseModel], data: Any, error: ValidationError, written: Mapping[str, str] = NOTHING
 ) -> list[Problem]:
-    """Return a problem for each error. `written`: values as they stand in the file, by path, where YAML reads something else.
+    """Return a problem for each error. `written`: values as they stand in the file, by path, where YAML reads something
+    else.
 
     A value that cannot be read has its problem already.
     """
@@ -187,7 +188,8 @@ def _no_text(mistake: _Mistake) -> Problem:
 
 
 def _error_of_text(mistake: _Mistake) -> Mapping[str, Any] | None:
-    """Return pydantic's error of the value in quotes; None if the field accepts that text, or if it is an item of a field."""
+    """Return pydantic's error of the value in quotes; None if the field accepts that text, or if it is an item of a
+    field."""
     *above, name = mistake.path
     models = [mistake.kind]
     for part in above:
@@ -277,7 +279,8 @@ def spelled(example: Any) -> str:
 
 
 def _example(kind: type[BaseModel], path: Path, value: Any) -> Any:
-    """Return an example for the path, None if no field has one. If the value is a key of the expected mapping, that key's example."""
+    """Return an example for the path, None if no field has one. If the value is a key of the expected mapping, that
+    key's example."""
     models, example = [kind], None
     for part in path:
         fields = fields_named(models, part)

@@ -1,4 +1,5 @@
-"""Read a file of the user as text. Only regular files are read, and only up to the length of a file that a person writes."""
+"""Read a file of the user as text. Only regular files are read, and only up to the length of a file that a person
+writes."""
 
 from __future__ import annotations
 
@@ -51,7 +52,8 @@ def read_standard_input(largest: int = defaults.LARGEST_FILE) -> str:
 
 
 def read_text(path: Path, name: str, largest: int = defaults.LARGEST_FILE) -> str:
-    """Return the text of the file. Raises `InputError` if it is not a regular file, longer than `largest` bytes, or not text."""
+    """Return the text of the file. Raises `InputError` if it is not a regular file, longer than `largest` bytes, or not
+    text."""
     return _decode(read_bytes(path, name, largest), name)
 
 

@@ -1,4 +1,5 @@
-"""Lines of known_hosts, as sshd(8) describes them. ssh skips a line that it cannot read, and then refuses the host when the pods run."""
+"""Lines of known_hosts, as sshd(8) describes them. ssh skips a line that it cannot read, and then refuses the host when
+the pods run."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ _PRIVATE_KEY = re.compile(r"-----BEGIN|-----END|PuTTY-User-Key|^b3BlbnNzaC1r")
 # The base64 of a public key begins with the length and name of its type.
 _LINE = re.compile(
     r"((@cert-authority|@revoked)[ \t]+)?[^-$@#\s]\S*[ \t]+"
-    r"(ssh-ed25519|ssh-rsa|ecdsa-sha2-nistp(256|384|521)|sk-ssh-ed25519@openssh\.com|sk-ecdsa-sha2-nistp256@openssh\.com)[ \t]+"
+    r"(ssh-ed25519|ssh-rsa|ecdsa-sha2-nistp(256|384|521)|sk-ssh-ed25519@openssh\.com|sk-ecdsa-sha2-nistp256@openssh\."
+    r"com)[ \t]+"
     r"AAAA[A-Za-z0-9+/]{64,}={0,2}([ \t]+[^\r\n]*)?"
 )
 

@@ -102,7 +102,8 @@ class Deepspeed(ScriptLauncher):
 
 
 class Mpi(Model):
-    """`mpirun` of Open MPI 4 or 5: one pod starts the processes on every ranked pod over SSH, by a hostfile of the plan."""
+    """`mpirun` of Open MPI 4 or 5: one pod starts the processes on every ranked pod over SSH, by a hostfile of the
+    plan."""
 
     command: Command = Field(json_schema_extra=OnChange.NEW_REVISION, description="What each process runs.")
     launcher_args: Arguments = Field(

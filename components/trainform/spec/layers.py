@@ -15,8 +15,8 @@ Keys = tuple[str | int, ...]
 
 
 class Overlaid(Struct, frozen=True):
-    """A value that a layer set. path: in the experiment. place: where it was written. before: what stood there without the layer; None: nothing. value: None
-    where the layer removed what stood there."""
+    """A value that a layer set. path: in the experiment. place: where it was written. before: what stood there without
+    the layer; None: nothing. value: None where the layer removed what stood there."""
 
     path: str
     place: str
@@ -25,7 +25,8 @@ class Overlaid(Struct, frozen=True):
 
 
 class Layer(Struct, frozen=True, dict=True):
-    """A merge patch on data. place: what stands before a path of it in messages, `environments.prod.`; in_file: whether that is a path of the file."""
+    """A merge patch on data. place: what stands before a path of it in messages, `environments.prod.`; in_file: whether
+    that is a path of the file."""
 
     place: str
     patch: Mapping[str, Any]
@@ -50,8 +51,8 @@ class Layer(Struct, frozen=True, dict=True):
     def origin(self, path: str) -> str | None:
         """Where the value at a path of the merged data is written; None if it is not in this layer.
 
-        What the patch replaces is all its own. Of a mapping that it changes in part, the patch has what it sets itself, and what neither it nor the data
-        below it has: that is missing since it changed the mapping.
+        What the patch replaces is all its own. Of a mapping that it changes in part, the patch has what it sets itself,
+        and what neither it nor the data below it has: that is missing since it changed the mapping.
         """
         for known in (self._set, self._there):
             found = next((part for part in upwards(path) if part in known), None)

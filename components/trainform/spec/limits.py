@@ -94,13 +94,15 @@ class Limits(Model):
         default={},
         examples=[{"TF-IMG-2": "error"}],
         json_schema_extra=OnChange.NO_OBJECT,
-        description="Severity of a rule by its code: off, warning (a note) or error. Empty: as docs/reference/limits.md has it.",
+        description="Severity of a rule by its code: off, warning (a note) or error. Empty: as "
+        "docs/reference/limits.md has it.",
     )
     waivable: dict[RuleCode, list[NonEmpty]] = Field(
         default={},
         examples=[{"TF-COST-1": ["team-lead"]}],
         json_schema_extra=OnChange.NO_OBJECT,
-        description="Codes whose findings an experiment may waive, each with those who may own such a waiver. Empty: none.",
+        description="Codes whose findings an experiment may waive, each with those who may own such a waiver. Empty: "
+        "none.",
     )
     longest_waiver: Duration = Field(
         default=defaults.LONGEST_WAIVER,
@@ -110,9 +112,10 @@ class Limits(Model):
     pod_security: PodSecurity = Field(
         default="baseline",
         json_schema_extra=OnChange.NEW_REVISIONS,
-        description="Level of Kubernetes' Pod Security Standards that all pods must meet; `host_network`, `host_paths` and `rdma.capabilities` "
-        "open single parts of it. Under `restricted`, trainform sets what the level asks for in the containers that it makes, and experiments need "
-        "`run_as`. `privileged` and `baseline` make the same objects.",
+        description="Level of Kubernetes' Pod Security Standards that all pods must meet; `host_network`, "
+        "`host_paths` and `rdma.capabilities` open single parts of it. Under `restricted`, trainform sets what "
+        "the level asks for in the containers that it makes, and experiments need `run_as`. `privileged` and "
+        "`baseline` make the same objects.",
     )
     host_network: bool = Field(
         default=False, json_schema_extra=OnChange.NO_OBJECT, description="Whether pods may use the node's network."
@@ -173,7 +176,8 @@ class Limits(Model):
     max_run_time: Duration | None = Field(
         default=None,
         json_schema_extra=OnChange.NO_OBJECT,
-        description="Longest time that a pod may run (72h): pods must have an `activeDeadlineSeconds` of at most this, less what their `terminationGracePeriodSeconds` is above 30. Empty: no limit.",
+        description="Longest time that a pod may run (72h): pods must have an `activeDeadlineSeconds` of at most "
+        "this, less what their `terminationGracePeriodSeconds` is above 30. Empty: no limit.",
     )
     queues: list[QueueName] | None = Field(
         default=None,
@@ -195,7 +199,8 @@ class Limits(Model):
     priority_classes: list[Subdomain] | None = Field(
         default=None,
         json_schema_extra=OnChange.NO_OBJECT,
-        description="Priority classes that pods may name. Empty: those of the environment, or where it has none, any but `system-…`.",
+        description="Priority classes that pods may name. Empty: those of the environment, or where it has none, any "
+        "but `system-…`.",
     )
     service_accounts: list[Subdomain] = Field(
         default=[],
@@ -224,7 +229,8 @@ class Limits(Model):
         default=None,
         examples=[["spot"]],
         json_schema_extra=OnChange.NO_OBJECT,
-        description="Keys of taints that pods may tolerate, besides those of the environment. Empty: any, but never every taint at once.",
+        description="Keys of taints that pods may tolerate, besides those of the environment. Empty: any, but never "
+        "every taint at once.",
     )
     service_types: list[Literal["ClusterIP", "NodePort", "LoadBalancer", "ExternalName"]] = Field(
         default=["ClusterIP"],

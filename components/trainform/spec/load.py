@@ -1,7 +1,7 @@
 """Read a file of the user as a model, and report every problem of the file at once.
 
-Names find files: `sdxl-lora` is `stacks/experiments/sdxl-lora.yaml` of the nearest folder above that has a `Pulumi.yaml`;
-anything with a slash or a suffix is a path.
+Names find files: `sdxl-lora` is `stacks/experiments/sdxl-lora.yaml` of the nearest folder above that has a
+`Pulumi.yaml`; anything with a slash or a suffix is a path.
 """
 
 from __future__ import annotations
@@ -56,14 +56,15 @@ Given = str | Text | Released
 
 
 class Loaded(Struct, Generic[ModelT], frozen=True):
-    """A file as read. `model` is None if the file is too broken to go on. If there are problems, it holds the part that is right, so
-    that rules on the whole file can still be checked and all problems come at once."""
+    """A file as read. `model` is None if the file is too broken to go on. If there are problems, it holds the part that
+    is right, so that rules on the whole file can still be checked and all problems come at once."""
 
     model: ModelT | None
     problems: tuple[Problem, ...]
     source: Source
     left_out: frozenset[str] = frozenset()
-    """Names that the file defines wrongly, so that they are not in the model: what refers to them is not wrong for that."""
+    """Names that the file defines wrongly, so that they are not in the model: what refers to them is not wrong for
+    that."""
     data: Mapping[str, Any] | None = None
     """What is in the file, with what is wrong in it; None of a model."""
 
@@ -75,8 +76,8 @@ class Loaded(Struct, Generic[ModelT], frozen=True):
 
 
 def find_file(kind: type[BaseModel], name_or_path: str, root: Path | None = None) -> tuple[Path, str]:
-    """The path of the file, and its name in messages. Raises InputError with the nearest name if there is no such file, and
-    CommandLineError if there is no project that could have it.
+    """The path of the file, and its name in messages. Raises InputError with the nearest name if there is no such file,
+    and CommandLineError if there is no project that could have it.
 
     `root` is the project's folder, from which a relative path counts too; None: paths count from the current folder.
     """
@@ -105,12 +106,14 @@ def _near(name: str, known: Sequence[str]) -> str | None:
 
 
 def written_path(kind: type[BaseModel], name_or_path: str) -> str:
-    """The path of the file as messages have it, whether it is there or not; that of a name counts from the project's folder."""
+    """The path of the file as messages have it, whether it is there or not; that of a name counts from the project's
+    folder."""
     return name_or_path if is_path(name_or_path) else f"stacks/{FOLDERS[kind][1]}/{name_or_path}.yaml"
 
 
 def load(kind: type[ModelT], given: Given, root: Path | None = None) -> Loaded[ModelT]:
-    """Read the file; problems of its content are in the result, so that those of several files can be shown together."""
+    """Read the file; problems of its content are in the result, so that those of several files can be shown
+    together."""
     path, name = find_file(kind, given, root) if isinstance(given, str) else (Path(), given.name)
     try:
         content = _content(given, path, name, root)
@@ -138,7 +141,8 @@ def is_path(name_or_path: str) -> bool:
 
 
 def _copied(kind: type[BaseModel], path: Path, name: object, root: Path | None) -> list[Problem]:
-    """A problem if a file of the project has another name in it: a copy that was not edited would take over the objects of the first one."""
+    """A problem if a file of the project has another name in it: a copy that was not edited would take over the objects
+    of the first one."""
     folder = (project_root() if root is None else root) / "stacks" / FOLDERS[kind][1]
     in_project = path.suffix == ".yaml" and path.parent.resolve() == folder.resolve()
     if not (in_project and isinstance(name, str) and name != path.stem):
@@ -158,7 +162,8 @@ def read_runtime(loaded: Loaded[Experiment], root: Path | None = None) -> Loaded
 
 
 def with_runtime_file(experiment: Experiment, root: Path | None = None) -> Experiment:
-    """The experiment with the content of `runtime.file`, where it names one; InputError where the file holds no mapping."""
+    """The experiment with the content of `runtime.file`, where it names one; InputError where the file holds no
+    mapping."""
     runtime = experiment.runtime
     if runtime is None or runtime.file is None or runtime.content is not None:
         return experiment
@@ -181,8 +186,8 @@ class Parsed(Struct, Generic[ModelT], frozen=True):
 
 
 def parse(kind: type[ModelT], data: dict[str, Any], written: Mapping[str, str] = NOTHING) -> Parsed[ModelT]:
-    """The model and all problems of the data; `written` as in `Source`. Wrong parts are left out, what must be there is stood in for, and the rest is
-    read again, so that a wrong value in one place does not hide one in another."""
+    """The model and all problems of the data; `written` as in `Source`. Wrong parts are left out, what must be there is
+    stood in for, and the rest is read again, so that a wrong value in one place does not hide one in another."""
     own = {key: value for key, value in data.items() if key != OVERLAYS}
     problems = [*misread(own, written)] if written else []
     left_out: set[str] = set()
@@ -209,8 +214,8 @@ def parse(kind: type[ModelT], data: dict[str, Any], written: Mapping[str, str] =
 
 
 def _leave_out(data: Any, path: tuple[str | int, ...]) -> tuple[Any, ...] | None:
-    """Remove the value at the path, or its parent where it is not there itself (a missing key). The path that was removed
-    and the value; None where there is nothing to remove."""
+    """Remove the value at the path, or its parent where it is not there itself (a missing key). The path that was
+    removed and the value; None where there is nothing to remove."""
     if not path:
         return None
     parent = data

@@ -1,4 +1,5 @@
-"""JSON merge patches (RFC 7386) with one addition for Kubernetes: a mapping can patch the items of a list by their names."""
+"""JSON merge patches (RFC 7386) with one addition for Kubernetes: a mapping can patch the items of a list by their
+names."""
 
 from __future__ import annotations
 
@@ -6,11 +7,12 @@ from typing import Any
 
 
 def merge_patch(target: Any, patch: Any) -> Any:
-    """The target with the patch applied, as a new value; neither argument is changed. null removes a key, and a list replaces a list.
+    """The target with the patch applied, as a new value; neither argument is changed. null removes a key, and a list
+    replaces a list.
 
-    If the target is a list in which every item has a `name` that is a text, a mapping patches the items by name: an item of that name
-    is patched, null removes it, and an item with a new name is appended; an empty list gets such items. (RFC 7386 would replace the list by
-    the mapping, which no field of Kubernetes accepts.)
+    If the target is a list in which every item has a `name` that is a text, a mapping patches the items by name: an
+    item of that name is patched, null removes it, and an item with a new name is appended; an empty list gets such
+    items. (RFC 7386 would replace the list by the mapping, which no field of Kubernetes accepts.)
     """
     if not isinstance(patch, dict):
         return patch

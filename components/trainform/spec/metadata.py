@@ -14,9 +14,9 @@ from pydantic_core import PydanticUndefined
 class OnChange(enum.Enum):
     """What a change of a field does.
 
-    A field has it as its `json_schema_extra`, so that pydantic calls it for the JSON Schema. The value is the sentence for people.
-    `trainform.revision` finds the answer for one job, and tests compare the two by rendering. The record of what is deployed (an
-    annotation of the job object) follows every change of an experiment and does not count here.
+    A field has it as its `json_schema_extra`, so that pydantic calls it for the JSON Schema. The value is the sentence
+    for people. `trainform.revision` finds the answer for one job, and tests compare the two by rendering. The record of
+    what is deployed (an annotation of the job object) follows every change of an experiment and does not count here.
     """
 
     NEW_REVISION = "A change makes a new revision."
@@ -26,8 +26,8 @@ class OnChange(enum.Enum):
     IN_PLACE = "A change updates the object in place."
     IN_PLACE_BY_BACKEND = "A change updates the job in place where its backend can; elsewhere it makes a new revision."
     IN_PLACE_WITHOUT_RANKS = (
-        "A change updates the job in place where no process knows the number (an unranked role, or an elastic job within its bounds) "
-        "and its backend can; elsewhere it makes a new revision."
+        "A change updates the job in place where no process knows the number (an unranked role, or an elastic job "
+        "within its bounds) and its backend can; elsewhere it makes a new revision."
     )
     IN_PLACE_BY_PATCH = "A change does what a change of the patched field does."
     GROWS = "Growing it updates the claim in place; Kubernetes refuses to shrink a claim."
@@ -88,7 +88,8 @@ def _sentences(meaning: str | None, default: Any, change: OnChange) -> str:
 
 
 def _default_sentence(meaning: str, default: Any) -> str:
-    """Empty for a required field, for a section, whose fields have defaults, and where the meaning says what an empty field does."""
+    """Empty for a required field, for a section, whose fields have defaults, and where the meaning says what an empty
+    field does."""
     section = isinstance(default, BaseModel) or (isinstance(default, dict) and default)
     if default is PydanticUndefined or section or (default in (None, [], {}) and "Empty: " in meaning):
         return ""
@@ -100,8 +101,8 @@ def _default_sentence(meaning: str, default: Any) -> str:
 
 
 def field_at(model: BaseModel, keys: Iterable[str | int]) -> FieldInfo | None:
-    """The field to which the keys lead, under the names of the file. Keys in a merge patch, or in a value that is not set, lead to the field that has
-    it; None if they lead to no field."""
+    """The field to which the keys lead, under the names of the file. Keys in a merge patch, or in a value that is not
+    set, lead to the field that has it; None if they lead to no field."""
     field: FieldInfo | None = None
     value: Any = model
     for key in keys:

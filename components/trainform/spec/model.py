@@ -1,7 +1,7 @@
 """The base of every model: frozen, strict, unknown keys refused.
 
-The modules of the models have no `from __future__ import annotations`: with it every annotation is a text, which pydantic compiles and
-evaluates at each start of the command line.
+The modules of the models have no `from __future__ import annotations`: with it every annotation is a text, which
+pydantic compiles and evaluates at each start of the command line.
 """
 
 import datetime
@@ -26,7 +26,8 @@ class Model(BaseModel):
         regex_engine="python-re",
         allow_inf_nan=False,
         hide_input_in_errors=True,  # secrets may be in it; `explain` shows what may be seen
-        defer_build=True,  # validators are built for the two files' models only, each with all that is inside: a third of `check`
+        # validators are built for the two files' models only, each with all that is inside: a third of `check`
+        defer_build=True,
     )
 
     def user_set(self) -> dict[str, Any]:
@@ -67,8 +68,8 @@ def _patch(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def _json(value: Any, levels: int) -> None:
-    """Refuse what JSON cannot hold: YAML reads `2026-01-01` as a date, `.inf` as a number and `!!binary` as bytes. `levels`: how deep the
-    value may be nested, as in a file."""
+    """Refuse what JSON cannot hold: YAML reads `2026-01-01` as a date, `.inf` as a number and `!!binary` as bytes.
+    `levels`: how deep the value may be nested, as in a file."""
     if levels < 0:
         raise refusal(f"the patch is nested deeper than {defaults.DEEPEST} levels", "flatten it")
     if isinstance(value, dict):
@@ -91,7 +92,8 @@ def _json(value: Any, levels: int) -> None:
 
 
 def _overlay(value: dict[str, Any]) -> dict[str, Any]:
-    """Refuse what no file holds, and a value that could not be read: an overlay is kept in the record as it is written."""
+    """Refuse what no file holds, and a value that could not be read: an overlay is kept in the record as it is
+    written."""
     _check_overlay(value, defaults.DEEPEST)
     return value
 
@@ -119,8 +121,8 @@ Patch = Annotated[dict[str, Any], AfterValidator(_patch)]
 Overlay = Annotated[dict[str, Any], AfterValidator(_overlay)]
 """A merge patch on an experiment, which has dates too."""
 
-# Tags of a field that is either one word or a mapping. The branch follows the shape of the value, so that a mistake is reported
-# once, for the branch that was meant. The brackets keep a tag from being taken for a key of the user's.
+# Tags of a field that is either one word or a mapping. The branch follows the shape of the value, so that a mistake is
+# reported once, for the branch that was meant. The brackets keep a tag from being taken for a key of the user's.
 TEXT, MAPPING = "(text)", "(mapping)"
 by_shape = Discriminator(lambda value: MAPPING if isinstance(value, dict | BaseModel) else TEXT)
 

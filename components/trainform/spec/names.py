@@ -31,8 +31,8 @@ _QUALIFIED = rf"((?=[^/]{{1,253}}/){_DOMAIN}/)?{_WORD}"
 QUALIFIED = rf"^{_QUALIFIED}{END}"
 LABEL_VALUE = rf"^({_WORD})?{END}"
 ENV_NAME = rf"^[A-Za-z_][A-Za-z0-9_]*{END}"
-# Fields of a pod (validation.go, validEnvDownwardAPIFieldPathExpressions and validVolumeDownwardAPIFieldPathExpressions); all labels together are
-# lines of a file.
+# Fields of a pod (validation.go, validEnvDownwardAPIFieldPathExpressions and
+# validVolumeDownwardAPIFieldPathExpressions); all labels together are lines of a file.
 _NAMED_FIELDS = ("metadata.name", "metadata.namespace", "metadata.uid")
 _FIELDS_OF_VARIABLES = (
     *_NAMED_FIELDS,
@@ -43,8 +43,9 @@ _ENTRY = rf"metadata\.(labels|annotations)\['{_QUALIFIED}'\]"
 FIELD_OF_VARIABLE, FIELD_OF_FILE = (
     rf"^({'|'.join(map(re.escape, names))}|{_ENTRY}){END}" for names in (_FIELDS_OF_VARIABLES, _FIELDS_OF_FILES)
 )
-# Kubernetes knows four own resources besides extended ones, which have a domain that is not its own. It also spells an extended
-# resource as `requests.<domain>/<name>` for quotas, so the domain must leave room for that prefix and not start with it.
+# Kubernetes knows four own resources besides extended ones, which have a domain that is not its own. It also spells an
+# extended resource as `requests.<domain>/<name>` for quotas, so the domain must leave room for that prefix and not
+# start with it.
 _EXTENDED = rf"(?!requests\.)(?![^/]*kubernetes\.io/)(?=[^/]{{1,244}}/){_DOMAIN}/{_WORD}"
 EXTENDED = rf"^{_EXTENDED}{END}"
 RESOURCE = rf"^(cpu|memory|ephemeral-storage|hugepages-[1-9][0-9]*[KMG]i|{_EXTENDED}){END}"
@@ -58,8 +59,9 @@ CURRENCY = rf"^[A-Z]{{3}}{END}"
 CAPABILITY = rf"^[A-Z][A-Z_]*{END}"
 UID = rf"^[0-9a-f]{{8}}(-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}}{END}"
 COMMIT = rf"^([0-9a-f]{{40}}|[0-9a-f]{{64}}){END}"
-# As git reads them, and no address of a program (ext::), of a local folder or of an option. `$(NAME)` is a variable of the pod's: alone it may be
-# a whole address. Only HTTP takes a password. No user, host or path begins with `-`, which ssh would take for an option.
+# As git reads them, and no address of a program (ext::), of a local folder or of an option. `$(NAME)` is a variable of
+# the pod's: alone it may be a whole address. Only HTTP takes a password. No user, host or path begins with `-`, which
+# ssh would take for an option.
 _VARIABLE = r"\$\([A-Za-z_][A-Za-z0-9_]*\)"
 _GIT_NAME = rf"(?!-)([-\w.+%~]|{_VARIABLE})+"
 _GIT_HOST = rf"({_GIT_NAME}|\[[0-9A-Fa-f:.]+\])(:([0-9]{{1,5}}|{_VARIABLE}))?"
@@ -76,7 +78,10 @@ _PART = r"[a-z0-9]+((\.|__?|-+)[a-z0-9]+)*"
 # A registry with its host, which has a dot or a port, and a path in it.
 MIRROR = rf"^(?=[^/]*[.:]|localhost(/|$)){_HOST}(\.{_HOST})*(:[0-9]{{1,5}})?(/{_PART})*{END}"
 # github.com/distribution/reference: host and port, path in lower case, tag, digest
-IMAGE = rf"^({_HOST}(\.{_HOST})*(:[0-9]{{1,5}})?/)?{_PART}(/{_PART})*(:[A-Za-z0-9_][-A-Za-z0-9_.]{{0,127}})?(@sha256:[0-9a-f]{{64}})?{END}"
+IMAGE = (
+    rf"^({_HOST}(\.{_HOST})*(:[0-9]{{1,5}})?/)?{_PART}(/{_PART})*(:[A-Za-z0-9_][-A-Za-z0-9_.]{{0,127}})?(@sha256:[0-"
+    rf"9a-f]{{64}})?{END}"
+)
 
 
 PLACEHOLDER = (
@@ -150,32 +155,80 @@ Uid = Annotated[str, StringConstraints(pattern=UID)]
 
 # What a pattern means, for the message; the pattern itself helps nobody at 2 a.m.
 MEANING = {
-    SERVICE_LABEL: ("is not a DNS label that starts with a letter", "use lower-case letters, digits and '-'; start with a letter, end with a letter or digit"),
+    SERVICE_LABEL: (
+        "is not a DNS label that starts with a letter",
+        "use lower-case letters, digits and '-'; start with a letter, end with a letter or digit",
+    ),
     LABEL: ("is not a DNS label", "use lower-case letters, digits and '-'; start and end with a letter or digit"),
-    SUBDOMAIN: ("is not a Kubernetes object name", "use lower-case letters, digits, '-' and '.'; start and end with a letter or digit"),
+    SUBDOMAIN: (
+        "is not a Kubernetes object name",
+        "use lower-case letters, digits, '-' and '.'; start and end with a letter or digit",
+    ),
     QUALIFIED: ("is not a label or annotation key", "write name or domain/name, such as example.com/team"),
-    LABEL_VALUE: ("is not a label value", "use at most 63 letters, digits, '-', '_' and '.'; start and end with a letter or digit"),
+    LABEL_VALUE: (
+        "is not a label value",
+        "use at most 63 letters, digits, '-', '_' and '.'; start and end with a letter or digit",
+    ),
     ENV_NAME: ("is not the name of an environment variable", "use letters, digits and '_'; do not start with a digit"),
-    FIELD_OF_VARIABLE: ("is not a field of the pod that a variable can have", f"write one of {', '.join(_FIELDS_OF_VARIABLES)}, metadata.labels['KEY'], metadata.annotations['KEY']"),
-    FIELD_OF_FILE: ("is not a field of the pod that a file can have", f"write one of {', '.join(_FIELDS_OF_FILES)}, metadata.labels['KEY'], metadata.annotations['KEY']"),
+    FIELD_OF_VARIABLE: (
+        "is not a field of the pod that a variable can have",
+        f"write one of {', '.join(_FIELDS_OF_VARIABLES)}, metadata.labels['KEY'], metadata.annotations['KEY']",
+    ),
+    FIELD_OF_FILE: (
+        "is not a field of the pod that a file can have",
+        f"write one of {', '.join(_FIELDS_OF_FILES)}, metadata.labels['KEY'], metadata.annotations['KEY']",
+    ),
     RESOURCE: ("is not a resource name", "write cpu, memory, ephemeral-storage or domain/name, such as nvidia.com/gpu"),
-    EXTENDED: ("is not the name of an extended resource", "write domain/name as the device plugin announces it, such as nvidia.com/gpu"),
-    ABSOLUTE_PATH: ("is not an absolute path of a folder", "write it like /mnt/data: no '/' alone, no '..', no spaces, no ':'"),
-    RELATIVE_PATH: ("is not a relative path inside the volume", "write it like runs/first: no '/' at the start, no '..'"),
-    ENTRY_KEY: ("is not a key of a Secret or ConfigMap", "use letters, digits, '-', '_' and '.'; do not start with '..'"),
+    EXTENDED: (
+        "is not the name of an extended resource",
+        "write domain/name as the device plugin announces it, such as nvidia.com/gpu",
+    ),
+    ABSOLUTE_PATH: (
+        "is not an absolute path of a folder",
+        "write it like /mnt/data: no '/' alone, no '..', no spaces, no ':'",
+    ),
+    RELATIVE_PATH: (
+        "is not a relative path inside the volume",
+        "write it like runs/first: no '/' at the start, no '..'",
+    ),
+    ENTRY_KEY: (
+        "is not a key of a Secret or ConfigMap",
+        "use letters, digits, '-', '_' and '.'; do not start with '..'",
+    ),
     PORT_RANGE: ("is not a range of ports", "write first-last, such as 20000-30000"),
     CURRENCY: ("is not the code of a currency", "write its three letters (ISO 4217), such as USD"),
     CAPABILITY: ("is not a Linux capability", "write it as Kubernetes does, without CAP_: IPC_LOCK"),
-    RESTART: ("is not a way to restart", "write never, on-failure, all-when-evicted or a number of times up to 999999999, such as `3 times`"),
-    COMMIT: ("is not the full hash of a commit", "write its 40 (or 64) hex digits, as `git rev-parse HEAD` prints them"),
+    RESTART: (
+        "is not a way to restart",
+        "write never, on-failure, all-when-evicted or a number of times up to 999999999, such as `3 times`",
+    ),
+    COMMIT: (
+        "is not the full hash of a commit",
+        "write its 40 (or 64) hex digits, as `git rev-parse HEAD` prints them",
+    ),
     UID: ("is not a UID", "write it as `kubectl get namespace kube-system -o jsonpath={.metadata.uid}` prints it"),
-    REPOSITORY: ("is not the address of a git repository on a server", "write https://HOST/PATH, ssh://USER@HOST/PATH, git://HOST/PATH or USER@HOST:PATH; escape other characters as in %20"),
-    FINGERPRINT: ("is not the fingerprint of a finding", "write its 16 hex digits, as `trainform check` prints them; in quotes if they are all digits"),
+    REPOSITORY: (
+        "is not the address of a git repository on a server",
+        (
+            "write https://HOST/PATH, ssh://USER@HOST/PATH, git://HOST/PATH or USER@HOST:PATH; escape other "
+            "characters as in %20"
+        ),
+    ),
+    FINGERPRINT: (
+        "is not the fingerprint of a finding",
+        "write its 16 hex digits, as `trainform check` prints them; in quotes if they are all digits",
+    ),
     RULE: ("is not the code of a rule", "write it as docs/reference/limits.md has it, such as TF-IMG-1"),
     REGISTRY: ("is not a registry or a path in one", "write it as it stands in images: registry.example.com/ai"),
-    MIRROR: ("is not a registry with its host, or a path in one", "write it as it stands in images, without a tag: registry.example.com/ai, docker.io/pytorch"),
-    IMAGE: ("is not an image reference", "write registry/path:tag or registry/path@sha256:<64 hex digits>; the path in lower case"),
-}  # fmt: skip
+    MIRROR: (
+        "is not a registry with its host, or a path in one",
+        "write it as it stands in images, without a tag: registry.example.com/ai, docker.io/pytorch",
+    ),
+    IMAGE: (
+        "is not an image reference",
+        "write registry/path:tag or registry/path@sha256:<64 hex digits>; the path in lower case",
+    ),
+}
 
 
 def is_label(text: str) -> bool:

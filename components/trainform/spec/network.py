@@ -58,8 +58,8 @@ class Network(Model):
     rdma: bool = Field(
         default=False,
         json_schema_extra=OnChange.NEW_REVISION,
-        description="Pods of ranked roles get the environment's RDMA resource and its capabilities (IPC_LOCK). A role's `resources` may "
-        "set another number of the resource.",
+        description="Pods of ranked roles get the environment's RDMA resource and its capabilities (IPC_LOCK). A "
+        "role's `resources` may set another number of the resource.",
     )
     port: int | None = Field(
         default=None,

@@ -1,7 +1,8 @@
 """The tree of a YAML document: the line of each key, and values that are not plain data.
 
-Plain data are texts, numbers, true and false, dates, lists and mappings: what JSON knows, and dates. PyYAML's constructors of scalars
-raise any kind of error (`!!bool abc` a KeyError, 2026-02-30 a ValueError), so each is tried here, at its path and line.
+Plain data are texts, numbers, true and false, dates, lists and mappings: what JSON knows, and dates. PyYAML's
+constructors of scalars raise any kind of error (`!!bool abc` a KeyError, 2026-02-30 a ValueError), so each is tried
+here, at its path and line.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ FOREIGN = (
 
 
 class Unreadable(Struct, frozen=True):
-    """Stands in data for a value that cannot be read, and has its problem already. No field takes it, so it is left out of the model."""
+    """Stands in data for a value that cannot be read, and has its problem already. No field takes it, so it is left out
+    of the model."""
 
 
 def holds_unreadable(data: object) -> bool:
@@ -117,7 +119,10 @@ class Walk:
         below = (*parts, key.value)
         where, line = join_path(below), _line(key)
         if len(where) > defaults.LONGEST_PATH:
-            reason = f"a key there has, with all above it, {len(where)} characters, and at most {defaults.LONGEST_PATH} are read"
+            reason = (
+                f"a key there has, with all above it, {len(where)} characters, and at most {defaults.LONGEST_PATH} "
+                "are read"
+            )
             self._add(parts, key, reason, "shorten the key")
             return False
         self.lines.setdefault(where, line)

@@ -1,5 +1,5 @@
-"""Numbers that are read in two ways: YAML 1.1, which this program and kubectl know, has `010` as 8 and `1:30` as 90; YAML 1.2 and people have 10 and
-a text."""
+"""Numbers that are read in two ways: YAML 1.1, which this program and kubectl know, has `010` as 8 and `1:30` as 90;
+YAML 1.2 and people have 10 and a text."""
 
 from __future__ import annotations
 

@@ -36,9 +36,11 @@ NOTHING: Mapping[str, Any] = {}
 def in_environment(
     loaded: Loaded[Experiment], name: str, known: Collection[str] = (), tried: Sequence[Assignment] = ()
 ) -> Loaded[Experiment]:
-    """The experiment in the environment `name`, with every problem of all of its overlays, as far as they can be known without their environments.
+    """The experiment in the environment `name`, with every problem of all of its overlays, as far as they can be known
+    without their environments.
 
-    known: the names of the project's environments; empty: not known. tried: values that are set last and stand in no file.
+    known: the names of the project's environments; empty: not known. tried: values that are set last and stand in no
+    file.
     """
     data = _data(loaded)
     overlays = data.get(OVERLAYS, {})

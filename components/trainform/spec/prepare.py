@@ -15,7 +15,8 @@ EACH_POD, FIRST_POD = "each-pod", "first-pod"
 
 
 class GitCheckout(Model):
-    """One commit of a git repository in a folder of the pod, the same on every node, without submodules. Nothing of it runs in the step."""
+    """One commit of a git repository in a folder of the pod, the same on every node, without submodules. Nothing of it
+    runs in the step."""
 
     repository: Repository = Field(
         json_schema_extra=OnChange.NEW_REVISION,
@@ -53,7 +54,8 @@ class GitCheckout(Model):
 
 
 class Step(Model):
-    """One init container of the pods: a command of yours, or a git checkout. It sees the role's volumes, variables and SSH identity."""
+    """One init container of the pods: a command of yours, or a git checkout. It sees the role's volumes, variables and
+    SSH identity."""
 
     model_config = ConfigDict(json_schema_extra=only_one(("git", "command")))
 

@@ -1,7 +1,7 @@
 """Kubernetes quantities and durations: one table of suffixes, one parser, one canonical spelling.
 
-The canonical spelling matters: Pulumi compares custom resources literally, so `1024Mi` and `1Gi` must render the same, or a
-re-spelled file would be a new revision of the job. Source: `k8s.io/apimachinery/pkg/api/resource`.
+The canonical spelling matters: Pulumi compares custom resources literally, so `1024Mi` and `1Gi` must render the same,
+or a re-spelled file would be a new revision of the job. Source: `k8s.io/apimachinery/pkg/api/resource`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ DURATION_HINT = "write a number with a unit: 90s, 30m, 12h, 1d12h"
 
 
 def amount(quantity: str) -> Decimal:
-    """The number that a quantity stands for, in its base unit (cores, bytes, pieces). Raises ValueError if the text is not a quantity."""
+    """The number that a quantity stands for, in its base unit (cores, bytes, pieces). Raises ValueError if the text is
+    not a quantity."""
     match = _QUANTITY.match(quantity)
     if match is None:
         raise refusal("the value is not a quantity", quantity_hint(quantity))

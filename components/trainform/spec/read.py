@@ -21,9 +21,11 @@ _TAB = re.compile(" *\t")  # in an indentation
 
 
 class Content(Struct, frozen=True):
-    """The mapping in a file, with `nodes.Unreadable` in place of each value that cannot be read, and the problems of its form.
+    """The mapping in a file, with `nodes.Unreadable` in place of each value that cannot be read, and the problems of
+    its form.
 
-    `unquoted` has the text of every scalar without quotes: another program may read `1e1` as a number, and never `"1e1"`.
+    `unquoted` has the text of every scalar without quotes: another program may read `1e1` as a number, and never
+    `"1e1"`.
     """
 
     data: dict[str, Any]
@@ -33,7 +35,8 @@ class Content(Struct, frozen=True):
 
 
 def read_mapping(path: Path, name: str) -> tuple[dict[str, Any], Source]:
-    """The mapping in the file, and where its data came from. Raises InputError with every problem of the file's form."""
+    """The mapping in the file, and where its data came from. Raises InputError with every problem of the file's
+    form."""
     content = read_content(path, name)
     if content.problems:
         raise InputError(content.problems)
@@ -68,8 +71,8 @@ def parse_mapping(text: str, name: str) -> Content:
 
 
 def _scalars(node: yaml.Node | None, parts: tuple[str | int, ...] = ()) -> Iterator[tuple[str, yaml.ScalarNode]]:
-    """Every scalar, by path. The nodes are those after reading, which has put what a merge key (`<<`) brings along in front
-    of the mapping's own keys."""
+    """Every scalar, by path. The nodes are those after reading, which has put what a merge key (`<<`) brings along in
+    front of the mapping's own keys."""
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
             yield from _scalars(value, (*parts, key.value))
@@ -81,7 +84,8 @@ def _scalars(node: yaml.Node | None, parts: tuple[str | int, ...] = ()) -> Itera
 
 
 def syntax_problem(error: Exception, name: str, text: str) -> Problem:
-    """Return YAML's error without a line of the file, or the name of an alias: it may be a secret that begins with `*` or `&`."""
+    """Return YAML's error without a line of the file, or the name of an alias: it may be a secret that begins with `*`
+    or `&`."""
     mark, begun = getattr(error, "problem_mark", None), getattr(error, "context_mark", None)
     line = 1 if mark is None else mark.line + 1
     if any(_TAB.match(written) for written in text.splitlines()[line - 1 : line]):

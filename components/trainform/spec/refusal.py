@@ -9,5 +9,6 @@ REFUSED = "refused"
 
 
 def refusal(reason: str, fix: str) -> PydanticCustomError:
-    """The error of a wrong value, which is a ValueError. `reason` is a sentence about the value, `fix` says what to write instead."""
+    """The error of a wrong value, which is a ValueError. `reason` is a sentence about the value, `fix` says what to
+    write instead."""
     return PydanticCustomError(REFUSED, "{reason}; {fix}", {"reason": reason, "fix": fix})

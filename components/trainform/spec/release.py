@@ -1,6 +1,7 @@
 """The file of a release, whose name is the hash of its content, and the experiment in it.
 
-A release has two parts of interest here: what it is called, and the experiment that a stack takes from it. What else is in it, `trainform.releases` reads.
+A release has two parts of interest here: what it is called, and the experiment that a stack takes from it. What else is
+in it, `trainform.releases` reads.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ NOT_WRITTEN = "the release (not written)"
 
 @dataclasses.dataclass(frozen=True)
 class Released:
-    """A release of an experiment, in place of the experiment's file. experiment: its name, or the path of its file, as a stack has it. release: its name.
-    data: the experiment in it, where it has no file yet."""
+    """A release of an experiment, in place of the experiment's file. experiment: its name, or the path of its file, as
+    a stack has it. release: its name. data: the experiment in it, where it has no file yet."""
 
     experiment: str
     release: str
@@ -45,7 +46,8 @@ class Released:
 
 
 def digest(data: Any) -> str:
-    """The name that data have: a hash of them as JSON. The order of keys counts, since that of roles is the order of the ranks."""
+    """The name that data have: a hash of them as JSON. The order of keys counts, since that of roles is the order of
+    the ranks."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_date)
     return hashlib.sha256(text.encode()).hexdigest()[: defaults.RELEASE_DIGITS]
 
@@ -57,7 +59,8 @@ def _date(value: Any) -> str:
 
 
 def read_release_file(experiment: str, release: str, root: Path) -> Content:
-    """What is in the file. InputError if it is not there, or if it is not what its name says: nobody edits a release."""
+    """What is in the file. InputError if it is not there, or if it is not what its name says: nobody edits a
+    release."""
     name = release_path(experiment, release)
     if not (root / name).is_file():
         fix = "take it from git (`git pull`, `git log --all -- " + name + "`), or run `trainform promote` again"
@@ -82,8 +85,8 @@ def _digest_of_file(content: Content) -> str:
 
 
 def released_experiment(given: Released, root: Path, *, by_path: bool) -> Content:
-    """The experiment of the release, with its lines in the file. InputError as above, and if it is another experiment's. by_path: whether the stack has
-    the path of the experiment's file, and not its name."""
+    """The experiment of the release, with its lines in the file. InputError as above, and if it is another
+    experiment's. by_path: whether the stack has the path of the experiment's file, and not its name."""
     if given.data is not None:
         return Content({**given.data}, Source(NOT_WRITTEN, {}), (), {})
     runs = _name_at(given.experiment, root) if by_path else given.experiment
@@ -100,7 +103,8 @@ def released_experiment(given: Released, root: Path, *, by_path: bool) -> Conten
 
 
 def _name_at(path: str, root: Path) -> str:
-    """The name in the file of an experiment, of which nothing else counts where the stack names a release. InputError if it says none."""
+    """The name in the file of an experiment, of which nothing else counts where the stack names a release. InputError
+    if it says none."""
     try:
         name = read_content(root / path, path).data.get("name")
     except InputError:

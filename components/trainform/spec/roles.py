@@ -115,7 +115,10 @@ class InitContainer(Model):
 
 # Actions for which there is more to say than which others there are.
 NO_FIELD = {
-    "RestartPartition": "write it as a patch, with its partitions: `manifest_overrides: {job: {spec: {tasks: {ROLE: {partitionPolicy: …, policies: […]}}}}}`"
+    "RestartPartition": (
+        "write it as a patch, with its partitions: `manifest_overrides: {job: {spec: {tasks: {ROLE: "
+        "{partitionPolicy: …, policies: […]}}}}}`"
+    )
 }
 
 
@@ -186,8 +189,8 @@ class Role(Model):
         ge=0,
         le=defaults.MOST_REPLICAS,
         json_schema_extra=OnChange.IN_PLACE_BY_BACKEND,
-        description="Pods that must be placed together before any starts (gang). Empty: all of them, those of an unranked "
-        "role too. Where a launcher starts a static world, no ranked pod can be left out.",
+        description="Pods that must be placed together before any starts (gang). Empty: all of them, those of an "
+        "unranked role too. Where a launcher starts a static world, no ranked pod can be left out.",
     )
     image: Image | None = Field(
         default=None, json_schema_extra=OnChange.NEW_REVISION, description="Empty: the experiment's image."

@@ -12,7 +12,8 @@ from trainform.spec.refusal import refusal
 
 
 class Ssh(Model):
-    """Password-less SSH: one identity for all pods of the job, derived from the stack's secret, with pinned host keys."""
+    """Password-less SSH: one identity for all pods of the job, derived from the stack's secret, with pinned host
+    keys."""
 
     secret: Subdomain | None = Field(
         default=None,

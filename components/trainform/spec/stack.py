@@ -30,17 +30,19 @@ PART = re.compile(r"[A-Za-z0-9_][\w.-]*", re.ASCII)
 """An organization or a project, in the name of a stack."""
 MAY_BE_EMPTY = frozenset({"experiment", "release"})
 SAME_FOR_ALL = re.compile(r"-?(0|[1-9][0-9]{0,17})|true|false")
-# What Pulumi's YAML reads as something else where no quotes say that it is text: `010` as 8, `1e1` as 10, a date with its time.
+# What Pulumi's YAML reads as something else where no quotes say that it is text: `010` as 8, `1e1` as 10, a date with
+# its time.
 READ_OTHERWISE = re.compile(
-    r"""[-+]? (0x[0-9a-f]+ | 0o?[0-7]+ | 0b[01]+ | (\.[0-9]+ | [0-9]+ (\.[0-9]*)?) (e[-+]?[0-9]+)?)  # with any `_` removed
+    r"""[-+]? (0x[0-9a-f]+ | 0o?[0-7]+ | 0b[01]+ | (\.[0-9]+ | [0-9]+ (\.[0-9]*)?) (e[-+]?[0-9]+)?)  # without any `_`
     | [-+]?\.(inf|nan) | [0-9]{4}-[0-9]{1,2}-[0-9]{1,2} ([t\s].*)? | true | false""",
     re.VERBOSE | re.IGNORECASE,
 )
 
 
 class Stack(Struct, frozen=True):
-    """An experiment in an environment, as names or as paths from the project's folder on, and the number of the run. release: the one that the stack
-    names, in which the experiment is then; None: the stack follows the experiment's file."""
+    """An experiment in an environment, as names or as paths from the project's folder on, and the number of the run.
+    release: the one that the stack names, in which the experiment is then; None: the stack follows the experiment's
+    file."""
 
     experiment: str
     environment: str
@@ -62,7 +64,8 @@ class OwnStackError(InputError):
 
 
 def require_stack(name: str, root: Path, given: str = STACK_OPTION) -> str:
-    """Return the stack's name in the name of its config file; InputError if it has no file, or is of another project. given: by what it was named."""
+    """Return the stack's name in the name of its config file; InputError if it has no file, or is of another project.
+    given: by what it was named."""
     *above, short = name.split("/")  # Pulumi's own names are ORGANIZATION/PROJECT/STACK, its files have the last part
     project = project_name(root)
     if len(above) > 2 or not all(map(PART.fullmatch, above)):
@@ -87,7 +90,8 @@ def _near(name: str, known: list[str]) -> str:
 
 
 def _made_by_new(stack: str, root: Path) -> str:
-    """The fix for EXPERIMENT.ENVIRONMENT of two files that are there; empty if it is no such stack: then its name is a slip of the pen."""
+    """The fix for EXPERIMENT.ENVIRONMENT of two files that are there; empty if it is no such stack: then its name is a
+    slip of the pen."""
     experiment, _, environment = stack.rpartition(".")
     if experiment in known_names(EXPERIMENTS, root) and environment in known_names(ENVIRONMENTS, root):
         return f"`trainform new {experiment} -e {environment}` writes it"
@@ -95,9 +99,9 @@ def _made_by_new(stack: str, root: Path) -> str:
 
 
 def load_stack(name: str, root: Path, given: str = STACK_OPTION) -> Stack:
-    """The stack as `pulumi up -s NAME` would read it; InputError where it has no file, runs no experiment, or has a value that
-    Pulumi reads in another way. Of its config only `KEYS` are looked at, and no other value is in any message: it may be a
-    secret. given: by what it was named."""
+    """The stack as `pulumi up -s NAME` would read it; InputError where it has no file, runs no experiment, or has a
+    value that Pulumi reads in another way. Of its config only `KEYS` are looked at, and no other value is in any
+    message: it may be a secret. given: by what it was named."""
     short = require_stack(name, root, given)
     own = _read(root, stack_path(short))
     project = _read_project(root)
@@ -120,7 +124,8 @@ def load_stack(name: str, root: Path, given: str = STACK_OPTION) -> Stack:
 
 
 def named_environment(name: str, root: Path) -> str | None:
-    """The environment that the stack names, also if its experiment is wrong; None if it names none, as that of a program of the user's own may do."""
+    """The environment that the stack names, also if its experiment is wrong; None if it names none, as that of a
+    program of the user's own may do."""
     own = _read(root, stack_path(require_stack(name, root)))
     project = _read_project(root)
     found = _given(own, project, "environment")
@@ -143,7 +148,8 @@ def pinned_release(name: str, root: Path) -> str | None:
 
 
 def named_release(name: str, root: Path) -> str | None:
-    """The release that the stack follows, as `load_stack` says it; None if it follows none. InputError if the config cannot be read."""
+    """The release that the stack follows, as `load_stack` says it; None if it follows none. InputError if the config
+    cannot be read."""
     return release_name(_given(_read(root, stack_path(name)), _read_project(root), "release"))
 
 
@@ -180,7 +186,8 @@ def _read_project(root: Path) -> Content | None:
 
 
 def _read(root: Path, name: str) -> Content:
-    """The file; InputError if it cannot be read, and with the problems of its form, of which value and fix would repeat what may be a secret."""
+    """The file; InputError if it cannot be read, and with the problems of its form, of which value and fix would repeat
+    what may be a secret."""
     text = read_text(root / name, name)
     content = _project(text) if name == PROJECT_FILE else _parsed(text, name)
     if isinstance(content, Content):
@@ -190,7 +197,8 @@ def _read(root: Path, name: str) -> Content:
 
 @functools.lru_cache(maxsize=1)
 def _project(text: str) -> Content | list[Problem]:
-    """The project's file: the same for each of the stacks that a command reads, which may be thousands. What is wrong with it is read once too."""
+    """The project's file: the same for each of the stacks that a command reads, which may be thousands. What is wrong
+    with it is read once too."""
     return _parsed(text, PROJECT_FILE)
 
 
@@ -205,8 +213,8 @@ def _parsed(text: str, name: str) -> Content | list[Problem]:
 
 
 def _value(own: Content, project: Content | None, key: str, command: str) -> str:
-    """What Pulumi gives the program: the value of the stack, also an empty one, else that of Pulumi.yaml; "" where neither has
-    one. InputError where that is none, or where it must not be empty."""
+    """What Pulumi gives the program: the value of the stack, also an empty one, else that of Pulumi.yaml; "" where
+    neither has one. InputError where that is none, or where it must not be empty."""
     value, path = _given(own, project, key), f"config.{NAMESPACE}:{key}"
     if value is None and project is not None and _is_ours(project) and _found(project, key, ours=True) is not None:
         reason = f"the value is not set, and {PROJECT_FILE} has no value for it"

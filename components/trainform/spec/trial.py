@@ -59,7 +59,8 @@ class Assignment(Struct, frozen=True):
 
 
 def read_assignments(given: Sequence[str]) -> tuple[Assignment, ...]:
-    """Return the assignments. Raises `InputError` with every invalid one, and every one that sets the value of another one again."""
+    """Return the assignments. Raises `InputError` with every invalid one, and every one that sets the value of another
+    one again."""
     problems: list[Problem] = []
     found: list[Assignment] = []
     for text in given:
@@ -89,7 +90,8 @@ def patch_of(tried: Sequence[Assignment]) -> dict[str, Any]:
 
 
 def nowhere(tried: Sequence[Assignment], data: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield a problem for each path that leads through something which the experiment does not have. Its last key may be a new one."""
+    """Yield a problem for each path that leads through something which the experiment does not have. Its last key may
+    be a new one."""
     for assignment in tried:
         wrong = NOT_TRIED.get(assignment.keys[0], _wrong_place(assignment.keys, data))
         if wrong is not None:
@@ -152,7 +154,10 @@ def _path(text: str) -> tuple[tuple[str, ...], str]:
         if match["end"] == "=":
             return tuple(keys), text[at:]
         if match["end"] == "[":
-            reason = f"an item of the list `{join_path(tuple(keys))}` is named by its number, which says nothing of what it is"
+            reason = (
+                f"an item of the list `{join_path(tuple(keys))}` is named by its number, which says nothing of what "
+                "it is"
+            )
             raise InputError([_problem(tuple(keys), reason, LIST_FIX)])
         if not match["end"]:
             break

@@ -1,8 +1,8 @@
 """The files of a Secret that is mounted as the whole `~/.ssh` of every pod of a job, for its sshd and for its clients.
 
-A rotation uses its own keys and accepts the keys of the rotations before and after it. So pods that started before a rotation and pods
-that started after it can connect in both directions, also in the minute in which the kubelet updates the files. A leaked key is therefore
-accepted for one more rotation: rotate twice, or set another secret.
+A rotation uses its own keys and accepts the keys of the rotations before and after it. So pods that started before a
+rotation and pods that started after it can connect in both directions, also in the minute in which the kubelet updates
+the files. A leaked key is therefore accepted for one more rotation: rotate twice, or set another secret.
 """
 
 from __future__ import annotations
@@ -47,9 +47,10 @@ _CLIENT = {
 class Names(Struct, frozen=True):
     """The host names and ports of a job's pods. They do not depend on the revision.
 
-    folder: the `.ssh` folder in the containers. port: the port of each sshd that `ports` does not name. ports: patterns of host names, as
-    OpenSSH reads them, each with its port; the first pattern that matches counts. services: names, or patterns, of Services whose names
-    begin as those of pods do: a host name without a dot is a pod unless it is one of them.
+    folder: the `.ssh` folder in the containers. port: the port of each sshd that `ports` does not name. ports: patterns
+    of host names, as OpenSSH reads them, each with its port; the first pattern that matches counts. services: names, or
+    patterns, of Services whose names begin as those of pods do: a host name without a dot is a pod unless it is one of
+    them.
     """
 
     experiment: str
@@ -108,7 +109,8 @@ def _files(names: Names, own: tuple[KeyPair, KeyPair], users: list[str], hosts: 
 
 
 def _config(names: Names) -> str:
-    """The text of `config`. Of each option ssh takes the first value that it finds, so special ports come before the common one."""
+    """The text of `config`. Of each option ssh takes the first value that it finds, so special ports come before the
+    common one."""
     pods = " ".join([f"{names.experiment}-*", "!*.*", *(f"!{service}" for service in names.services)])
     options = {
         "Port": str(names.port),

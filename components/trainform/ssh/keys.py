@@ -69,8 +69,8 @@ def derive(secret: str, experiment: str, namespace: str, purpose: Purpose, rotat
 def _openssh(public: bytes, private: bytes, check: bytes, comment: str) -> str:
     """The text of an unencrypted private key file in the format `openssh-key-v1` (PROTOCOL.key of OpenSSH).
 
-    It is written here because cryptography puts a random check number into such a file, so that every preview would show a change, and
-    because OpenSSH before 9.6 reads no Ed25519 key in PKCS #8.
+    It is written here because cryptography puts a random check number into such a file, so that every preview would
+    show a change, and because OpenSSH before 9.6 reads no Ed25519 key in PKCS #8.
     """
     hidden = check + check + private + _string(comment.encode())
     hidden += bytes(range(1, 1 + -len(hidden) % _BLOCK_BYTES))

@@ -1,1 +1,2 @@
-"""All output to terminals and files. Only this package prints, and it makes every character visible (`trainform.escaping`)."""
+"""All output to terminals and files. Only this package prints, and it makes every character visible
+(`trainform.escaping`)."""

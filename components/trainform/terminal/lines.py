@@ -77,7 +77,8 @@ def discard_output(err: bool) -> None:
 
 
 def flush_or_discard() -> None:
-    """Write what standard output holds back; where that fails, it is lost, and the exit code stays what the command says."""
+    """Write what standard output holds back; where that fails, it is lost, and the exit code stays what the command
+    says."""
     try:
         output_stream().flush()
     except OSError:
@@ -85,9 +86,11 @@ def flush_or_discard() -> None:
 
 
 def output_stream(err: bool = False) -> TextIO:
-    """Return standard output or standard error. Characters that its encoding does not have are escaped, since a terminal may be ASCII.
+    """Return standard output or standard error. Characters that its encoding does not have are escaped, since a
+    terminal may be ASCII.
 
-    A stream that the caller of the command has closed (`>&-`, None in Python) is replaced by one to the null device, also for typer and rich.
+    A stream that the caller of the command has closed (`>&-`, None in Python) is replaced by one to the null device,
+    also for typer and rich.
     """
     name = "stderr" if err else "stdout"
     if getattr(sys, name) is None:

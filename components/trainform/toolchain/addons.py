@@ -1,4 +1,5 @@
-"""The parts of the sandbox's add-ons: controllers of other operators, which are built (one is downloaded) only when they are named.
+"""The parts of the sandbox's add-ons: controllers of other operators, which are built (one is downloaded) only when
+they are named.
 
 Each part has its own fingerprint and cache folder: a changed pin rebuilds only its own part.
 """
@@ -90,7 +91,8 @@ def addon_need(part: Part) -> Need:
 
 @os_errors_as_toolchain_errors
 def ensure_addons(parts: Iterable[Part], progress: Progress = SILENT, pins: Path = PINS) -> dict[str, BuiltPart]:
-    """Download or build the parts that are missing; return all by folder name. Raises `ToolchainError` if one cannot be built."""
+    """Download or build the parts that are missing; return all by folder name. Raises `ToolchainError` if one cannot be
+    built."""
     folders = {addon_need(part): addon_folder(part, pins) for part in parts}
     missing = [need for need, folder in folders.items() if need.finished(folder) is None]
     rest = [left for need in missing for left in try_downloads([need], folders[need], progress, pins)]

@@ -15,7 +15,8 @@ CHUNK = 1 << 20
 
 
 def published_sha256(text: str, name: str) -> str:
-    """Return the SHA-256 of the file `name` from a text with one hash, or with hashes and names. Raises `ValueError` if there is none."""
+    """Return the SHA-256 of the file `name` from a text with one hash, or with hashes and names. Raises `ValueError` if
+    there is none."""
     text = text.strip()
     if _SHA256.fullmatch(text):
         return text.lower()
@@ -33,7 +34,8 @@ def sha256_of(path: Path) -> str:
 
 
 def module_hash(archive: zipfile.ZipFile) -> str:
-    """Return the `h1:` hash (as in go.sum) of a module in an archive of a Go proxy: a hash of the names and hashes of its files."""
+    """Return the `h1:` hash (as in go.sum) of a module in an archive of a Go proxy: a hash of the names and hashes of
+    its files."""
     rows = hashlib.sha256()
     for name in sorted(archive.namelist(), key=str.encode):
         with archive.open(name) as file:

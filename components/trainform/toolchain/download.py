@@ -161,7 +161,8 @@ class _Batch:
 def run_in_parallel(
     work: Callable[[Item], Result], items: Sequence[Item], watch: Callable[[], None]
 ) -> list[Result | ToolchainError]:
-    """Call `work` for each item in its own thread. Return results in order, with a `ToolchainError` as a result; other errors are raised.
+    """Call `work` for each item in its own thread. Return results in order, with a `ToolchainError` as a result; other
+    errors are raised.
 
     `watch` is called repeatedly until all are done. The threads are daemons, so an interrupt ends the process at once.
     """

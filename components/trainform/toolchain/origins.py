@@ -1,4 +1,5 @@
-"""The origins of the tool chain: this machine, official releases, a build from the pins; TRAINFORM_TOOLCHAIN says which are allowed."""
+"""The origins of the tool chain: this machine, official releases, a build from the pins; TRAINFORM_TOOLCHAIN says which
+are allowed."""
 
 from __future__ import annotations
 
@@ -22,6 +23,7 @@ def chosen_origins() -> tuple[str, ...]:
 
 
 def origins_of_parts() -> tuple[str, ...]:
-    """Return the allowed origins of the control plane: no machine has exactly these versions, so `system` allows the other two."""
+    """Return the allowed origins of the control plane: no machine has exactly these versions, so `system` allows the
+    other two."""
     found = tuple(origin for origin in chosen_origins() if origin != SYSTEM)
     return found if found else (DOWNLOAD, BUILD)

@@ -1,4 +1,5 @@
-"""Errors of the file system (no permission, no space, a file in the place of a folder) as trainform's errors, with path and fix."""
+"""Errors of the file system (no permission, no space, a file in the place of a folder) as trainform's errors, with path
+and fix."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The table of parts: what is built, from which pins, with which flags.
 
-The pins (`pins/<folder>/go.mod`, `go.sum`, and `main.go` for some) name every module by version and hash. They are five modules, since
-the versions conflict: kwok 0.8 does not compile with Kubernetes 1.34, and the provider 4.25 does not compile with the engine 3.259.
-The parts of the sandbox's add-ons are in `addons`.
+The pins (`pins/<folder>/go.mod`, `go.sum`, and `main.go` for some) name every module by version and hash. They are five
+modules, since the versions conflict: kwok 0.8 does not compile with Kubernetes 1.34, and the provider 4.25 does not
+compile with the engine 3.259. The parts of the sandbox's add-ons are in `addons`.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ class ModuleFiles(Struct, frozen=True):
 class Part(Struct, frozen=True):
     """One Go module of pins, and the programs and files that are made from it.
 
-    `target`: the argument of `go build`, `tool` for the module's tool directives, `.` for its own main package. `embedded`: files that
-    are copied beside main.go before the build. `shipped`: files that are copied beside `bin` after it. `gcflags`: the last one that
-    matches a package is used. `minutes`: measured on two cores, in the order of the tables; `packages`: how many packages were compiled
-    in that time, without those that earlier parts had compiled.
+    `target`: the argument of `go build`, `tool` for the module's tool directives, `.` for its own main package.
+    `embedded`: files that are copied beside main.go before the build. `shipped`: files that are copied beside `bin`
+    after it. `gcflags`: the last one that matches a package is used. `minutes`: measured on two cores, in the order of
+    the tables; `packages`: how many packages were compiled in that time, without those that earlier parts had compiled.
     """
 
     folder: str

@@ -1,4 +1,5 @@
-"""Pulumi with its Python host and the kubernetes plugin: that of this machine, or one in the cache, downloaded or built."""
+"""Pulumi with its Python host and the kubernetes plugin: that of this machine, or one in the cache, downloaded or
+built."""
 
 from __future__ import annotations
 
@@ -34,7 +35,8 @@ def ready_pulumi(origins: Sequence[str], folder: Path) -> PulumiTools | None:
 
 
 def pulumi_need(origins: Sequence[str], progress: Progress) -> Need:
-    """Return the need for a Pulumi in the cache. If that of this machine is allowed but missing or unusable, show a note with the reason."""
+    """Return the need for a Pulumi in the cache. If that of this machine is allowed but missing or unusable, show a
+    note with the reason."""
     need = _need(origins)
     if SYSTEM not in origins:
         return need

@@ -18,9 +18,9 @@ DOWNLOAD_GB = 0.4  # all together, without add-ons
 class Release(Struct, frozen=True):
     """A file of a project's release, an image or a module: its kind, its URL, and which of its files are used.
 
-    `wanted_files`: pattern of a file in it -> path in the finished folder; a path that ends with a slash keeps the file's name. `sums`: the
-    URL of its SHA-256; images and modules have their own hashes. URLs and names may contain `{version}`, `{system}`, `{machine}`,
-    `{pulumi_machine}` and `{proxy}`.
+    `wanted_files`: pattern of a file in it -> path in the finished folder; a path that ends with a slash keeps the
+    file's name. `sums`: the URL of its SHA-256; images and modules have their own hashes. URLs and names may contain
+    `{version}`, `{system}`, `{machine}`, `{pulumi_machine}` and `{proxy}`.
     """
 
     name: str

@@ -41,7 +41,8 @@ class ResolvedRelease(Struct, frozen=True):
 
 
 def resolve_release(release: Release, system: str, machine: str, pins: Path = PINS) -> ResolvedRelease:
-    """Return the release for a system and machine, as `platform` names them. Raises `ToolchainError` if there is none."""
+    """Return the release for a system and machine, as `platform` names them. Raises `ToolchainError` if there is
+    none."""
     name, processor = _SYSTEMS.get(system), _MACHINES.get(machine)
     if name is None or name not in release.systems or processor is None:
         raise ToolchainError(f"there is no release of {release.name} for {system} on {machine}")
@@ -72,7 +73,8 @@ def _default_proxies() -> str:
 
 
 def module_proxy() -> str:
-    """Return the first proxy of GOPROXY. Raises `ToolchainError` if GOPROXY does not begin with a URL, or if that has a password."""
+    """Return the first proxy of GOPROXY. Raises `ToolchainError` if GOPROXY does not begin with a URL, or if that has a
+    password."""
     proxies = os.environ.get(PROXY_VARIABLE, "").strip() or _default_proxies()
     parts = urlsplit(re.split(r"[,|]", proxies)[0].strip().rstrip("/"))
     if parts.scheme not in ("http", "https") or parts.username is not None:

@@ -25,7 +25,10 @@ FIXES = (
     ),
     (
         "signal: killed",
-        "the system stopped the compiler, most likely since memory was short: it needs about 1 GB for each core; close programs, or set GOFLAGS=-p=1",
+        (
+            "the system stopped the compiler, most likely since memory was short: it needs about 1 GB for each core; "
+            "close programs, or set GOFLAGS=-p=1"
+        ),
     ),
     *((sign, NETWORK) for sign in ("no such host", "i/o timeout", "connection refused")),
     ("checksum mismatch", "a module differs from its pin: run `go clean -modcache`, then the same command again"),
@@ -37,7 +40,8 @@ def run_logged(
     command: Sequence[str], folder: Path, environment: Mapping[str, str], log: Path,
     watch: Callable[[str], None] | None = None,
 ) -> None:  # fmt: skip
-    """Run a command in `folder`; `watch` is called with each new line of output. Raises `ToolchainError` with the last lines if it fails."""
+    """Run a command in `folder`; `watch` is called with each new line of output. Raises `ToolchainError` with the last
+    lines if it fails."""
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("ab") as output, log.open(errors="replace") as lines, exit_on_termination():
         start = output.seek(0, os.SEEK_END)

@@ -1,4 +1,5 @@
-"""The files to download for a release, with their hashes, which its servers are asked for before the downloads begin."""
+"""The files to download for a release, with their hashes, which its servers are asked for before the downloads
+begin."""
 
 from __future__ import annotations
 
@@ -61,7 +62,8 @@ class Piece(Struct, frozen=True):
 
 
 class Source(Struct, frozen=True):
-    """A release and its pieces. The pieces of an image are its layers, top first: they are downloaded until one has the wanted file."""
+    """A release and its pieces. The pieces of an image are its layers, top first: they are downloaded until one has the
+    wanted file."""
 
     release: ResolvedRelease
     pieces: tuple[Piece, ...]

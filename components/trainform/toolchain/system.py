@@ -23,7 +23,8 @@ FIX = f"install or update pulumi, {AUTO}"
 
 
 def find_system_pulumi() -> PulumiTools:
-    """Return the Pulumi of this machine. Raises `ToolchainError` if a program or plugin is missing or has the wrong version."""
+    """Return the Pulumi of this machine. Raises `ToolchainError` if a program or plugin is missing or has the wrong
+    version."""
     path = _path_without_cache()
     command = shutil.which("pulumi", path=path)
     if command is None:
@@ -31,7 +32,8 @@ def find_system_pulumi() -> PulumiTools:
     version = _version(Path(command))
     if version is None or version < OLDEST_PULUMI:
         raise ToolchainError(
-            f"the version of {command} is {format_version(version)}; {format_version(OLDEST_PULUMI)} or later is required",
+            f"the version of {command} is {format_version(version)}; {format_version(OLDEST_PULUMI)} or later is "
+            "required",
             FIX,
         )
     if not has_host(Path(command), path):
@@ -54,7 +56,8 @@ def plugin_versions(home: Path) -> list[str]:
 
 
 def _path_without_cache() -> str:
-    """Return PATH without folders of the cache: in a shell that uses the sandbox, PATH has the built pulumi, which is not the system's."""
+    """Return PATH without folders of the cache: in a shell that uses the sandbox, PATH has the built pulumi, which is
+    not the system's."""
     ours = cache_folder()
     entries = os.environ.get("PATH", os.defpath).split(os.pathsep)
     return os.pathsep.join(entry for entry in entries if entry and not Path(entry).is_relative_to(ours))
@@ -74,7 +77,8 @@ def _check_plugin(home: Path) -> None:
     if wanted not in found:
         there = ", ".join(found) if found else "none"
         raise ToolchainError(
-            f"the kubernetes plugin {wanted}, the version of the Python package, is not in {home / 'plugins'}; found: {there}",
+            f"the kubernetes plugin {wanted}, the version of the Python package, is not in {home / 'plugins'}; "
+            f"found: {there}",
             f"run `pulumi plugin install resource kubernetes {wanted}`, {AUTO}",
         )
 

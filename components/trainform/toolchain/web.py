@@ -28,8 +28,9 @@ Result = TypeVar("Result")
 class Limits(Struct, frozen=True):
     """Time limits in seconds, and the number of attempts.
 
-    `first_answer`: for the first response of a host; without a network, building begins after this time. `stall`: without a byte from a
-    host that has answered. `pause`: before the second attempt, and twice as long before the third.
+    `first_answer`: for the first response of a host; without a network, building begins after this time. `stall`:
+    without a byte from a host that has answered. `pause`: before the second attempt, and twice as long before the
+    third.
     """
 
     first_answer: float = 4.0
@@ -103,7 +104,8 @@ def _token(answer: httpx2.Response) -> str:
 
 
 class Web:
-    """A client for the requests of one run. Proxies come from the environment, certificates from the system or SSL_CERT_FILE."""
+    """A client for the requests of one run. Proxies come from the environment, certificates from the system or
+    SSL_CERT_FILE."""
 
     def __init__(self, limits: Limits | None = None) -> None:
         self._limits = Limits() if limits is None else limits
@@ -127,9 +129,11 @@ class Web:
         return self._with_retries(read)
 
     def save(self, url: str, target: Path, count: Callable[[int], None], stop: threading.Event) -> str:
-        """Download into the file `target`, and return its SHA-256. Raises `ToolchainError` if that fails, `StoppedError` after `stop`.
+        """Download into the file `target`, and return its SHA-256. Raises `ToolchainError` if that fails,
+        `StoppedError` after `stop`.
 
-        `count` is called with the number of each received bytes, and with a negative number if they must be received again.
+        `count` is called with the number of each received bytes, and with a negative number if they must be received
+        again.
         """
 
         def write() -> str:
@@ -165,7 +169,8 @@ class Web:
 
     @contextlib.contextmanager
     def _response(self, url: str, accept: str = "*/*") -> Iterator[httpx2.Response]:
-        """Yield a successful response, whose body is not read yet. Only a host that has answered in this run is tried again."""
+        """Yield a successful response, whose body is not read yet. Only a host that has answered in this run is tried
+        again."""
         host = httpx2.URL(url).host
         seconds = self._limits.stall if host in self._answering else self._limits.first_answer
         timeout = httpx2.Timeout(seconds, connect=self._limits.first_answer)

@@ -221,7 +221,9 @@ def test_fields_that_kueue_does_not_support() -> None:
     assert found == {
         "queue": "the experiment declares a queue of Volcano, and in this environment Kueue admits jobs",
         "network.topology": "the field is for Volcano, and in this environment Kueue admits jobs",
-        "roles.worker.min_available": "the value lets a part of the pods start, and Kueue admits all pods of a job or none",
+        "roles.worker.min_available": (
+            "the value lets a part of the pods start, and Kueue admits all pods of a job or none"
+        ),
     }
 
 
@@ -250,8 +252,8 @@ def test_lifecycle_policies_are_refused() -> None:
 def test_an_elastic_job_has_a_note_on_its_fixed_size() -> None:
     launcher = {"torchrun": {"script": "/app/train.py", "elastic": {"min_nodes": 1, "max_nodes": 4}}}
     reason = (
-        "launcher.torchrun.elastic: JobSet has a fixed number of pods, so another number of replicas is a new revision here and no change in place; if that "
-        "is not wanted, use the backend volcano"
+        "launcher.torchrun.elastic: JobSet has a fixed number of pods, so another number of replicas is a new "
+        "revision here and no change in place; if that is not wanted, use the backend volcano"
     )
     assert reason in plan(**JOBSET, launcher=launcher).notes
     two, three = (plan(**JOBSET, launcher=launcher, roles={"worker": {"replicas": count}}) for count in (2, 3))

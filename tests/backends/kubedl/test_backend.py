@@ -19,8 +19,9 @@ TENSORFLOW: dict[str, Any] = {
     "roles": {"ps": {"replicas": 2}, "worker": {"replicas": 3}},
 }
 HOST: dict[str, Any] = {"network": {"host": True}}
-NODES = environment(namespace={"name": "kubedl"}, limits={"host_network": True, "host_paths": ["/tmp/data"]})  # noqa: S108 - the reference's
-# As it was published: no field has a word for a folder of the node, another request than limit, and KubeDL's own ExitCode.
+NODES = environment(namespace={"name": "kubedl"}, limits={("host_network"): True, "host_paths": ["/tmp/data"]})  # noqa: S108 - the reference's
+# As it was published: no field has a word for a folder of the node, another request than limit, and KubeDL's own
+# ExitCode.
 DATA: dict[str, Any] = {
     "spec": {
         "containers": {
@@ -186,7 +187,13 @@ def test_an_evaluator_is_never_made() -> None:
     [
         ({"launcher": {"deepspeed": {"script": "a.py"}}}, "launcher.deepspeed"),
         ({"launcher": {"mpi": {"command": ["a"]}}}, "launcher.mpi"),
-        ({"launcher": {"torchrun": {"script": "a.py", "elastic": {"min_nodes": 1, "max_nodes": 4}}}, "roles": {"worker": {"replicas": 2}}}, "launcher.torchrun.elastic"),
+        (
+            {
+                "launcher": {"torchrun": {"script": "a.py", "elastic": {"min_nodes": 1, "max_nodes": 4}}},
+                "roles": {"worker": {"replicas": 2}},
+            },
+            "launcher.torchrun.elastic",
+        ),
         ({"ssh": {}}, "ssh"),
         ({"network": {"addresses": "service"}}, "network.addresses"),
         ({"network": {"topology": {"highest_tier": 1}}}, "network.topology"),
@@ -198,7 +205,7 @@ def test_an_evaluator_is_never_made() -> None:
         ({"annotations": {"kubedl.io/network-mode": "host"}}, "annotations.kubedl.io/network-mode"),
         ({"restart": "all-when-evicted"}, "restart"),
     ],
-)  # fmt: skip
+)
 def test_unsupported_fields(parts: dict[str, Any], path: str) -> None:
     assert list(problems_on(**{"roles": POOL, **parts})) == [path]
 
@@ -251,9 +258,16 @@ ENDLESS = "restart: KubeDL never ends a PyTorchJob with workers for its containe
         ({"restart": "on-failure"}, True),
         ({}, False),
         ({"restart": "2 times", "roles": {"master": {"replicas": 1}}}, False),
-        ({"restart": "2 times", "launcher": {"tensorflow": {"command": ["python", "/app/mnist.py"]}}, "roles": {"worker": {"replicas": 2}}}, False),
+        (
+            {
+                "restart": "2 times",
+                "launcher": {"tensorflow": {"command": ["python", "/app/mnist.py"]}},
+                "roles": {"worker": {"replicas": 2}},
+            },
+            False,
+        ),
     ],
-)  # fmt: skip
+)
 def test_restarts_that_never_end_a_job_are_noted(parts: dict[str, Any], noted: bool) -> None:
     made = plan(**{"backend": "kubedl", "roles": POOL, **parts})
     assert any(note.startswith(ENDLESS) for note in made.notes) is noted

@@ -16,7 +16,8 @@ BACKEND: dict[str, Any] = {"backend": "kubeflow"}
 POOL: dict[str, Any] = {"master": {}, "worker": {"replicas": 3}}
 TORCHRUN: dict[str, Any] = {"torchrun": {"script": "/app/train.py"}}
 ELASTIC: dict[str, Any] = {
-    "launcher": {"torchrun": {"script": "/app/train.py", "elastic": {"min_nodes": 2, "max_nodes": 8}, "max_restarts": 3}},
+    "launcher": {"torchrun": {"script": "/app/train.py", "elastic": {"min_nodes": 2, "max_nodes": 8},
+            "max_restarts": 3}},
     "roles": {"worker": {"replicas": 4}},
 }  # fmt: skip
 TENSORFLOW: dict[str, Any] = {
@@ -78,7 +79,8 @@ def expected_replicas(made: Plan, role: str, offset: int, further: list[dict[str
     port = made.rendezvous.own_port
     kept = {"MASTER_ADDR": f"{made.job}-master-0", "MASTER_PORT": str(port), "WORLD_SIZE": "4"}
     plan_env = {
-        "NUM_PROCESSES": "32", "NPROC_PER_NODE": "8", "TRAINFORM_RANK_OFFSET": str(offset), "TRAINFORM_WAIT_SECONDS": "600",
+        "NUM_PROCESSES": "32", "NPROC_PER_NODE": "8", "TRAINFORM_RANK_OFFSET": str(offset),
+        "TRAINFORM_WAIT_SECONDS": "600",
         "TRAIN_DATA_PATH": "/mnt/data", "MODEL_PATH": "/mnt/model", "OUTPUT_PATH": "/mnt/output", "NCCL_DEBUG": "INFO",
         "NCCL_IB_DISABLE": "0", "CUDA_DEVICE_MAX_CONNECTIONS": "1",
     }  # fmt: skip
@@ -106,7 +108,7 @@ def expected_replicas(made: Plan, role: str, offset: int, further: list[dict[str
         "securityContext": {"capabilities": {"add": ["IPC_LOCK"]}},
         "volumeMounts": [
             {"name": "models", "mountPath": "/mnt/"},
-            {"name": "shared-memory", "mountPath": "/dev/shm"},  # noqa: S108 - POSIX shared memory, not a temporary file
+            {"name": ("shared-memory"), "mountPath": "/dev/shm"},  # noqa: S108 - POSIX shared memory, not a temporary file
             {"name": "launch", "mountPath": "/etc/trainform", "readOnly": True},
         ],
     }
@@ -182,8 +184,10 @@ def test_the_reference() -> None:
     ],
 )
 @pytest.mark.parametrize(
-    "launcher", [TORCHRUN, {"accelerate": {"script": "/app/train.py"}}, {"command": ["python"]}], ids=lambda each: next(iter(each))
-)  # fmt: skip
+    "launcher",
+    [TORCHRUN, {"accelerate": {"script": "/app/train.py"}}, {"command": ["python"]}],
+    ids=lambda each: next(iter(each)),
+)
 def test_masters_and_workers(roles: dict[str, Any], types: dict[str, int], launcher: dict[str, Any]) -> None:
     accelerated = {name: {**role, "accelerators": {"a800": 8}} for name, role in roles.items()}
     found = spec(roles=accelerated, launcher=launcher)["pytorchReplicaSpecs"]
@@ -294,7 +298,10 @@ def test_a_step_in_the_master_alone() -> None:
 
 def test_probes_that_keep_pods_out_of_dns() -> None:
     probe = {"spec": {"containers": {"main": {"readinessProbe": {"exec": {"command": ["ready"]}}}}}}
-    told = "role worker (spec.containers.{}): with a readinessProbe the name of a pod is in DNS only when the probe succeeds"
+    told = (
+        "role worker (spec.containers.{}): with a readinessProbe the name of a pod is in DNS only when the probe "
+        "succeeds"
+    )
     tensorflow = {
         "launcher": {"tensorflow": {"command": ["python"]}},
         "roles": {"chief": {}, "worker": {"replicas": 2, "pod_overrides": probe}},
@@ -380,7 +387,8 @@ def test_references_to_what_the_operator_overwrites() -> None:
     made = spec(launcher={"command": words}, roles=roles)["pytorchReplicaSpecs"]["Master"]
     kept = "TRAINFORM_KEPT_"
     assert main(made)["args"] == [
-        "a", f"--nodes=$({kept}WORLD_SIZE)", "$(RANK)", "$$(WORLD_SIZE)", f"$(HOME)/$({kept}MASTER_ADDR):$({kept}MASTER_PORT)",
+        "a", f"--nodes=$({kept}WORLD_SIZE)", "$(RANK)", "$$(WORLD_SIZE)",
+        f"$(HOME)/$({kept}MASTER_ADDR):$({kept}MASTER_PORT)",
     ]  # fmt: skip
     assert {"name": "NODES", "value": f"$({kept}WORLD_SIZE)"} in main(made)["env"]
     assert {"name": "OWN", "value": "$(NODES)"} in main(made)["env"]

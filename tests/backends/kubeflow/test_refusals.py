@@ -104,12 +104,18 @@ def test_unsupported_fields(parts: dict[str, Any], path: str) -> None:
 @pytest.mark.parametrize(
     ("role", "path"),
     [
-        ({"labels": {"training.kubeflow.org/replica-index": "7"}}, "roles.worker.labels.training.kubeflow.org/replica-index"),
+        (
+            {"labels": {"training.kubeflow.org/replica-index": "7"}},
+            "roles.worker.labels.training.kubeflow.org/replica-index",
+        ),
         ({"annotations": {"volcano.sh/task-spec": "x"}}, "roles.worker.annotations.volcano.sh/task-spec"),
         ({"init": [{"name": "init-pytorch", "command": ["a"]}]}, "roles.worker.init[0].name"),
-        ({"init": [{"name": "first", "command": ["a"]}, {"name": "pytorch", "command": ["a"]}]}, "roles.worker.init[1].name"),
+        (
+            {"init": [{"name": "first", "command": ["a"]}, {"name": "pytorch", "command": ["a"]}]},
+            "roles.worker.init[1].name",
+        ),
     ],
-)  # fmt: skip
+)
 def test_keys_that_the_operator_overwrites_are_refused(role: dict[str, Any], path: str) -> None:
     assert list(problems_on(roles={"worker": role}, cluster=environment(limits={}))) == [path]
 

@@ -215,23 +215,51 @@ SECOND = {"head": {}, "worker": {"replicas": 2}}
 @pytest.mark.parametrize(
     ("parts", "path", "reason"),
     [
-        ({"roles": {"worker": {"replicas": 2, "min_available": 1}}}, "roles.worker.min_available", "gang always has all of them"),
+        (
+            {"roles": {"worker": {"replicas": 2, "min_available": 1}}},
+            "roles.worker.min_available",
+            "gang always has all of them",
+        ),
         (ELASTIC, "launcher.torchrun.elastic.min_nodes", "gang always has all of them"),
         ({"network": {"topology": {"highest_tier_name": "rack"}}}, "network.topology.highest_tier_name", "by number"),
         ({"policies": [{"event": "PodFailed", "action": "RestartJob"}]}, "policies", "Trainer has none"),
-        ({"roles": {"master": {}, "node": {"replicas": 2}}}, "roles.node", "Trainer gives this name to the pods of master"),
-        ({"roles": {"worker": {"init": [{"name": "node", "command": ["true"]}]}}}, "roles.worker.init[0].name", "main container"),
+        (
+            {"roles": {"master": {}, "node": {"replicas": 2}}},
+            "roles.node",
+            "Trainer gives this name to the pods of master",
+        ),
+        (
+            {"roles": {"worker": {"init": [{"name": "node", "command": ["true"]}]}}},
+            "roles.worker.init[0].name",
+            "main container",
+        ),
         ({"prepare": [{"name": "node", "command": ["true"]}]}, "prepare[0].name", "main container"),
         ({**MPI, "roles": {"launcher": {"ranked": False}, **SECOND}}, "roles.worker", "the role head is that already"),
-        ({**MPI, "roles": {"launcher": {}, "worker": {"accelerators": {"a800": 8}}}}, "roles", "one number for all nodes"),
-        ({**MPI, "roles": {"launcher": {}, "node": {"ranked": False, "command": ["x"]}}}, "roles.node", "Trainer gives this name to pods with a rank"),
+        (
+            {**MPI, "roles": {"launcher": {}, "worker": {"accelerators": {"a800": 8}}}},
+            "roles",
+            "one number for all nodes",
+        ),
+        (
+            {**MPI, "roles": {"launcher": {}, "node": {"ranked": False, "command": ["x"]}}},
+            "roles.node",
+            "Trainer gives this name to pods with a rank",
+        ),
         ({**APART, "network": {**HOST, "ports": "per-replica"}}, "network.ports", "share one"),
         ({**APART, "storage": {"files": {"claim": "c", "mount": "/etc/mpi"}}}, "storage.files.mount", "its own files"),
-        ({**APART, "storage": {"mpi-hostfile": {"claim": "c", "mount": "/mnt"}}}, "storage.mpi-hostfile", "Trainer adds a volume of this name"),
+        (
+            {**APART, "storage": {"mpi-hostfile": {"claim": "c", "mount": "/mnt"}}},
+            "storage.mpi-hostfile",
+            "Trainer adds a volume of this name",
+        ),
         ({"name": "a" * 45}, "roles.worker", "JobSet allows 57"),
-        ({"manifest_overrides": {"runtime": {"spec": {"template": None}}}}, "manifest_overrides.runtime.spec.template", "the patch removes a part that the plan owns"),
+        (
+            {"manifest_overrides": {"runtime": {"spec": {"template": None}}}},
+            "manifest_overrides.runtime.spec.template",
+            "the patch removes a part that the plan owns",
+        ),
     ],
-)  # fmt: skip
+)
 def test_problems_of_the_backend(parts: dict[str, Any], path: str, reason: str) -> None:
     found = problems_on(**parts)
     assert reason in found[path]
@@ -256,13 +284,29 @@ def test_extras_have_no_mounts_of_trainers(mount: str) -> None:
     [
         ("job", {"spec": {"trainer": {"numNodes": 5}}}, "the patch makes the value 5, and the plan has 4"),
         ("job", {"spec": {"trainer": {"numProcPerNode": None}}}, "the patch makes the value empty, and the plan has 8"),
-        ("job", {"spec": {"runtimeRef": {"kind": "ClusterTrainingRuntime"}}}, "the patch makes the value ClusterTrainingRuntime"),
-        ("runtime", {"spec": {"template": {"spec": {"replicatedJobs": {"node": None}}}}}, "the patch removes a part that the plan owns"),
-        ("runtime", {"spec": {"template": {"spec": {"replicatedJobs": {"launcher": None}}}}}, "the patch removes a part that the plan owns"),
-        ("runtime", {"spec": {"template": {"spec": {"replicatedJobs": {"node": {"template": {"spec": {"parallelism": 7}}}}}}}}, "the patch makes the value 7, and the plan has 3"),
+        (
+            "job",
+            {"spec": {"runtimeRef": {"kind": "ClusterTrainingRuntime"}}},
+            "the patch makes the value ClusterTrainingRuntime",
+        ),
+        (
+            "runtime",
+            {"spec": {"template": {"spec": {"replicatedJobs": {"node": None}}}}},
+            "the patch removes a part that the plan owns",
+        ),
+        (
+            "runtime",
+            {"spec": {"template": {"spec": {"replicatedJobs": {"launcher": None}}}}},
+            "the patch removes a part that the plan owns",
+        ),
+        (
+            "runtime",
+            {"spec": {"template": {"spec": {"replicatedJobs": {"node": {"template": {"spec": {"parallelism": 7}}}}}}}},
+            "the patch makes the value 7, and the plan has 3",
+        ),
         ("runtime", {"spec": {"mlPolicy": {"numNodes": 4}}}, "the patch makes the value 4, and the plan has 1"),
     ],
-)  # fmt: skip
+)
 def test_patches_are_held_to_the_plan(key: str, patch: dict[str, Any], reason: str) -> None:
     found = problems_on(**AS_NODE, manifest_overrides={key: patch})
     assert any(reason in text for text in found.values()), found
@@ -323,5 +367,8 @@ def test_a_job_without_pods_or_without_its_launching_role_is_reported(launcher: 
 
 
 def test_a_job_that_failed_would_begin_again_if_its_pods_were_deleted() -> None:
-    reason = "Trainer makes a failed job's JobSet again when it is deleted (kubeflow/trainer#3737), so that it would train for ever"
+    reason = (
+        "Trainer makes a failed job's JobSet again when it is deleted (kubeflow/trainer#3737), so that it would "
+        "train for ever"
+    )
     assert reasons(backend="trainer", ttl="12h") == {"ttl": reason}

@@ -113,9 +113,13 @@ def test_a_launcher_apart_is_no_host() -> None:
         (MPI, 3, ["node-0-0", "node-0-1", "launcher-0-0"]),
         (MPI_APART, 2, ["node-0-0", "node-0-1", "launcher-0-0"]),
         (with_spec(MPI_APART, {"mlPolicy": {"numNodes": 2}}), 1, ["node-0-0", "launcher-0-0", "launcher-0-1"]),
-        (with_jobs(MPI_APART, {"launcher": {"template": {"spec": {"parallelism": 0}}}}), 1, ["node-0-0", "launcher-0-0"]),
+        (
+            with_jobs(MPI_APART, {"launcher": {"template": {"spec": {"parallelism": 0}}}}),
+            1,
+            ["node-0-0", "launcher-0-0"],
+        ),
     ],
-)  # fmt: skip
+)
 def test_counts(content: dict[str, Any], nodes: int, names: list[str]) -> None:
     assert [*made_of(content, trainer={"numNodes": nodes})] == [f"job-{name}" for name in names]
 
@@ -148,7 +152,8 @@ def test_patches() -> None:
             "nodeSelector": {"pool": "l40s"},
             "securityContext": {"runAsUser": 1000},
             "volumes": [{"name": "data", "emptyDir": {}}],
-            "containers": [{"name": "node", "volumeMounts": [{"name": "data", "mountPath": "/mnt"}], "securityContext": {"privileged": False}}],
+            "containers": [{"name": "node", "volumeMounts": [{"name": "data", "mountPath": "/mnt"}],
+                    "securityContext": {"privileged": False}}],
         },
     }  # fmt: skip
     jobs = [{"name": "node", "template": {"spec": {"template": pod}}}]

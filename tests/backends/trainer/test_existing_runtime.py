@@ -33,7 +33,8 @@ from trainform.objects import job_manifests
 from trainform.plan import Plan
 
 FULL: dict[str, Any] = {
-    "roles": {"worker": {"replicas": 2, "accelerators": {"l40s": 4}, "tolerations": [{"key": "gpu", "operator": "Exists"}]}},
+    "roles": {"worker": {"replicas": 2, "accelerators": {"l40s": 4},
+            "tolerations": [{"key": "gpu", "operator": "Exists"}]}},
     "storage": {"data": {"claim": "data", "mount": "/mnt"}},
     "shared_memory": "1Gi",
     "service_account": "trainer",
@@ -99,9 +100,10 @@ def test_the_train_jobs_patch_of_the_pods() -> None:
     (main,) = spec["containers"]
     assert main["name"] == "node"
     assert main["securityContext"] == {"capabilities": {"add": ["IPC_LOCK"]}}
-    assert [mount["mountPath"] for mount in main["volumeMounts"]] == ["/mnt", "/dev/shm", "/etc/trainform"]  # noqa: S108
+    assert [mount["mountPath"] for mount in main["volumeMounts"]] == ["/mnt", "/dev/shm", ("/etc/trainform")]  # noqa: S108
     assert set(spec) == {
-        "volumes", "nodeSelector", "tolerations", "serviceAccountName", "imagePullSecrets", "securityContext", "containers",
+        "volumes", "nodeSelector", "tolerations", "serviceAccountName", "imagePullSecrets", "securityContext",
+        "containers",
     }  # fmt: skip
     assert set(main) == {"name", "volumeMounts", "securityContext"}, "a patch may say no more of `node`"
 
@@ -162,10 +164,26 @@ GPU = {"containers": {"node": {"resources": {"limits": {"nvidia.com/gpu": 8}}}}}
         ({"launcher": {"tensorflow": {"command": ["x"]}}}, "launcher", "Trainer has no policy for the launcher"),
         ({"roles": TWO}, "roles.evaluator", "an existing runtime has no pods for the role, only for node"),
         ({"roles": {"head": {}, "worker": {}}}, "roles.worker", "has no pods for the role"),
-        ({**ON_MPI, "roles": {**MPI_ROLES, "watcher": {"ranked": False, "command": ["watch"]}}}, "roles.watcher", "only for launcher and node"),
-        ({"roles": {"worker": {"init": [{"name": "fetch", "command": ["fetch"]}]}}}, "roles.worker.init", "a TrainJob cannot set this field"),
-        ({"prepare": [{"name": "fetch", "command": ["fetch"]}]}, "roles.worker.init", "a TrainJob cannot set this field"),
-        ({"roles": {"worker": {"pod_overrides": {"spec": {"enableServiceLinks": False}}}}}, "roles.worker.pod_overrides.spec.enableServiceLinks", "a TrainJob cannot set this field"),
+        (
+            {**ON_MPI, "roles": {**MPI_ROLES, "watcher": {"ranked": False, "command": ["watch"]}}},
+            "roles.watcher",
+            "only for launcher and node",
+        ),
+        (
+            {"roles": {"worker": {"init": [{"name": "fetch", "command": ["fetch"]}]}}},
+            "roles.worker.init",
+            "a TrainJob cannot set this field",
+        ),
+        (
+            {"prepare": [{"name": "fetch", "command": ["fetch"]}]},
+            "roles.worker.init",
+            "a TrainJob cannot set this field",
+        ),
+        (
+            {"roles": {"worker": {"pod_overrides": {"spec": {"enableServiceLinks": False}}}}},
+            "roles.worker.pod_overrides.spec.enableServiceLinks",
+            "a TrainJob cannot set this field",
+        ),
         ({"restart": "on-failure"}, "restart", "the existing runtime decides about restarts"),
         ({"restart": "all-when-evicted"}, "restart", "the existing runtime decides about restarts"),
         ({"network": {"host": True}}, "network.host", "a TrainJob cannot set this field"),
@@ -173,7 +191,7 @@ GPU = {"containers": {"node": {"resources": {"limits": {"nvidia.com/gpu": 8}}}}}
         ({"priority_class": "high"}, "priority_class", "a TrainJob cannot set this field"),
         ({"image_pull_policy": "Always"}, "image_pull_policy", "a TrainJob cannot set this field"),
     ],
-)  # fmt: skip
+)
 def test_fields_that_a_train_job_cannot_set(parts: dict[str, Any], path: str, reason: str) -> None:
     found = reasons(backend="trainer", runtime={"name": "shared"}, **parts)
     assert reason in found[path]
@@ -183,32 +201,98 @@ def test_fields_that_a_train_job_cannot_set(parts: dict[str, Any], path: str, re
     ("content", "parts", "reason"),
     [
         (with_jobs(MPI, {"node": None}), ON_MPI, "with runLauncherAsNode 4 nodes need both"),
-        ({**TORCH, "kind": "TrainingRuntime"}, {}, "kind is TrainingRuntime, and the experiment names ClusterTrainingRuntime"),
+        (
+            {**TORCH, "kind": "TrainingRuntime"},
+            {},
+            "kind is TrainingRuntime, and the experiment names ClusterTrainingRuntime",
+        ),
         ({**TORCH, "metadata": {"name": "other"}}, {}, "metadata.name is other, and the experiment names shared"),
         ({**TORCH, "spec": {"template": {}}}, {}, "spec.template.spec.replicatedJobs has no list"),
-        (with_spec(TORCH, {"mlPolicy": {"torch": None, "jax": {}}}), {}, "mlPolicy is jax, and the launcher is command"),
+        (
+            with_spec(TORCH, {"mlPolicy": {"torch": None, "jax": {}}}),
+            {},
+            "mlPolicy is jax, and the launcher is command",
+        ),
         (with_spec(MPI, {"mlPolicy": {"mpi": None}}), ON_MPI, "mlPolicy has no policy, and the launcher is mpi"),
         (TORCH, ON_MPI, "mlPolicy is torch, and the launcher is mpi"),
         (MPI, {**ON_MPI, "roles": UNRANKED}, "runLauncherAsNode is true, and the role launcher is unranked"),
         (MPI_APART, ON_MPI, "runLauncherAsNode is false, and the role launcher is ranked"),
-        (MPI, {**ON_MPI, "run_as": {"user": 1000, "home": "/home/me"}}, "sshAuthMountPath is /home/mpiuser/.ssh, and ssh of the pods' user reads its files from /home/me/.ssh"),
-        (runtime({"torch": {}}, replicated("dataset-initializer", False), replicated("node", True)), {}, "has dataset-initializer, whose pods are in no role"),
-        (runtime({"torch": {}}, replicated("worker", True)), {}, "has no `node`, the name that Trainer uses for the address"),
-        (runtime({"mpi": {"runLauncherAsNode": True}}, replicated("node", True), replicated("launcher", False)), ON_MPI, "on node, not on launcher"),
-        (with_spec(TORCH, {"template": {"spec": {"network": {"subdomain": "mine"}}}}), {}, "template.spec.network.subdomain is mine"),
-        (with_spec(TORCH, {"podGroupPolicy": None}), {}, "podGroupPolicy has no `volcano`, and in this environment Volcano admits jobs"),
+        (
+            MPI,
+            {**ON_MPI, "run_as": {"user": 1000, "home": "/home/me"}},
+            "sshAuthMountPath is /home/mpiuser/.ssh, and ssh of the pods' user reads its files from /home/me/.ssh",
+        ),
+        (
+            runtime({"torch": {}}, replicated("dataset-initializer", False), replicated("node", True)),
+            {},
+            "has dataset-initializer, whose pods are in no role",
+        ),
+        (
+            runtime({"torch": {}}, replicated("worker", True)),
+            {},
+            "has no `node`, the name that Trainer uses for the address",
+        ),
+        (
+            runtime({"mpi": {"runLauncherAsNode": True}}, replicated("node", True), replicated("launcher", False)),
+            ON_MPI,
+            "on node, not on launcher",
+        ),
+        (
+            with_spec(TORCH, {"template": {"spec": {"network": {"subdomain": "mine"}}}}),
+            {},
+            "template.spec.network.subdomain is mine",
+        ),
+        (
+            with_spec(TORCH, {"podGroupPolicy": None}),
+            {},
+            "podGroupPolicy has no `volcano`, and in this environment Volcano admits jobs",
+        ),
         (with_pods(TORCH, {"hostNetwork": True}), {}, "uses the host network"),
         (with_pods(TORCH, {"volumes": [{"name": "launch"}]}), {}, "has its own volume launch"),
-        (with_pods(TORCH, {"containers": {"node": {"volumeMounts": [{"name": "x", "mountPath": "/etc/trainform"}]}}}), {}, "has its own mount at /etc/trainform"),
-        (with_pods(TORCH, GPU), {}, "gives each pod nvidia.com/gpu: 8, which a TrainJob cannot change, and the role worker has 0"),
-        (with_pods(MPI_APART, GPU), {**ON_MPI, "roles": UNRANKED}, "replicatedJobs.node gives each pod nvidia.com/gpu: 8"),
-        (MPI_APART, {**ON_MPI, "roles": {**UNRANKED, "worker": {"cpu": 4}}}, "gives each pod cpu: 0, which a TrainJob cannot change, and the role worker has 4"),
-        (MPI, {**ON_MPI, "roles": {"launcher": {"cpu": 4}, "worker": {}}}, "gives each pod cpu: 4, which a TrainJob cannot change, and the role worker has 0"),
-        (MPI_APART, {**ON_MPI, "roles": UNRANKED, "env": {"NCCL_DEBUG": "INFO"}}, "does not get these variables of the role worker from a TrainJob: NCCL_DEBUG"),
-        (MPI, {**ON_MPI, "roles": {"launcher": {}, "worker": {"env": {"A": "1"}}}}, "does not get these variables of the role worker from a TrainJob: A"),
-        (with_pods(MPI, {"containers": {"node": {"image": "other"}}}), ON_MPI, "runs other, and a TrainJob changes only the launcher's image"),
+        (
+            with_pods(
+                TORCH, {"containers": {"node": {"volumeMounts": [{"name": "x", "mountPath": "/etc/trainform"}]}}}
+            ),
+            {},
+            "has its own mount at /etc/trainform",
+        ),
+        (
+            with_pods(TORCH, GPU),
+            {},
+            "gives each pod nvidia.com/gpu: 8, which a TrainJob cannot change, and the role worker has 0",
+        ),
+        (
+            with_pods(MPI_APART, GPU),
+            {**ON_MPI, "roles": UNRANKED},
+            "replicatedJobs.node gives each pod nvidia.com/gpu: 8",
+        ),
+        (
+            MPI_APART,
+            {**ON_MPI, "roles": {**UNRANKED, "worker": {"cpu": 4}}},
+            "gives each pod cpu: 0, which a TrainJob cannot change, and the role worker has 4",
+        ),
+        (
+            MPI,
+            {**ON_MPI, "roles": {"launcher": {"cpu": 4}, "worker": {}}},
+            "gives each pod cpu: 4, which a TrainJob cannot change, and the role worker has 0",
+        ),
+        (
+            MPI_APART,
+            {**ON_MPI, "roles": UNRANKED, "env": {"NCCL_DEBUG": "INFO"}},
+            "does not get these variables of the role worker from a TrainJob: NCCL_DEBUG",
+        ),
+        (
+            MPI,
+            {**ON_MPI, "roles": {"launcher": {}, "worker": {"env": {"A": "1"}}}},
+            "does not get these variables of the role worker from a TrainJob: A",
+        ),
+        (
+            with_pods(MPI, {"containers": {"node": {"image": "other"}}}),
+            ON_MPI,
+            "runs other, and a TrainJob changes only the launcher's image",
+        ),
     ],
-)  # fmt: skip
+)
 def test_problems_of_the_runtimes_file(content: dict[str, Any], parts: dict[str, Any], reason: str) -> None:
     found = told_on(content, **parts)
     assert any(reason in text and text.startswith("runtime.file") for text in found), found
@@ -218,12 +302,18 @@ def test_problems_of_the_runtimes_file(content: dict[str, Any], parts: dict[str,
     ("content", "parts"),
     [
         (with_pods(TORCH, GPU), {"roles": {"worker": {"accelerators": {"l40s": 4}}}}),
-        (with_pods(MPI_APART, {"containers": {"node": {"resources": {"limits": {"cpu": "4000m"}}}}}), {**ON_MPI, "roles": {**UNRANKED, "worker": {"cpu": 4}}}),
-        (with_spec(MPI, {"mlPolicy": {"mpi": {"sshAuthMountPath": "/home/me/.ssh"}}}), {**ON_MPI, "run_as": {"user": 1000, "home": "/home/me/"}}),
+        (
+            with_pods(MPI_APART, {"containers": {"node": {"resources": {"limits": {"cpu": "4000m"}}}}}),
+            {**ON_MPI, "roles": {**UNRANKED, "worker": {"cpu": 4}}},
+        ),
+        (
+            with_spec(MPI, {"mlPolicy": {"mpi": {"sshAuthMountPath": "/home/me/.ssh"}}}),
+            {**ON_MPI, "run_as": {"user": 1000, "home": "/home/me/"}},
+        ),
         (with_spec(TORCH, {"mlPolicy": None}), {}),
         (MPI, {**ON_MPI, "env": {"NCCL_DEBUG": "INFO"}}),
     ],
-)  # fmt: skip
+)
 def test_valid_files_of_runtimes(content: dict[str, Any], parts: dict[str, Any]) -> None:
     assert told_on(content, **parts) == []
 

@@ -41,12 +41,16 @@ ALICE = {"user": 1000, "home": "/home/mpiuser"}
         ({"securityContext": {"runAsUser": 1000}}, {}, False),
         ({"securityContext": {"runAsNonRoot": True}}, {}, False),
         ({"containers": {"node": {"securityContext": {"runAsUser": 1000}}}}, {}, False),
-        ({"securityContext": {"runAsUser": 1000}, "containers": {"node": {"securityContext": {"runAsUser": 0}}}}, {}, True),
+        (
+            {"securityContext": {"runAsUser": 1000}, "containers": {"node": {"securityContext": {"runAsUser": 0}}}},
+            {},
+            True,
+        ),
         ({}, {"run_as": ALICE}, False),
         ({"containers": {"node": {"securityContext": {"runAsUser": 0}}}}, {"run_as": ALICE}, True),
         ({"securityContext": {"runAsUser": 1000}}, {"run_as": {"user": 0, "home": "/home/mpiuser"}}, True),
     ],
-)  # fmt: skip
+)
 def test_root_cannot_use_trainers_key(context: dict[str, Any], parts: dict[str, Any], refused: bool) -> None:
     content = with_pods(ROOT_USED, context, "launcher")
     found = told_on(content, **ON_MPI, **parts)
@@ -93,6 +97,7 @@ def launched(files: dict[str, str], folder: Path, hosts: str, status: int = 0) -
     (folder / "launch.sh").write_text(files["launch.sh"].replace("/etc/trainform", str(folder)))
     return subprocess.run(
         [shells.shell("dash", SILENT), folder / "launch.sh", "./train"],
-        env={"PATH": f"{folder}:/usr/bin:/bin", "NUM_PROCESSES": "4", "PRTE_MCA_prte_default_hostfile": str(folder / "hostfile")},
+        env={"PATH": f"{folder}:/usr/bin:/bin", "NUM_PROCESSES": "4",
+            "PRTE_MCA_prte_default_hostfile": str(folder / "hostfile")},
         capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip

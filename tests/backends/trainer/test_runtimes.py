@@ -25,16 +25,23 @@ def test_valid_runtimes_have_no_findings(content: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("missing", "add"),
     [
-        ("launcher", "add a replicated job `launcher`, with the label trainer.kubeflow.org/trainjob-ancestor-step: trainer and a container `node`"),
+        (
+            "launcher",
+            (
+                "add a replicated job `launcher`, with the label trainer.kubeflow.org/trainjob-ancestor-step: "
+                "trainer and a container `node`"
+            ),
+        ),
         ("node", "add a replicated job `node`, with a container `node` that runs sshd"),
     ],
-)  # fmt: skip
+)
 def test_a_launcher_that_is_a_node_needs_both(missing: str, add: str) -> None:
     content = with_jobs(MPI, {missing: None})
     found = [text for text in texts(content) if "runLauncherAsNode" in text]
     assert found == [
-        f"template.spec.replicatedJobs has no replicated job `{missing}`, and with runLauncherAsNode 4 nodes need both: `launcher` is one of them "
-        f"and starts the processes of all, `node` has the other 3, which it reaches over SSH; {add}; or set runLauncherAsNode to false, or train on 1 node"
+        f"template.spec.replicatedJobs has no replicated job `{missing}`, and with runLauncherAsNode 4 nodes need "
+        "both: `launcher` is one of them and starts the processes of all, `node` has the other 3, which it reaches "
+        f"over SSH; {add}; or set runLauncherAsNode to false, or train on 1 node"
     ]
     assert not any("runLauncherAsNode" in text for text in texts(content, nodes=1))
 
@@ -56,22 +63,59 @@ def test_the_controllers_split(nodes: int, pods: int) -> None:
     [
         (with_spec(TORCH, {"mlPolicy": {"mpi": {}}}), "mlPolicy has torch and mpi, and Trainer takes one policy"),
         (with_jobs(TORCH, {"node": {"template": {"metadata": None}}}), "has 0 replicated jobs (node) with the label"),
-        (with_jobs(MPI, {"node": {"template": {"metadata": {"labels": {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}}}}}), "has 2 replicated jobs (node, launcher)"),
+        (
+            with_jobs(
+                MPI,
+                {
+                    "node": {
+                        "template": {"metadata": {"labels": {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}}}
+                    }
+                },
+            ),
+            "has 2 replicated jobs (node, launcher)",
+        ),
         (with_jobs(TORCH, {"node": {"replicas": 2}}), "node.replicas is 2, and Trainer counts pods, not jobs"),
-        (with_pods(TORCH, {"containers": {"node": {"name": "main"}}}), "node has no container node, the only one of a trainer"),
-        (with_spec(MPI, {"mlPolicy": {"numNodes": 4}}), "mlPolicy.numNodes is 4, and with the MPI policy it counts the labelled replicated job"),
-        (with_jobs(MPI_APART, {"launcher": None}), "has no replicated job `launcher`, the only one to which Trainer adds a hostfile"),
-        (with_jobs(MPI_APART, {"node": None}), "has no replicated job `node`, so the hostfile that Trainer writes is empty"),
+        (
+            with_pods(TORCH, {"containers": {"node": {"name": "main"}}}),
+            "node has no container node, the only one of a trainer",
+        ),
+        (
+            with_spec(MPI, {"mlPolicy": {"numNodes": 4}}),
+            "mlPolicy.numNodes is 4, and with the MPI policy it counts the labelled replicated job",
+        ),
+        (
+            with_jobs(MPI_APART, {"launcher": None}),
+            "has no replicated job `launcher`, the only one to which Trainer adds a hostfile",
+        ),
+        (
+            with_jobs(MPI_APART, {"node": None}),
+            "has no replicated job `node`, so the hostfile that Trainer writes is empty",
+        ),
         (with_spec(TORCH, {"podGroupPolicy": {"coscheduling": {}}}), "podGroupPolicy has volcano and coscheduling"),
-        (with_spec(TORCH, {"podGroupPolicy": {"volcano": {"networkTopology": {"mode": "hard"}}}}), "controller crashes"),
+        (
+            with_spec(TORCH, {"podGroupPolicy": {"volcano": {"networkTopology": {"mode": "hard"}}}}),
+            "controller crashes",
+        ),
         (with_pods(TORCH, {"schedulerName": None}), "has no schedulerName, so its pods are outside of the gang"),
         (with_pods(TORCH, {"schedulerName": "mine"}), "has the schedulerName mine"),
-        (with_jobs(MPI, {"launcher": {"dependsOn": [{"name": "node", "status": "Ready"}]}}), "launcher.dependsOn is set, and Trainer's gang starts all pods together, also those that wait for others"),
-        (with_jobs(with_spec(MPI, {"podGroupPolicy": {"volcano": None, "coscheduling": {}}}), {"launcher": {"dependsOn": [{"name": "node", "status": "Ready"}]}}), "also those that wait for others"),
-        (with_spec(TORCH, {"template": {"spec": {"ttlSecondsAfterFinished": 60}}}), "ttlSecondsAfterFinished is set, and Trainer makes a failed job's JobSet again"),
+        (
+            with_jobs(MPI, {"launcher": {"dependsOn": [{"name": "node", "status": "Ready"}]}}),
+            "launcher.dependsOn is set, and Trainer's gang starts all pods together, also those that wait for others",
+        ),
+        (
+            with_jobs(
+                with_spec(MPI, {"podGroupPolicy": {"volcano": None, "coscheduling": {}}}),
+                {"launcher": {"dependsOn": [{"name": "node", "status": "Ready"}]}},
+            ),
+            "also those that wait for others",
+        ),
+        (
+            with_spec(TORCH, {"template": {"spec": {"ttlSecondsAfterFinished": 60}}}),
+            "ttlSecondsAfterFinished is set, and Trainer makes a failed job's JobSet again",
+        ),
         (with_spec(MPI, IN_ORDER), "startupPolicy.startupPolicyOrder is InOrder, and Trainer's gang"),
     ],
-)  # fmt: skip
+)
 def test_findings_in_runtimes(content: dict[str, Any], reason: str) -> None:
     assert any(reason in text for text in texts(content)), texts(content)
 

@@ -35,7 +35,8 @@ def test_the_smallest_job() -> None:
 
 def test_everything_at_once() -> None:
     made = plan(
-        priority_class="urgent", ttl="0s", max_retry=1, network={"topology": {"highest_tier": 2, "mode": "soft"}}, labels={"team": "vision"},
+        priority_class="urgent", ttl="0s", max_retry=1, network={"topology": {"highest_tier": 2, "mode": "soft"}},
+        labels={"team": "vision"},
         annotations={"aijob.cce.baidubce.com/bccl.tracehang.enabled": "true"},
     )  # fmt: skip
     body = job(made)
@@ -79,9 +80,12 @@ def test_own_queues() -> None:
         ([{"event": "*", "action": "RestartJob"}, {"exit_code": 1, "action": "AbortJob"}], {}),
         ([FAILED, FAILED], {"policies[1].event": "the event has a policy already"}),
         ([FAILED, {"event": "*", "action": "RestartJob"}], {"policies": "Volcano refuses `*` besides other events"}),
-        ([{"exit_code": 137, "action": "AbortJob"}] * 2, {"policies[1].exit_code": "the exit code has a policy already"}),
+        (
+            [{"exit_code": 137, "action": "AbortJob"}] * 2,
+            {"policies[1].exit_code": "the exit code has a policy already"},
+        ),
     ],
-)  # fmt: skip
+)
 def test_policies_that_the_webhook_would_deny(policies: list[Any], found: dict[str, str]) -> None:
     assert reasons(policies=policies) == found
     in_role = {f"roles.worker.{path}": reason for path, reason in found.items()}

@@ -16,7 +16,8 @@ from trainform.revision import immutable_part
 PER_REPLICA = {"host": True, "ports": "per-replica"}
 TENSORFLOW: dict[str, Any] = {
     "launcher": {"tensorflow": {"command": ["python"]}},
-    "roles": {"ps": {"replicas": 2}, "worker": {"replicas": 3}, "watcher": {"replicas": 2, "ranked": False, "command": ["python", "watch.py"]}},
+    "roles": {"ps": {"replicas": 2}, "worker": {"replicas": 3},
+        "watcher": {"replicas": 2, "ranked": False, "command": ["python", "watch.py"]}},
     "network": PER_REPLICA,
 }  # fmt: skip
 

@@ -20,7 +20,10 @@ TENSORFLOW: dict[str, Any] = {
 END = {"action": "CompleteJob", "event": "TaskCompleted"}
 STAY = ["/bin/sh", "/etc/trainform/stay.sh"]
 LAUNCH = ["/bin/sh", "/etc/trainform/launch.sh"]
-EACH = "the policy would act when a single replica has succeeded: with `ports: per-replica` each replica of a ranked role is a separate task"
+EACH = (
+    "the policy would act when a single replica has succeeded: with `ports: per-replica` each replica of a ranked "
+    "role is a separate task"
+)
 NEVER = "the policy would never act: with `ports: per-replica` the pods of this role keep running until the job ends"
 
 
@@ -118,15 +121,24 @@ def on(event: str, action: str, **more: str) -> dict[str, str]:
         ({}, [on("*", "RestartJob")], {"policies[0].event": EACH}),
         ({}, [on("PodEvicted", "RestartJob"), {"exit_code": 137, "action": "RestartJob"}], {}),
         ({"worker": [on("PodFailed", "RestartJob"), on("TaskCompleted", "CompleteJob")]}, None, {}),
-        ({"worker": [on("TaskCompleted", "CompleteJob", timeout="5m")]}, None, {"roles.worker.policies[0].event": EACH}),
-        ({"worker": [on("PodFailed", "RestartJob"), on("*", "RestartJob")]}, None, {
-            "roles.worker.policies[1].event": EACH, "roles.worker.policies": "Volcano refuses `*` besides other events",
-        }),
+        (
+            {"worker": [on("TaskCompleted", "CompleteJob", timeout="5m")]},
+            None,
+            {"roles.worker.policies[0].event": EACH},
+        ),
+        (
+            {"worker": [on("PodFailed", "RestartJob"), on("*", "RestartJob")]},
+            None,
+            {
+                "roles.worker.policies[1].event": EACH,
+                "roles.worker.policies": "Volcano refuses `*` besides other events",
+            },
+        ),
         ({"ps": [on("TaskCompleted", "CompleteJob")]}, None, {"roles.ps.policies[0].event": NEVER}),
         ({"watcher": [on("TaskCompleted", "CompleteJob")]}, None, {"roles.watcher.policies[0].event": NEVER}),
         ({"watcher": [on("TaskCompleted", "CompleteJob")], "worker": []}, None, {}),
     ],
-)  # fmt: skip
+)
 def test_policies_upon_the_end_of_a_task(
     roles: dict[str, Any], policies: list[Any] | None, found: dict[str, str]
 ) -> None:

@@ -1,7 +1,8 @@
 """Record the state that `test_upgrades` previews: `python -m tests.engine.upgrades.record`.
 
-It belongs to the release whose stacks must outlive the next ones: record anew after a release, or where what is rendered has changed on
-purpose, so that a new revision of the job is right. Never to make a renamed resource pass: that needs an alias.
+It belongs to the release whose stacks must outlive the next ones: record anew after a release, or where what is
+rendered has changed on purpose, so that a new revision of the job is right. Never to make a renamed resource pass: that
+needs an alias.
 """
 
 from __future__ import annotations
@@ -51,7 +52,8 @@ def main() -> None:
 
 
 def scrubbed(state: dict[str, Any], folder: str) -> str:
-    """The state without what only says who set a field, and which lines of code registered a resource; fails where it would give away this machine or a secret."""
+    """The state without what only says who set a field, and which lines of code registered a resource; fails where it
+    would give away this machine or a secret."""
     for resource in state["deployment"]["resources"]:
         resource.get("outputs", {}).get("metadata", {}).pop("managedFields", None)
         for trace in ("stackTrace", "sourcePosition"):

@@ -1,4 +1,5 @@
-"""A stack whose state is recorded: the project around it, as the state was made in it and as today's program meets it."""
+"""A stack whose state is recorded: the project around it, as the state was made in it and as today's program meets
+it."""
 
 from __future__ import annotations
 

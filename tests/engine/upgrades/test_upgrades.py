@@ -1,6 +1,7 @@
 """A stack that an earlier trainform brought up, in a preview of today's: its claims, queue and job stay.
 
-The state is recorded by `record.py`. A resource with another name, type or parent is another one to Pulumi: it needs an alias.
+The state is recorded by `record.py`. A resource with another name, type or parent is another one to Pulumi: it needs an
+alias.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ def upgraded(tmp_path: Path, sandbox_exports: dict[str, str], live: Live) -> Ite
 
 
 def previewed(project: Project, stack: str) -> list[dict[str, Any]]:
-    """The steps of a preview. The objects are not in this cluster: the provider compares with the state and asks no server."""
+    """The steps of a preview. The objects are not in this cluster: the provider compares with the state and asks no
+    server."""
     words = ("preview", "--json", "--show-sames", "-s", stack)
     ran = project.pulumi(*words, PULUMI_DISABLE_PROVIDER_PREVIEW="true").succeeded()
     steps: list[dict[str, Any]] = json.loads(ran[ran.index("{") :])["steps"]

@@ -38,7 +38,8 @@ class Volume:
 
     def run(self, repository: str, commit: str, **environ: str) -> subprocess.CompletedProcess[str]:
         variables = {
-            "TRAINFORM_GIT_REPOSITORY": repository, "TRAINFORM_GIT_COMMIT": commit, "TRAINFORM_GIT_PATH": str(self.path),
+            "TRAINFORM_GIT_REPOSITORY": repository, "TRAINFORM_GIT_COMMIT": commit,
+            "TRAINFORM_GIT_PATH": str(self.path),
         }  # fmt: skip
         file = self.home / "checkout.sh"
         file.write_text(script("checkout.sh"))

@@ -18,7 +18,8 @@ def test_an_address_that_ends_with_a_line_break(end: str, shell: Path, volume: V
     assert (done.returncode, done.stderr) == (1, f"trainform: {reason}\n")
 
 
-# What a program on the way could take for an option, a command or a program of its own; `made` is the file of one that ran.
+# What a program on the way could take for an option, a command or a program of its own; `made` is the file of one that
+# ran.
 HOSTILE = [
     "--upload-pack=>made;",
     "--upload-pack=touch${IFS}made;",

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from tests.plan.launch.repositories import Repository, Volume, committed
 from trainform.spec.names import ABSOLUTE_PATH, matches
 
-# In the place of ssh, as no server is on this machine: what the real one makes of its options, the hosts that are pinned there, and
-# then the command itself. (sshd among real pods: `tests/rehearsal`.)
+# In the place of ssh, as no server is on this machine: what the real one makes of its options, the hosts that are
+# pinned there, and then the command itself. (sshd among real pods: `tests/rehearsal`.)
 SSH = """#!/bin/sh
 {ssh} -G "$@" >{asked}
 for word in "$@"; do case $word in UserKnownHostsFile=*) cat "${{word#*=}}" >>{asked} ;; esac; done
@@ -24,7 +24,8 @@ exec sh -c "$last"
 """
 HOSTS = ["[git.example.com]:2222 ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIA", "*.example.com ssh-rsa AAAAB3"]
 OPTIONS = [
-    "batchmode yes", "identitiesonly yes", "stricthostkeychecking true", "userknownhostsfile .git/known_hosts", "globalknownhostsfile /dev/null",
+    "batchmode yes", "identitiesonly yes", "stricthostkeychecking true", "userknownhostsfile .git/known_hosts",
+    "globalknownhostsfile /dev/null",
 ]  # fmt: skip
 
 
@@ -73,8 +74,10 @@ def test_a_key_and_the_hosts_that_it_is_for(repository: Repository, volume: Volu
 
 
 FRAGMENTS = [
-    "$(>made)", "${IFS}", "`>made`", ";>made;", "|>made", "&>made&", ">made", "<made", "'", '"', "\\", "\\n", "%h", "%%", "~", "~root", "*", "?", "[a]",
-    "{a,b}", "#", "=", ",", "-", "-oProxyCommand=>made", "--upload-pack=>made", "!", "^", "(", ")", "$$", "$HOME", "$(HOME)", ".git", ".git.lock", "HEAD", "日本",
+    "$(>made)", "${IFS}", "`>made`", ";>made;", "|>made", "&>made&", ">made", "<made", "'", '"', "\\", "\\n", "%h",
+    "%%", "~", "~root", "*", "?", "[a]",
+    "{a,b}", "#", "=", ",", "-", "-oProxyCommand=>made", "--upload-pack=>made", "!", "^", "(", ")", "$$", "$HOME",
+    "$(HOME)", ".git", ".git.lock", "HEAD", "日本",
 ]  # fmt: skip
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20) | st.lists(
     st.sampled_from(FRAGMENTS), min_size=1, max_size=4

@@ -91,7 +91,8 @@ def test_deepspeed(tools: Path) -> None:
     made = plan(**{**DEEPSPEED, "launcher": launcher}, roles=ROLES)
     started = start(made, "master", 0, tools)
     assert started.called == [
-        "deepspeed", "--hostfile", HOSTFILE, "--master_addr", f"{made.job}-master-0.llama-sft", "--master_port", "29500",
+        "deepspeed", "--hostfile", HOSTFILE, "--master_addr", f"{made.job}-master-0.llama-sft", "--master_port",
+        "29500",
         "--log_level", "info", "/app/train.py", "--deepspeed_config", "/app/zero 3.json",
     ]  # fmt: skip
     assert started.asked == ["sshd.sh background", f"wait.sh ssh {HOSTFILE}"]
@@ -180,16 +181,38 @@ MASTER_OF_TWO = {"master": {"replicas": 2}, "worker": {}}
     ("role", "roles", "path", "reason"),
     [
         ("boss", ROLES, "launcher.{}.role", "the experiment has no role of this name"),
-        (None, MASTER_OF_TWO, "roles.master.replicas", "the role launches ({} starts all processes from one pod), so it must have 1 replica"),
-        ("worker", {"master": {}, "worker": {}}, "launcher.{}.role", "the launching role is ranked, but rank 0 is in master"),
-        ("launcher", {**APART, "launcher": {"ranked": False, "replicas": 0}}, "roles.launcher.replicas",
-         "the role launches ({} starts all processes from one pod), so it must have 1 replica"),
-        ("launcher", {**APART, "launcher": {"ranked": False, "command": ["sh"]}}, "roles.launcher.command",
-         "the command has no place: {} starts the processes of ranked roles over SSH, from the role launcher"),
-        (None, {"master": {}, "worker": {"command": ["sh"]}}, "roles.worker.command",
-         "the command has no place: {} starts the processes of ranked roles over SSH, from the role master"),
+        (
+            None,
+            MASTER_OF_TWO,
+            "roles.master.replicas",
+            "the role launches ({} starts all processes from one pod), so it must have 1 replica",
+        ),
+        (
+            "worker",
+            {"master": {}, "worker": {}},
+            "launcher.{}.role",
+            "the launching role is ranked, but rank 0 is in master",
+        ),
+        (
+            "launcher",
+            {**APART, "launcher": {"ranked": False, "replicas": 0}},
+            "roles.launcher.replicas",
+            "the role launches ({} starts all processes from one pod), so it must have 1 replica",
+        ),
+        (
+            "launcher",
+            {**APART, "launcher": {"ranked": False, "command": ["sh"]}},
+            "roles.launcher.command",
+            "the command has no place: {} starts the processes of ranked roles over SSH, from the role launcher",
+        ),
+        (
+            None,
+            {"master": {}, "worker": {"command": ["sh"]}},
+            "roles.worker.command",
+            "the command has no place: {} starts the processes of ranked roles over SSH, from the role master",
+        ),
     ],
-)  # fmt: skip
+)
 def test_rules(kind: str, role: str | None, roles: dict[str, Any], path: str, reason: str) -> None:
     words = SCRIPT if kind == "deepspeed" else {"command": ["python"]}
     launcher = {kind: {**words, **({} if role is None else {"role": role})}}

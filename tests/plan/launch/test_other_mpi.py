@@ -1,4 +1,5 @@
-"""Another mpirun than Open MPI's would start all processes in the pod that launches (measured with MPICH 5.0.2): the script ends before it does."""
+"""Another mpirun than Open MPI's would start all processes in the pod that launches (measured with MPICH 5.0.2): the
+script ends before it does."""
 
 from __future__ import annotations
 

@@ -42,7 +42,8 @@ def test_steps_come_before_the_roles_own_containers() -> None:
     spec = pod(made, "worker")["spec"]
     assert [init["name"] for init in spec["initContainers"]] == ["code", "tools", "data", "warm-up"]
     assert [init["image"] for init in spec["initContainers"]] == [
-        "registry.example.com/ai/pytorch-training:2.8", "registry.example.com/ai/git:2", *["registry.example.com/ai/pytorch-training:2.8"] * 2,
+        "registry.example.com/ai/pytorch-training:2.8", "registry.example.com/ai/git:2",
+        *["registry.example.com/ai/pytorch-training:2.8"] * 2,
     ]  # fmt: skip
     assert [init["name"] for init in pod(made, "watcher")["spec"]["initContainers"]] == ["data"], (
         "by default ranked roles"
@@ -137,27 +138,63 @@ def test_names_of_volumes_never_meet() -> None:
     ("parts", "found"),
     [
         ({"prepare": PREPARE}, {}),
-        ({"prepare": [PREPARE[0], {**PREPARE[2], "name": "code"}]}, {"prepare[1].name": "the name is that of another container of the pod"}),
-        ({"prepare": [{**PREPARE[2], "name": "main"}]}, {"prepare[0].name": "the name is that of another container of the pod"}),
-        ({"prepare": [{**PREPARE[2], "name": "warm-up"}]}, {"roles.worker.init[0].name": "the name is that of another container of the pod"}),
-        ({"prepare": [{**PREPARE[2], "roles": ["worker", "wroker"]}]}, {"prepare[0].roles[1]": "the experiment has no role of this name"}),
-        ({"prepare": [PREPARE[0], {"name": "tools", "git": {**SSH_GIT, "path": "/code"}}]},
-         {"prepare[1].git.path": "the path is the mount of the step code too (role worker)"}),
-        ({"prepare": PREPARE[:1], "storage": {"models": {"claim": "models", "mount": "/code"}}},
-         {"storage.models.mount": "the path is the mount of the step code too (role worker)"}),
-        ({"prepare": [{"name": "code", "git": {**GIT, "path": "/etc/trainform"}}]}, {"prepare[0].git.path": "the path is the mount of the launch script too (role worker)"}),
-        ({"prepare": [{"name": "code", "git": {**GIT, "path": "/root/.ssh"}}], "ssh": {}},
-         {"prepare[0].git.path": "the path is the mount of the SSH identity too (role worker)"}),
-        ({"prepare": [{"name": "code", "git": {**GIT, "path": "/etc/"}}]}, {"prepare[0].git.path": "the mount would hide a folder of the system that every process needs"}),
-        ({"prepare": PREPARE, "storage": {"checkout-code": {"claim": "a", "mount": "/a"}}}, {"storage.checkout-code": "the name is one that trainform uses itself"}),
-        ({"prepare": PREPARE, "storage": {"key-checkout-tools": {"claim": "a", "mount": "/a"}}},
-         {"storage.key-checkout-tools": "the name is one that trainform uses itself"}),
-        ({"storage": {"ssh": {"claim": "a", "mount": "/a"}, "hostfile": {"claim": "b", "mount": "/b"}}},
-         {"storage.ssh": "the name is one that trainform uses itself", "storage.hostfile": "the name is one that trainform uses itself"}),
-        ({"prepare": [{**PREPARE[2], "env": {"TRAINFORM_GIT_PATH": "/"}}]},
-         {"prepare[0].env.TRAINFORM_GIT_PATH": "the name starts with TRAINFORM_, which trainform uses itself"}),
+        (
+            {"prepare": [PREPARE[0], {**PREPARE[2], "name": "code"}]},
+            {"prepare[1].name": "the name is that of another container of the pod"},
+        ),
+        (
+            {"prepare": [{**PREPARE[2], "name": "main"}]},
+            {"prepare[0].name": "the name is that of another container of the pod"},
+        ),
+        (
+            {"prepare": [{**PREPARE[2], "name": "warm-up"}]},
+            {"roles.worker.init[0].name": "the name is that of another container of the pod"},
+        ),
+        (
+            {"prepare": [{**PREPARE[2], "roles": ["worker", "wroker"]}]},
+            {"prepare[0].roles[1]": "the experiment has no role of this name"},
+        ),
+        (
+            {"prepare": [PREPARE[0], {"name": "tools", "git": {**SSH_GIT, "path": "/code"}}]},
+            {"prepare[1].git.path": "the path is the mount of the step code too (role worker)"},
+        ),
+        (
+            {"prepare": PREPARE[:1], "storage": {"models": {"claim": "models", "mount": "/code"}}},
+            {"storage.models.mount": "the path is the mount of the step code too (role worker)"},
+        ),
+        (
+            {"prepare": [{"name": "code", "git": {**GIT, "path": "/etc/trainform"}}]},
+            {"prepare[0].git.path": "the path is the mount of the launch script too (role worker)"},
+        ),
+        (
+            {"prepare": [{"name": "code", "git": {**GIT, "path": "/root/.ssh"}}], "ssh": {}},
+            {"prepare[0].git.path": "the path is the mount of the SSH identity too (role worker)"},
+        ),
+        (
+            {"prepare": [{"name": "code", "git": {**GIT, "path": "/etc/"}}]},
+            {"prepare[0].git.path": "the mount would hide a folder of the system that every process needs"},
+        ),
+        (
+            {"prepare": PREPARE, "storage": {"checkout-code": {"claim": "a", "mount": "/a"}}},
+            {"storage.checkout-code": "the name is one that trainform uses itself"},
+        ),
+        (
+            {"prepare": PREPARE, "storage": {"key-checkout-tools": {"claim": "a", "mount": "/a"}}},
+            {"storage.key-checkout-tools": "the name is one that trainform uses itself"},
+        ),
+        (
+            {"storage": {"ssh": {"claim": "a", "mount": "/a"}, "hostfile": {"claim": "b", "mount": "/b"}}},
+            {
+                "storage.ssh": "the name is one that trainform uses itself",
+                "storage.hostfile": "the name is one that trainform uses itself",
+            },
+        ),
+        (
+            {"prepare": [{**PREPARE[2], "env": {"TRAINFORM_GIT_PATH": "/"}}]},
+            {"prepare[0].env.TRAINFORM_GIT_PATH": "the name starts with TRAINFORM_, which trainform uses itself"},
+        ),
     ],
-)  # fmt: skip
+)
 def test_rules(parts: dict[str, Any], found: dict[str, str]) -> None:
     assert reasons(**{"roles": ROLES, **parts}) == found
 
@@ -203,14 +240,19 @@ def fetches(step: dict[str, Any], **parts: Any) -> dict[str, list[str]]:
         (FIRST, {"roles": {"worker": {}}}, {"worker": FETCH["command"]}),
         (FIRST, {"roles": {"worker": {}}, "launcher": ELASTIC}, {"worker": GUARDED}),
         (FIRST, {"roles": APART, "launcher": OVER_SSH}, {"launcher": FETCH["command"]}),
-        ({**FIRST, "roles": ["worker", "launcher"]}, {"roles": APART, "launcher": OVER_SSH}, {"launcher": FETCH["command"]}),
+        (
+            {**FIRST, "roles": ["worker", "launcher"]},
+            {"roles": APART, "launcher": OVER_SSH},
+            {"launcher": FETCH["command"]},
+        ),
         ({**FIRST, "roles": ["worker"]}, {"roles": APART, "launcher": OVER_SSH}, {"worker": GUARDED}),
         ({**FIRST, "roles": ["watcher"]}, {"roles": ROLES}, {"watcher": GUARDED}),
         ({**FIRST, "roles": []}, {"roles": TWO}, {}),
     ],
-)  # fmt: skip
+)
 def test_the_pod_that_runs_a_step(step: dict[str, Any], parts: dict[str, Any], told: dict[str, list[str]]) -> None:
-    """A role whose replicas change in place has the script whatever their number is: its template must stay the same."""
+    """A role whose replicas change in place has the script whatever their number is: its template must stay the
+    same."""
     assert fetches(step, **parts) == told
     assert ("first_pod.sh" in plan(prepare=[step], **parts).files) is (GUARDED in told.values())
 

@@ -101,7 +101,8 @@ def test_routes_of_a_service() -> None:
     ]
     asked = workload(
         named, other, pod("worker-0"),
-        services=(service("ps", ports), service("names", [], clusterIP="None"), service("none", [], selector={"a": "b"})),
+        services=(service("ps", ports), service("names", [], clusterIP="None"),
+            service("none", [], selector={"a": "b"})),
     )  # fmt: skip
     (made,) = forwarders(asked)
     first, second = (f"{full_name(name)}.pods.trainform" for name in ("ps-0", "ps-1"))

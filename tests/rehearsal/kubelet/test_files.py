@@ -34,8 +34,9 @@ def test_files_of_root_and_of_a_user(image: str) -> None:
         {"name": "code", "emptyDir": {}},
     ]
     ask = (
-        f"{SEE} /ssh/id_ed25519 /launch/launch.sh /ssh /code; head -c 10 /ssh/id_ed25519; echo; /bin/sh /launch/launch.sh\n"
-        "touch /code/mine && stat -c '%u:%g' /code/mine; touch /ssh/x 2>/dev/null || echo read-only; id -G"
+        f"{SEE} /ssh/id_ed25519 /launch/launch.sh /ssh /code; head -c 10 /ssh/id_ed25519; echo; /bin/sh "
+        "/launch/launch.sh\ntouch /code/mine && stat -c '%u:%g' /code/mine; touch /ssh/x 2>/dev/null || echo "
+        "read-only; id -G"
     )
     paths = mounts(ssh="/ssh", launch="/launch", code="/code")
     root = pod("worker-0", ask, volumes=volumes, main={"volumeMounts": paths})
@@ -48,7 +49,8 @@ def test_files_of_root_and_of_a_user(image: str) -> None:
         "400 0:0", "555 0:0", "1777 0:0", "777 0:0", begin, "launched as 0", "0:0", "read-only", "0",
     ]  # fmt: skip
     assert display.of(full_name("worker-1")) == [
-        "440 0:2000", "555 0:2000", "3777 0:2000", "2777 0:2000", begin, "launched as 1000", "1000:2000", "read-only", "1000 2000",
+        "440 0:2000", "555 0:2000", "3777 0:2000", "2777 0:2000", begin, "launched as 1000", "1000:2000", "read-only",
+        "1000 2000",
     ]  # fmt: skip
 
 
@@ -99,7 +101,10 @@ def test_shared_memory_and_folders_of_the_pod(image: str) -> None:
         "command": ["sh", "-c", "until grep . /dev/shm/of-main 2>/dev/null; do sleep 0.1; done"],
         "volumeMounts": paths,
     }
-    script = "cat /etc/of-init /dev/shm/of-init; df -h /dev/shm | tail -1 | tr -s ' ' | cut -d' ' -f1,2; echo of main >/dev/shm/of-main"
+    script = (
+        "cat /etc/of-init /dev/shm/of-init; df -h /dev/shm | tail -1 | tr -s ' ' | cut -d' ' -f1,2; echo of main "
+        ">/dev/shm/of-main"
+    )
     asked = pod(
         "worker-0",
         script,
@@ -125,9 +130,11 @@ def test_claims_are_shared_and_gone_with_the_rehearsal(image: str) -> None:
         "worker-0", "ls /out; echo step-100 >/out/last", volumes=volumes, main={"volumeMounts": mounts(out="/out")}
     )
     reader = pod(
-        "worker-1", "until grep . /out/last 2>/dev/null; do sleep 0.1; done; touch /out/x 2>/dev/null || echo read-only",
-        volumes=volumes, main={"volumeMounts": reads},
-    )  # fmt: skip
+        "worker-1",
+        "until grep . /out/last 2>/dev/null; do sleep 0.1; done; touch /out/x 2>/dev/null || echo read-only",
+        volumes=volumes,
+        main={"volumeMounts": reads},
+    )
     for _ in range(2):
         display = run_to_success(workload(writer, reader), image)
         assert display.of(full_name("worker-0")) == []

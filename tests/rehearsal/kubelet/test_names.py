@@ -40,7 +40,10 @@ def serving(port: int) -> str:
 def connecting(host: str, port: int) -> str:
     """Shell words that wait until somebody listens there."""
     program = f"import socket; socket.create_connection(('{host}', {port}), 2).close()"
-    return f'for try in $(seq 100); do python3 -c "{program}" 2>/dev/null && break; sleep 0.1; done; python3 -c "{program}"'
+    return (
+        f'for try in $(seq 100); do python3 -c "{program}" 2>/dev/null && break; sleep 0.1; done; python3 -c '
+        f'"{program}"'
+    )
 
 
 @pytest.mark.shows("names of pods in a rehearsal")
@@ -143,13 +146,9 @@ def test_services_with_ports_of_their_own(image: str) -> None:
     ports = [{"name": "grpc", "containerPort": 20001}]
     serves = pod("ps-0", main={"command": ["python3", "-c", program], "ports": ports})
     ask = (
-        "import socket, sys, time\n"
-        "while True:\n"
-        "  try:\n"
-        "    peer = socket.create_connection((sys.argv[1], 2222), 5); peer.sendall(b'hello ' * 20000); peer.shutdown(1)\n"
-        "    lines = peer.makefile('rb').read(); assert lines == b'HELLO ' * 20000; break\n"
-        "  except (OSError, AssertionError): time.sleep(0.1)\n"
-        "print('answered', flush=True)"
+        "import socket, sys, time\nwhile True:\n  try:\n    peer = socket.create_connection((sys.argv[1], 2222), 5); "
+        "peer.sendall(b'hello ' * 20000); peer.shutdown(1)\n    lines = peer.makefile('rb').read(); assert lines == "
+        "b'HELLO ' * 20000; break\n  except (OSError, AssertionError): time.sleep(0.1)\nprint('answered', flush=True)"
     )
     script = f'python3 -c "$ASK" ps; python3 -c "$ASK" ps.{NAMESPACE}.svc.cluster.local; sleep 600'
     asks = pod("worker-0", script, main={"env": [{"name": "ASK", "value": ask}]})

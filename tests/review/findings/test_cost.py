@@ -21,10 +21,15 @@ def scaled(before: dict[str, Any], after: dict[str, Any]) -> JobReview:
     ("before", "after", "level", "title"),
     [
         (workers(2), workers(3), "high", "The stack costs 16.80 USD per hour more (+50.0 %): 33.60 USD → 50.40 USD."),
-        (workers(5), workers(6), "medium", "The stack costs 16.80 USD per hour more (+20.0 %): 84.00 USD → 100.80 USD."),
+        (
+            workers(5),
+            workers(6),
+            "medium",
+            "The stack costs 16.80 USD per hour more (+20.0 %): 84.00 USD → 100.80 USD.",
+        ),
         (workers(6), workers(7), "low", "The stack costs 16.80 USD per hour more (+16.7 %): 100.80 USD → 117.60 USD."),
     ],
-)  # fmt: skip
+)
 def test_a_cost_that_rises(before: dict[str, Any], after: dict[str, Any], level: str, title: str) -> None:
     (finding,) = find(context(scaled(before, after), environment=CLUSTER))
     assert (finding.code, finding.level, finding.title) == ("TR-COST-1", level, title)

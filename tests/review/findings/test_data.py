@@ -69,12 +69,23 @@ def test_a_claim_that_is_no_longer_kept() -> None:
     ("before", "after", "title"),
     [
         ({"protect": True}, {}, "The claim corpus is no longer protected: a later `pulumi destroy` may delete it."),
-        ({"protect": True, "keep": True}, {}, "The claim corpus is no longer kept: the next `pulumi destroy` deletes it."),
+        (
+            {"protect": True, "keep": True},
+            {},
+            "The claim corpus is no longer kept: the next `pulumi destroy` deletes it.",
+        ),
         ({"protect": True}, {"keep": True}, ""),
-        ({"keep": True}, {"protect": True}, "The claim corpus is no longer kept: it is protected, so `pulumi destroy` refuses to delete it, and deletes it when that ends."),
+        (
+            {"keep": True},
+            {"protect": True},
+            (
+                "The claim corpus is no longer kept: it is protected, so `pulumi destroy` refuses to delete it, and "
+                "deletes it when that ends."
+            ),
+        ),
         ({}, {"protect": True}, ""),
     ],
-)  # fmt: skip
+)
 def test_a_claim_that_is_no_longer_protected(before: dict[str, Any], after: dict[str, Any], title: str) -> None:
     """Its step is `same`, and the provider sees nothing of it."""
     sides = [State({"metadata": {"name": "corpus"}}, provider=PROVIDER, **options) for options in (before, after)]

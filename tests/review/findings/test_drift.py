@@ -38,7 +38,8 @@ def test_a_job_that_was_deleted_by_hand() -> None:
     (finding,) = find(context(job, live=live(missing=(f"Job/{name}",))))
     assert (finding.code, finding.level, finding.object) == ("TR-DRIFT-2", "medium", name)
     assert finding.title == (
-        f"The job {name} is not in the cluster: it was deleted by hand, by its `ttl`, or by an `up` that ended half way."
+        f"The job {name} is not in the cluster: it was deleted by hand, by its `ttl`, or by an `up` that ended half "
+        "way."
     )
 
 

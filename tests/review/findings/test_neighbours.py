@@ -42,13 +42,25 @@ def found(context: Context) -> dict[str, Finding]:
     [
         ({"weight": 1}, {"weight": 4}, "`weight` of the queue night changes from 1 to 4."),
         ({}, {"weight": 2}, "`weight` of the queue night changes from 1 to 2."),
-        ({"capability": {GPU: "32"}}, {"capability": {GPU: "16"}}, "`capability` of the queue night changes from 32 a800 to 16 a800."),
+        (
+            {"capability": {GPU: "32"}},
+            {"capability": {GPU: "16"}},
+            "`capability` of the queue night changes from 32 a800 to 16 a800.",
+        ),
         ({"capability": {GPU: "32"}}, {}, "`capability` of the queue night changes from 32 a800 to not set."),
-        ({}, {"guarantee": {"resource": {"cpu": "8"}}}, "`guarantee` of the queue night changes from not set to 8 cpu."),
-        ({"deserved": {"cpu": "8"}}, {"deserved": {"cpu": "4"}}, "`deserved` of the queue night changes from 8 cpu to 4 cpu."),
+        (
+            {},
+            {"guarantee": {"resource": {"cpu": "8"}}},
+            "`guarantee` of the queue night changes from not set to 8 cpu.",
+        ),
+        (
+            {"deserved": {"cpu": "8"}},
+            {"deserved": {"cpu": "4"}},
+            "`deserved` of the queue night changes from 8 cpu to 4 cpu.",
+        ),
         ({}, {"reclaimable": False}, "`reclaimable` of the queue night changes from true to false."),
     ],
-)  # fmt: skip
+)
 def test_a_share_that_changes(before: dict[str, Any], after: dict[str, Any], title: str) -> None:
     step = queue_step("night", before, after)
     findings = found(context(steps=(step,), environment=CLUSTER, live=EMPTY))
@@ -112,8 +124,8 @@ def test_others_that_hold_something_are_named_with_amounts() -> None:
     facts = live(queues=(live_queue("night", bert_77aa01=16, vit_010203=8),))
     findings = found(context(steps=(WEIGHT,), environment=CLUSTER, live=facts))
     assert findings["TR-NEIGHBOURS-4"].title == (
-        "2 other jobs hold something in the queue night that may be reclaimed where the scheduler's `reclaim` action is on: "
-        "team-b/bert-77aa01 (16 a800), team-b/vit-010203 (8 a800)."
+        "2 other jobs hold something in the queue night that may be reclaimed where the scheduler's `reclaim` action "
+        "is on: team-b/bert-77aa01 (16 a800), team-b/vit-010203 (8 a800)."
     )
     more = live(queues=(live_queue("night", bert_77aa01=24, vit_010203=8),))
     later = found(context(steps=(WEIGHT,), live=more))

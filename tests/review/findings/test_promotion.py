@@ -39,7 +39,8 @@ def test_what_a_release_lacks_is_a_finding() -> None:
     ids=["younger", "forged", "of another source"],
 )
 def test_the_finding_is_true_of_every_way_to_lack_a_gate(gates: dict[str, str], asked: dict[str, Any]) -> None:
-    """Somebody may have judged the gate, before the environment took its source away: to promote from there again is refused then."""
+    """Somebody may have judged the gate, before the environment took its source away: to promote from there again is
+    refused then."""
     made = release(PROMOTED.model_copy(update={"gates": gates}))
     found = tuple(lacks(PROMOTED.target, made, environment(name="prod", promotion=asked)))
     (gate,) = find(dataclasses.replace(context(), lacks=found))

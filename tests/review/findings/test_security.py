@@ -38,8 +38,10 @@ def codes(before: dict[str, Any] | None, after: dict[str, Any]) -> list[str]:
 
 
 DANGERS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
-    ("TR-SECURITY-1", {"main": {"securityContext": {"privileged": True}}}, {"main": {"securityContext": {"privileged": False}}}),
-    ("TR-SECURITY-2", {"volumes": [{"name": "d", "hostPath": {"path": "/data"}}]}, {"volumes": [{"name": "d", "emptyDir": {}}]}),
+    ("TR-SECURITY-1", {"main": {"securityContext": {"privileged": True}}},
+        {"main": {"securityContext": {"privileged": False}}}),
+    ("TR-SECURITY-2", {"volumes": [{"name": "d", "hostPath": {"path": "/data"}}]},
+        {"volumes": [{"name": "d", "emptyDir": {}}]}),
     ("TR-SECURITY-3", {"hostNetwork": True}, {"hostNetwork": False}),
     ("TR-SECURITY-4", {"hostPID": True}, {"hostPID": False}),
     ("TR-SECURITY-4", {"hostIPC": True}, {}),
@@ -49,9 +51,12 @@ DANGERS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
         {"main": {"securityContext": {"capabilities": {"add": ["CHOWN"]}}}},
     ),
     ("TR-SECURITY-6", {"securityContext": {"runAsUser": 0}}, {"securityContext": {"runAsUser": 1000}}),
-    ("TR-SECURITY-7", {"main": {"image": "registry.example.com/ai/other:2.8"}}, {"main": {"image": f"registry.example.com/ai/other{DIGEST}"}}),
-    ("TR-SECURITY-8", {"main": {"image": f"docker.io/ai/pytorch{DIGEST}"}}, {"main": {"image": f"registry.example.com/x{DIGEST}"}}),
-    ("TR-SECURITY-9", {"main": {"env": [{"name": "HUB", "value": TOKEN}]}}, {"main": {"env": [{"name": "HUB", "value": "hub"}]}}),
+    ("TR-SECURITY-7", {"main": {"image": "registry.example.com/ai/other:2.8"}},
+        {"main": {"image": f"registry.example.com/ai/other{DIGEST}"}}),
+    ("TR-SECURITY-8", {"main": {"image": f"docker.io/ai/pytorch{DIGEST}"}},
+        {"main": {"image": f"registry.example.com/x{DIGEST}"}}),
+    ("TR-SECURITY-9", {"main": {"env": [{"name": "HUB", "value": TOKEN}]}},
+        {"main": {"env": [{"name": "HUB", "value": "hub"}]}}),
 ]  # fmt: skip
 
 

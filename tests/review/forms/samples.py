@@ -124,8 +124,8 @@ USUAL = Report(
     environment="prod",
     experiment="sdxl-lora",
     outcome=Outcome.findings,
-    headline="Replaces the running job sdxl-lora-1f3a9c (up 16 h, 32 a800) because `image` changes; checkpoints stay in "
-    "sdxl-lora-checkpoints. +0.00 USD/h. 1 high finding.",
+    headline="Replaces the running job sdxl-lora-1f3a9c (up 16 h, 32 a800) because `image` changes; checkpoints stay "
+    "in sdxl-lora-checkpoints. +0.00 USD/h. 1 high finding.",
     effects=[REPLACED, KEPT],
     findings=[RESTART, TAG],
     cost=Cost(
@@ -159,7 +159,8 @@ USUAL = Report(
     live=[
         LiveFact(
             object="sdxl-lora-1f3a9c",
-            sentence="The job sdxl-lora-1f3a9c is Running, with a pod that runs since 2026-11-22T11:20:31Z; pods: 4 Running.",
+            sentence="The job sdxl-lora-1f3a9c is Running, with a pod that runs since 2026-11-22T11:20:31Z; pods: 4 "
+            "Running.",
         )
     ],
 )
@@ -189,7 +190,8 @@ RICH = USUAL.model_copy(
                 waived=True,
             ),
             finding(
-                code="TR-DRIFT-1", category="drift", level="low", field="spec", before={"replicas": 3}, after={"replicas": 5}
+                code="TR-DRIFT-1", category="drift", level="low", field="spec", before={"replicas": 3},
+                after={"replicas": 5}
             ),
         ],
         "effects": [

@@ -20,8 +20,10 @@ PAGE = "https://github.com/ml/training/actions/runs/100"
 COMMIT = "4f1c0d2e9b7a6583c1d0e2f3a4b5c6d7e8f90123"
 LIMIT = defaults.LONGEST_COMMENT
 HOSTILE = [
-    "@ml-team", "#12", "fixes #1", "ml/training#3", "GH-12", COMMIT, "<!-- x", "-->", "</details>", "<details>", "```", "~~~", "`", "|", "<img src=x>",
-    "https://evil.example.com", "www.evil.example.com", "[a](b)", "$x$", "---", "## h", "\n", "\r\n", "\u202e", "изделие", "模型", "🚀", "a" * 3000,
+    "@ml-team", "#12", "fixes #1", "ml/training#3", "GH-12", COMMIT, "<!-- x", "-->", "</details>", "<details>", "```",
+    "~~~", "`", "|", "<img src=x>",
+    "https://evil.example.com", "www.evil.example.com", "[a](b)", "$x$", "---", "## h", "\n", "\r\n", "\u202e",
+    "изделие", "模型", "🚀", "a" * 3000,
 ]  # fmt: skip
 texts = st.lists(st.one_of(st.sampled_from(HOSTILE), st.text(max_size=20)), max_size=6).map(" ".join)
 SAMPLES = [USUAL, EMPTY, RICH, CHEAPER, FAILED]
@@ -34,7 +36,8 @@ def render(*reports: Report, limit: int = LIMIT) -> str:
 def finding(level: str, number: int, text: str) -> Finding:
     return Finding.model_validate(
         {
-            "code": f"TR-DATA-{number}", "category": Category.data, "level": level, "object": text, "field": text, "before": text, "after": None,
+            "code": f"TR-DATA-{number}", "category": Category.data, "level": level, "object": text, "field": text,
+            "before": text, "after": None,
             "title": f"{level} finding {number} {text}", "why": text, "fix": text, "fingerprint": f"{number:016x}",
         }
     )  # fmt: skip
@@ -67,7 +70,8 @@ TAGS = re.compile(r"(<details>\n<summary>[^<>&]*</summary>|</details>)\n?")
 
 
 def told_of(text: str) -> str:
-    """The text outside of code as a parser reads it. AssertionError if a value has become markup, or if a fold is not closed."""
+    """The text outside of code as a parser reads it. AssertionError if a value has become markup, or if a fold is not
+    closed."""
     marker, _, text = text.partition("\n")
     assert re.fullmatch(r"<!-- trainform-review [\w.-]* -->", marker)
     depth, told, titles = 0, [], []

@@ -42,11 +42,16 @@ FORMS: dict[str, Callable[[Review], str]] = {
 ONE = review_of([RICH])
 TEXTS = {name: form for name, form in FORMS.items() if name != "json"}
 HOSTILE = [
-    "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "[a](https://evil.example.com)", "![a](https://evil.example.com/p.png)",
-    "@platform-team", "mail@evil.example.com", "https://evil.example.com/x", "www.evil.example.com", "#12", "ai/repo#12", "a|b|c", "`a`", "``",
-    "`<b>`", "a`b <i>c</i> `d", "\\", "\\`<b>`", "a\n# Title\n\n- item", "</details><b>", "<!-- a", "&lt;b&gt; &#64;a", "$`x`$", "$$x$$",
-    "**bold** _it_ ~~no~~", ":smile:", "1. one", "- one", "+ one", "===", "---", "> quoted", "\x1b[31mred\x07", "\u202eabc", "[x]: https://evil.example.com",
-    "|", "\\|", "`|`<b>|", "<https://evil.example.com>", "```\nrm\n```", "    indented", "\ud800", "", " ", "[^1]", "- [ ] task", "0aa1bb2cc3dd4ee5aa",
+    "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "[a](https://evil.example.com)",
+    "![a](https://evil.example.com/p.png)",
+    "@platform-team", "mail@evil.example.com", "https://evil.example.com/x", "www.evil.example.com", "#12",
+    "ai/repo#12", "a|b|c", "`a`", "``",
+    "`<b>`", "a`b <i>c</i> `d", "\\", "\\`<b>`", "a\n# Title\n\n- item", "</details><b>", "<!-- a", "&lt;b&gt; &#64;a",
+    "$`x`$", "$$x$$",
+    "**bold** _it_ ~~no~~", ":smile:", "1. one", "- one", "+ one", "===", "---", "> quoted", "\x1b[31mred\x07",
+    "\u202eabc", "[x]: https://evil.example.com",
+    "|", "\\|", "`|`<b>|", "<https://evil.example.com>", "```\nrm\n```", "    indented", "\ud800", "", " ", "[^1]",
+    "- [ ] task", "0aa1bb2cc3dd4ee5aa",
 ]  # fmt: skip
 
 
@@ -60,12 +65,13 @@ def with_text(data: Any, text: str) -> Any:
 
 
 # What has one of a few values, or a number as text.
-OURS = {"id", "start", "end", "change", "outcome", "kind", "category", "level", "verdict", "basis", "severity", "state", "amount", "percent", "hours", "prices_of"}  # fmt: skip
+OURS = {"id", "start", "end", "change", "outcome", "kind", "category", "level", "verdict", "basis", "severity", "state",
+    "amount", "percent", "hours", "prices_of"}  # fmt: skip
 
 
 def hostile(text: str, review: Review = ONE) -> Review:
-    """The review full of this text; half of a surrogate pair is written as JSON would write it. A message of the engine has as many lines
-    as its text."""
+    """The review full of this text; half of a surrogate pair is written as JSON would write it. A message of the engine
+    has as many lines as its text."""
     clean = text.encode("utf-8", "backslashreplace").decode()
     data = with_text(review.model_dump(mode="json"), clean)
     for message in (message for report in data["stacks"] for message in report["messages"]):

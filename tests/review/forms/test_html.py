@@ -1,4 +1,5 @@
-"""The page: what people, screen readers and browsers find in it, and that nothing in a value becomes more than a value."""
+"""The page: what people, screen readers and browsers find in it, and that nothing in a value becomes more than a
+value."""
 
 from __future__ import annotations
 
@@ -20,17 +21,21 @@ from trainform.review.whole import review_of
 ONE = review_of([RICH])
 VOID = {"meta", "br"}
 TAGS = {
-    "html", "head", "meta", "title", "style", "body", "header", "nav", "main", "section", "h1", "h2", "p", "ul", "li", "a", "span", "code",
-    "div", "table", "thead", "tbody", "tr", "th", "td", "details", "summary", "article", "h3", "svg", "desc", "rect", "path", "text", "tspan",
+    "html", "head", "meta", "title", "style", "body", "header", "nav", "main", "section", "h1", "h2", "p", "ul", "li",
+    "a", "span", "code",
+    "div", "table", "thead", "tbody", "tr", "th", "td", "details", "summary", "article", "h3", "svg", "desc", "rect",
+    "path", "text", "tspan",
 }  # fmt: skip
 ATTRIBUTES = {
-    "aria-describedby", "lang", "charset", "name", "content", "http-equiv", "class", "id", "href", "scope", "role", "tabindex", "aria-label", "aria-labelledby",
+    "aria-describedby", "lang", "charset", "name", "content", "http-equiv", "class", "id", "href", "scope", "role",
+    "tabindex", "aria-label", "aria-labelledby",
     "xmlns", "viewbox", "width", "height", "x", "y", "rx", "d",
 }  # fmt: skip
 
 
 class Page(HTMLParser):
-    """The elements of a page, each with its attributes, and its text by element. Every element that is opened is closed."""
+    """The elements of a page, each with its attributes, and its text by element. Every element that is opened is
+    closed."""
 
     def __init__(self, text: str) -> None:
         super().__init__(convert_charrefs=True)

@@ -34,7 +34,9 @@ def of_roles(number: int, replicas: int = 16) -> Picture:
 
 
 KINDS = ["queue", "job", "role", "shape", "rendezvous", "claim", "secret"]
-NAMES = texts | st.text(min_size=1, max_size=200) | st.sampled_from(["end", "#", '"', "[a]", "</svg>", "&lt;", "1. a", "- a", "W" * 300, "東" * 90, LONG])  # fmt: skip
+NAMES = texts | st.text(min_size=1,
+    max_size=200) | st.sampled_from(["end", "#", '"', "[a]", "</svg>", "&lt;", "1. a", "- a", "W" * 300, "東" * 90,
+        LONG])  # fmt: skip
 MARKS = st.sampled_from(["same", "added", "removed", "changed"])
 
 

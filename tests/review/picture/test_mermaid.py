@@ -19,7 +19,8 @@ from trainform.review.picture import mermaid
 GOLDEN = ROOT / "tests" / "review" / "picture" / "golden"
 TEXT = r'"[^"`<>&;@:]*(?:#[0-9]+;[^"`<>&;@:]*)*"'
 STATEMENT = re.compile(
-    rf"flowchart LR|  subgraph [a-z]+\[{TEXT}\]|    n[0-9]+\[{TEXT}\]|  end|  n[0-9]+ (-->|==>|-\.->)(\|{TEXT}\|)? n[0-9]+"
+    rf"flowchart LR|  subgraph [a-z]+\[{TEXT}\]|    n[0-9]+\[{TEXT}\]|  end|  n[0-9]+ (-->|==>|-\.->)(\|{TEXT}\|)? "
+    r"n[0-9]+"
     r"|  classDef [a-z]+ [a-z0-9:#, -]+|  class n[0-9]+(,n[0-9]+)* [a-z]+"
 )
 

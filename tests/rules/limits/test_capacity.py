@@ -141,10 +141,14 @@ def on_hosts(number: int, **parts: Any) -> dict[str, str]:
 
 @pytest.mark.parametrize("port", [{"containerPort": 9100}, {"containerPort": 9100, "hostPort": 9100}], ids=str)
 def test_a_port_of_the_node_counts_over_all_templates(port: dict[str, Any]) -> None:
-    """Each replica has a template of its own, and on the host network the server makes a port of the node of every port."""
+    """Each replica has a template of its own, and on the host network the server makes a port of the node of every
+    port."""
     roles = workers(4, 1, **of_main(port))
     assert on_hosts(4, **OWN_PORTS, roles=roles) == on_hosts(1, **OWN_PORTS, roles=workers(4, 1)) == {}
-    told = "the pods need 4 nodes with a800 at once, since 4 of them take the port 9100/TCP of their node; the environment has 3"
+    told = (
+        "the pods need 4 nodes with a800 at once, since 4 of them take the port 9100/TCP of their node; the "
+        "environment has 3"
+    )
     assert on_hosts(3, **OWN_PORTS, roles=roles) == {"roles": told}
     fewer = workers(4, 1, min_available=2, **of_main(port))
     assert on_hosts(2, backend="volcano", **OWN_PORTS, roles=fewer) == {}

@@ -13,7 +13,9 @@ from trainform.spec import Environment
 def priced(limit: float | None = 16, currency: str = "USD", **prices: tuple[float, str] | None) -> Environment:
     """The environment with these prices, and a limit."""
     kinds = {
-        name: {**CLUSTER["accelerators"][name], **({} if price is None else {"price_per_hour": {"amount": price[0], "currency": price[1], "as_of": datetime.date(2026, 1, 1)}})}
+        name: {**CLUSTER["accelerators"][name],
+            **({} if price is None else {"price_per_hour": {"amount": price[0], "currency": price[1],
+                        "as_of": datetime.date(2026, 1, 1)}})}
         for name, price in prices.items()
     }  # fmt: skip
     limits = {} if limit is None else {"max_cost_per_hour": {"amount": limit, "currency": currency}}

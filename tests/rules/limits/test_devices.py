@@ -94,10 +94,16 @@ def test_entries_that_containers_take_as_variables(kind: str, field: str) -> Non
     assert raw("TF-RES-7", limited(pod_security="privileged"), {**body, field: {ALL: "all"}}) == {}
 
 
-@pytest.mark.parametrize(("value", "refused"), [
-    (base64.b64encode(b"all").decode(), True), (base64.b64encode(b"0,1").decode(), True), ("all", True), (base64.b64encode(b"\xff").decode(), True),
-    *((base64.b64encode(harmless.encode()).decode(), False) for harmless in NO_DEVICES),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("value", "refused"),
+    [
+        (base64.b64encode(b"all").decode(), True),
+        (base64.b64encode(b"0,1").decode(), True),
+        ("all", True),
+        (base64.b64encode(b"\xff").decode(), True),
+        *((base64.b64encode(harmless.encode()).decode(), False) for harmless in NO_DEVICES),
+    ],
+)
 def test_what_a_secret_holds_in_base64_is_judged(value: str, refused: bool) -> None:
     body = {"apiVersion": "v1", "kind": "Secret", "data": {ALL: value}}
     assert (raw("TF-RES-7", limited(), body) != {}) is refused

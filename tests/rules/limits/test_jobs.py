@@ -41,10 +41,17 @@ def test_caches_of_kubedl() -> None:
     assert raw("TF-JOB-1", limited(cache_backends=True), body) == {}
 
 
-@pytest.mark.parametrize(("text", "refused"), [
-    ('{"image": "registry.example.com/a:1"}', False), ('{"image": "docker.io/a/b:1"}', True), ('{"IMAGE": "docker.io/a/b:1"}', True),
-    ('{"image": "registry.example.com/a:1", "Image": "docker.io/a/b:1"}', True), ("{", True), ("[]", False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "refused"),
+    [
+        ('{"image": "registry.example.com/a:1"}', False),
+        ('{"image": "docker.io/a/b:1"}', True),
+        ('{"IMAGE": "docker.io/a/b:1"}', True),
+        ('{"image": "registry.example.com/a:1", "Image": "docker.io/a/b:1"}', True),
+        ("{", True),
+        ("[]", False),
+    ],
+)
 def test_the_images_of_add_ons(text: str, refused: bool) -> None:
     assert bool(raw("TF-IMG-1", REGISTRY, kubedl(tensorboard=text))) is refused
     assert bool(raw("TF-IMG-1", REGISTRY, kubedl(git_sync=text))) is (refused or text == "[]"), "KubeDL has an image"

@@ -37,7 +37,8 @@ VARIABLES = st.lists(some(name=st.just("NVIDIA_VISIBLE_DEVICES"), value=ODD, val
 RESOURCES = some(limits=AMOUNTS, requests=AMOUNTS, claims=ODD)
 CONTAINERS = st.lists(
     some(
-        name=TEXTS, image=TEXTS, resources=RESOURCES, ports=st.lists(some(hostPort=ODD)), volumeMounts=st.lists(some(name=TEXTS)),
+        name=TEXTS, image=TEXTS, resources=RESOURCES, ports=st.lists(some(hostPort=ODD)),
+        volumeMounts=st.lists(some(name=TEXTS)),
         restartPolicy=st.just("Always"), env=VARIABLES,
     ),
     max_size=2,
@@ -45,20 +46,27 @@ CONTAINERS = st.lists(
 VOLUMES = st.lists(
     some(
         name=TEXTS, emptyDir=some(medium=st.just("Memory"), sizeLimit=TEXTS), image=some(reference=TEXTS),
-        persistentVolumeClaim=some(claimName=TEXTS), ephemeral=some(volumeClaimTemplate=some(spec=some(storageClassName=ODD, volumeName=ODD))),
+        persistentVolumeClaim=some(claimName=TEXTS),
+        ephemeral=some(volumeClaimTemplate=some(spec=some(storageClassName=ODD, volumeName=ODD))),
     ),
     max_size=2,
 )  # fmt: skip
 SPECS = some(
-    containers=CONTAINERS, initContainers=CONTAINERS, ephemeralContainers=CONTAINERS, volumes=VOLUMES, resources=RESOURCES, nodeName=ODD,
-    nodeSelector=ODD, schedulerName=ODD, priority=ODD, priorityClassName=ODD, serviceAccountName=ODD, serviceAccount=ODD, activeDeadlineSeconds=ODD,
-    tolerations=st.lists(some(key=TEXTS, operator=TEXTS, effect=TEXTS, value=TEXTS), max_size=2), resourceClaims=ODD, hostNetwork=ODD,
+    containers=CONTAINERS, initContainers=CONTAINERS, ephemeralContainers=CONTAINERS, volumes=VOLUMES,
+    resources=RESOURCES, nodeName=ODD,
+    nodeSelector=ODD, schedulerName=ODD, priority=ODD, priorityClassName=ODD, serviceAccountName=ODD,
+    serviceAccount=ODD, activeDeadlineSeconds=ODD,
+    tolerations=st.lists(some(key=TEXTS, operator=TEXTS, effect=TEXTS, value=TEXTS), max_size=2), resourceClaims=ODD,
+    hostNetwork=ODD,
     affinity=AFFINITY, runtimeClassName=ODD, overhead=ODD, schedulingGates=ODD,
 )  # fmt: skip
-KINDS = ["v1/Service", "v1/PersistentVolumeClaim", "scheduling.volcano.sh/v1beta1/Queue", "batch.volcano.sh/v1alpha1/Job", "kubeflow.org/v1/PyTorchJob"]  # fmt: skip
+KINDS = ["v1/Service", "v1/PersistentVolumeClaim", "scheduling.volcano.sh/v1beta1/Queue",
+    "batch.volcano.sh/v1alpha1/Job", "kubeflow.org/v1/PyTorchJob"]  # fmt: skip
 LIMITS: dict[str, Any] = {
-    "registries": ["registry.example.com"], "max_accelerators": 1, "shared_memory_share": 0.5, "max_cost_per_hour": {"amount": 1, "currency": "USD"},
-    "max_run_time": "1h", "queues": ["night"], "own_queues": False, "max_queue_weight": 1, "priority_classes": ["low"], "service_accounts": ["train"],
+    "registries": ["registry.example.com"], "max_accelerators": 1, "shared_memory_share": 0.5,
+    "max_cost_per_hour": {"amount": 1, "currency": "USD"},
+    "max_run_time": "1h", "queues": ["night"], "own_queues": False, "max_queue_weight": 1, "priority_classes": ["low"],
+    "service_accounts": ["train"],
     "tolerations": ["spot"],
 }  # fmt: skip
 ENVIRONMENTS = [

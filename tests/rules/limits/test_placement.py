@@ -142,9 +142,15 @@ def test_tolerations_of_the_environment_and_the_kind_stay() -> None:
         ([{**TAINT, "operator": "", "effect": ""}, TEAM], set()),
         ([TEAM], {"the pods lack the toleration of the accelerator l40s (gpu, Equal, l40s, NoSchedule)"}),
         ([TAINT], {"the pods lack the toleration of the environment dev (team, Exists)"}),
-        ([{**TAINT, "value": "a800"}, TEAM], {"the pods lack the toleration of the accelerator l40s (gpu, Equal, l40s, NoSchedule)"}),
-        ([{**TAINT, "effect": "NoExecute"}, TEAM], {"the pods lack the toleration of the accelerator l40s (gpu, Equal, l40s, NoSchedule)"}),
-    ):  # fmt: skip
+        (
+            [{**TAINT, "value": "a800"}, TEAM],
+            {"the pods lack the toleration of the accelerator l40s (gpu, Equal, l40s, NoSchedule)"},
+        ),
+        (
+            [{**TAINT, "effect": "NoExecute"}, TEAM],
+            {"the pods lack the toleration of the accelerator l40s (gpu, Equal, l40s, NoSchedule)"},
+        ),
+    ):
         patch = {"spec": {"tolerations": given}}
         assert set(by_role("TF-PLC-4", MARKED, patch, **GPU).values()) == reasons
         assert set(by_job("TF-PLC-4", MARKED, patch, roles={"worker": {"replicas": 1, **GPU}}).values()) == reasons

@@ -56,8 +56,9 @@ def test_a_finding_has_the_place_and_the_value() -> None:
     (found,) = judged_by_us(pod, level_environment("baseline"))
     assert (found.where, found.value) == ("spec.containers.main.securityContext.seLinuxOptions.type", "spc_t")
     assert found.reason == (
-        "the SELinux type is not one of those for containers (spec.containers.main.securityContext.seLinuxOptions.type), "
-        "which the environment dev forbids (Pod Security level baseline)"
+        "the SELinux type is not one of those for containers "
+        "(spec.containers.main.securityContext.seLinuxOptions.type), which the environment dev forbids (Pod Security "
+        "level baseline)"
     )
     assert found.fix == "remove it, or ask the platform team for another limits.pod_security"
 
@@ -101,11 +102,27 @@ def test_openings_of_the_environment() -> None:
 @pytest.mark.parametrize(
     ("path", "allowed"),
     [
-        ("/data", True), ("/data/", True), ("/data/a/b", True), ("//data/./a", True), ("/mnt/fast/x", True), ("/mnt/fast", True),
-        ("/", False), ("", False), ("/database", False), ("/data/..", False), ("/data/../etc", False), ("/data/a/../b", False), ("data", False),
-        ("/mnt", False), ("/mnt/fas", False), (None, False), (5, False), ({}, False), (["/data"], False),
+        ("/data", True),
+        ("/data/", True),
+        ("/data/a/b", True),
+        ("//data/./a", True),
+        ("/mnt/fast/x", True),
+        ("/mnt/fast", True),
+        ("/", False),
+        ("", False),
+        ("/database", False),
+        ("/data/..", False),
+        ("/data/../etc", False),
+        ("/data/a/../b", False),
+        ("data", False),
+        ("/mnt", False),
+        ("/mnt/fas", False),
+        (None, False),
+        (5, False),
+        ({}, False),
+        (["/data"], False),
     ],
-)  # fmt: skip
+)
 def test_paths_of_the_node(path: object, allowed: bool) -> None:
     assert below_a_folder(path, ("/data", "/mnt/fast/")) is allowed
     assert not below_a_folder(path, ())
@@ -132,12 +149,15 @@ ODD: list[object] = [
     [5, "x"],
 ]
 PATHS = [
-    "metadata.annotations", "spec.containers", "spec.initContainers", "spec.volumes", "spec.securityContext", "spec.os", "spec.hostPID",
-    "spec.os.name", "spec.hostNetwork", "spec.securityContext.sysctls", "spec.securityContext.seLinuxOptions", "spec.securityContext.runAsUser",
+    "metadata.annotations", "spec.containers", "spec.initContainers", "spec.volumes", "spec.securityContext", "spec.os",
+    "spec.hostPID",
+    "spec.os.name", "spec.hostNetwork", "spec.securityContext.sysctls", "spec.securityContext.seLinuxOptions",
+    "spec.securityContext.runAsUser",
     "spec.securityContext.seccompProfile",
 ]  # fmt: skip
 OWN_PATHS = [
-    "securityContext", "ports", "lifecycle", "readinessProbe", "securityContext.capabilities", "securityContext.capabilities.add",
+    "securityContext", "ports", "lifecycle", "readinessProbe", "securityContext.capabilities",
+    "securityContext.capabilities.add",
     "securityContext.capabilities.drop", "securityContext.privileged", "securityContext.windowsOptions", "name",
     "securityContext.procMount", "securityContext.appArmorProfile.type", "ports.hostPort",
 ]  # fmt: skip
@@ -174,17 +194,26 @@ def patched(spec: dict[str, Any], cluster: Environment) -> dict[str, str]:
 
 
 AROUND: list[tuple[dict[str, Any], str]] = [
-    ({"containers": {"main": {"securityContext": {"privileged": True}}}}, "a container is privileged (spec.containers.main."),
-    ({"containers": {"log": {"image": "log", "securityContext": {"privileged": True}}}}, "a container is privileged (spec.containers.log."),
+    ({"containers": {"main": {"securityContext": {"privileged": True}}}},
+        "a container is privileged (spec.containers.main."),
+    ({"containers": {"log": {"image": "log", "securityContext": {"privileged": True}}}},
+        "a container is privileged (spec.containers.log."),
     ({"initContainers": [{"name": "sysctl", "image": "busybox", "securityContext": {"privileged": True}}]},
      "a container is privileged (spec.initContainers.sysctl."),
-    ({"containers": {"main": {"securityContext": {"capabilities": {"add": ["SYS_ADMIN"]}}}}}, "a container adds a capability that is not one of"),
-    ({"hostUsers": False, "containers": {"main": {"securityContext": {"procMount": "Unmasked"}}}}, "a container has an unmasked /proc"),
-    ({"containers": {"main": {"securityContext": {"seLinuxOptions": {"type": "spc_t"}}}}}, "the SELinux type is not one of those for containers"),
-    ({"containers": {"main": {"securityContext": {"seccompProfile": {"type": "Unconfined"}}}}}, "the seccomp profile is switched off"),
-    ({"securityContext": {"sysctls": [{"name": "kernel.msgmax", "value": "1"}]}}, "a setting of the kernel is not one of those"),
-    ({"volumes": {"tmp": {"hostPath": {"path": "/data"}}}}, "a volume is a path of the node (spec.volumes.tmp.hostPath.path)"),
-    ({"volumes": {"tmp": {"hostPath": {"path": "/"}}}}, "a volume is a path of the node (spec.volumes.tmp.hostPath.path)"),
+    ({"containers": {"main": {"securityContext": {"capabilities": {"add": ["SYS_ADMIN"]}}}}},
+        "a container adds a capability that is not one of"),
+    ({"hostUsers": False, "containers": {"main": {"securityContext": {"procMount": "Unmasked"}}}},
+        "a container has an unmasked /proc"),
+    ({"containers": {"main": {"securityContext": {"seLinuxOptions": {"type": "spc_t"}}}}},
+        "the SELinux type is not one of those for containers"),
+    ({"containers": {"main": {"securityContext": {"seccompProfile": {"type": "Unconfined"}}}}},
+        "the seccomp profile is switched off"),
+    ({"securityContext": {"sysctls": [{"name": "kernel.msgmax", "value": "1"}]}},
+        "a setting of the kernel is not one of those"),
+    ({"volumes": {"tmp": {"hostPath": {"path": "/data"}}}},
+        "a volume is a path of the node (spec.volumes.tmp.hostPath.path)"),
+    ({"volumes": {"tmp": {"hostPath": {"path": "/"}}}},
+        "a volume is a path of the node (spec.volumes.tmp.hostPath.path)"),
     ({"hostPID": True}, "the pods share the node's processes or their memory (spec.hostPID)"),
     ({"hostIPC": True}, "the pods share the node's processes or their memory (spec.hostIPC)"),
 ]  # fmt: skip

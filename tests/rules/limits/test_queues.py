@@ -50,7 +50,8 @@ JOBS: list[tuple[str, str, dict[str, Any]]] = [
     ("kubeflow.org/v1", "PyTorchJob", {"runPolicy": {"schedulingPolicy": {"queue": "{}"}}}),
     ("kubeflow.org/v1", "MPIJob", {"runPolicy": {"schedulingPolicy": {"queue": "{}"}}}),
     ("training.kubedl.io/v1alpha1", "TFJob", {"schedulingPolicy": {"queue": "{}"}}),
-    ("trainer.kubeflow.org/v1alpha1", "ClusterTrainingRuntime", {"template": {"metadata": {"annotations": {"scheduling.volcano.sh/queue-name": "{}"}}}}),
+    ("trainer.kubeflow.org/v1alpha1", "ClusterTrainingRuntime",
+        {"template": {"metadata": {"annotations": {"scheduling.volcano.sh/queue-name": "{}"}}}}),
 ]  # fmt: skip
 
 

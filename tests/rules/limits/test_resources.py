@@ -72,9 +72,11 @@ def test_devices_are_claimed_by_the_templates_of_the_environment() -> None:
 def test_amounts_of_others_that_cannot_be_read() -> None:
     """Kubernetes reads 1e3 too. Such a patch of an experiment is refused by its schema."""
     for where, spec in {
-        "spec.containers.0.resources.limits.nvidia.com/gpu": {"containers": [{"resources": {"limits": {"nvidia.com/gpu": "1e3"}}}]},
+        "spec.containers.0.resources.limits.nvidia.com/gpu": {
+            "containers": [{"resources": {"limits": {"nvidia.com/gpu": "1e3"}}}]
+        },
         "spec.resources.requests.cpu": {"resources": {"requests": {"cpu": "1e3"}}},
-    }.items():  # fmt: skip
+    }.items():
         assert raw("TF-RES-1", limited(), {}, pod(spec)).keys() == {where}
     assert raw("TF-RES-1", limited(), {}, pod({"resources": {"requests": {"cpu": "1k"}}})) == {}
     assert (

@@ -51,9 +51,18 @@ def test_run_time(deadline: int | None, refused: bool) -> None:
     assert raw("TF-RUN-2", DAY, {}, pod({"activeDeadlineSeconds": "10"})) != {}
 
 
-@pytest.mark.parametrize(("grace", "deadline", "refused"), [
-    (30, 86_400, False), (0, 86_400, False), (None, 86_400, False), (630, 85_800, False), (630, 85_801, True), (86_400, 30, False), (86_400, 31, True),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("grace", "deadline", "refused"),
+    [
+        (30, 86_400, False),
+        (0, 86_400, False),
+        (None, 86_400, False),
+        (630, 85_800, False),
+        (630, 85_801, True),
+        (86_400, 30, False),
+        (86_400, 31, True),
+    ],
+)
 def test_the_time_to_end_counts_as_run_time(grace: int | None, deadline: int, refused: bool) -> None:
     patch = {"spec": {"activeDeadlineSeconds": deadline, "terminationGracePeriodSeconds": grace}}
     for judge in (by_role, by_job):
@@ -81,12 +90,15 @@ def test_run_time_without_a_field() -> None:
 @pytest.mark.parametrize(
     ("backend", "spec"),
     [
-        ("jobset", {"replicatedJobs": {name: {"template": {"spec": {"activeDeadlineSeconds": 86_400}}} for name in ROLES}}),
+        (
+            "jobset",
+            {"replicatedJobs": {name: {"template": {"spec": {"activeDeadlineSeconds": 86_400}}} for name in ROLES}},
+        ),
         ("kubeflow", {"runPolicy": {"activeDeadlineSeconds": 86_400}}),
         ("kubedl", {"activeDeadlineSeconds": 86_400}),
         ("trainer", {"activeDeadlineSeconds": 86_400}),
     ],
-)  # fmt: skip
+)
 def test_run_time_of_a_job(backend: str, spec: dict[str, Any]) -> None:
     patch = {"job": {"spec": spec}}
     assert found("TF-RUN-2", DAY, backend=backend, roles=ROLES, manifest_overrides=patch) == {}

@@ -70,21 +70,47 @@ def test_scripts_of_launchers(launcher: str, script: str) -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        ["--tokenizer", "bert-base-uncased"], ["--max-tokens", "4096"], ["--max-token=4096"], ["--pad-token", "<pad>"], ["--pad_token=[PAD]"],
-        ["--eos-token", "!"], ["--placeholder_token", "sks"], ["--hf-token", "$(HF_TOKEN)"], ["--hf-token=$(HF_TOKEN)"], ["--token-file", "a"],
-        ["--password", "/run/secrets/password"], ["--use-auth-token", "--lr", "0.1"], ["--use-auth-token", "True"], ["--token"],
-        ["-c", "train --hf-token \"$HF_TOKEN\" --password ${PASSWORD}"], ["-c", "HF_TOKEN=$(cat /run/secrets/token) train"],
+        ["--tokenizer", "bert-base-uncased"],
+        ["--max-tokens", "4096"],
+        ["--max-token=4096"],
+        ["--pad-token", "<pad>"],
+        ["--pad_token=[PAD]"],
+        ["--eos-token", "!"],
+        ["--placeholder_token", "sks"],
+        ["--hf-token", "$(HF_TOKEN)"],
+        ["--hf-token=$(HF_TOKEN)"],
+        ["--token-file", "a"],
+        ["--password", "/run/secrets/password"],
+        ["--use-auth-token", "--lr", "0.1"],
+        ["--use-auth-token", "True"],
+        ["--token"],
+        ["-c", 'train --hf-token "$HF_TOKEN" --password ${PASSWORD}'],
+        ["-c", "HF_TOKEN=$(cat /run/secrets/token) train"],
         ["--database", "postgres://trainer:$(PGPASSWORD)@db.example.com/runs"],
     ],
-)  # fmt: skip
+)
 def test_words_that_are_no_secrets(words: list[str]) -> None:
     assert reasons(launcher={"torchrun": {"script": "/app/train.py", "args": words}}) == {}
     assert reasons(roles={"worker": {"command": ["serve", *words]}}) == {}
 
 
 @pytest.mark.parametrize(
-    "value", ["4096", "0", "1e-5", "<pad>", "</s>", "<|endoftext|>", "[PAD]", "", "true", "False", "$(OTHER)", "/var/run/secrets/token"]
-)  # fmt: skip
+    "value",
+    [
+        "4096",
+        "0",
+        "1e-5",
+        "<pad>",
+        "</s>",
+        "<|endoftext|>",
+        "[PAD]",
+        "",
+        "true",
+        "False",
+        "$(OTHER)",
+        "/var/run/secrets/token",
+    ],
+)
 def test_values_of_variables_that_are_no_secrets(value: str) -> None:
     assert reasons(env={"MAX_TOKEN": value, "HF_TOKEN": value}) == {}
     assert list(reasons(env={"HF_TOKEN": f"hf_{value}x"})) == ["env.HF_TOKEN"]
@@ -126,7 +152,8 @@ def patched_problems(spec: dict[str, Any]) -> list[Problem]:
 
 
 def test_what_is_no_secret_has_a_way_out() -> None:
-    """A variable of another name holds it: what the message says works, and no secret of a known shape comes through there."""
+    """A variable of another name holds it: what the message says works, and no secret of a known shape comes through
+    there."""
     found = job_problems(experiment(env={"SPEAKER_TOKEN": "ada-lovelace"}), environment())
     assert [problem.fix.rpartition("; ")[2] for problem in found] == [
         "if it is no secret, write `$(OTHER)`, a variable of another name that holds it"
@@ -173,8 +200,15 @@ def test_a_known_shape_has_no_other_way_out(parts: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("OPENAI_API_KEY", "EMPTY"), ("OPENAI_API_KEY", "not-needed"), ("INSTANCE_TOKEN", "sks"), ("SRC_TOKEN", "en"), ("WORD_DELIMITER_TOKEN", "|"), ("RENDER_PASS", "depth")],
-)  # fmt: skip
+    [
+        ("OPENAI_API_KEY", "EMPTY"),
+        ("OPENAI_API_KEY", "not-needed"),
+        ("INSTANCE_TOKEN", "sks"),
+        ("SRC_TOKEN", "en"),
+        ("WORD_DELIMITER_TOKEN", "|"),
+        ("RENDER_PASS", "depth"),
+    ],
+)
 def test_what_is_usual_for_programs_is_no_secret(name: str, value: str) -> None:
     words = ["train", f"--{name.lower()}={value}", f"--{name.lower()}", value]
     assert reasons(env={name: value}, launcher={"command": words}) == {}
@@ -232,31 +266,120 @@ FIELDS: list[tuple[dict[str, Any], str]] = [
     ({"annotations": {"example.com/a": '{"spec": {"token": "' + TOKEN + '"}}'}}, "annotations.example.com/a"),
     ({"launcher": {"command": ["curl", f"https://{TOKEN}@github.com/a"]}}, "launcher.command[1]"),
     ({"launcher": {"command": ["curl", "-H", "X-API-Key: hunter2", "https://h"]}}, "launcher.command[2]"),
-    ({"prepare": [{"name": "a", "command": ["git", "clone", f"https://x:{TOKEN}@github.com/a"]}]}, "prepare[0].command[2]"),
+    (
+        {"prepare": [{"name": "a", "command": ["git", "clone", f"https://x:{TOKEN}@github.com/a"]}]},
+        "prepare[0].command[2]",
+    ),
     ({"prepare": [{"name": "a", "command": ["a"], "env": {"V": TOKEN}}]}, "prepare[0].env.V"),
-    ({"prepare": [{"name": "a", "git": {"repository": f"https://{TOKEN}@github.com/a", "commit": "0" * 40, "path": "/a"}}]}, "prepare[0].git.repository"),
-    *(({"roles": {"worker": {"pod_overrides": patch}}}, f"roles.worker.pod_overrides.{where}") for patch, where in [
-        ({"metadata": {"labels": {"a": TOKEN}}}, "metadata.labels.a"),
-        ({"spec": {"initContainers": [{"name": "a", "image": "a", "env": [{"name": "V", "value": TOKEN}]}]}}, "spec.initContainers[0].env[0].value"),
-        ({"spec": {"containers": {"main": {"livenessProbe": {"exec": {"command": ["check", TOKEN]}}}}}}, "spec.containers.main.livenessProbe.exec.command[1]"),
-        ({"spec": {"containers": {"main": {"livenessProbe": {"httpGet": {"port": 80, "httpHeaders": [{"name": "Authorization", "value": "abc123"}]}}}}}},
-         "spec.containers.main.livenessProbe.httpGet.httpHeaders[0].value"),
-        ({"spec": {"containers": {"main": {"lifecycle": {"preStop": {"exec": {"command": ["sh", "-c", "bye --token abc123"]}}}}}}}, "spec.containers.main.lifecycle.preStop.exec.command[2]"),
-        ({"spec": {"containers": {"main": {"lifecycle": {"postStart": {"httpGet": {"port": 80, "path": f"/a?token={TOKEN}"}}}}}}}, "spec.containers.main.lifecycle.postStart.httpGet.path"),
-        ({"spec": {"volumes": [{"name": "a", "csi": {"driver": "d.example.com", "volumeAttributes": {"secretAccessKey": "abc123"}}}]}}, "spec.volumes[0].csi.volumeAttributes.secretAccessKey"),
-        ({"spec": {"volumes": [{"name": "a", "flexVolume": {"driver": "a/b", "options": {"o": f"x={TOKEN}"}}}]}}, "spec.volumes[0].flexVolume.options.o"),
-    ]),
-    *(({"manifest_overrides": {key: patch}}, f"manifest_overrides.{key}.{where}") for key, patch, where in [
-        ("service", {"metadata": {"labels": {"a": TOKEN}}}, "metadata.labels.a"),
-        ("service", {"metadata": {"annotations": {"hook": f"https://h/?token={TOKEN}"}}}, "metadata.annotations.hook"),
-        ("service", {"spec": {"externalName": f"{TOKEN}.example.com"}}, "spec.externalName"),
-        ("launch-script", {"data": {"app.env": f"A=1\nDB_PASS=hunter2\n{TOKEN}"}}, "data.app.env"),
-        ("launch-script", {"data": {"app.txt": "[db]\nuser = ada\npassword = letters9\n"}}, "data.app.txt"),
-        ("launch-script", {"binaryData": {"a": base64.b64encode(f"a: 1\nb: {TOKEN}".encode()).decode()}}, "binaryData.a"),
-        ("job", {"spec": {"tasks": {"worker": {"template": {"spec": {"containers": {"main": {"env": {"V": {"value": TOKEN}}}}}}}}}},
-         "spec.tasks.worker.template.spec.containers.main.env.V.value"),
-    ]),
-]  # fmt: skip
+    (
+        {
+            "prepare": [
+                {"name": "a", "git": {"repository": f"https://{TOKEN}@github.com/a", "commit": "0" * 40, "path": "/a"}}
+            ]
+        },
+        "prepare[0].git.repository",
+    ),
+    *(
+        ({"roles": {"worker": {"pod_overrides": patch}}}, f"roles.worker.pod_overrides.{where}")
+        for patch, where in [
+            ({"metadata": {"labels": {"a": TOKEN}}}, "metadata.labels.a"),
+            (
+                {"spec": {"initContainers": [{"name": "a", "image": "a", "env": [{"name": "V", "value": TOKEN}]}]}},
+                "spec.initContainers[0].env[0].value",
+            ),
+            (
+                {"spec": {"containers": {"main": {"livenessProbe": {"exec": {"command": ["check", TOKEN]}}}}}},
+                "spec.containers.main.livenessProbe.exec.command[1]",
+            ),
+            (
+                {
+                    "spec": {
+                        "containers": {
+                            "main": {
+                                "livenessProbe": {
+                                    "httpGet": {
+                                        "port": 80,
+                                        "httpHeaders": [{"name": "Authorization", "value": "abc123"}],
+                                    }
+                                }
+                            }
+                        }
+                    }
+                },
+                "spec.containers.main.livenessProbe.httpGet.httpHeaders[0].value",
+            ),
+            (
+                {
+                    "spec": {
+                        "containers": {
+                            "main": {
+                                "lifecycle": {"preStop": {"exec": {"command": ["sh", "-c", "bye --token abc123"]}}}
+                            }
+                        }
+                    }
+                },
+                "spec.containers.main.lifecycle.preStop.exec.command[2]",
+            ),
+            (
+                {
+                    "spec": {
+                        "containers": {
+                            "main": {"lifecycle": {"postStart": {"httpGet": {"port": 80, "path": f"/a?token={TOKEN}"}}}}
+                        }
+                    }
+                },
+                "spec.containers.main.lifecycle.postStart.httpGet.path",
+            ),
+            (
+                {
+                    "spec": {
+                        "volumes": [
+                            {
+                                "name": "a",
+                                "csi": {"driver": "d.example.com", "volumeAttributes": {"secretAccessKey": "abc123"}},
+                            }
+                        ]
+                    }
+                },
+                "spec.volumes[0].csi.volumeAttributes.secretAccessKey",
+            ),
+            (
+                {"spec": {"volumes": [{"name": "a", "flexVolume": {"driver": "a/b", "options": {"o": f"x={TOKEN}"}}}]}},
+                "spec.volumes[0].flexVolume.options.o",
+            ),
+        ]
+    ),
+    *(
+        ({"manifest_overrides": {key: patch}}, f"manifest_overrides.{key}.{where}")
+        for key, patch, where in [
+            ("service", {"metadata": {"labels": {"a": TOKEN}}}, "metadata.labels.a"),
+            (
+                "service",
+                {"metadata": {"annotations": {"hook": f"https://h/?token={TOKEN}"}}},
+                "metadata.annotations.hook",
+            ),
+            ("service", {"spec": {"externalName": f"{TOKEN}.example.com"}}, "spec.externalName"),
+            ("launch-script", {"data": {"app.env": f"A=1\nDB_PASS=hunter2\n{TOKEN}"}}, "data.app.env"),
+            ("launch-script", {"data": {"app.txt": "[db]\nuser = ada\npassword = letters9\n"}}, "data.app.txt"),
+            (
+                "launch-script",
+                {"binaryData": {"a": base64.b64encode(f"a: 1\nb: {TOKEN}".encode()).decode()}},
+                "binaryData.a",
+            ),
+            (
+                "job",
+                {
+                    "spec": {
+                        "tasks": {
+                            "worker": {"template": {"spec": {"containers": {"main": {"env": {"V": {"value": TOKEN}}}}}}}
+                        }
+                    }
+                },
+                "spec.tasks.worker.template.spec.containers.main.env.V.value",
+            ),
+        ]
+    ),
+]
 
 
 @pytest.mark.parametrize(("parts", "where"), FIELDS, ids=[where for _, where in FIELDS])
@@ -274,11 +397,18 @@ def test_a_secret_in_every_field(parts: dict[str, Any], where: str) -> None:
     [
         ({"env": [{"name": "--db-password=hunter2Zq6", "value": [1]}]}, "hunter2Zq6"),
         ({"env": {"--db-password=hunter2Zq6": {"value": 1}}}, "hunter2Zq6"),
-        ({"livenessProbe": {"httpGet": {"port": 80, "httpHeaders": [{"name": "X-Api-Key: hunter2Zq9v", "value": "x"}]}}}, "hunter2Zq9v"),
+        (
+            {
+                "livenessProbe": {
+                    "httpGet": {"port": 80, "httpHeaders": [{"name": "X-Api-Key: hunter2Zq9v", "value": "x"}]}
+                }
+            },
+            "hunter2Zq9v",
+        ),
         ({"volumeMounts": [{"name": "--token=hunter2Zq8", "mountPath": 3}]}, "hunter2Zq8"),
         ({"env": [{"name": "A", "value": "password=", "password=hunter2Zq7": 1}]}, "hunter2Zq7"),
     ],
-)  # fmt: skip
+)
 def test_the_name_of_an_item_that_holds_a_secret_is_in_no_path(side: dict[str, Any], secret: str) -> None:
     image = "registry.example.com/ai/side:1"
     found = patched_problems({"containers": {"side": {"image": image, **side}}})

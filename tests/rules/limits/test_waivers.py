@@ -245,8 +245,9 @@ def test_the_offered_waiver_is_ready_to_copy(files: tuple[Path, Path]) -> None:
     assert (code, err) == (0, "")
     found = yaml.safe_load(completed)[0]["finding"]
     assert (
-        "  note: image = docker.io/library/python:3.12: the image is not from a registry that the environment allows "
-        f"(registry.example.com). O'Neil: lead waives this until {LATER}: a mirror is on its way (TF-IMG-1, finding {found})"
+        "  note: image = docker.io/library/python:3.12: the image is not from a registry that the environment "
+        f"allows (registry.example.com). O'Neil: lead waives this until {LATER}: a mirror is on its way (TF-IMG-1, "
+        f"finding {found})"
     ) in out.splitlines()
     assert json.loads(run(*words, "--json")[1])["experiments"][0]["notes"]
 

@@ -1,4 +1,5 @@
-"""docs/reference/components.md: every component with a text for all that goes in and comes out, and an example that runs."""
+"""docs/reference/components.md: every component with a text for all that goes in and comes out, and an example that
+runs."""
 
 from __future__ import annotations
 

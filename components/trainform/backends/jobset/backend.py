@@ -1,6 +1,8 @@
-"""JobSet: `jobset.x-k8s.io/v1alpha2`, one replicated job for each group of pods, with trainform's own rendezvous and SSH.
+"""JobSet: `jobset.x-k8s.io/v1alpha2`, one replicated job for each group of pods, with trainform's own rendezvous and
+SSH.
 
-Only suspend and ttl can change in place. Ranks are computed from the completion index, which each pod of an Indexed Job has as a label.
+Only suspend and ttl can change in place. Ranks are computed from the completion index, which each pod of an Indexed Job
+has as a label.
 """
 
 from __future__ import annotations
@@ -53,7 +55,10 @@ class JobSet(Backend):
     MAKES_GANGS = True
 
     MAKES = f"JobSet (`{API_VERSION}`), with Volcano's admission a PodGroup"
-    ENDS = "`successPolicy` with the replicated jobs of the role, all of them where each replica has one (`ports: per-replica`)"
+    ENDS = (
+        "`successPolicy` with the replicated jobs of the role, all of them where each replica has one (`ports: "
+        "per-replica`)"
+    )
     ADDS = f"`{INDEX_VARIABLE}`; hostname and subdomain of every pod, as planned"
 
     INDEX_LABEL = INDEX
@@ -66,8 +71,10 @@ class JobSet(Backend):
         **NO_RUNTIME,
         "queue": done_by("Volcano: `queue` of a PodGroup; Kueue: the label `kueue.x-k8s.io/queue-name`, a LocalQueue"),
         "restart": done_by(
-            "never: `backoffLimit: 0`; on-failure, N times: `restartPolicy: OnFailure` with a `backoffLimit`; all-when-evicted: `failurePolicy.maxRestarts`. "
-            "An unranked role with its own never or N times, or for whose success others wait (`dependsOn`), fails the job when it gives up; any other is restarted without limit"
+            "never: `backoffLimit: 0`; on-failure, N times: `restartPolicy: OnFailure` with a `backoffLimit`; "
+            "all-when-evicted: `failurePolicy.maxRestarts`. An unranked role with its own never or N times, or for "
+            "whose success others wait (`dependsOn`), fails the job when it gives up; any other is restarted without "
+            "limit"
         ),
         "max_retry": done_by("`failurePolicy.maxRestarts`, one less: it is the number of restarts that are allowed"),
         "ttl": done_by("`ttlSecondsAfterFinished`; updates in place"),
@@ -77,7 +84,8 @@ class JobSet(Backend):
             "Volcano: `minMember` of the PodGroup, and `minTaskMember` where the gang has not all pods"
         ),
         "launcher.torchrun.elastic": noted(
-            "JobSet has a fixed number of pods, so another number of replicas is a new revision here and no change in place",
+            "JobSet has a fixed number of pods, so another number of replicas is a new revision here and no change "
+            "in place",
             elsewhere=True,
         ),
     }
@@ -92,7 +100,8 @@ class JobSet(Backend):
         return ("jobsets.jobset.x-k8s.io", *admission_crds(plan))
 
     def problems(self, plan: Plan) -> Iterator[Problem]:
-        """Problems with admission, with labels that JobSet sets itself, and with names: its webhook counts the random end of pod names too."""
+        """Problems with admission, with labels that JobSet sets itself, and with names: its webhook counts the random
+        end of pod names too."""
         yield from gang_problems(plan)
         yield from overwritten(plan, "JobSet", self.POD_KEYS)
         for role in plan.roles:
@@ -103,7 +112,8 @@ class JobSet(Backend):
                 yield Problem(
                     f"roles.{role.name}",
                     None,
-                    f"the name of its pod {longest} has {len(longest)} characters, and JobSet allows {LABEL_MAX - SUFFIX}",
+                    f"the name of its pod {longest} has {len(longest)} characters, and JobSet allows "
+                    f"{LABEL_MAX - SUFFIX}",
                     f"shorten the experiment's or the role's name by {over}",
                 )
 

@@ -1,7 +1,8 @@
-"""The pods that JobSet's controller and Kubernetes' Job controller make from a JobSet, for a rehearsal without a cluster.
+"""The pods that JobSet's controller and Kubernetes' Job controller make from a JobSet, for a rehearsal without a
+cluster.
 
-Source: JobSet 0.12.0, pkg/controllers (`constructJob`, `labelAndAnnotateObject`), and Kubernetes' Indexed Jobs; the engine tests compare the
-result with the pods of the real controllers.
+Source: JobSet 0.12.0, pkg/controllers (`constructJob`, `labelAndAnnotateObject`), and Kubernetes' Indexed Jobs; the
+engine tests compare the result with the pods of the real controllers.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from trainform.manifests.pods import pod_from_template
 
 
 def controller_pods(metadata: dict[str, Any], spec: dict[str, Any]) -> list[dict[str, Any]]:
-    """The pods in order. Their names are their hostnames, to which Kubernetes adds a random end. `metadata`: the JobSet's."""
+    """The pods in order. Their names are their hostnames, to which Kubernetes adds a random end. `metadata`: the
+    JobSet's."""
     return [
         _pod(metadata, spec, job, index)
         for job in spec["replicatedJobs"]

@@ -1,7 +1,8 @@
 """A JobSet's spec: one Indexed Job for each group of pods. Trainer's runtimes contain such a spec too.
 
-Source: JobSet 0.12.0, `api/jobset/v1alpha2` and its webhooks. The defaults of the webhooks are set here: the controller reads `network` and
-`successPolicy` without a check that they exist, and the specs of Trainer's runtimes pass no such webhook.
+Source: JobSet 0.12.0, `api/jobset/v1alpha2` and its webhooks. The defaults of the webhooks are set here: the controller
+reads `network` and `successPolicy` without a check that they exist, and the specs of Trainer's runtimes pass no such
+webhook.
 """
 
 from __future__ import annotations
@@ -22,11 +23,12 @@ from trainform.plan.model import Ending, Group, Naming, Plan, RolePlan
 INDEX_LABEL = "batch.kubernetes.io/job-completion-index"
 JOB_LABEL = "jobset.sigs.k8s.io/jobset-name"
 INDEX_VARIABLE = "JOB_COMPLETION_INDEX"
-# Names of an Indexed Job's pods have a random end; peers use the hostname (replicated job, its only job's index, the pod's index).
+# Names of an Indexed Job's pods have a random end; peers use the hostname (replicated job, its only job's index, the
+# pod's index).
 NAMING = Naming(pod="{job}-{group}-0-{index}", address="{pod}.{service}", own_service=True)
 SUFFIX = 6  # characters that Kubernetes puts after the name of a Job's pod: `-x7k2p`
-# Labels and annotations of pods that JobSet overwrites, or for which the API server refuses a Job unless the values are its own, so that
-# no pod is ever made. https://kubernetes.io/docs/reference/labels-annotations-taints/
+# Labels and annotations of pods that JobSet overwrites, or for which the API server refuses a Job unless the values are
+# its own, so that no pod is ever made. https://kubernetes.io/docs/reference/labels-annotations-taints/
 OWN_KEYS = frozenset(["job-name", "controller-uid", "batch.kubernetes.io/", "jobset.sigs.k8s.io/"])
 ENDLESS = 2**31 - 1  # the limit of restarts for pods that must not fail the job
 
@@ -65,7 +67,8 @@ def templates(spec: dict[str, Any]) -> list[Template]:
 
 
 def endings(spec: dict[str, Any], role_of: Callable[[dict[str, Any]], str]) -> tuple[Ending, ...]:
-    """What ends a JobSet with this spec while some of its pods still run. `role_of` returns the role of a replicated job."""
+    """What ends a JobSet with this spec while some of its pods still run. `role_of` returns the role of a replicated
+    job."""
     policy = mapping(spec.get("successPolicy"))
     parts = [Part(job["name"], role_of(job)) for job in spec["replicatedJobs"]]
     named = policy.get("targetReplicatedJobs")
@@ -82,7 +85,8 @@ def labelled_role(job: dict[str, Any]) -> str:
 def _replicated_job(
     plan: Plan, role: RolePlan, group: Group, conventions: PodConventions, least: Mapping[str, int], backoff: int
 ) -> dict[str, Any]:
-    """The Indexed Job of a group. Pod i has completion index i, so a lost pod is replaced by one with the same hostname."""
+    """The Indexed Job of a group. Pod i has completion index i, so a lost pod is replaced by one with the same
+    hostname."""
     template = pod_template(plan, role, group, conventions)
     job = {
         "parallelism": group.replicas,
@@ -118,12 +122,14 @@ def _awaited(patch: object) -> Iterator[str]:
 
 
 def _ending_groups(plan: Plan) -> list[str]:
-    """The groups whose success together ends the job; empty if all groups must succeed. The rules report a missing role."""
+    """The groups whose success together ends the job; empty if all groups must succeed. The rules report a missing
+    role."""
     return [group.name for role in plan.roles if role.name == plan.ending_role for group in role.groups()]
 
 
 def _failure_policy(plan: Plan) -> dict[str, Any]:
-    """The failure policy: a failed Job restarts the whole JobSet if the plan says so for its role; otherwise the JobSet fails."""
+    """The failure policy: a failed Job restarts the whole JobSet if the plan says so for its role; otherwise the JobSet
+    fails."""
     restarting = {role.name for role in plan.roles if role.restarts_job}
     final = [group.name for role in plan.roles if role.name not in restarting for group in role.groups()]
     if not restarting:

@@ -1,4 +1,5 @@
-"""What KubeDL makes of a job besides its pods: containers, images and volumes for annotations and fields that a patch may set."""
+"""What KubeDL makes of a job besides its pods: containers, images and volumes for annotations and fields that a patch
+may set."""
 
 from __future__ import annotations
 
@@ -10,8 +11,8 @@ from trainform.manifests.shapes import mapping
 from trainform.rules.limits.judged import AddOn
 
 ANNOTATIONS = {"kubedl.io/git-sync-config": "docker.io/kubedl/git-sync:v1", "kubedl.io/tensorboard-config": None}
-"""Annotations of which KubeDL makes a container, and the image that it takes if they name none; None for that of the job. Source: KubeDL
-0.5.0, pkg/code_sync and pkg/tensorboard."""
+"""Annotations of which KubeDL makes a container, and the image that it takes if they name none; None for that of the
+job. Source: KubeDL 0.5.0, pkg/code_sync and pkg/tensorboard."""
 # The type of volume of each storage of a model. Source: KubeDL 0.5.0, apis/model/v1alpha1.
 _STORAGE = {"nfs": "nfs", "AWSEfs": "csi", "localStorage": "hostPath"}
 

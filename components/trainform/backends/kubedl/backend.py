@@ -1,8 +1,9 @@
 """KubeDL: `training.kubedl.io/v1alpha1` TFJob and PyTorchJob.
 
-On the host network KubeDL draws a port for each pod when it makes the pod, and sets it in MASTER_PORT or in the pod's own entry of TF_CONFIG. Peers
-connect to the constant port of a Service. So the plan leaves these values to KubeDL. KubeDL makes a PodGroup for each role, and it makes
-workers only when the pods of the Master, or of all parameter servers, run.
+On the host network KubeDL draws a port for each pod when it makes the pod, and sets it in MASTER_PORT or in the pod's
+own entry of TF_CONFIG. Peers connect to the constant port of a Service. So the plan leaves these values to KubeDL.
+KubeDL makes a PodGroup for each role, and it makes workers only when the pods of the Master, or of all parameter
+servers, run.
 """
 
 from __future__ import annotations
@@ -56,7 +57,8 @@ from trainform.spec.experiment import Experiment
 
 MAKER = Maker("KubeDL", frozenset([*OWN_LABELS, GROUP_ANNOTATION]))
 _NO_NAMES = refused(
-    "the field needs a DNS name for every pod, and KubeDL gives one only to the Master of a PyTorchJob, and to a TFJob's pods for one port",
+    "the field needs a DNS name for every pod, and KubeDL gives one only to the Master of a PyTorchJob, and to a "
+    "TFJob's pods for one port",
     elsewhere=True,
 )
 
@@ -75,10 +77,14 @@ class KubeDL(Backend):
     PODS = PODS
 
     MAKES = f"PyTorchJob or TFJob (`{API_VERSION}`)"
-    ENDS = "PyTorchJob: the Master and all workers. TFJob: the Chief; without one all workers (`successPolicy: AllWorkers`)"
+    ENDS = (
+        "PyTorchJob: the Master and all workers. TFJob: the Chief; without one all workers (`successPolicy: "
+        "AllWorkers`)"
+    )
     ADDS = (
-        "PyTorchJob: `PYTHONUNBUFFERED`, and `MASTER_ADDR`, `MASTER_PORT`, `WORLD_SIZE` and `RANK`, in which a process sees the plan's values; on the host "
-        "network the first two are KubeDL's, with the port that it draws. TFJob: `TF_CONFIG`, which the plan's own replaces, but not on the host network"
+        "PyTorchJob: `PYTHONUNBUFFERED`, and `MASTER_ADDR`, `MASTER_PORT`, `WORLD_SIZE` and `RANK`, in which a "
+        "process sees the plan's values; on the host network the first two are KubeDL's, with the port that it "
+        "draws. TFJob: `TF_CONFIG`, which the plan's own replaces, but not on the host network"
     )
 
     INDEX_LABEL = INDEX
@@ -88,8 +94,8 @@ class KubeDL(Backend):
     FIELDS: ClassVar[Fields] = {
         **NO_RUNTIME,
         "roles": done_by(
-            "replica types. PyTorchJob: a first ranked role of one replica is Master, another ranked role is Worker, and the end of all ends the job. "
-            "TFJob: by task type, without an evaluator. Extras are refused"
+            "replica types. PyTorchJob: a first ranked role of one replica is Master, another ranked role is Worker, "
+            "and the end of all ends the job. TFJob: by task type, without an evaluator. Extras are refused"
         ),
         "launcher.deepspeed": _NO_NAMES,
         "launcher.mpi": _NO_NAMES,
@@ -97,14 +103,21 @@ class KubeDL(Backend):
             "an elastic job of KubeDL needs a Master, an AIMaster and OpenKruise", "remove it", elsewhere=True
         ),
         "ssh": _NO_NAMES,
-        "queue": done_by("`schedulingPolicy.queue`; KubeDL makes a PodGroup for each role, and places them one after the other"),
+        "queue": done_by(
+            "`schedulingPolicy.queue`; KubeDL makes a PodGroup for each role, and places them one after the other"
+        ),
         "priority_class": done_by("of the pods, and `schedulingPolicy.priorityClassName`"),
         "restart": done_by(
-            "never: `restartPolicy: Never`; on-failure, N times: `OnFailure` with `backoffLimit`; all-when-evicted is refused. A pod that is "
-            "evicted ends the job. KubeDL's ExitCode (a pod that was killed or evicted is made anew, any other failure ends the job) by `pod_overrides: {spec: {restartPolicy: ExitCode}}`"
+            "never: `restartPolicy: Never`; on-failure, N times: `OnFailure` with `backoffLimit`; all-when-evicted "
+            "is refused. A pod that is evicted ends the job. KubeDL's ExitCode (a pod that was killed or evicted is "
+            "made anew, any other failure ends the job) by `pod_overrides: {spec: {restartPolicy: ExitCode}}`"
         ),
-        "max_retry": noted("it has no effect, since KubeDL never starts a whole job anew", LIMITED_RESTARTS, elsewhere=True),
-        "roles.*.max_retry": done_by("`backoffLimit`: one number for the job, counted over all pods that start their containers again"),
+        "max_retry": noted(
+            "it has no effect, since KubeDL never starts a whole job anew", LIMITED_RESTARTS, elsewhere=True
+        ),
+        "roles.*.max_retry": done_by(
+            "`backoffLimit`: one number for the job, counted over all pods that start their containers again"
+        ),
         "ttl": done_by("`ttlSecondsAfterFinished`; updates in place"),
         **no_policies("KubeDL"),
         "roles.*.min_available": refused(
@@ -113,23 +126,30 @@ class KubeDL(Backend):
             elsewhere=True,
         ),
         "network.host": noted(
-            f"by the annotation `{NETWORK_ANNOTATION}: {HOST}` KubeDL draws a host port for each pod when it makes it, out of a range of its own, and a new "
-            "one when the pod fails over; peers call the constant port of its Service. MASTER_ADDR and MASTER_PORT, or TF_CONFIG, come from KubeDL",
+            f"by the annotation `{NETWORK_ANNOTATION}: {HOST}` KubeDL draws a host port for each pod when it makes "
+            "it, out of a range of its own, and a new one when the pod fails over; peers call the constant port of "
+            "its Service. MASTER_ADDR and MASTER_PORT, or TF_CONFIG, come from KubeDL",
             elsewhere=True,
         ),
         "network.port": done_by("on the host network: the constant port of KubeDL's Services"),
         "network.ports": done_by("per-replica or not: KubeDL draws a port for each pod"),
-        "network.addresses": refused("KubeDL decides the addresses: it makes the Services itself, with constant ports", "remove it"),
-        "roles.*.pod_overrides": done_by("as far as the pods of Kubernetes 1.22 have the fields, which are those of KubeDL's CRDs; newer ones are refused"),
+        "network.addresses": refused(
+            "KubeDL decides the addresses: it makes the Services itself, with constant ports", "remove it"
+        ),
+        "roles.*.pod_overrides": done_by(
+            "as far as the pods of Kubernetes 1.22 have the fields, which are those of KubeDL's CRDs; newer ones are "
+            "refused"
+        ),
         "network.topology": refused(
             "KubeDL makes the PodGroup itself, without a topology", "remove it", elsewhere=True
         ),
-    }  # fmt: skip
+    }
     READS = frozenset([NETWORK_ANNOTATION, *ELASTIC_ANNOTATIONS])
     LACKS = frozenset([EXTRA_ROLES, EVALUATORS, JOB_RESTARTS])
 
     def naming(self, experiment: Experiment) -> Naming:
-        """The address of a pod is that of the Service that KubeDL makes for it; on the host network KubeDL draws the ports."""
+        """The address of a pod is that of the Service that KubeDL makes for it; on the host network KubeDL draws the
+        ports."""
         return structs.replace(NAMING, draws_ports=experiment.network.host, gang_of_role=True)
 
     def groups(self, experiment: Experiment) -> dict[str, str]:
@@ -143,8 +163,8 @@ class KubeDL(Backend):
         return kind_of(plan).own_restarts
 
     def problems(self, plan: Plan) -> Iterator[Problem]:
-        """Problems with roles without a replica type, with a PyTorchJob without a Master, on which KubeDL crashes, and with an evaluator, for which it
-        never makes pods."""
+        """Problems with roles without a replica type, with a PyTorchJob without a Master, on which KubeDL crashes, and
+        with an evaluator, for which it never makes pods."""
         yield from replica_problems(plan, MAKER)
         yield from follows(plan, "annotations", NETWORK_ANNOTATION, "`network: {host: true}`")
         for key in ELASTIC_ANNOTATIONS:
@@ -163,21 +183,23 @@ class KubeDL(Backend):
                 yield Problem(f"roles.{role.name}", None, reason, f"remove it, or {another_backend(EVALUATORS)}")
 
     def notes(self, plan: Plan, manifests: Sequence[Manifest]) -> Iterator[str]:
-        """KubeDL 0.5.0 (`deletePodsAndServices`) deletes a Service with each pod before it says that the job has failed. A worker of a PyTorchJob
-        has none, so it stops there, and makes the pod again. Pods that run on after the end have a note too, and so have probes that keep pods
-        out of DNS."""
+        """KubeDL 0.5.0 (`deletePodsAndServices`) deletes a Service with each pod before it says that the job has
+        failed. A worker of a PyTorchJob has none, so it stops there, and makes the pod again. Pods that run on after
+        the end have a note too, and so have probes that keep pods out of DNS."""
         yield from left_running(_cleaned(job_body(manifests)), "spec")
         kind = kind_of(plan)
         served = _served(plan)
         yield from unready(plan, "KubeDL", (each for each in self.templates(plan, manifests) if each.role in served))
         if kind.kind == "PyTorchJob" and len(plan.roles) > 1 and any(role.restart == ON_FAILURE for role in plan.roles):
             yield (
-                "restart: KubeDL never ends a PyTorchJob with workers for its container restarts: where there are too many, it deletes pods that run "
-                "and makes them again; write `restart: never` to end the job at the first failure"
+                "restart: KubeDL never ends a PyTorchJob with workers for its container restarts: where there are "
+                "too many, it deletes pods that run and makes them again; write `restart: never` to end the job at "
+                "the first failure"
             )
 
     def conventions(self, plan: Plan) -> PodConventions:
-        """The index by KubeDL's label, and the variables that KubeDL appends. If KubeDL draws the ports, its TF_CONFIG is kept."""
+        """The index by KubeDL's label, and the variables that KubeDL appends. If KubeDL draws the ports, its TF_CONFIG
+        is kept."""
         kind = kind_of(plan)
         names = appended(kind.kind, plan.totals.pods)
         drawn = plan.naming.draws_ports
@@ -191,7 +213,8 @@ class KubeDL(Backend):
         )
 
     def job(self, plan: Plan) -> Manifest:
-        """The job of the launcher's kind; the fields of the run policy are in the spec itself. KubeDL makes the PodGroups."""
+        """The job of the launcher's kind; the fields of the run policy are in the spec itself. KubeDL makes the
+        PodGroups."""
         kind = kind_of(plan)
         scheduling = {
             "minAvailable": plan.min_available,
@@ -235,7 +258,8 @@ def _cleaned(job: dict[str, Any]) -> dict[str, Any]:
 
 
 def _success(plan: Plan) -> str | None:
-    """The success policy of a TFJob without a chief: all workers must complete, and not only the first of them. Otherwise None."""
+    """The success policy of a TFJob without a chief: all workers must complete, and not only the first of them.
+    Otherwise None."""
     workers = plan.launcher == "tensorflow" and all(role.group != "chief" for role in plan.roles)
     return ALL_WORKERS if workers else None
 
@@ -249,7 +273,8 @@ def _tensorflow_endings(job: dict[str, Any]) -> tuple[Ending, ...]:
     return type_endings(job, "Chief", *(["Worker"] if both else []))
 
 
-# A PyTorchJob is complete when its Master and all workers are (controllers/pytorch/status.go), so no other pod is left then.
+# A PyTorchJob is complete when its Master and all workers are (controllers/pytorch/status.go), so no other pod is left
+# then.
 _ENDINGS: dict[str, Callable[[dict[str, Any]], tuple[Ending, ...]]] = {
     "PyTorchJob": lambda job: (),
     "TFJob": _tensorflow_endings,

@@ -1,8 +1,8 @@
 """The pods that KubeDL makes from its jobs, for a rehearsal without a cluster.
 
-Source: KubeDL 0.5.0, pkg/job_controller (`createNewPod`, `setupHostNetwork`), controllers/tensorflow and controllers/pytorch
-(`SetClusterSpec`), with Volcano as its gang scheduler and the default feature gates. Only the host ports differ from those in a cluster,
-where KubeDL chooses them at random.
+Source: KubeDL 0.5.0, pkg/job_controller (`createNewPod`, `setupHostNetwork`), controllers/tensorflow and
+controllers/pytorch (`SetClusterSpec`), with Volcano as its gang scheduler and the default feature gates. Only the host
+ports differ from those in a cluster, where KubeDL chooses them at random.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from trainform.manifests.pods import pod_from_template
 INDEX_LABEL = "replica-index"
 OWN_LABELS = ("replica-index", "replica-type", "job-name", "group-name", "job-role")
 NETWORK_ANNOTATION, HOST = "kubedl.io/network-mode", "host"
-# Pods begin again at every failure, wait for images in containers of their own, and keep a finalizer: for an AIMaster and OpenKruise.
+# Pods begin again at every failure, wait for images in containers of their own, and keep a finalizer: for an AIMaster
+# and OpenKruise.
 ELASTIC_ANNOTATIONS = ("kubedl.io/enable-elastic-training", "pai.ai/enable-error-monitoring")
 
 _API_GROUP = "training.kubedl.io"
@@ -68,7 +69,8 @@ def _pod_name(job: dict[str, Any], name: str, index: int) -> str:
 
 
 def _ports(kind: JobKind, name: str, spec: dict[str, Any], drawn: int | None) -> None:
-    """Add the port that KubeDL declares if the template has none; on the host network set the number that KubeDL draws."""
+    """Add the port that KubeDL declares if the template has none; on the host network set the number that KubeDL
+    draws."""
     main = next(container for container in spec["containers"] if container["name"] == kind.container)
     declared = next((each for each in main.get("ports", []) if each.get("name") == kind.port_name), None)
     if declared is None and (drawn is not None or name != "Worker" or kind.kind == "TFJob"):

@@ -1,8 +1,8 @@
 """Kubeflow's training-operator v1: `kubeflow.org/v1` PyTorchJob, TFJob and MPIJob.
 
-The operator computes ranks and addresses itself and appends them to the `env` of containers. Its WORLD_SIZE counts processes if `nprocPerNode`
-is a number; the plan's values win (`manifests.env`). It makes the PodGroup and a Service for each pod. It never replaces a pod whose template
-has changed, so a changed template is a new revision.
+The operator computes ranks and addresses itself and appends them to the `env` of containers. Its WORLD_SIZE counts
+processes if `nprocPerNode` is a number; the plan's values win (`manifests.env`). It makes the PodGroup and a Service
+for each pod. It never replaces a pod whose template has changed, so a changed template is a new revision.
 """
 
 from __future__ import annotations
@@ -66,8 +66,9 @@ MAKER = Maker(
 
 
 _OF_THE_MASTER = (
-    "workers of a PyTorchJob wait 200 s at most for the name of the Master, which is in DNS when its steps are done (the Service of "
-    "training-operator publishes ready pods alone): where a step of the Master alone takes longer, they fail"
+    "workers of a PyTorchJob wait 200 s at most for the name of the Master, which is in DNS when its steps are done "
+    "(the Service of training-operator publishes ready pods alone): where a step of the Master alone takes longer, "
+    "they fail"
 )
 
 
@@ -84,16 +85,19 @@ class Kubeflow(Backend):
 
     MAKES = f"PyTorchJob, TFJob or MPIJob (`{API_VERSION}`)"
     ENDS = (
-        "PyTorchJob: the Master; without one all workers, or any of an elastic job. TFJob: the Chief; without one all workers (`successPolicy: AllWorkers`). "
-        "MPIJob: the Launcher"
+        "PyTorchJob: the Master; without one all workers, or any of an elastic job. TFJob: the Chief; without one "
+        "all workers (`successPolicy: AllWorkers`). MPIJob: the Launcher"
     )
     ADDS = (
-        "PyTorchJob: `PYTHONUNBUFFERED`, `PET_NNODES`, `PET_NPROC_PER_NODE`; with a Master `MASTER_ADDR`, `MASTER_PORT`, `WORLD_SIZE` and `RANK`, in which "
-        "a process sees the plan's values, and `PET_MASTER_ADDR`, `PET_MASTER_PORT`, `PET_NODE_RANK`; an elastic one `PET_RDZV_ENDPOINT`, "
-        "`PET_RDZV_BACKEND`, `PET_MAX_RESTARTS`. Its workers get the init container `init-pytorch` (`alpine:3.10`), which gives the Master's name 100 tries "
-        "of 2 s. TFJob: `TF_CONFIG`, which the plan's own replaces. MPIJob, in the launcher: `OMPI_MCA_plm_rsh_agent`, `OMPI_MCA_orte_default_hostfile`, "
-        "`I_MPI_HYDRA_BOOTSTRAP`, `I_MPI_HYDRA_BOOTSTRAP_EXEC`, without accelerators empty `NVIDIA_VISIBLE_DEVICES` and `NVIDIA_DRIVER_CAPABILITIES`, "
-        "and the init container `kubectl-delivery`; `/etc/mpi` with hostfile and agent, `/opt/kube` with kubectl"
+        "PyTorchJob: `PYTHONUNBUFFERED`, `PET_NNODES`, `PET_NPROC_PER_NODE`; with a Master `MASTER_ADDR`, "
+        "`MASTER_PORT`, `WORLD_SIZE` and `RANK`, in which a process sees the plan's values, and `PET_MASTER_ADDR`, "
+        "`PET_MASTER_PORT`, `PET_NODE_RANK`; an elastic one `PET_RDZV_ENDPOINT`, `PET_RDZV_BACKEND`, "
+        "`PET_MAX_RESTARTS`. Its workers get the init container `init-pytorch` (`alpine:3.10`), which gives the "
+        "Master's name 100 tries of 2 s. TFJob: `TF_CONFIG`, which the plan's own replaces. MPIJob, in the launcher: "
+        "`OMPI_MCA_plm_rsh_agent`, `OMPI_MCA_orte_default_hostfile`, `I_MPI_HYDRA_BOOTSTRAP`, "
+        "`I_MPI_HYDRA_BOOTSTRAP_EXEC`, without accelerators empty `NVIDIA_VISIBLE_DEVICES` and "
+        "`NVIDIA_DRIVER_CAPABILITIES`, and the init container `kubectl-delivery`; `/etc/mpi` with hostfile and "
+        "agent, `/opt/kube` with kubectl"
     )
 
     INDEX_LABEL = INDEX
@@ -110,12 +114,13 @@ class Kubeflow(Backend):
     FIELDS: ClassVar[Fields] = {
         **NO_RUNTIME,
         "roles": done_by(
-            "replica types. PyTorchJob: the pod that launches, else a first ranked role of one replica, is Master, whose end ends the job, and another "
-            "ranked role is Worker; one role of several replicas is Worker alone. TFJob: by task type. MPIJob: Launcher and Worker. Extras are refused"
+            "replica types. PyTorchJob: the pod that launches, else a first ranked role of one replica, is Master, "
+            "whose end ends the job, and another ranked role is Worker; one role of several replicas is Worker "
+            "alone. TFJob: by task type. MPIJob: Launcher and Worker. Extras are refused"
         ),
         "launcher.mpi": noted(
-            "training-operator starts the processes by `kubectl exec` and with a hostfile of its own: there is no SSH and nothing waits for it; pods "
-            "have no names in DNS, so MASTER_ADDR and MASTER_PORT are not set",
+            "training-operator starts the processes by `kubectl exec` and with a hostfile of its own: there is no "
+            "SSH and nothing waits for it; pods have no names in DNS, so MASTER_ADDR and MASTER_PORT are not set",
             elsewhere=True,
         ),
         "launcher.torchrun.elastic": noted(
@@ -124,36 +129,44 @@ class Kubeflow(Backend):
         "queue": done_by(f"`runPolicy.schedulingPolicy.queue`, and the annotation `{QUEUE_ANNOTATION}`"),
         "priority_class": done_by("of the pods, and `runPolicy.schedulingPolicy.priorityClass`"),
         "restart": done_by(
-            "never: `restartPolicy: Never`; on-failure, N times: `OnFailure` with `runPolicy.backoffLimit`; all-when-evicted is refused. A pod "
-            "that is evicted is made anew by on-failure and N times, but in an MPIJob it ends the job"
+            "never: `restartPolicy: Never`; on-failure, N times: `OnFailure` with `runPolicy.backoffLimit`; "
+            "all-when-evicted is refused. A pod that is evicted is made anew by on-failure and N times, but in an "
+            "MPIJob it ends the job"
         ),
-        "max_retry": noted("it has no effect, since training-operator never starts a whole job anew", LIMITED_RESTARTS, elsewhere=True),
-        "roles.*.max_retry": done_by("`runPolicy.backoffLimit`: one number for the job, counted over all pods that start their containers again"),
+        "max_retry": noted(
+            "it has no effect, since training-operator never starts a whole job anew", LIMITED_RESTARTS, elsewhere=True
+        ),
+        "roles.*.max_retry": done_by(
+            "`runPolicy.backoffLimit`: one number for the job, counted over all pods that start their containers again"
+        ),
         "ttl": done_by("`runPolicy.ttlSecondsAfterFinished`; updates in place"),
         **no_policies("training-operator"),
         "roles.*.min_available": done_by("counts for `runPolicy.schedulingPolicy.minAvailable`, over all roles"),
         "network.host": noted(
-            "every pod of a PyTorchJob or TFJob declares the main port, so each needs its own node: training-operator would else declare 23456 or 2222, "
-            "the same in every job",
+            "every pod of a PyTorchJob or TFJob declares the main port, so each needs its own node: "
+            "training-operator would else declare 23456 or 2222, the same in every job",
             elsewhere=True,
         ),
         "network.ports": refused(
-            "the value gives each replica its own pod template, and a job of training-operator has one for all replicas of a type",
+            "the value gives each replica its own pod template, and a job of training-operator has one for all "
+            "replicas of a type",
             "remove it; pods with the same host port then need nodes of their own",
         ),
-        "network.wait": done_by("as described; workers beside a Master wait first, 200 s, in an init container of training-operator's"),
+        "network.wait": done_by(
+            "as described; workers beside a Master wait first, 200 s, in an init container of training-operator's"
+        ),
         "prepare.*.roles": done_by(f"as described, but {_OF_THE_MASTER}"),
         "prepare.*.on": done_by(f"as described, but {_OF_THE_MASTER}"),
         "network.topology": refused(
             "training-operator makes the PodGroup itself, without a topology", "remove it", elsewhere=True
         ),
-    }  # fmt: skip
+    }
     LOOKUP_CONTAINERS = frozenset([WAITING])
     LACKS = frozenset([EXTRA_ROLES, JOB_RESTARTS, STEPS_OF_ONE_POD])
 
     def naming(self, experiment: Experiment) -> Naming:
-        """The address of a pod is that of the Service that the operator makes for it. The pods of an MPIJob have none: its launcher is one pod,
-        and it starts processes by `kubectl exec`."""
+        """The address of a pod is that of the Service that the operator makes for it. The pods of an MPIJob have none:
+        its launcher is one pod, and it starts processes by `kubectl exec`."""
         if experiment.launcher.mpi is None:
             return NAMING
         return structs.replace(NAMING, single=("launcher",), agent=KUBEXEC)
@@ -169,7 +182,8 @@ class Kubeflow(Backend):
         return kind_of(plan).own_restarts
 
     def problems(self, plan: Plan) -> Iterator[Problem]:
-        """Problems with roles without a replica type, with restarts that the job cannot express, and with what an MPIJob cannot do."""
+        """Problems with roles without a replica type, with restarts that the job cannot express, and with what an
+        MPIJob cannot do."""
         yield from replica_problems(plan, MAKER)
         yield from follows(plan, "annotations", QUEUE_ANNOTATION, "`queue`")
         if plan.naming.agent is not None:
@@ -182,7 +196,8 @@ class Kubeflow(Backend):
         return MPI_FOLDERS if role.name == plan.launches else MPI_FOLDERS[:1]
 
     def notes(self, plan: Plan, manifests: Sequence[Manifest]) -> Iterator[str]:
-        """A note on each step of `prepare` for which the workers of a PyTorchJob wait, on probes that keep pods out of DNS, and on pods that run on after the end."""
+        """A note on each step of `prepare` for which the workers of a PyTorchJob wait, on probes that keep pods out of
+        DNS, and on pods that run on after the end."""
         yield from left_running(job_body(manifests)["spec"]["runPolicy"], "spec.runPolicy")
         if plan.naming.agent is None:  # the pods of an MPIJob have no Services
             yield from unready(plan, "training-operator", self.templates(plan, manifests))
@@ -246,8 +261,8 @@ def _run_policy(plan: Plan) -> dict[str, Any]:
 
 
 def _pytorch(plan: Plan) -> dict[str, Any]:
-    """A PyTorchJob's own fields: processes per node if all roles have the same number (then the operator's WORLD_SIZE counts processes), and
-    the bounds of an elastic job."""
+    """A PyTorchJob's own fields: processes per node if all roles have the same number (then the operator's WORLD_SIZE
+    counts processes), and the bounds of an elastic job."""
     number = processes_per_node(plan)
     fields: dict[str, Any] = {"nprocPerNode": None if number is None else str(number)}
     if plan.world.bounds is not None:
@@ -286,8 +301,8 @@ _ENDINGS: dict[str, Callable[[dict[str, Any]], tuple[Ending, ...]]] = {
 
 
 def _listening(plan: Plan, template: dict[str, Any]) -> dict[str, Any]:
-    """The template with the port that the operator needs. Without it the operator declares a constant number, which on the host network is
-    a host port, the same in every job."""
+    """The template with the port that the operator needs. Without it the operator declares a constant number, which on
+    the host network is a host port, the same in every job."""
     kind = kind_of(plan)
     spec = template["spec"]
     containers = [_with_ports(each, kind, plan.rendezvous.own_port) for each in spec["containers"]]
@@ -304,8 +319,8 @@ def _with_ports(container: dict[str, Any], kind: JobKind, number: int) -> dict[s
 
 
 def _mpi_problems(plan: Plan) -> Iterator[Problem]:
-    """Problems with an MPIJob. training-operator writes its hostfile: the workers, and the launcher if it requests a GPU, all with the same
-    number of slots."""
+    """Problems with an MPIJob. training-operator writes its hostfile: the workers, and the launcher if it requests a
+    GPU, all with the same number of slots."""
     if plan.ssh is not None:
         reason = "an MPIJob does not use SSH: its pods have no DNS names, and `kubectl exec` starts the processes"
         yield Problem("ssh", None, reason, "remove it")
@@ -322,7 +337,10 @@ def _mpi_problems(plan: Plan) -> Iterator[Problem]:
 
 
 def _not_a_node(role: RolePlan) -> Problem:
-    reason = f"the launcher is ranked, and training-operator counts it as a node only if it requests a resource with `{GPU}` in the name"
+    reason = (
+        "the launcher is ranked, and training-operator counts it as a node only if it requests a resource with "
+        f"`{GPU}` in the name"
+    )
     fix = "launch from a role of its own: `launcher: {ranked: false}`, and `role: launcher` in `launcher.mpi`"
     return Problem(f"roles.{role.name}", None, reason, fix)
 

@@ -1,7 +1,7 @@
 """The pods that training-operator makes from its jobs, for a rehearsal without a cluster.
 
-Source: training-operator 1.9.3, pkg/controller.v1 (`createNewPod`, `setPodEnv`, `setInitContainer`, `genTFConfigJSONStr`, `newLauncher`,
-`newWorker`, `newConfigMap`), with Volcano as its gang scheduler.
+Source: training-operator 1.9.3, pkg/controller.v1 (`createNewPod`, `setPodEnv`, `setInitContainer`,
+`genTFConfigJSONStr`, `newLauncher`, `newWorker`, `newConfigMap`), with Volcano as its gang scheduler.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from trainform.backends.replica_specs.pods import made_account
 from trainform.manifests.pods import pod_from_template
 from trainform.plan.model import Agent, RolePlan
 
-# An MPIJob has no Services: the launcher reaches the workers by `kubectl exec`, with a list of pods that the operator writes.
+# An MPIJob has no Services: the launcher reaches the workers by `kubectl exec`, with a list of pods that the operator
+# writes.
 KUBEXEC = Agent("/etc/mpi/kubexec.sh", "/etc/mpi/hostfile", client="/opt/kube/kubectl", delivery="kubectl-delivery")
 PREFIX = "training.kubeflow.org/"
 INDEX_LABEL = f"{PREFIX}replica-index"
@@ -54,7 +55,8 @@ def appended(kind: str, pods: int, types: Collection[str], elastic: bool) -> fro
 
 
 def spared(kind: str, role: RolePlan, launcher: str | None) -> frozenset[str]:
-    """Those of them that it does not append in pods of this role: in an MPIJob the launcher alone has any, and those of GPUs only where it has none."""
+    """Those of them that it does not append in pods of this role: in an MPIJob the launcher alone has any, and those of
+    GPUs only where it has none."""
     if kind != "MPIJob":
         return frozenset()
     if role.name != launcher:
@@ -83,7 +85,8 @@ def _pod(job: dict[str, Any], name: str, index: int) -> dict[str, Any]:
 
 
 def _labels(job: dict[str, Any], name: str, index: int) -> dict[str, str]:
-    """The operator's labels of a pod. The launcher of an MPIJob has no index. `job-role` marks the pod whose success ends the job."""
+    """The operator's labels of a pod. The launcher of an MPIJob has no index. `job-role` marks the pod whose success
+    ends the job."""
     specs = rendered_specs(job)
     success_type = next((each for each in (_MASTER, _LAUNCHER, "Chief") if each in specs), _WORKER)
     values = {
@@ -145,7 +148,10 @@ def _torch_values(job: dict[str, Any], name: str, index: int) -> dict[str, str]:
 
 
 def _waiting_for(master: str) -> dict[str, Any]:
-    script = f"err=1;for i in $(seq 100); do if nslookup {master}; then err=0 && break; fi;echo waiting for master; sleep 2; done; exit $err"
+    script = (
+        f"err=1;for i in $(seq 100); do if nslookup {master}; then err=0 && break; fi;echo waiting for master; sleep "
+        "2; done; exit $err"
+    )
     return {
         "name": WAITING,
         "image": "alpine:3.10",
@@ -209,7 +215,9 @@ def _mpi_files(job: dict[str, Any]) -> dict[str, str]:
     container = "" if main is None else f" --container {main}"
     return {
         "hostfile": "".join(f"{host} slots={slots}\n" for host in hosts),
-        "kubexec.sh": f'#!/bin/sh\nset -x\nPOD_NAME=$1\nshift\n{KUBEXEC.client} exec ${{POD_NAME}}{container} -- /bin/sh -c "$*"',
+        "kubexec.sh": (
+            f'#!/bin/sh\nset -x\nPOD_NAME=$1\nshift\n{KUBEXEC.client} exec ${{POD_NAME}}{container} -- /bin/sh -c "$*"'
+        ),
         "discover_hosts.sh": "\n".join(["#!/bin/sh", *_echoed(job, hosts, slots)]),
     }
 

@@ -1,5 +1,5 @@
-"""The kinds of jobs that consist of replica specs. They are training-operator v1's, and KubeDL has the same API: both controllers read the
-replica types and their names in the same way."""
+"""The kinds of jobs that consist of replica specs. They are training-operator v1's, and KubeDL has the same API: both
+controllers read the replica types and their names in the same way."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from trainform.plan.ports import RENDEZVOUS, TENSORFLOW
 class JobKind(Struct, frozen=True):
     """A kind of job.
 
-    field: the field of the spec with the replica specs. types: the replica type for each group of a plan, in the order of the API. container,
-    ports: the names that the operator needs for the main container and its ports, by purpose. port: the number that the operator assumes if
-    no container declares the port; 0 if the kind has no port. own_restarts: the operator's own restart policies, beside the template: a pod is made anew
-    upon some exit codes. (A pod of an MPIJob never is, so the job would neither go on nor fail: training-operator 1.9.3, pkg/controller.v1/mpi.)
+    field: the field of the spec with the replica specs. types: the replica type for each group of a plan, in the order
+    of the API. container, ports: the names that the operator needs for the main container and its ports, by purpose.
+    port: the number that the operator assumes if no container declares the port; 0 if the kind has no port.
+    own_restarts: the operator's own restart policies, beside the template: a pod is made anew upon some exit codes. (A
+    pod of an MPIJob never is, so the job would neither go on nor fail: training-operator 1.9.3, pkg/controller.v1/mpi.)
     """
 
     kind: str
@@ -89,8 +90,8 @@ def declared_port(job: Mapping[str, Any], name: str) -> int:
 
 
 def tf_config(job: Mapping[str, Any], task: tuple[str, int], port: Callable[[str, int], int]) -> str | None:
-    """TF_CONFIG of a task (replica type and index) with all types in the cluster, also the evaluator; None for a job of a single pod.
-    `port` returns the port of a task."""
+    """TF_CONFIG of a task (replica type and index) with all types in the cluster, also the evaluator; None for a job of
+    a single pod. `port` returns the port of a task."""
     specs, metadata = rendered_specs(job), job["metadata"]
     if sum(spec["replicas"] for spec in specs.values()) == 1:
         return None

@@ -11,7 +11,8 @@ NAMING = Naming(pod="{job}-{group}-{index}", address="{pod}", own_service=False)
 
 
 def replica_groups(experiment: Experiment) -> dict[str, str]:
-    """The replica type of each role, in lower case as in names of pods. A role for which the job has no type keeps its name, and is refused."""
+    """The replica type of each role, in lower case as in names of pods. A role for which the job has no type keeps its
+    name, and is refused."""
     if experiment.launcher.tensorflow is not None:
         kinds = {name: task_type(experiment, name) for name in experiment.roles}
         return {name: name if kind is None else kind for name, kind in kinds.items()}
@@ -24,6 +25,7 @@ def replica_groups(experiment: Experiment) -> dict[str, str]:
 
 
 def _master(experiment: Experiment) -> str | None:
-    """The role that is the Master of a PyTorchJob, whose success ends the job: a first ranked role of one pod in a static job; otherwise None."""
+    """The role that is the Master of a PyTorchJob, whose success ends the job: a first ranked role of one pod in a
+    static job; otherwise None."""
     first = first_ranked(experiment)
     return first if experiment.roles[first].replicas == 1 and not experiment.elastic else None

@@ -20,14 +20,16 @@ _LAUNCHES, _BY_SSH = "Launcher", "/v2beta1"
 
 
 def most_workers(body: dict[str, Any]) -> int | None:
-    """To how many workers the operator's HorizontalPodAutoscaler may scale a PyTorchJob; None if it makes none, since the job has no metrics."""
+    """To how many workers the operator's HorizontalPodAutoscaler may scale a PyTorchJob; None if it makes none, since
+    the job has no metrics."""
     most = value_at(body, "spec.elasticPolicy.maxReplicas")
     return most if value_at(body, "spec.elasticPolicy.metrics") is not None and isinstance(most, int) else None
 
 
 def made_account(body: dict[str, Any], replica_type: str) -> str:
-    """The service account that the operator makes for pods of the type that name none: the launcher of an MPIJob gets one that may run commands
-    in the workers. Empty if it makes none. Source: training-operator 1.9.3, pkg/controller.v1/mpi (`newLauncher`)."""
+    """The service account that the operator makes for pods of the type that name none: the launcher of an MPIJob gets
+    one that may run commands in the workers. Empty if it makes none. Source: training-operator 1.9.3,
+    pkg/controller.v1/mpi (`newLauncher`)."""
     makes = body.get("kind") == "MPIJob" and not str(body.get("apiVersion")).endswith(_BY_SSH)
     return f"{value_at(body, 'metadata.name')}-launcher" if makes and replica_type == _LAUNCHES else ""
 
@@ -55,7 +57,8 @@ class _ReplicaSpecs(Struct, frozen=True):
         total = sum(pods.template.replicas for pods in found)
         least = next((number for path in _LEAST if isinstance(number := value_at(body, path), int)), total)
         slack = max(0, total - least)
-        # The job sets how many of all its pods start together, and not of which type: the largest type is the one that may be smaller.
+        # The job sets how many of all its pods start together, and not of which type: the largest type is the one that
+        # may be smaller.
         largest = max(range(len(found)), key=lambda index: found[index].template.replicas, default=0)
         for index, pods in enumerate(found):
             missing = min(slack, pods.template.replicas) if index == largest else 0

@@ -1,7 +1,7 @@
 """Replica specs, of which the jobs of training-operator v1 and of KubeDL consist.
 
-A job has fixed replica types, one pod template for each type, and one run policy for all. This module also finds what both operators refuse
-or would silently overwrite.
+A job has fixed replica types, one pod template for each type, and one run policy for all. This module also finds what
+both operators refuse or would silently overwrite.
 """
 
 from __future__ import annotations
@@ -30,13 +30,15 @@ RUNNING, LEFT_RUNNING = "Running", "None"  # values of cleanPodPolicy: which pod
 ALL_WORKERS = "AllWorkers"  # the success policy of a TFJob without a chief, which otherwise completes with worker 0
 
 _UNREADY = (
-    "role {role} ({container}): with a readinessProbe the name of a pod is in DNS only when the probe succeeds, since the Services that {operator} "
-    "makes publish ready pods alone; a probe that waits for the training keeps the pods from finding each other: remove it, or let it succeed before"
+    "role {role} ({container}): with a readinessProbe the name of a pod is in DNS only when the probe succeeds, "
+    "since the Services that {operator} makes publish ready pods alone; a probe that waits for the training keeps "
+    "the pods from finding each other: remove it, or let it succeed before"
 )
 
 
 class Maker(Struct, frozen=True):
-    """An operator: its name, the labels and annotations of pods that it overwrites, and the init containers and volumes that it adds to pods."""
+    """An operator: its name, the labels and annotations of pods that it overwrites, and the init containers and volumes
+    that it adds to pods."""
 
     name: str
     own_keys: frozenset[str]
@@ -90,17 +92,19 @@ def worker_endings(job: dict[str, Any]) -> tuple[Ending, ...]:
 
 
 def left_running(policy: Mapping[str, Any], path: str) -> Iterator[str]:
-    """A note if the run policy at this path of the job leaves pods running when the job has ended: then the end of some pods ends no others."""
+    """A note if the run policy at this path of the job leaves pods running when the job has ended: then the end of some
+    pods ends no others."""
     if policy.get("cleanPodPolicy", LEFT_RUNNING) == LEFT_RUNNING:
         yield (
-            f"manifest_overrides.job.{path}.cleanPodPolicy: pods that still run when the job has succeeded or failed run on, with their accelerators, "
-            "until they end by themselves or the job is deleted; remove it to have them deleted"
+            f"manifest_overrides.job.{path}.cleanPodPolicy: pods that still run when the job has succeeded or failed "
+            "run on, with their accelerators, until they end by themselves or the job is deleted; remove it to have "
+            "them deleted"
         )
 
 
 def unready(plan: Plan, operator: str, templates: Iterable[Template]) -> Iterator[str]:
-    """A note for each container that decides when its pod is ready, unless the pod is the only one. templates: those whose pods have Services of the
-    operator."""
+    """A note for each container that decides when its pod is ready, unless the pod is the only one. templates: those
+    whose pods have Services of the operator."""
     for template in templates if plan.totals.pods > 1 else ():
         for where, container in template.named_containers():
             if container.get("readinessProbe") is not None:
@@ -108,7 +112,8 @@ def unready(plan: Plan, operator: str, templates: Iterable[Template]) -> Iterato
 
 
 def backoff_limit(plan: Plan) -> int | None:
-    """The number of container restarts, over all pods with `on-failure`, at which the job fails; None if no pod restarts containers."""
+    """The number of container restarts, over all pods with `on-failure`, at which the job fails; None if no pod
+    restarts containers."""
     return max((role.max_retry for role in plan.roles if role.restart == ON_FAILURE), default=None)
 
 
@@ -134,8 +139,8 @@ def replica_problems(plan: Plan, maker: Maker) -> Iterator[Problem]:
 
 
 def _replica_spec(plan: Plan, role: RolePlan, conventions: PodConventions) -> dict[str, Any]:
-    """The replica spec of a role. The restart policy is moved out of the template: beside it the operator's own value `ExitCode` is allowed too,
-    and the operator would overwrite the one in the template, with a warning."""
+    """The replica spec of a role. The restart policy is moved out of the template: beside it the operator's own value
+    `ExitCode` is allowed too, and the operator would overwrite the one in the template, with a warning."""
     template = pod_template(plan, role, next(role.groups()), conventions)
     spec = {"schedulerName": SCHEDULER, **template["spec"]}
     restart = spec.pop("restartPolicy", RESTART_POLICIES[role.restart])
@@ -153,7 +158,10 @@ def _type_problems(plan: Plan) -> Iterator[Problem]:
             reason = f"a {kind.kind} has no unranked roles: its replica types are {names}"
             yield Problem(f"{path}.ranked", False, reason, f"remove the role, or {another_backend(EXTRA_ROLES)}")
         elif other is not None and kind.kind != "TFJob":
-            reason = f"the role would be the {kind.types[role.group]} of the {kind.kind}, and the role {other} is that already: the replica types are {names}"
+            reason = (
+                f"the role would be the {kind.types[role.group]} of the {kind.kind}, and the role {other} is that "
+                f"already: the replica types are {names}"
+            )
             alone = (
                 " or begin with a role of one replica,"
                 if kind.kind == "PyTorchJob" and plan.world.bounds is None

@@ -1,7 +1,9 @@
-"""Kubeflow Trainer: `trainer.kubeflow.org/v1alpha1`, a TrainingRuntime and the TrainJob that runs it, both for one job alone.
+"""Kubeflow Trainer: `trainer.kubeflow.org/v1alpha1`, a TrainingRuntime and the TrainJob that runs it, both for one job
+alone.
 
-A TrainJob can change little of its runtime, so the runtime defines the pods, and the TrainJob sets the numbers of nodes and processes. Only
-its `suspend` can change in place. Ranks are computed from the completion index, with the plan's own launch script, rendezvous and SSH.
+A TrainJob can change little of its runtime, so the runtime defines the pods, and the TrainJob sets the numbers of nodes
+and processes. Only its `suspend` can change in place. Ranks are computed from the completion index, with the plan's own
+launch script, rendezvous and SSH.
 """
 
 from __future__ import annotations
@@ -72,10 +74,12 @@ class Trainer(Backend):
     MAKES = f"TrainingRuntime and TrainJob (`{API_VERSION}`)"
     ENDS = "`successPolicy` of the runtime's JobSet, as with jobset; on a runtime that is named, what that says"
     ADDS = (
-        "`JOB_COMPLETION_INDEX`; hostname and subdomain of every pod, as planned. With one ranked role on the pod network (torch policy) "
-        f"{', '.join(f'`{name}`' for name in TORCH_VARIABLES)}: the process sees the plan's rendezvous in the last two. With mpi (mpi policy) in "
-        f"the pod that launches {', '.join(f'`{name}`' for name in MPI_VARIABLES)}, where the plan's values win, and Trainer's own hostfile at "
-        f"`{MPI_VOLUMES['mpi-hostfile']}` and key at `{MPI_VOLUMES['mpi-ssh-auth']}`, which the launch script does not need"
+        "`JOB_COMPLETION_INDEX`; hostname and subdomain of every pod, as planned. With one ranked role on the pod "
+        f"network (torch policy) {', '.join(f'`{name}`' for name in TORCH_VARIABLES)}: the process sees the plan's "
+        "rendezvous in the last two. With mpi (mpi policy) in the pod that launches "
+        f"{', '.join(f'`{name}`' for name in MPI_VARIABLES)}, where the plan's values win, and Trainer's own "
+        f"hostfile at `{MPI_VOLUMES['mpi-hostfile']}` and key at `{MPI_VOLUMES['mpi-ssh-auth']}`, which the launch "
+        "script does not need"
     )
 
     INDEX_LABEL = INDEX
@@ -86,49 +90,57 @@ class Trainer(Backend):
     IN_PLACE = SUSPENDED
     FIELDS: ClassVar[Fields] = {
         "queue": done_by(
-            "Volcano: the annotation `scheduling.volcano.sh/queue-name` of the runtime's template, from which Trainer makes a PodGroup; "
-            "Kueue: the label `kueue.x-k8s.io/queue-name`, a LocalQueue"
+            "Volcano: the annotation `scheduling.volcano.sh/queue-name` of the runtime's template, from which "
+            "Trainer makes a PodGroup; Kueue: the label `kueue.x-k8s.io/queue-name`, a LocalQueue"
         ),
         "restart": JobSet.FIELDS["restart"],
         "max_retry": JobSet.FIELDS["max_retry"],
         "ttl": refused(f"{RUN_AGAIN}, so that it would train for ever", "remove it", elsewhere=True),
         **no_policies("Trainer"),
         "roles": done_by(
-            "a replicated job each: `node` is the first ranked one, which `numNodes` of the TrainJob counts; with mpi `launcher` and `node`, and no further ranked one"
+            "a replicated job each: `node` is the first ranked one, which `numNodes` of the TrainJob counts; with "
+            "mpi `launcher` and `node`, and no further ranked one"
         ),
         "roles.*.replicas": done_by("a change is a new revision; a role with 0 is left out"),
         "roles.*.min_available": done_by("Volcano: refused unless it is all of the role's pods"),
         "network.ports": done_by("a replicated job for each replica; refused with mpi"),
         "network.wait": done_by(
-            "as described; with mpi on a runtime that is named, whose SSH is its own, a wait in vain is told and mpirun starts all the same"
+            "as described; with mpi on a runtime that is named, whose SSH is its own, a wait in vain is told and "
+            "mpirun starts all the same"
         ),
         "network.topology": done_by("Volcano: `podGroupPolicy.volcano.networkTopology`"),
         "network.topology.highest_tier_name": refused(
             "a TrainingRuntime has tiers by number only", "write `highest_tier` with its number"
         ),
-        "runtime": noted("the pods are those of the runtime, which `check` sees where `file` has it, and `up` in the cluster; the TrainJob brings image, command, variables, resources and volumes", "leave it out for a runtime of the job's own"),
+        "runtime": noted(
+            "the pods are those of the runtime, which `check` sees where `file` has it, and `up` in the cluster; the "
+            "TrainJob brings image, command, variables, resources and volumes",
+            "leave it out for a runtime of the job's own",
+        ),
         "launcher.mpi": done_by("the mpi policy; `runLauncherAsNode` where the role that launches is ranked"),
         "launcher.mpi.processes_per_node": done_by("`numProcPerNode`"),
         "launcher.torchrun.elastic": noted(
-            "Trainer has a fixed number of pods, so another number of replicas is a new revision here and no change in place",
+            "Trainer has a fixed number of pods, so another number of replicas is a new revision here and no change "
+            "in place",
             elsewhere=True,
         ),
-    }  # fmt: skip
+    }
 
     READS = frozenset([QUEUE_LABEL, QUEUE_ANNOTATION])
     # The gang of a TrainJob always has all of its pods, and their number is fixed.
     LACKS = frozenset(["roles.*.min_available", "launcher.torchrun.elastic"])
 
     def naming(self, experiment: Experiment) -> Naming:
-        """The names of a JobSet. With an existing runtime the subdomain is the name of the TrainJob, and Trainer writes the hostfile."""
+        """The names of a JobSet. With an existing runtime the subdomain is the name of the TrainJob, and Trainer writes
+        the hostfile."""
         if experiment.runtime is None:
             return NAMING
         hostfile = f"{HOSTFILE_MOUNT}/hostfile"
         return Naming(pod=NAMING.pod, address="{pod}.{job}", own_service=False, hostfile=hostfile)
 
     def groups(self, experiment: Experiment) -> dict[str, str]:
-        """With MPI `launcher` for the launching role, and `node` for the first other ranked role, whose pods the policies count. Every other role
-        keeps its name."""
+        """With MPI `launcher` for the launching role, and `node` for the first other ranked role, whose pods the
+        policies count. Every other role keeps its name."""
         launching = launching_role(experiment) if experiment.launcher.mpi is not None else None
         node = next((name for name, role in experiment.roles.items() if role.ranked and name != launching), None)
         words = {launching: LAUNCHER, node: NODE}
@@ -150,7 +162,8 @@ class Trainer(Backend):
             yield from _mpi_problems(plan)
 
     def existing(self, plan: Plan) -> tuple[Existing, ...]:
-        """The existing runtime that the experiment names, since its file may be older than the object in the cluster."""
+        """The existing runtime that the experiment names, since its file may be older than the object in the
+        cluster."""
         runtime = plan.runtime
         if runtime is None:
             return ()
@@ -192,8 +205,8 @@ class Trainer(Backend):
         )
 
     def templates(self, plan: Plan, manifests: Sequence[Manifest]) -> list[Template]:
-        """The pods of the runtime's replicated jobs; for an existing runtime, the pods as the experiment describes them. What a merge patch of the
-        TrainJob changes in them is applied."""
+        """The pods of the runtime's replicated jobs; for an existing runtime, the pods as the experiment describes
+        them. What a merge patch of the TrainJob changes in them is applied."""
         job = job_body(manifests)
         run_time = job["spec"].get("activeDeadlineSeconds")
         runtime = None if plan.runtime is not None else _runtime(manifests)["spec"]
@@ -206,7 +219,8 @@ class Trainer(Backend):
         return [template if run_time is None else structs.replace(template, run_time=run_time) for template in found]
 
     def pods(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[list[dict[str, Any]], dict[str, dict[str, str]]]:
-        """The pods of the JobSet that Trainer makes, and its hostfile. Raises InputError if the content of an existing runtime is not known."""
+        """The pods of the JobSet that Trainer makes, and its hostfile. Raises InputError if the content of an existing
+        runtime is not known."""
         if plan.runtime is None:
             return controller_objects(_runtime(manifests), job_body(manifests))
         if plan.runtime.content is None:
@@ -257,8 +271,8 @@ def _gang_problems(plan: Plan) -> Iterator[Problem]:
 
 
 def _mpi_problems(plan: Plan) -> Iterator[Problem]:
-    """Problems with Trainer's MPI policy, which has one role of nodes besides the launcher, one number of processes for all, and mounts of its
-    own."""
+    """Problems with Trainer's MPI policy, which has one role of nodes besides the launcher, one number of processes for
+    all, and mounts of its own."""
     nodes = [role.name for role in plan.ranked if role.name != plan.launches]
     if len(nodes) > 1:
         reason = (

@@ -1,7 +1,8 @@
-"""The pods that the controllers of Trainer and JobSet make from a TrainingRuntime and a TrainJob, for a rehearsal without a cluster.
+"""The pods that the controllers of Trainer and JobSet make from a TrainingRuntime and a TrainJob, for a rehearsal
+without a cluster.
 
-Source: Kubeflow Trainer 2.3.0, `pkg/runtime` (`newRuntimeInfo`, the plugins' `EnforceMLPolicy`, jobset's `Build`); the engine tests compare
-the result with the pods of the real controllers.
+Source: Kubeflow Trainer 2.3.0, `pkg/runtime` (`newRuntimeInfo`, the plugins' `EnforceMLPolicy`, jobset's `Build`); the
+engine tests compare the result with the pods of the real controllers.
 """
 
 from __future__ import annotations
@@ -71,7 +72,8 @@ def controller_objects(
 
 
 def _patch(spec: dict[str, Any], patch: dict[str, Any]) -> None:
-    """Apply the TrainJob's patch to the runtime's pods. Trainer merges as Kubernetes does: items of lists by their keys."""
+    """Apply the TrainJob's patch to the runtime's pods. Trainer merges as Kubernetes does: items of lists by their
+    keys."""
     patches = {
         item["name"]: item.get("template", {}).get("spec", {}).get("template", {})
         for item in patch.get("replicatedJobs", [])
@@ -112,7 +114,8 @@ def _count(spec: dict[str, Any], trainer: dict[str, Any], replicated: dict[str, 
 
 
 def _trainer(spec: dict[str, Any], trainer: dict[str, Any]) -> None:
-    """Set the TrainJob's `trainer` in the containers `node`. If the launcher is a node, the other nodes get its variables and resources too."""
+    """Set the TrainJob's `trainer` in the containers `node`. If the launcher is a node, the other nodes get its
+    variables and resources too."""
     for replicated in replicated_jobs(spec):
         labelled = ancestor(replicated) == TRAINER
         for container in _nodes(replicated):

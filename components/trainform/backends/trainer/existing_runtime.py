@@ -26,7 +26,8 @@ from trainform.manifests.templates import Template
 from trainform.plan.model import Ending, Plan, RolePlan, RuntimePlan
 
 MANAGER = "trainform.dev/trainform"
-# The fields of a runtime's pods, and of the container `node`, that a TrainJob may change where the experiment sets them.
+# The fields of a runtime's pods, and of the container `node`, that a TrainJob may change where the experiment sets
+# them.
 PATCHED = (
     *("serviceAccountName", "volumes", "imagePullSecrets", "securityContext", "nodeSelector", "tolerations"),
     *("affinity", "schedulingGates", "terminationGracePeriodSeconds"),
@@ -60,8 +61,8 @@ def named_spec(plan: Plan, runtime: RuntimePlan) -> dict[str, Any]:
 
 
 def named_templates(plan: Plan) -> list[Template]:
-    """The pod template of each role, with the fields that the experiment sets. The scheduler is the runtime's, which `check_runtime` holds against
-    the admission."""
+    """The pod template of each role, with the fields that the experiment sets. The scheduler is the runtime's, which
+    `check_runtime` holds against the admission."""
     scheduler = None if plan.admission == defaults.KUEUE else SCHEDULER
     return [
         Template(role.replicas, role.min_available, _template(plan, role), scheduler=scheduler) for role in plan.roles
@@ -69,7 +70,8 @@ def named_templates(plan: Plan) -> list[Template]:
 
 
 def named_endings(plan: Plan, runtime: RuntimePlan) -> tuple[Ending, ...]:
-    """What ends the job according to the runtime. If its content is not known here, `up` checks the runtime of the cluster against the plan."""
+    """What ends the job according to the runtime. If its content is not known here, `up` checks the runtime of the
+    cluster against the plan."""
     if runtime.content is not None:
         return runtime_endings(plan, runtime.content["spec"])
     role = plan.ending_role

@@ -1,4 +1,5 @@
-"""Rules for an existing runtime of Kubeflow Trainer: the plan must run on it. They check its file, if there is one, and the cluster's object.
+"""Rules for an existing runtime of Kubeflow Trainer: the plan must run on it. They check its file, if there is one, and
+the cluster's object.
 
 Source: Kubeflow Trainer 2.3.0, `pkg/runtime`.
 """
@@ -204,7 +205,8 @@ def _pods(spec: Mapping[str, Any], plan: Plan) -> Iterator[Finding]:
 def _key(
     path: str, pod: Mapping[str, Any], main: Mapping[str, Any], changed: Mapping[str, Any], role: RolePlan, plan: Plan
 ) -> Iterator[Finding]:
-    """A finding if the pod that launches over SSH may run as root, whose key a group must not be able to read. Trainer mounts its key with mode 0640."""
+    """A finding if the pod that launches over SSH may run as root, whose key a group must not be able to read. Trainer
+    mounts its key with mode 0640."""
     if plan.launcher != MPI or not role.launched:
         return
     [in_container] = changed.get("containers", [{}])
@@ -232,7 +234,8 @@ def _may_be_root(*contexts: Mapping[str, Any]) -> bool:
 def _container(
     path: str, main: Mapping[str, Any], role: RolePlan, spec: Mapping[str, Any], plan: Plan
 ) -> Iterator[Finding]:
-    """Findings about the resources of the container, its variables and its image. The TrainJob replaces resources of the same name."""
+    """Findings about the resources of the container, its variables and its image. The TrainJob replaces resources of
+    the same name."""
     resources = main.get("resources", {})
     gets = {name: value for field in ("requests", "limits") for name, value in mapping(resources.get(field)).items()}
     if role.launched or launcher_is_node(spec):
@@ -258,16 +261,23 @@ def _container(
         reason = f"does not get these variables of the role {role.name} from a TrainJob: {', '.join(lost)}"
         yield Finding(path, reason, f"write them in the runtime, or at `roles.{plan.launches}.env` with mpirun's `-x`")
     if not role.launched and main.get("image") != role.image:
-        reason = f"runs {main.get('image', 'no image')}, and a TrainJob changes only the launcher's image (kubeflow/trainer#4030)"
+        reason = (
+            f"runs {main.get('image', 'no image')}, and a TrainJob changes only the launcher's image "
+            "(kubeflow/trainer#4030)"
+        )
         yield Finding(path, reason, f"write it as `roles.{role.name}.image`, or name another runtime")
 
 
 def _end(spec: Mapping[str, Any], plan: Plan) -> Iterator[Finding]:
-    """A finding if the runtime does not end the job: nodes that serve SSH never end by themselves. `_jobs` reports missing jobs."""
+    """A finding if the runtime does not end the job: nodes that serve SSH never end by themselves. `_jobs` reports
+    missing jobs."""
     names = {job["name"] for job in replicated_jobs(spec)}
     group = next((role.group for role in plan.roles if role.name == plan.ending_role), None)
     if group in names and len(names) > 1 and not ends_by(plan.ending_role, runtime_endings(plan, spec)):
-        reason = f"does not end the job when `{group}` has succeeded, so the other pods would keep running and hold their resources"
+        reason = (
+            f"does not end the job when `{group}` has succeeded, so the other pods would keep running and hold their "
+            "resources"
+        )
         yield Finding("template.spec.successPolicy", reason, f"name a runtime with `targetReplicatedJobs: [{group}]`")
 
 

@@ -41,8 +41,8 @@ def _train_job(body: dict[str, Any]) -> Iterator[Pods]:
 
 
 def changed(template: Template, name: str, trained: str, job: dict[str, Any]) -> Template:
-    """The pods of the runtime's replicated job of this name with what the TrainJob changes in them, as Trainer merges it. trained: the name of the
-    replicated job that `trainer` of the TrainJob configures."""
+    """The pods of the runtime's replicated job of this name with what the TrainJob changes in them, as Trainer merges
+    it. trained: the name of the replicated job that `trainer` of the TrainJob configures."""
     body = template.body
     for patch, _, _ in places(job, _PATCHES):
         inner = value_at(patch, "template.spec.template") if patch.get("name") == name else None
@@ -54,7 +54,8 @@ def changed(template: Template, name: str, trained: str, job: dict[str, Any]) ->
 
 
 def _merged(base: Any, change: Any) -> Any:
-    """Kubernetes' strategic merge: mappings by their keys, items of lists by their names; any other list replaces the list."""
+    """Kubernetes' strategic merge: mappings by their keys, items of lists by their names; any other list replaces the
+    list."""
     if isinstance(base, dict) and isinstance(change, dict):
         return {**base, **{key: _merged(base.get(key), value) for key, value in change.items()}}
     if not (_are_named(base) and _are_named(change)):

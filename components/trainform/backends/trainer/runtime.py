@@ -1,4 +1,5 @@
-"""The TrainingRuntime of a job: its template is a JobSet's spec, one replicated job for each group of pods, and a policy.
+"""The TrainingRuntime of a job: its template is a JobSet's spec, one replicated job for each group of pods, and a
+policy.
 
 Source: Kubeflow Trainer 2.3.0, `pkg/runtime` (core and the plugins torch, mpi, plainml, jobset, volcano).
 """
@@ -31,13 +32,14 @@ MPI_VARIABLES = (
     "OMPI_MCA_plm_rsh_args",
 )
 VARIABLES = {TORCH: TORCH_VARIABLES, MPI: MPI_VARIABLES, PLAIN: ()}
-# Trainer's values contain the TrainJob's name, which has the revision in it, and Trainer's own port. These are replaced by the plan's or the
-# user's values.
+# Trainer's values contain the TrainJob's name, which has the revision in it, and Trainer's own port. These are replaced
+# by the plan's or the user's values.
 RENDEZVOUS = {"PET_MASTER_ADDR": "MASTER_ADDR", "PET_MASTER_PORT": "MASTER_PORT"}
 
 HOSTFILE_MOUNT = "/etc/mpi"
-# Not ~/.ssh, where the plan's own identity is: Trainer's Secret has no host key, no known hosts and no port. Its private key is readable for the
-# group (0640), and OpenSSH refuses such a key if the user owns it, as root does in a container.
+# Not ~/.ssh, where the plan's own identity is: Trainer's Secret has no host key, no known hosts and no port. Its
+# private key is readable for the group (0640), and OpenSSH refuses such a key if the user owns it, as root does in a
+# container.
 SSH_MOUNT = "/etc/mpi-ssh"
 MPI_VOLUMES = {"mpi-ssh-auth": SSH_MOUNT, "mpi-hostfile": HOSTFILE_MOUNT}
 
@@ -45,15 +47,17 @@ _OF_TORCH = frozenset({"torchrun", "accelerate", "command"})
 
 
 def policy(plan: Plan) -> str:
-    """The policy of Trainer for the plan. The torch policy is for one ranked role on the pod network: on the host network it would use port
-    29500 of every node besides the planned port. A job without a policy gets all its variables from the plan."""
+    """The policy of Trainer for the plan. The torch policy is for one ranked role on the pod network: on the host
+    network it would use port 29500 of every node besides the planned port. A job without a policy gets all its
+    variables from the plan."""
     if plan.launcher == "mpi":
         return MPI
     return TORCH if plan.launcher in _OF_TORCH and len(plan.ranked) == 1 and not plan.host_network else PLAIN
 
 
 def conventions_of(plan: Plan) -> PodConventions:
-    """The index by the label of Indexed Jobs. The main container of every role has the name that Trainer needs for its own."""
+    """The index by the label of Indexed Jobs. The main container of every role has the name that Trainer needs for its
+    own."""
     appended = frozenset([INDEX_VARIABLE, *VARIABLES[policy(plan)]])
     return PodConventions(INDEX_LABEL, appended=appended, container=NODE)
 
@@ -70,8 +74,8 @@ def runtime_spec(plan: Plan) -> dict[str, Any]:
 
 
 def num_nodes(plan: Plan) -> int:
-    """`numNodes` of the TrainJob: the pods of the labelled replicated job. With MPI it is all hosts; the controller subtracts one if the launcher
-    is a host too."""
+    """`numNodes` of the TrainJob: the pods of the labelled replicated job. With MPI it is all hosts; the controller
+    subtracts one if the launcher is a host too."""
     return plan.world.nodes if policy(plan) == MPI else _counted(plan).replicas
 
 
@@ -87,7 +91,8 @@ def launcher_is_node(plan: Plan) -> bool:
 
 
 def ml_policy(plan: Plan) -> dict[str, Any]:
-    """`mlPolicy` of the runtime. With MPI its `numNodes` is 1, since it counts the labelled launcher; the TrainJob's `numNodes` counts the nodes."""
+    """`mlPolicy` of the runtime. With MPI its `numNodes` is 1, since it counts the labelled launcher; the TrainJob's
+    `numNodes` counts the nodes."""
     kind = policy(plan)
     if kind == PLAIN:
         return {"numNodes": num_nodes(plan)}
@@ -114,9 +119,9 @@ def _template_metadata(plan: Plan) -> dict[str, Any]:
 
 
 def _jobset_spec(plan: Plan) -> dict[str, Any]:
-    """The JobSet's spec of the runtime. Roles without replicas are left out, since the controller makes at least one pod for each replicated job.
-    The launcher has no `dependsOn` for the nodes: the gang has all pods and would wait for the launcher, which would wait for the gang. The launch
-    script waits instead."""
+    """The JobSet's spec of the runtime. Roles without replicas are left out, since the controller makes at least one
+    pod for each replicated job. The launcher has no `dependsOn` for the nodes: the gang has all pods and would wait for
+    the launcher, which would wait for the gang. The launch script waits instead."""
     present = tuple(role for role in plan.roles if role.replicas > 0)
     # the rules report a job without pods
     spec = replicated_jobs_spec(structs.replace(plan, roles=present if present else plan.roles), conventions_of(plan))
@@ -139,7 +144,8 @@ def _labelled(plan: Plan, job: dict[str, Any], labelled: str) -> dict[str, Any]:
 
 
 def rendezvous_words() -> list[str]:
-    """The `env` command that sets Trainer's variables to the plan's rendezvous; variables that the user's command sets after it win."""
+    """The `env` command that sets Trainer's variables to the plan's rendezvous; variables that the user's command sets
+    after it win."""
     return ["env", *(f"{name}=$({source})" for name, source in RENDEZVOUS.items())]
 
 

@@ -1,5 +1,5 @@
-"""Rules that a TrainingRuntime must satisfy so that a job runs on it as planned: those of Trainer's webhooks, and those that its webhooks do not
-have, so that its controller does something else silently.
+"""Rules that a TrainingRuntime must satisfy so that a job runs on it as planned: those of Trainer's webhooks, and those
+that its webhooks do not have, so that its controller does something else silently.
 
 Source: Kubeflow Trainer 2.3.0, `pkg/webhooks`, `pkg/runtime` (plugins mpi, jobset, volcano).
 """
@@ -31,7 +31,8 @@ class Wanted(Struct, frozen=True):
 
 
 class Finding(Struct, frozen=True):
-    """Something that is wrong in the runtime's spec: the path, the reason and the fix. Path and reason together are a sentence."""
+    """Something that is wrong in the runtime's spec: the path, the reason and the fix. Path and reason together are a
+    sentence."""
 
     path: str
     reason: str
@@ -73,7 +74,8 @@ def launcher_is_node(spec: Mapping[str, Any]) -> bool:
 
 
 def node_pods(spec: Mapping[str, Any], nodes: int) -> int:
-    """The number of pods of the replicated job `node` with the MPI policy, at least one. A launcher that is a node is one of `nodes`."""
+    """The number of pods of the replicated job `node` with the MPI policy, at least one. A launcher that is a node is
+    one of `nodes`."""
     return max(nodes - 1, 1) if launcher_is_node(spec) else nodes
 
 
@@ -92,7 +94,8 @@ def _labels(spec: Mapping[str, Any], wanted: Wanted) -> Iterator[Finding]:
         known = ", ".join(job["name"] for job in jobs)
         yield Finding(
             path,
-            f"has {len(labelled)} replicated jobs ({known}) with the label {ANCESTOR_LABEL}: {TRAINER}, by which Trainer finds the one that a TrainJob counts",
+            f"has {len(labelled)} replicated jobs ({known}) with the label {ANCESTOR_LABEL}: {TRAINER}, by which "
+            "Trainer finds the one that a TrainJob counts",
             "set the label on the template of the replicated job that trains or launches",
         )
     for job in jobs:
@@ -131,8 +134,8 @@ def _mpi(spec: Mapping[str, Any], wanted: Wanted) -> Iterator[Finding]:
 def _both(name: str, does: str) -> Callable[[int], tuple[str, str]]:
     def reason_and_fix(nodes: int) -> tuple[str, str]:
         return (
-            f"has no replicated job `{name}`, and with runLauncherAsNode {nodes} nodes need both: `launcher` is one of them and starts the "
-            f"processes of all, `node` has the other {nodes - 1}, which it reaches over SSH",
+            f"has no replicated job `{name}`, and with runLauncherAsNode {nodes} nodes need both: `launcher` is one "
+            f"of them and starts the processes of all, `node` has the other {nodes - 1}, which it reaches over SSH",
             f"add a replicated job `{name}`, {does}; or set runLauncherAsNode to false, or train on 1 node",
         )
 
@@ -157,7 +160,8 @@ _MISSING: dict[tuple[bool, str], Callable[[int], tuple[str, str]]] = {
 
 
 def _order(spec: Mapping[str, Any], wanted: Wanted) -> Iterator[Finding]:
-    """Findings about pods that are made after others: a gang of Trainer's has all pods, so it waits for them, and they for it."""
+    """Findings about pods that are made after others: a gang of Trainer's has all pods, so it waits for them, and they
+    for it."""
     if not spec.get("podGroupPolicy"):
         return
     reason = "and Trainer's gang starts all pods together, also those that wait for others"

@@ -1,8 +1,8 @@
 """Volcano: `batch.volcano.sh/v1alpha1` Job and `scheduling.volcano.sh/v1beta1` Queue.
 
-Volcano's webhook compares an updated Job literally with the old one and accepts changes of replicas, minAvailable and priority class only. So
-every default that the webhook would set at creation is set here (maxRetry, minAvailable, schedulerName, dnsPolicy): an object without them
-could never be updated.
+Volcano's webhook compares an updated Job literally with the old one and accepts changes of replicas, minAvailable and
+priority class only. So every default that the webhook would set at creation is set here (maxRetry, minAvailable,
+schedulerName, dnsPolicy): an object without them could never be updated.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ from trainform.manifests.templates import Template
 from trainform.plan.model import Ending, Group, Naming, Plan, RolePlan
 from trainform.spec.experiment import Experiment
 
-# Only Volcano's plugin svc is used, for the pods' hostnames, without which they have no names in DNS; the subdomain is trainform's own Service.
+# Only Volcano's plugin svc is used, for the pods' hostnames, without which they have no names in DNS; the subdomain is
+# trainform's own Service.
 # The plugin's NetworkPolicy is disabled, since it would allow traffic of the job's own pods only.
 PLUGINS = {"svc": ["--disable-network-policy=true", "--publish-not-ready-addresses=true"]}
 
@@ -69,9 +70,10 @@ class Volcano(Backend):
     MAKES = f"Job (`{API_VERSION}`)"
     ENDS = ENDS
     ADDS = (
-        "`VC_<ROLE>_HOSTS` (comma between them), `VC_<ROLE>_NUM` and `/etc/volcano/<role>.host` (a line each), with `-` as `_`; where replicas have "
-        "templates of their own (`ports: per-replica`), for each `<role>_<index>`. `VC_TASK_INDEX` is rendered, and for roles with such replicas the "
-        "variables of the whole role too, but no file"
+        "`VC_<ROLE>_HOSTS` (comma between them), `VC_<ROLE>_NUM` and `/etc/volcano/<role>.host` (a line each), with "
+        "`-` as `_`; where replicas have templates of their own (`ports: per-replica`), for each `<role>_<index>`. "
+        "`VC_TASK_INDEX` is rendered, and for roles with such replicas the variables of the whole role too, but no "
+        "file"
     )
 
     INDEX_LABEL = "volcano.sh/task-index"
@@ -85,7 +87,8 @@ class Volcano(Backend):
         ),
         "network.topology.highest_tier_name": done_by("since Volcano 1.14"),
         "network.ports": done_by(
-            "a task for each replica; policies for `TaskCompleted` and `*`, which would act upon the end of a single one, are refused"
+            "a task for each replica; policies for `TaskCompleted` and `*`, which would act upon the end of a single "
+            "one, are refused"
         ),
     }
 
@@ -94,7 +97,8 @@ class Volcano(Backend):
         return Naming(pod="{job}-{group}-{index}", address="{pod}.{service}", own_service=True, ends_by_number=True)
 
     def problems(self, plan: Plan) -> Iterator[Problem]:
-        """Problems with policies that Volcano's webhook denies, with what its controller silently overwrites, and with too long lists of hosts."""
+        """Problems with policies that Volcano's webhook denies, with what its controller silently overwrites, and with
+        too long lists of hosts."""
         yield from policy_problems(plan)
         yield from host_problems(plan)
         yield from ending_problems(plan)
@@ -145,8 +149,8 @@ class Volcano(Backend):
         return job_endings(job_body(manifests))
 
     def conventions(self, plan: Plan) -> PodConventions:
-        """The index by Volcano's label, and VC_TASK_INDEX as its `env` plugin would set it. The svc plugin appends its lists of hosts to the `env`
-        of every container, where the last value of a variable wins."""
+        """The index by Volcano's label, and VC_TASK_INDEX as its `env` plugin would set it. The svc plugin appends its
+        lists of hosts to the `env` of every container, where the last value of a variable wins."""
         groups = [group for role in plan.roles for group in role.groups()]
         appended = frozenset(variable for group in groups for variable in host_variables(group.name))
         expected = {name: {"configMapKeyRef": {"name": plan.launch_files, "key": name}} for name in self.files(plan)}

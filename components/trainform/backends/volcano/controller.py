@@ -1,7 +1,7 @@
 """The pods that Volcano's controller makes from a Job, for a rehearsal without a cluster.
 
-Source: Volcano 1.14.1, pkg/controllers/job (`createJobPod`) and its plugin svc; the engine tests compare the result with the pods of the real
-controller.
+Source: Volcano 1.14.1, pkg/controllers/job (`createJobPod`) and its plugin svc; the engine tests compare the result
+with the pods of the real controller.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ def controller_objects(job: dict[str, Any]) -> tuple[list[dict[str, Any]], dict[
 
 
 def host_variables(task: str) -> tuple[str, str]:
-    """The names of the variables in which the svc plugin lists the hosts of a task, and their number, in every container."""
+    """The names of the variables in which the svc plugin lists the hosts of a task, and their number, in every
+    container."""
     stem = f"VC_{task.upper().replace('-', '_')}"
     return f"{stem}_HOSTS", f"{stem}_NUM"
 
@@ -56,7 +57,8 @@ def _pod(job: dict[str, Any], task: dict[str, Any], index: int, variables: list[
 
 
 def _mount_volumes(job: dict[str, Any], spec: dict[str, Any]) -> None:
-    """The job's own volumes, in all containers of a pod but those of its start: a claim once. A claim that Volcano makes is empty at first."""
+    """The job's own volumes, in all containers of a pod but those of its start: a claim once. A claim that Volcano
+    makes is empty at first."""
     seen = set()
     for index, volume in enumerate(job["spec"].get("volumes", [])):
         claim, name = volume.get("volumeClaimName"), f"{job['metadata']['name']}-volume-{index}"

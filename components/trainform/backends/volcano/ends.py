@@ -27,22 +27,28 @@ from trainform.spec.roles import Policy
 
 POLICY = {"action!": str, "event": str, "events": [str], "exitCode": int}
 ENDS = (
-    "the policy `TaskCompleted: CompleteJob` of the task; where its replicas have templates of their own (`ports: per-replica`) `minSuccess`, the number "
-    "of them: a pod of another role that succeeds then stays up until the job ends, since Volcano counts every pod"
+    "the policy `TaskCompleted: CompleteJob` of the task; where its replicas have templates of their own (`ports: "
+    "per-replica`) `minSuccess`, the number of them: a pod of another role that succeeds then stays up until the job "
+    "ends, since Volcano counts every pod"
 )
-# Terminated: by the policy `TerminateJob`, which a pod that fails raises where nothing restarts it. Aborted: by somebody, as `vcctl job suspend` does.
-# The counts of pods are none in the status of a job that is complete (1.14.1, `killPods`), so the pods themselves say it.
+# Terminated: by the policy `TerminateJob`, which a pod that fails raises where nothing restarts it. Aborted: by
+# somebody, as `vcctl job suspend` does.
+# The counts of pods are none in the status of a job that is complete (1.14.1, `killPods`), so the pods themselves say
+# it.
 OUTCOME = ByPhase(
     {"Completed": "succeeded", "Failed": "failed", "Terminated": "failed", "Aborted": "stopped"},
     failed_pods=failed_of_pods,
 )
 END_ACTIONS = ("CompleteJob", "TerminateJob", "AbortJob")
 _NO_ACTION = "ResumeJob"  # of a job that runs
-_EACH = "the policy would act when a single replica has succeeded: with `ports: per-replica` each replica of a ranked role is a separate task"
+_EACH = (
+    "the policy would act when a single replica has succeeded: with `ports: per-replica` each replica of a ranked "
+    "role is a separate task"
+)
 _NEVER = "the policy would never act: with `ports: per-replica` the pods of this role keep running until the job ends"
 _NO_SHELL = (
-    "the image may have no /bin/sh: with `ports: per-replica` a script starts the role's pods and keeps them running until the job ends, since "
-    "Volcano counts all pods that succeed"
+    "the image may have no /bin/sh: with `ports: per-replica` a script starts the role's pods and keeps them running "
+    "until the job ends, since Volcano counts all pods that succeed"
 )
 
 
@@ -72,7 +78,8 @@ def min_success(plan: Plan) -> int | None:
 
 
 def ending_problems(plan: Plan) -> Iterator[Problem]:
-    """Problems in jobs with a task for each replica: policies for the end of a task, and images that may have no shell for trainform's script."""
+    """Problems in jobs with a task for each replica: policies for the end of a task, and images that may have no shell
+    for trainform's script."""
     shells = {role.image for role in plan.roles if role.launched}
     for role in plan.roles:
         path = f"roles.{role.name}"
@@ -82,7 +89,10 @@ def ending_problems(plan: Plan) -> Iterator[Problem]:
             policies = [None if _is_min_success(role, policy) else policy for policy in role.policies]
             yield from _completion_policies(f"{path}.policies", policies, _EACH)
         if role.stays and role.image not in shells:
-            fix = "remove it, let one pod end the job (a first role of one replica, or TensorFlow's chief), or write `ports: shared`"
+            fix = (
+                "remove it, let one pod end the job (a first role of one replica, or TensorFlow's chief), or write "
+                "`ports: shared`"
+            )
             yield Problem(f"{path}.image", role.image, _NO_SHELL, fix)
     if any(role.per_replica and role.replicas > 1 for role in plan.roles):
         yield from _completion_policies("policies", plan.policies, _EACH)

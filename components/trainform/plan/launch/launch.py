@@ -39,8 +39,9 @@ SCRIPT_VARIABLES: dict[str, dict[str, str]] = {
     "deepspeed": {},
     "mpi": {},
     "tensorflow": {
-        "TF_CONFIG": "cluster of all chief, worker and ps replicas, and the own task; not for a single replica. Behind Services the own entry "
-        "has the port that the replica opens, the others their Services' constant ones"
+        "TF_CONFIG": "cluster of all chief, worker and ps replicas, and the own task; not for a single replica. "
+        "Behind Services the own entry has the port that the replica opens, the others their Services' constant "
+        "ones"
     },
     "command": _RANKED,
 }
@@ -51,14 +52,20 @@ FILES = {
     COMMAND_SCRIPT: "starts a ranked role's own command, with its rank",
     SERVE_SCRIPT: "deepspeed, mpi: serves SSH to the pod that launches, or waits for the operator's own agent",
     WAIT_SCRIPT: "waits for peers: their names, and over SSH their sshd; then says who is missing and why",
-    defaults.HOSTFILE: "`<host> slots=<processes>` for every node in order of rank: deepspeed, mpi, tensorflow, and wherever there is SSH",
+    defaults.HOSTFILE: (
+        "`<host> slots=<processes>` for every node in order of rank: deepspeed, mpi, tensorflow, and wherever there "
+        "is SSH"
+    ),
     TF_CONFIG: "tensorflow: the cluster",
     SSHD_SCRIPT: "starts sshd, and keeps the container's variables for its sessions",
     SSHD_CONFIG: "sshd's configuration",
     SESSION_SCRIPT: "what a session over SSH runs: it sees the container's variables",
     CHECKOUT_SCRIPT: "`prepare` with git: checks out the commit",
     FIRST_POD_SCRIPT: "`prepare` with `on: first-pod`: runs the step in the first pod of a role of several",
-    STAY_SCRIPT: "`ports: per-replica`, where the operator counts the pods that succeed: keeps a pod that does not end the job until the job ends",
+    STAY_SCRIPT: (
+        "`ports: per-replica`, where the operator counts the pods that succeed: keeps a pod that does not end the "
+        "job until the job ends"
+    ),
 }
 """The files that the launch volume may hold, with their purpose."""
 

@@ -1,4 +1,5 @@
-"""Options of the launcher's own that the launch script gives it, and those of the user's, which come after them and win."""
+"""Options of the launcher's own that the launch script gives it, and those of the user's, which come after them and
+win."""
 
 from __future__ import annotations
 
@@ -15,27 +16,36 @@ from trainform.spec.launchers import Launcher
 _SAID = re.compile(r'^ +--(?P<name>[a-z_-]+) "?(?P<text>[^"\s\\]+)"?', re.MULTILINE)
 # The endpoint says both in one, and wins over the two (torch/distributed/run.py, `get_rdzv_endpoint`).
 _ALSO: Mapping[str, Mapping[str, str]] = {"torchrun": {"rdzv_endpoint": "$MASTER_ADDR:$MASTER_PORT"}}
-"""What the plan says beside the options of the script, by the option without its two dashes. In the notation of `Option.said`."""
+"""What the plan says beside the options of the script, by the option without its two dashes. In the notation of
+`Option.said`."""
 
-# All long options of programs that take the beginning of one, as argparse does, where no other begins like it. accelerate does not (`allow_abbrev`).
+# All long options of programs that take the beginning of one, as argparse does, where no other begins like it.
+# accelerate does not (`allow_abbrev`).
 _BEGINNINGS: Mapping[str, tuple[str, ...]] = {
     "torchrun": (
-        "help", "nnodes", "nproc_per_node", "rdzv_backend", "rdzv_endpoint", "rdzv_id", "rdzv_conf", "standalone", "max_restarts",
-        "monitor_interval", "start_method", "event_log_handler", "role", "module", "no_python", "run_path", "log_dir", "redirects", "tee",
-        "local_ranks_filter", "node_rank", "master_addr", "master_port", "local_addr", "logs_specs", "numa_binding", "signals_to_handle",
+        "help", "nnodes", "nproc_per_node", "rdzv_backend", "rdzv_endpoint", "rdzv_id", "rdzv_conf", "standalone",
+        "max_restarts",
+        "monitor_interval", "start_method", "event_log_handler", "role", "module", "no_python", "run_path", "log_dir",
+        "redirects", "tee",
+        "local_ranks_filter", "node_rank", "master_addr", "master_port", "local_addr", "logs_specs", "numa_binding",
+        "signals_to_handle",
         "virtual_local_rank", "duplicate_stdout_filters", "duplicate_stderr_filters",
     ),
     "deepspeed": (
-        "help", "hostfile", "include", "exclude", "num_nodes", "min_elastic_nodes", "max_elastic_nodes", "num_gpus", "num_accelerators",
-        "master_port", "master_addr", "node_rank", "launcher", "launcher_args", "module", "no_python", "no_local_rank", "no_ssh",
-        "no_ssh_check", "force_multi", "save_pid", "enable_each_rank_log", "autotuning", "comment", "account", "elastic_training",
+        "help", "hostfile", "include", "exclude", "num_nodes", "min_elastic_nodes", "max_elastic_nodes", "num_gpus",
+        "num_accelerators",
+        "master_port", "master_addr", "node_rank", "launcher", "launcher_args", "module", "no_python", "no_local_rank",
+        "no_ssh",
+        "no_ssh_check", "force_multi", "save_pid", "enable_each_rank_log", "autotuning", "comment", "account",
+        "elastic_training",
         "bind_cores_to_rank", "bind_core_list", "ssh_port", "venv_script",
     ),
 }  # fmt: skip
 
 
 class Option(Struct, frozen=True):
-    """An option of the user's that the launch script gives, too. path: its field. said: what the script says, with a shell's names of variables."""
+    """An option of the user's that the launch script gives, too. path: its field. said: what the script says, with a
+    shell's names of variables."""
 
     path: str
     value: str

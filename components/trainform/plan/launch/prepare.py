@@ -14,8 +14,8 @@ FIRST_POD_SCRIPT = "first_pod.sh"
 
 
 def step_roles(experiment: Experiment, step: Step) -> tuple[str, ...]:
-    """The roles whose pods run the step. With `first-pod` it is the role of that pod, for which the others wait: the pod that launches, otherwise
-    the first in order of rank."""
+    """The roles whose pods run the step. With `first-pod` it is the role of that pod, for which the others wait: the
+    pod that launches, otherwise the first in order of rank."""
     named = [name for name, role in experiment.roles.items() if role.ranked] if step.roles is None else step.roles
     if step.on != FIRST_POD:
         return tuple(dict.fromkeys(named))
@@ -26,8 +26,9 @@ def step_roles(experiment: Experiment, step: Step) -> tuple[str, ...]:
 
 
 def in_first_pod(experiment: Experiment, name: str) -> tuple[str, ...]:
-    """The steps that only the first of the role's pods runs, by their names. A script decides that in the pods, since they share a template; the
-    template of a role that scales in place must not depend on the current number of its replicas."""
+    """The steps that only the first of the role's pods runs, by their names. A script decides that in the pods, since
+    they share a template; the template of a role that scales in place must not depend on the current number of its
+    replicas."""
     role = experiment.roles[name]
     scales = name != launching_role(experiment) and (not role.ranked or experiment.elastic)
     if role.replicas <= 1 and not scales:
@@ -37,7 +38,8 @@ def in_first_pod(experiment: Experiment, name: str) -> tuple[str, ...]:
 
 
 def containers(steps: Iterable[Step], first: Collection[str], mount: str) -> tuple[InitContainer, ...]:
-    """The steps as init containers. first: those that only the first pod runs. mount: the folder of the launch files."""
+    """The steps as init containers. first: those that only the first pod runs. mount: the folder of the launch
+    files."""
     return tuple(
         InitContainer(
             name=step.name,

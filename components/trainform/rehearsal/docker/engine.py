@@ -32,7 +32,10 @@ RETRY_SECONDS = 0.1
 NAME_END = 20  # the characters at the end of a container's name that are always kept
 KINDS = ("container", "volume", "network")  # in the order in which they can be removed
 NO_PERMISSION_FIX = "join the group of the socket: `sudo usermod -aG docker $USER`, then log in again"
-NO_DAEMON_FIX = "on Debian: `apt-get install docker.io`, then start `dockerd`; on other systems see docs.docker.com, or set DOCKER_HOST"
+NO_DAEMON_FIX = (
+    "on Debian: `apt-get install docker.io`, then start `dockerd`; on other systems see docs.docker.com, or set "
+    "DOCKER_HOST"
+)
 
 
 STDOUT, STDERR = 1, 2  # as Docker numbers them
@@ -275,7 +278,10 @@ class Engine:
             removed.update(name for _, name in found)
             if refusals:
                 if time.monotonic() > end:
-                    fix = "look at `docker ps --all` and `docker volume ls`; the next rehearsal of the experiment tries again"
+                    fix = (
+                        "look at `docker ps --all` and `docker volume ls`; the next rehearsal of the experiment "
+                        "tries again"
+                    )
                     raise TrainformError(f"cannot remove what the rehearsal made: {refusals[0]}", fix)
                 time.sleep(RETRY_SECONDS)
         return len(removed)

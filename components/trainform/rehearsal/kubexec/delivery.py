@@ -40,6 +40,7 @@ def _with_relay(pod: dict[str, Any], agent: Agent) -> dict[str, Any]:
 
 def _relay_note(pod: dict[str, Any], agent: Agent) -> str:
     return (
-        f"{short_name(pod)}: `kubectl exec` reaches the pods of this rehearsal by a stand-in at {agent.client}, which needs `python3` in the "
-        f"image; the pod starts when those in {agent.hostfile} run, for which nothing waits in the cluster"
+        f"{short_name(pod)}: `kubectl exec` reaches the pods of this rehearsal by a stand-in at {agent.client}, "
+        f"which needs `python3` in the image; the pod starts when those in {agent.hostfile} run, for which nothing "
+        "waits in the cluster"
     )

@@ -103,8 +103,8 @@ def main() -> None:
     expected = world.read_expected(os.environ)
     member = read_member(os.environ, expected)
     late = (
-        f"the world did not form within {expected.timeout:g} s: rank {member.rank} of {member.world} on {member.host} hangs in MPI; "
-        "its nodes do not reach each other, or a process has ended"
+        f"the world did not form within {expected.timeout:g} s: rank {member.rank} of {member.world} on "
+        f"{member.host} hangs in MPI; its nodes do not reach each other, or a process has ended"
     )
     timer = world.fail_after(expected.timeout, late)
     mpi = OpenMpi()

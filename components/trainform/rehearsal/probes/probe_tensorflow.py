@@ -26,7 +26,8 @@ COMPUTING = ("chief", "worker", "ps")
 EVALUATOR = "evaluator"
 NO_PORT = "which has no port"
 FOUND_ALL, MAY_END = "found_all", "may_end"  # what a worker tells the coordinator, and the answer
-LINGER = 2.0  # seconds that a worker stays after its last word: the coordinator still cleans up there, loudly where nobody is left
+# seconds that a worker stays after its last word: the coordinator still cleans up there, loudly where nobody is left
+LINGER = 2.0
 
 
 class Task:
@@ -51,8 +52,8 @@ class Task:
 
 
 def read_task(environ: Mapping[str, str]) -> Task | None:
-    """Return the pod's task; None where the plan has a single replica, and so no TF_CONFIG. ProbeError where TF_CONFIG is not
-    as the plan expects."""
+    """Return the pod's task; None where the plan has a single replica, and so no TF_CONFIG. ProbeError where TF_CONFIG
+    is not as the plan expects."""
     planned: dict[str, int] = json.loads(environ.get("TRAINFORM_EXPECT_CLUSTER", "{}"))
     said = ", ".join(f"{count} {kind}" for kind, count in planned.items())
     if not environ.get("TF_CONFIG"):

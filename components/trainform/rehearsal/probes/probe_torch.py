@@ -59,7 +59,8 @@ class RollCall:
         verdict = self._hear(deadline + GRACE)
         self.store.add("heard", 1)
         if verdict is not None:
-            # every rank waits: the first that fails makes its launcher end the others on its node, and rank 0 may be there
+            # every rank waits: the first that fails makes its launcher end the others on its node, and rank 0 may be
+            # there
             with contextlib.suppress(RuntimeError):  # the store is gone: nobody is left who could be waited for
                 self.let_all_come("heard", self.store.add("joined", 0))
             raise world.ProbeError(verdict)
@@ -98,8 +99,8 @@ class RollCall:
             self.store.wait(["verdict"], datetime.timedelta(seconds=max(1.0, deadline - time.monotonic())))
         except RuntimeError:
             return (
-                f"the world did not form within {self.expected.timeout:g} s: rank {self.member.rank} on {self.member.host} "
-                f"reached {_master()}, but no rank 0 came there"
+                f"the world did not form within {self.expected.timeout:g} s: rank {self.member.rank} on "
+                f"{self.member.host} reached {_master()}, but no rank 0 came there"
             )
         verdict: str | None = json.loads(self.store.get("verdict"))
         return verdict
@@ -188,7 +189,8 @@ def _accelerate(member: world.Member, seconds: float) -> AllReduce:
     seen = (accelerator.process_index, accelerator.num_processes)
     if seen != (member.rank, member.world):
         raise world.ProbeError(
-            f"accelerate is process {seen[0]} of {seen[1]} on {member.host}, RANK is {member.rank} and WORLD_SIZE {member.world}"
+            f"accelerate is process {seen[0]} of {seen[1]} on {member.host}, RANK is {member.rank} and WORLD_SIZE "
+            f"{member.world}"
         )
     return lambda tensor: accelerator.reduce(tensor, "sum")
 

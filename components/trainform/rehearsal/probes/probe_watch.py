@@ -88,7 +88,8 @@ def _at_rank_0(expected: world.Expected, port: int) -> str:
             f"{len(remotes)} addresses have connected to {expected.name}, {len(peers)} are awaited; Services hide which"
         )
     absent = [
-        f"{world.short(host)} ({'its name does not resolve' if address is None else f'{address} has not connected to port {port}'})"
+        f"{world.short(host)}"
+        f" ({'its name does not resolve' if address is None else f'{address} has not connected to port {port}'})"
         for host, address in peers.items()
         if address is None or address not in remotes
     ]

@@ -75,7 +75,8 @@ def read_expected(environ: Mapping[str, str]) -> Expected:
     """The expectations in the variables of this pod; ProbeError where there are none."""
     if "TRAINFORM_EXPECT_SLOTS" not in environ:
         raise ProbeError(
-            f"TRAINFORM_EXPECT_SLOTS is not set on {socket.gethostname()}: the launcher did not hand on the pod's variables"
+            f"TRAINFORM_EXPECT_SLOTS is not set on {socket.gethostname()}: the launcher did not hand on the pod's "
+            "variables"
         )
     slots: dict[str, int] = json.loads(environ["TRAINFORM_EXPECT_SLOTS"])
     elastic = "TRAINFORM_EXPECT_NODES_MIN" in environ
@@ -174,7 +175,8 @@ def _local_problems(members: Sequence[Member], counts: Mapping[str, int]) -> lis
         count = counts[member.host]
         if member.local_world is not None and member.local_world != count:
             problems.append(
-                f"rank {member.rank} on {member.host} was told of {processes(member.local_world)} on its node, which runs {count}"
+                f"rank {member.rank} on {member.host} was told of {processes(member.local_world)} on its node, which "
+                f"runs {count}"
             )
         place = (member.host, member.local_rank)
         if place in seen:

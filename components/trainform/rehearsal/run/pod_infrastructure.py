@@ -172,6 +172,7 @@ class PodInfrastructure:
             output, runs = error.message, False
         if not runs:
             raise TrainformError(
-                f"the Service {forwarder.service} cannot be rehearsed in the image {image.name}: {' '.join(output.split())}",
+                f"the Service {forwarder.service} cannot be rehearsed in the image {image.name}: "
+                f"{' '.join(output.split())}",
                 "the program that forwards a Service needs `python3` in the image of the pods",
             )

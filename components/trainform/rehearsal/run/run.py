@@ -261,8 +261,8 @@ def uninterrupted() -> Iterator[None]:
 
 
 def with_getent(workload: Workload) -> Workload:
-    """The workload with `getent hosts` in the place of `nslookup` in the operator's init containers, and a note for each
-    of them.
+    """The workload with `getent hosts` in the place of `nslookup` in the operator's init containers, and a note for
+    each of them.
 
     It is for workloads in which one image replaces all others: that image may have no nslookup, while every image has
     getent."""

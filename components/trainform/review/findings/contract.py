@@ -1,4 +1,5 @@
-"""Findings about what a training program relies on: the size of its world, its ranks, its launcher, its ports and its mounts."""
+"""Findings about what a training program relies on: the size of its world, its ranks, its launcher, its ports and its
+mounts."""
 
 from __future__ import annotations
 
@@ -103,7 +104,8 @@ def _world(old: Experiment, new: Experiment, context: Context) -> Iterator[Findi
 
 
 def _changed_role(old: Experiment, new: Experiment) -> str:
-    """The path of the first role that makes the world another size; if none does, that of all, or of the launcher whose processes are others."""
+    """The path of the first role that makes the world another size; if none does, that of all, or of the launcher whose
+    processes are others."""
     for name, role in new.roles.items():
         was = old.roles.get(name)
         if was is None or (was.ranked, was.accelerators) != (role.ranked, role.accelerators):

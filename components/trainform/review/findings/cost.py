@@ -46,7 +46,10 @@ def find(context: Context) -> Iterator[Finding]:
     if difference is None or percent is None or difference <= 0:
         return
     money = f"{difference.quantize(CENT, ROUND_HALF_UP):f} {after.currency}"
-    title = f"The stack costs {money} per hour more ({percent.quantize(TENTH, ROUND_HALF_UP):+f} %): {_shown(before)} → {_shown(after)}."
+    title = (
+        f"The stack costs {money} per hour more ({percent.quantize(TENTH, ROUND_HALF_UP):+f} %): {_shown(before)} → "
+        f"{_shown(after)}."
+    )
     level = _level(percent, difference)
     yield RISES.weighing(level).finding(context.stack, "cost", _shown(before), _shown(after), title=title)
 

@@ -56,34 +56,40 @@ NAMESPACE_GONE = Kind(
     "high",
     "A namespace is deleted or replaced.",
     "Everything in it is deleted with it: every claim with its data, and every job, also those of other stacks.",
-    "Keep the namespace. One that trainform has created is kept after a `pulumi up` without this change; set `retain_on_delete` on any other.",
+    "Keep the namespace. One that trainform has created is kept after a `pulumi up` without this change; set "
+    "`retain_on_delete` on any other.",
 )
 RENAMED = Kind(
     "TR-DATA-6",
     Category.data,
     "high",
     "An object is renamed in the program, and is gone afterwards.",
-    "For the engine they are two resources, in the cluster they are one object: it is made first, which finds it there, and deleted then.",
+    "For the engine they are two resources, in the cluster they are one object: it is made first, which finds it "
+    "there, and deleted then.",
     "Give the resource its former name as an alias (`aliases` in the options of the resource).",
 )
 WITH_NAMESPACE = "The old claim is kept, but its namespace is deleted with everything in it; the new claim is empty."
 KEPT = structs.replace(
     REPLACED.weighing("medium"),
-    why="A claim cannot be changed in this field: the new one is empty, and the old one stays in the cluster with its data, since it is kept.",
+    why="A claim cannot be changed in this field: the new one is empty, and the old one stays in the cluster with "
+    "its data, since it is kept.",
     fix="Copy the data from the old claim if the new one shall have them.",
 )
 NOT_PROTECTED = structs.replace(
     NOT_KEPT,
-    why="Nothing happens to the data now, but the engine no longer refuses to delete the claim: a later `pulumi destroy`, or removing it, may.",
+    why="Nothing happens to the data now, but the engine no longer refuses to delete the claim: a later `pulumi "
+    "destroy`, or removing it, may.",
     fix="Leave `protect` on the claim while anybody needs the data, or set `retain_on_delete`.",
 )
 PROTECTED_ALONE = structs.replace(
     NOT_KEPT.weighing("low"),
-    why="The claim is protected, so that the engine refuses to delete it; as soon as it is no longer protected, `pulumi destroy` deletes the data.",
+    why="The claim is protected, so that the engine refuses to delete it; as soon as it is no longer protected, "
+    "`pulumi destroy` deletes the data.",
 )
 SAME_NAME = structs.replace(
     REPLACED.weighing("medium"),
-    why="A kept claim is not deleted when it is replaced, and the new one has its name: one name cannot be both, so no empty claim is made.",
+    why="A kept claim is not deleted when it is replaced, and the new one has its name: one name cannot be both, so "
+    "no empty claim is made.",
     fix="Keep the field as it is, or make a new volume with a name of its own beside the old one and copy the data.",
 )
 KINDS = (DELETED, REPLACED, SHRUNK, NOT_KEPT, NAMESPACE_GONE, RENAMED)
@@ -112,7 +118,10 @@ def _renamed(given: Sequence[Step]) -> Iterator[Finding]:
         if after is None or after.urn == step.urn or steps.leaves(step) or steps.gives_up(step):
             continue
         name, kind = steps.name_before(step), steps.kind(step)
-        title = f"The {kind} {name} is renamed in the program from {step.name} to {after.name}; both are one object, which is gone afterwards."
+        title = (
+            f"The {kind} {name} is renamed in the program from {step.name} to {after.name}; both are one object, "
+            "which is gone afterwards."
+        )
         yield RENAMED.finding(name, field=kind, before=step.name, after=after.name, title=title)
 
 

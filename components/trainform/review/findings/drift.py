@@ -22,7 +22,8 @@ DIFFERS = Kind(
     Category.drift,
     "medium",
     "A live object differs from what the stack applied last.",
-    "The preview compares with the stack's state and does not show it; `pulumi up` may overwrite it, or leave it as it is.",
+    "The preview compares with the stack's state and does not show it; `pulumi up` may overwrite it, or leave it as "
+    "it is.",
     "`trainform drift` shows all of it, and what puts it back. Take the change into the files if it shall stay.",
 )
 MISSING = Kind(
@@ -38,7 +39,8 @@ FAILED = Kind(
     Category.drift,
     "medium",
     "The last `pulumi up` of a job did not succeed.",
-    "The stack's state has what was wanted then. This review compares with what is recorded as deployed, which may be gone already.",
+    "The stack's state has what was wanted then. This review compares with what is recorded as deployed, which may "
+    "be gone already.",
     "Find out why it failed before this change is applied.",
 )
 KINDS = (DIFFERS, MISSING, FAILED)
@@ -66,8 +68,9 @@ def find(context: Context) -> Iterator[Finding]:
     live = context.live
     for drift in () if live is None or live.drift is None else live.drift:
         title = (
-            f"The live {drift.kind} {drift.name} differs in {drift.path}: applied was {_shown(drift.applied)}, the cluster has "
-            f"{_shown(drift.live)} ({writer(drift.manager, drift.written, '' if live is None else live.read_at)})."
+            f"The live {drift.kind} {drift.name} differs in {drift.path}: applied was {_shown(drift.applied)}, the "
+            f"cluster has {_shown(drift.live)}"
+            f" ({writer(drift.manager, drift.written, '' if live is None else live.read_at)})."
         )
         yield DIFFERS.finding(drift.name, drift.path, drift.applied, drift.live, title=title)
     jobs = {name.rpartition("/")[2] for job in context.jobs for name in own_names(job)}
@@ -84,16 +87,21 @@ def find(context: Context) -> Iterator[Finding]:
 
 
 def _has_all_parts(preview: Preview) -> bool:
-    """False where components that do not change are missing, or may be: what was wanted cannot be put together from the rest."""
+    """False where components that do not change are missing, or may be: what was wanted cannot be put together from the
+    rest."""
     return preview.form == STREAM and not preview.incomplete
 
 
 def _found_by_refresh(step: Step) -> Iterator[Finding]:
-    """The fields of which the refresh has found something else than was applied, so that the other steps of the preview begin with that."""
+    """The fields of which the refresh has found something else than was applied, so that the other steps of the preview
+    begin with that."""
     name = steps.name_before(step)
     for found in field_differences(step):
         was, is_now = shown(found)
-        title = f"The live {steps.kind(step)} {name} differs in {found.path}: applied was {_shown(was)}, and after the refresh the stack's state has {_shown(is_now)}."
+        title = (
+            f"The live {steps.kind(step)} {name} differs in {found.path}: applied was {_shown(was)}, and after the "
+            f"refresh the stack's state has {_shown(is_now)}."
+        )
         yield REFRESHED.finding(name, found.path, was, is_now, title=title)
 
 
@@ -109,7 +117,10 @@ def _what_is_recorded(job: JobReview) -> str:
 
 def _gone(kind: str, name: str, *, is_job: bool) -> str:
     if is_job:
-        return f"The job {name} is not in the cluster: it was deleted by hand, by its `ttl`, or by an `up` that ended half way."
+        return (
+            f"The job {name} is not in the cluster: it was deleted by hand, by its `ttl`, or by an `up` that ended "
+            "half way."
+        )
     return f"The {kind} {name} is not in the cluster: it was deleted by hand, or by an `up` that ended half way."
 
 

@@ -1,4 +1,5 @@
-"""What the change means for others in the queues: shares that change, queues that go, and jobs that hold something there now."""
+"""What the change means for others in the queues: shares that change, queues that go, and jobs that hold something
+there now."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ SHARE = Kind(
     Category.neighbours,
     "medium",
     "A field of a queue changes that decides how much its jobs and those of other queues get.",
-    "The scheduler shares the cluster out anew at once: jobs may wait longer, and what they hold above their share may be taken back.",
+    "The scheduler shares the cluster out anew at once: jobs may wait longer, and what they hold above their share "
+    "may be taken back.",
     "Agree on it with the owners of the jobs in this queue and in the others.",
 )
 DELETED = Kind(
@@ -49,7 +51,8 @@ HOLDERS = Kind(
     Category.neighbours,
     "medium",
     "Other jobs hold something in a queue that this change is about.",
-    "What they hold above the queue's share may be reclaimed where the scheduler's `reclaim` action is on, which ends their pods.",
+    "What they hold above the queue's share may be reclaimed where the scheduler's `reclaim` action is on, which "
+    "ends their pods.",
     "Ask their owners, or wait until they have finished.",
 )
 OVER = structs.replace(
@@ -63,7 +66,8 @@ NOT_KNOWN = Kind(
     "low",
     "It is not known who holds something in a queue that this change is about.",
     "The cluster was not read, so jobs of others may be affected.",
-    "Run the review where the cluster can be reached and pods of all namespaces may be listed, or look with `vcctl queue get`.",
+    "Run the review where the cluster can be reached and pods of all namespaces may be listed, or look with `vcctl "
+    "queue get`.",
 )
 KINDS = (SHARE, DELETED, MOVED, HOLDERS, NOT_KNOWN)
 
@@ -81,9 +85,10 @@ MAY_BE_RECLAIMED = "that may be reclaimed where the scheduler's `reclaim` action
 
 
 class _Touched(Struct, frozen=True):
-    """A queue that the change is about. reclaimable: whether others may take back what its jobs hold above its share, as the change makes it; None: as
-    the cluster has it. resources: those that it is about; None: all. kept: what nobody takes back from its jobs, as the change makes it.
-    lowered: what its jobs may hold from now on, if that is less than before and all that changes."""
+    """A queue that the change is about. reclaimable: whether others may take back what its jobs hold above its share,
+    as the change makes it; None: as the cluster has it. resources: those that it is about; None: all. kept: what nobody
+    takes back from its jobs, as the change makes it. lowered: what its jobs may hold from now on, if that is less than
+    before and all that changes."""
 
     name: str
     reclaimable: bool | None = None
@@ -113,8 +118,8 @@ def find(context: Context) -> Iterator[Finding]:
 
 
 def _of_queue(name: str, step: Step, context: Context) -> Iterator[Finding]:
-    """Fields that change, or the queue's end. Of a new queue only what it takes from the others: what is kept free for it, and a share that they cannot take
-    back."""
+    """Fields that change, or the queue's end. Of a new queue only what it takes from the others: what is kept free for
+    it, and a share that they cannot take back."""
     if step.old is None:
         yield from _of_new_queue(name, body_of(step.new), context)
         return
@@ -151,7 +156,8 @@ def _lowered(found: list[Finding]) -> Amounts:
 
 
 def _resources(found: list[Finding]) -> frozenset[str] | None:
-    """The resources whose amounts change; None for all, where another field than an amount changes, or the queue goes."""
+    """The resources whose amounts change; None for all, where another field than an amount changes, or the queue
+    goes."""
     changed: set[str] = set()
     for finding in found:
         sides = [finding.before, finding.after]

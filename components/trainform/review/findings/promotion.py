@@ -1,4 +1,5 @@
-"""Findings about the release that a stack names: whether it was promoted to this stack, and under the gates of its environment."""
+"""Findings about the release that a stack names: whether it was promoted to this stack, and under the gates of its
+environment."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ ELSEWHERE = Kind(
     Category.promotion,
     "high",
     "The stack names a release that was promoted to another stack.",
-    "The environment asks for gates, and nobody has judged them for this stack: its file was edited, and `trainform promote` did not write it.",
+    "The environment asks for gates, and nobody has judged them for this stack: its file was edited, and `trainform "
+    "promote` did not write it.",
     "Run `trainform promote` to this stack: it judges the gates, and the stack names a release of its own.",
 )
 WITHOUT_GATE = Kind(
@@ -21,8 +23,10 @@ WITHOUT_GATE = Kind(
     Category.promotion,
     "medium",
     "The release of the stack does not have a gate that the environment asks for now.",
-    "Gates are judged when a release is promoted. The environment asks for something else now, or `trainform promote` did not write the release.",
-    "Run `trainform promote` to this stack again: from a source that `promotion.from` names, if it names any, or with `--waive GATE` where the environment allows it.",
+    "Gates are judged when a release is promoted. The environment asks for something else now, or `trainform "
+    "promote` did not write the release.",
+    "Run `trainform promote` to this stack again: from a source that `promotion.from` names, if it names any, or "
+    "with `--waive GATE` where the environment allows it.",
 )
 KINDS = (ELSEWHERE, WITHOUT_GATE)
 

@@ -1,4 +1,5 @@
-"""Findings about what runs: jobs that are restarted, started again or stopped, pods that end, and replacements that nothing explains."""
+"""Findings about what runs: jobs that are restarted, started again or stopped, pods that end, and replacements that
+nothing explains."""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ GONE = Kind(
     Category.restart,
     "medium",
     "A job that was deployed is created again.",
-    "Somebody has deleted the job object, its `ttl` has, or an `up` that ended half way: `pulumi up` makes it again and it trains again.",
+    "Somebody has deleted the job object, its `ttl` has, or an `up` that ended half way: `pulumi up` makes it again "
+    "and it trains again.",
     "Take the experiment out of the stack if the job shall stay deleted.",
 )
 EVICTED = Kind(
@@ -55,8 +57,9 @@ UNEXPLAINED = Kind(
     Category.unknown,
     "medium",
     "A job is replaced with no visible cause.",
-    "No field of the experiment or of the environment's part in it differs that makes a new revision, and yet the job object has another name. "
-    "Perhaps another version of trainform renders it in another way, or an `up` has ended half way.",
+    "No field of the experiment or of the environment's part in it differs that makes a new revision, and yet the "
+    "job object has another name. Perhaps another version of trainform renders it in another way, or an `up` has "
+    "ended half way.",
     "Compare the objects of both sides below, and ask whoever changed the version of trainform or the program.",
 )
 KINDS = (RESTARTED, FINISHED, GONE, EVICTED, STOPPED, UNEXPLAINED)
@@ -125,8 +128,8 @@ def _evicted(happens: Fate, role: str, before: int, after: int) -> Finding:
 
 
 def _about(kind: Kind, happens: Fate, title: str) -> Finding:
-    """A finding about the replacement of the job: another revision makes another finding. What changes is shown if it is one field alone; beside the place
-    of the first of several the names of the jobs would be taken for its values."""
+    """A finding about the replacement of the job: another revision makes another finding. What changes is shown if it
+    is one field alone; beside the place of the first of several the names of the jobs would be taken for its values."""
     place = next((change.place for change in happens.reasons if change.place.file), None)
     found = kind.finding(
         happens.name, before=happens.name, after=happens.next_name, title=title, place=place, identity=happens.job.name

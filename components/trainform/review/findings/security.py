@@ -1,5 +1,5 @@
-"""Findings about security: what the pods of new objects may do and those of the old ones could not. Whether the environment allows it, its limits say;
-here stands what this change adds, also where it is allowed."""
+"""Findings about security: what the pods of new objects may do and those of the old ones could not. Whether the
+environment allows it, its limits say; here stands what this change adds, also where it is allowed."""
 
 from __future__ import annotations
 
@@ -91,7 +91,8 @@ LITERAL = _kind(
     "high",
     "A secret stands in an object as plain text.",
     "Everybody who may read the object, the state or a preview can read it.",
-    "Put it into a Secret, and name its entry: `{secret: {name: SECRET, key: KEY}}`. Then change it, since it has been seen.",
+    "Put it into a Secret, and name its entry: `{secret: {name: SECRET, key: KEY}}`. Then change it, since it has "
+    "been seen.",
 )
 KINDS = (PRIVILEGED, HOST_PATH, HOST_NETWORK, HOST_NAMESPACES, CAPABILITY, ROOT, MUTABLE, REGISTRY, LITERAL)
 
@@ -101,7 +102,8 @@ _BY_NAME = {control.name: control for control in CONTROLS}
 
 
 class Danger(Struct, frozen=True):
-    """Something that pods may do. looks: the places in a pod template. harmless: True if what stands there is none, with what is open."""
+    """Something that pods may do. looks: the places in a pod template. harmless: True if what stands there is none,
+    with what is open."""
 
     kind: Kind
     looks: Callable[[Mapping[str, Any]], Iterable[Spot]]
@@ -142,8 +144,8 @@ class Found(Struct, frozen=True):
 
 
 class Subject(Struct, frozen=True):
-    """An object with pods. owner: its job, whose object has the revision in its name; of another object its own name. place: where the experiment
-    has a field of a role; None for an object of another program."""
+    """An object with pods. owner: its job, whose object has the revision in its name; of another object its own name.
+    place: where the experiment has a field of a role; None for an object of another program."""
 
     step: Step
     owner: str
@@ -207,7 +209,8 @@ class _Owner(Struct, frozen=True, dict=True):
 
 
 def _with_old(step: Step, owner: _Owner | None) -> Step:
-    """The step with the object that it takes the place of: where names have the revision, the old object of a job is deleted beside the new one."""
+    """The step with the object that it takes the place of: where names have the revision, the old object of a job is
+    deleted beside the new one."""
     if step.old is not None or owner is None:
         return step
     return structs.replace(step, old=owner.gone.get(_without_revision(step)))

@@ -1,4 +1,5 @@
-"""All that findings can be: the modules, a category each, and the table of the kinds, from which a page of the documents is made."""
+"""All that findings can be: the modules, a category each, and the table of the kinds, from which a page of the
+documents is made."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A review as a comment on a pull request: of limited length, with the most severe parts first, and with a marker in the first line."""
+"""A review as a comment on a pull request: of limited length, with the most severe parts first, and with a marker in
+the first line."""
 
 from __future__ import annotations
 
@@ -44,7 +45,8 @@ def render(review: Review, limit: int, page: str | None = None) -> str:
 
 
 def _documents(review: Review) -> list[list[Section]]:
-    """Return the documents of the comment. Of several stacks, these are the summary and the stacks with something to read, the most severe first."""
+    """Return the documents of the comment. Of several stacks, these are the summary and the stacks with something to
+    read, the most severe first."""
     first, *others = documents(review)
     chosen = [pair for pair in zip(review.stacks, others, strict=False) if weighs(pair[0])]
     return [first, *(document for _, document in sorted(chosen, key=lambda pair: _order(pair[0])))]

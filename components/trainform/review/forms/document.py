@@ -1,4 +1,5 @@
-"""A report as sections of items, the same for every form that people read: one home for what is said, and in which order."""
+"""A report as sections of items, the same for every form that people read: one home for what is said, and in which
+order."""
 
 from __future__ import annotations
 
@@ -43,7 +44,8 @@ from trainform.review.model import (
 )
 
 MOST_ITEMS_IN_ALL, FEWEST_ITEMS = 10_000, 50
-"""Of many stacks, the items of one section in all of them together, and those of a stack that are shown in any case: a page of more opens too slowly."""
+"""Of many stacks, the items of one section in all of them together, and those of a stack that are shown in any case: a
+page of more opens too slowly."""
 NONE_REACHED = "None in what the preview has reached before it failed."
 Thing = TypeVar("Thing")
 
@@ -54,12 +56,15 @@ def share(stacks: int) -> int:
 
 
 def sections(report: Report, most: int = MOST_ITEMS) -> list[Section]:
-    """The report in the order in which it is read. A section that says nothing is left out, but for those whose silence would be a claim. most: items
-    of a section that are shown."""
+    """The report in the order in which it is read. A section that says nothing is left out, but for those whose silence
+    would be a claim. most: items of a section that are shown."""
     none = NONE_REACHED if report.outcome is Outcome.failed else "None."
     made = [
         Section(f"Review of {report.stack}", tuple(_summary(report))),
-        Section("What happens", _or_none(_most(most, report.effects, _effect, lambda effect: effect.kind), "Nothing changes.")),
+        Section(
+            "What happens",
+            _or_none(_most(most, report.effects, _effect, lambda effect: effect.kind), "Nothing changes."),
+        ),
         Section("Who uses what changes", tuple(_most(most, report.dependents, lambda users: Item(users.sentence)))),
         Section("Findings", _or_none(_most(most, report.findings, _finding, _weight), none)),
         Section("Cost", tuple(cost_items(report.cost))),
@@ -68,10 +73,15 @@ def sections(report: Report, most: int = MOST_ITEMS) -> list[Section]:
         Section("Picture", tuple(map(Drawing, report.pictures))),
         Section("In the cluster", tuple(_most(most, report.live, lambda fact: Item(fact.sentence)))),
         Section("Waivers", tuple(_most(most, report.waivers, _waiver, lambda use: use.state))),
-        Section("Messages of the engine", tuple(_most(most, report.messages, _message, lambda message: message.severity))),
+        Section(
+            "Messages of the engine", tuple(_most(most, report.messages, _message, lambda message: message.severity))
+        ),
         Section("Not checked", tuple(_left_out(report, most))),
-        Section("Secrets", (Item(f"{counted(report.masked, 'secret value')} {'is' if report.masked == 1 else 'are'} masked."),)),
-    ]  # fmt: skip
+        Section(
+            "Secrets",
+            (Item(f"{counted(report.masked, 'secret value')} {'is' if report.masked == 1 else 'are'} masked."),),
+        ),
+    ]
     return bounded(made)
 
 
@@ -104,7 +114,8 @@ def levels(findings: Iterable[Finding]) -> str:
 
 
 def located(place: Place) -> str:
-    """The path, with file and line where they are known, and with the path there where the file sets the field for one environment."""
+    """The path, with file and line where they are known, and with the path there where the file sets the field for one
+    environment."""
     line = f"{place.file}:{place.line}" if place.line else place.file
     where = ", ".join(filter(None, [place.origin, line]))
     return f"{place.path} ({where})" if place.path and where else place.path if place.path else where

@@ -1,4 +1,5 @@
-"""A review as one page of HTML that needs nothing else: it loads nothing, runs nothing, and is read with any width, by night and by ear."""
+"""A review as one page of HTML that needs nothing else: it loads nothing, runs nothing, and is read with any width, by
+night and by ear."""
 
 from __future__ import annotations
 
@@ -17,14 +18,17 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-a
 """What the page may load: nothing but the style that stands in it."""
 GENERATOR = '<meta name="generator" content="trainform review">'
 STYLE = """\
-:root { color-scheme: light dark; --ink: #1f2328; --quiet: #59636e; --paper: #ffffff; --box: #f6f8fa; --rule: #d1d9e0; --link: #0969da;
+:root { color-scheme: light dark; --ink: #1f2328; --quiet: #59636e; --paper: #ffffff; --box: #f6f8fa; --rule: #d1d9e0; \
+--link: #0969da;
 --high: #cf222e; --medium: #9a6700; --low: #0969da }
 @media (prefers-color-scheme: dark) {
-:root { --ink: #e6edf3; --quiet: #9198a1; --paper: #0d1117; --box: #161b22; --rule: #3d444d; --link: #58a6ff; --high: #ff7b72;
+:root { --ink: #e6edf3; --quiet: #9198a1; --paper: #0d1117; --box: #161b22; --rule: #3d444d; --link: #58a6ff; --high: \
+#ff7b72;
 --medium: #d29922; --low: #58a6ff }
 }
 * { box-sizing: border-box }
-body { margin: 0 auto; max-width: 84rem; padding: 1rem; background: var(--paper); color: var(--ink); overflow-wrap: anywhere;
+body { margin: 0 auto; max-width: 84rem; padding: 1rem; background: var(--paper); color: var(--ink); overflow-wrap: \
+anywhere;
 font: 1rem/1.5 system-ui, -apple-system, "Segoe UI", Helvetica, Arial, sans-serif }
 h1 { font-size: 1.5rem; line-height: 1.25; margin: 0 0 .5rem }
 h2 { font-size: 1.35rem } h3 { font-size: 1.1rem }
@@ -41,7 +45,8 @@ li.high, li.medium, li.low { border-left: 4px solid var(--quiet); background: va
 li.high { border-color: var(--high) } li.medium { border-color: var(--medium) } li.low { border-color: var(--low) }
 .high > .level { color: var(--high) } .medium > .level { color: var(--medium) } .low > .level { color: var(--low) }
 .level { font-weight: 600; text-transform: uppercase }
-code { font: .875em ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace; background: var(--box); border-radius: 4px;
+code { font: .875em ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace; background: \
+var(--box); border-radius: 4px;
 padding: .1em .3em }
 ul.rows { list-style: none; margin: .25rem 0 0; padding: 0 }
 ul.rows > .labelled { padding-left: 6rem }
@@ -57,7 +62,8 @@ svg { display: block }
 article.unfolded { content-visibility: auto; contain-intrinsic-size: auto 60rem; overflow-clip-margin: 1rem }
 @media print {
 article.unfolded { content-visibility: visible }
-.wide { overflow: visible } table, th, td { min-width: 0 } thead th { overflow-wrap: anywhere } svg { max-width: 100%; height: auto }
+.wide { overflow: visible } table, th, td { min-width: 0 } thead th { overflow-wrap: anywhere } svg { max-width: 100%; \
+height: auto }
 details::details-content { content-visibility: visible; display: block; height: auto }
 }"""
 
@@ -87,10 +93,12 @@ def render(review: Review) -> str:
         f"<h1>{name}</h1>",
         *_said(first),
         "</header>",
-        *_contents([*_named(others, "part-0"), *((f"part-{place}", stack[0]) for place, stack in enumerate(stacks, 1))]),
+        *_contents([*_named(others, "part-0"),
+                *((f"part-{place}", stack[0]) for place, stack in enumerate(stacks, 1))]),
         "<main>",
         *(line for part in _named(others, "part-0") for line in _section(*part, "h2")),
-        *(line for place, stack in enumerate(stacks, 1) for line in _stack(stack, f"part-{place}", fold=place in folded)),
+        *(line for place, stack in enumerate(stacks, 1) for line in _stack(stack, f"part-{place}",
+                fold=place in folded)),
         "</main>",
         "</body>",
         "</html>",
@@ -119,8 +127,8 @@ def _folded(stacks: Sequence[Report]) -> frozenset[int]:
 
 
 def _stack(document: Sequence[Section], name: str, *, fold: bool) -> Iterator[str]:
-    """The report on one of several stacks. A browser lays out what is not folded when it comes near to the screen; it is found and printed all the
-    same."""
+    """The report on one of several stacks. A browser lays out what is not folded when it comes near to the screen; it
+    is found and printed all the same."""
     first, *others = document
     kind = "" if fold else ' class="unfolded"'
     yield f'<article{kind} aria-labelledby="{name}">'
@@ -133,7 +141,8 @@ def _stack(document: Sequence[Section], name: str, *, fold: bool) -> Iterator[st
 
 
 def _section(name: str, section: Section, heading: str, above: str = "") -> Iterator[str]:
-    """A part of the page. above: the heading of its stack, without which the parts of several stacks would have the same names by ear."""
+    """A part of the page. above: the heading of its stack, without which the parts of several stacks would have the
+    same names by ear."""
     yield f'<section aria-labelledby="{above}{name}">'
     yield f'<{heading} id="{name}">{_text(section.title)}</{heading}>'
     yield from _blocks(section.blocks, name, above)

@@ -1,4 +1,5 @@
-"""A review as Markdown of GitHub's kind, to be posted: no name and no value can become a tag, a link, a picture, a mention or a line of its own."""
+"""A review as Markdown of GitHub's kind, to be posted: no name and no value can become a tag, a link, a picture, a
+mention or a line of its own."""
 
 from __future__ import annotations
 
@@ -13,8 +14,8 @@ from trainform.review.picture import mermaid
 from trainform.review.picture.words import described, title
 
 MOST_SENTENCES = 100  # of the picture in words: a comment has an end
-# A word as it may stand outside of a code span. Everything else goes into one, where Markdown and GitHub read nothing: `@name`, `#12`,
-# `<b>`, `[a](b)`, `https://…`, `a_b_c`, `$x$`, `:smile:`.
+# A word as it may stand outside of a code span. Everything else goes into one, where Markdown and GitHub read nothing:
+# `@name`, `#12`, `<b>`, `[a](b)`, `https://…`, `a_b_c`, `$x$`, `:smile:`.
 _PLAIN = re.compile(r"[(\"']*[+-]?[^\W_]([^\W_]|[,.;'/%+-](?=[^\W_]))*[,.;:!?)\"'%]*|→|…|[0-9.,]+…|[-=%]")
 _LINKED = re.compile(r"www\.|://|^GH-[0-9]|^[0-9a-f]{7,64}$", re.IGNORECASE)
 # A word with what stands in backticks inside of it; our own sentences name fields in this way.
@@ -94,7 +95,8 @@ def _fold(fold: Fold) -> str:
 
 
 def drawing(picture: Picture) -> str:
-    """The picture behind its text, for those who do not see it, and where nothing draws it. No line of the flowchart can end the fence: none has a backtick."""
+    """The picture behind its text, for those who do not see it, and where nothing draws it. No line of the flowchart
+    can end the fence: none has a backtick."""
     told = "\n".join(f"- {prose(sentence)}" for sentence in described(picture)[:MOST_SENTENCES])
     text = f"{prose(title(picture))}:\n\n<details>\n<summary>The picture in words</summary>\n\n{told}\n\n</details>"
     return f"{text}\n\n```mermaid\n{mermaid.render(picture)}\n```"

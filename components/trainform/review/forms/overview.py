@@ -1,4 +1,5 @@
-"""A review as documents, one for each stack. Of several stacks, a summary stands first: which one asks for a closer look, and what they cost in sum."""
+"""A review as documents, one for each stack. Of several stacks, a summary stands first: which one asks for a closer
+look, and what they cost in sum."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Sections of items, of which every report is made that people read: a review, drift, a promotion, a history. The forms show them."""
+"""Sections of items, of which every report is made that people read: a review, drift, a promotion, a history. The forms
+show them."""
 
 from __future__ import annotations
 
@@ -14,16 +15,19 @@ if TYPE_CHECKING:  # the models of reviews take longer to import than a report o
     from trainform.review.model import Picture
 
 LONGEST, LONGEST_DESTRUCTIVE = 120, 1000
-"""Characters of a value that are shown: a longer one is cut, and its length is said. What is lost for good is shown at more length."""
+"""Characters of a value that are shown: a longer one is cut, and its length is said. What is lost for good is shown at
+more length."""
 LONGEST_SENTENCE = 2000
 MOST_ITEMS, MOST_ROWS = 500, 200
-"""Items of a section and rows of an item that are shown: nobody reads more. What else there is, is counted by what it does; the JSON has all of it."""
+"""Items of a section and rows of an item that are shown: nobody reads more. What else there is, is counted by what it
+does; the JSON has all of it."""
 NOT_SET = "not set"
 _STAND_INS = frozenset({MASKED, CHANGED_MASK, UNKNOWN})
 
 
 class Row(Struct, frozen=True):
-    """A line below an item. label: one of our words, "" for none. text: a sentence, or a value or path to be shown as it is (`verbatim`)."""
+    """A line below an item. label: one of our words, "" for none. text: a sentence, or a value or path to be shown as
+    it is (`verbatim`)."""
 
     label: str
     text: str

@@ -21,7 +21,8 @@ LEVEL, LABEL = 10, 8
 
 
 class Line(Struct, frozen=True):
-    """A line of the review. style: what it is (`title`, `high`, `medium`, `low`), for the colours of a terminal; "" for none."""
+    """A line of the review. style: what it is (`title`, `high`, `medium`, `low`), for the colours of a terminal; "" for
+    none."""
 
     text: str
     style: str = ""

@@ -1,4 +1,5 @@
-"""The pictures of a preview: both sides of each job put on top of each other, with what is added, removed and changed."""
+"""The pictures of a preview: both sides of each job put on top of each other, with what is added, removed and
+changed."""
 
 from __future__ import annotations
 
@@ -58,14 +59,15 @@ def _kept(job: JobReview, *, after: bool) -> Iterator[str]:
 
 
 def compared(job: str, before: Sketch | None, after: Sketch | None, more: Changed = NOTHING) -> Picture:
-    """The picture of two sides; what only one of them has is added or removed. With one side alone twice it is the picture of that side. more:
-    what changes beyond what the parts say of themselves."""
+    """The picture of two sides; what only one of them has is added or removed. With one side alone twice it is the
+    picture of that side. more: what changes beyond what the parts say of themselves."""
     old, new = (Sketch() if side is None else side for side in (before, after))
     nodes = [
         _node(key, old.nodes.get(key), new.nodes.get(key), more) for key in dict.fromkeys([*new.nodes, *old.nodes])
     ]
     edges = [
-        PictureEdge(start=start, end=end, label=label, change=_mark((start, end, label) in old.edges, (start, end, label) in new.edges))
+        PictureEdge(start=start, end=end, label=label,
+            change=_mark((start, end, label) in old.edges, (start, end, label) in new.edges))
         for start, end, label in dict.fromkeys([*new.edges, *old.edges])
     ]  # fmt: skip
     return Picture(job=job, nodes=nodes, edges=edges)

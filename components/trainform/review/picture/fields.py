@@ -1,4 +1,5 @@
-"""What changes in the parts of a picture beyond what they say of themselves: variables, commands, policies, and whatever else their objects have."""
+"""What changes in the parts of a picture beyond what they say of themselves: variables, commands, policies, and
+whatever else their objects have."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ MOST = 3  # fields that are named before they are counted
 
 
 class Changed(Struct, frozen=True):
-    """fields: those that change, by the ids of the parts. replaced: the job object is made anew, and all its pods with it."""
+    """fields: those that change, by the ids of the parts. replaced: the job object is made anew, and all its pods with
+    it."""
 
     fields: Mapping[str, Sequence[FieldChange]] = {}
     replaced: bool = False

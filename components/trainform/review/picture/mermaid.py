@@ -1,5 +1,5 @@
-"""The picture as a flowchart of Mermaid's, which GitHub draws. No name can become a statement, a tag or a link: each is quoted, and in it stand
-only letters and digits as they are."""
+"""The picture as a flowchart of Mermaid's, which GitHub draws. No name can become a statement, a tag or a link: each is
+quoted, and in it stand only letters and digits as they are."""
 
 from __future__ import annotations
 
@@ -43,9 +43,10 @@ def _flowchart(picture: Picture, most: int) -> str:
 
 
 def text(words: str, longest: int = LONGEST) -> str:
-    """The words as they may stand in a quoted text: other characters than letters and digits by their numbers. Mermaid reads a colon in a line as
-    a style, `//` as an address and a word with `@` as a shape."""
-    return "".join(letter if letter in _KEPT else f"#{ord(letter)};" for letter in cut(words, longest)).replace("//", "/#47;")  # fmt: skip
+    """The words as they may stand in a quoted text: other characters than letters and digits by their numbers. Mermaid
+    reads a colon in a line as a style, `//` as an address and a word with `@` as a shape."""
+    return "".join(letter if letter in _KEPT else f"#{ord(letter)};" for letter in cut(words, longest)).replace("//",
+        "/#47;")  # fmt: skip
 
 
 def _parts(picture: Picture, ids: Mapping[str, str]) -> Iterator[str]:
@@ -58,7 +59,8 @@ def _parts(picture: Picture, ids: Mapping[str, str]) -> Iterator[str]:
 
 
 def _label(node: PictureNode) -> str:
-    """The lines of a part. The first one begins with a word of ours: Mermaid takes `1.` and `-` at the beginning for a list."""
+    """The lines of a part. The first one begins with a word of ours: Mermaid takes `1.` and `-` at the beginning for a
+    list."""
     name = KINDS[node.kind][0] if node.kind == "rendezvous" else f"{KINDS[node.kind][0]} {node.name}"
     mark = "" if node.change == "same" else f" ({node.change})"
     facts = (f"{text(fact.label)} {text(plain(node, fact), 2 * LONGEST)}" for fact in node.facts)

@@ -1,4 +1,5 @@
-"""One side of the picture: the parts of a job as its objects say it, so that overrides count. No value of a secret is looked at."""
+"""One side of the picture: the parts of a job as its objects say it, so that overrides count. No value of a secret is
+looked at."""
 
 from __future__ import annotations
 
@@ -45,7 +46,8 @@ class Sketch(Struct):
     edges: dict[Edge, None] = {}
 
     def node(self, kind: Kind, name: str, key: str | None = None) -> str:
-        """The id of the part, which is added if it is not there. key: what tells it from others of its kind; None: its name."""
+        """The id of the part, which is added if it is not there. key: what tells it from others of its kind; None: its
+        name."""
         made = f"{kind}/{name if key is None else key}"
         self.nodes.setdefault(made, Node(kind, name))
         return made
@@ -56,8 +58,8 @@ class Sketch(Struct):
 
 
 class Seen(Struct, frozen=True):
-    """What is known of a job on one side. job: the body of the job object. experiment: for ranks; None: they are not shown. kept: the names of the
-    claims that stay when the job goes."""
+    """What is known of a job on one side. job: the body of the job object. experiment: for ranks; None: they are not
+    shown. kept: the names of the claims that stay when the job goes."""
 
     name: str
     job: Mapping[str, Any]
@@ -111,7 +113,8 @@ def _pods(templates: Sequence[Template]) -> str:
 
 
 def _asked(templates: Sequence[Template], environment: Environment | None) -> list[dict[str, Decimal]]:
-    """What each pod of a template asks for beside CPU and memory: accelerators by the environment's name of their kind, all else by resource."""
+    """What each pod of a template asks for beside CPU and memory: accelerators by the environment's name of their kind,
+    all else by resource."""
     found = []
     resources = set() if environment is None else {kind.resource for kind in environment.accelerators.values()}
     asked: dict[int, list[tuple[str, int]]] = {}
@@ -265,6 +268,7 @@ def _add_object(found: Sketch, body: Mapping[str, Any], kept: frozenset[str]) ->
     elif kind == QUEUE and name:
         held = mapping(spec.get("capability"))
         node = found.nodes[found.node("queue", name)]
-        node.facts |= _given({"weight": spec.get("weight"), "may hold": _joined("", (f"{amount} {resource}" for resource, amount in held.items()))})  # fmt: skip
+        node.facts |= _given({"weight": spec.get("weight"),
+                "may hold": _joined("", (f"{amount} {resource}" for resource, amount in held.items()))})  # fmt: skip
     elif kind == SECRET and name:
         found.node("secret", name)

@@ -1,6 +1,8 @@
-"""The picture as SVG: queue, job, roles and the shapes of their nodes in columns, below them where the processes meet, claims and secrets.
+"""The picture as SVG: queue, job, roles and the shapes of their nodes in columns, below them where the processes meet,
+claims and secrets.
 
-It has no script, no link and nothing from elsewhere. Its colours follow the reader's system, and no mark is told by its colour alone.
+It has no script, no link and nothing from elsewhere. Its colours follow the reader's system, and no mark is told by its
+colour alone.
 """
 
 from __future__ import annotations
@@ -39,13 +41,18 @@ INDENT = "  "
 LONGEST_DESCRIPTION = 20_000
 
 STYLE = """\
-.tf { --tf-ink: #1f2328; --tf-quiet: #59636e; --tf-paper: #ffffff; --tf-box: #f6f8fa; --tf-line: #59636e; --tf-added: #1a7f37;
---tf-added-box: #dafbe1; --tf-removed: #cf222e; --tf-removed-box: #ffebe9; --tf-changed: #9a6700; --tf-changed-box: #fff8c5 }
+.tf { --tf-ink: #1f2328; --tf-quiet: #59636e; --tf-paper: #ffffff; --tf-box: #f6f8fa; --tf-line: #59636e; --tf-added: \
+#1a7f37;
+--tf-added-box: #dafbe1; --tf-removed: #cf222e; --tf-removed-box: #ffebe9; --tf-changed: #9a6700; --tf-changed-box: \
+#fff8c5 }
 @media (prefers-color-scheme: dark) {
-.tf { --tf-ink: #e6edf3; --tf-quiet: #9198a1; --tf-paper: #0d1117; --tf-box: #161b22; --tf-line: #9198a1; --tf-added: #3fb950;
---tf-added-box: #04260f; --tf-removed: #f85149; --tf-removed-box: #3c0d10; --tf-changed: #d29922; --tf-changed-box: #2e2206 }
+.tf { --tf-ink: #e6edf3; --tf-quiet: #9198a1; --tf-paper: #0d1117; --tf-box: #161b22; --tf-line: #9198a1; --tf-added: \
+#3fb950;
+--tf-added-box: #04260f; --tf-removed: #f85149; --tf-removed-box: #3c0d10; --tf-changed: #d29922; --tf-changed-box: \
+#2e2206 }
 }
-.tf text { font: 12px ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace; fill: var(--tf-ink); white-space: pre }
+.tf text { font: 12px ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace; fill: \
+var(--tf-ink); white-space: pre }
 .tf .h { font-weight: 600 }
 .tf .q { fill: var(--tf-quiet) }
 .tf .paper { fill: var(--tf-paper) }
@@ -108,9 +115,9 @@ def render(picture: Picture) -> str:
 
 
 def element(picture: Picture, name: str, of: str = "") -> str:
-    """The picture as an element of a page that has `STYLE` once for all of them: a browser computes the styles of the whole page again for each style
-    that it meets. name: of what it is referred to by, unique in the page. of: what its name begins with for those who hear it: ids of the page,
-    each with a blank behind it."""
+    """The picture as an element of a page that has `STYLE` once for all of them: a browser computes the styles of the
+    whole page again for each style that it meets. name: of what it is referred to by, unique in the page. of: what its
+    name begins with for those who hear it: ids of the page, each with a blank behind it."""
     return _drawn(picture, name, of, [])
 
 
@@ -125,20 +132,27 @@ def _drawn(picture: Picture, name: str, of: str, style: Sequence[str]) -> str:
     width = max([legend_width, *(box.right for box in boxes)]) + EDGE
     height = bottom + LINE + EDGE
     said = " ".join(described(picture))
-    return "\n".join([
-        f'<svg class="tf" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}" '
-        f'role="img" aria-labelledby="{of}{name}-title" aria-describedby="{name}-desc">',
-        f'<title id="{name}-title">{escape(title(picture))}</title>',
-        f'<desc id="{name}-desc">{escape(said if len(said) <= LONGEST_DESCRIPTION else f"{said[:LONGEST_DESCRIPTION]}…")}</desc>',
-        *style,
-        f'<rect class="paper" width="{width:g}" height="{height:g}"/>',
-        *_headings(above, EDGE),
-        *_headings(below, middle),
-        *_arrows(picture, boxes),
-        *map(_draw, boxes),
-        *legend,
-        "</svg>",
-    ])  # fmt: skip
+    return "\n".join(
+        [
+            f'<svg class="tf" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" '
+            f'width="{width:g}" height="{height:g}" role="img" aria-labelledby="{of}{name}-title" '
+            f'aria-describedby="{name}-desc">',
+            f'<title id="{name}-title">{escape(title(picture))}</title>',
+            (
+                f'<desc id="{name}-'
+                f'desc">{escape(said if len(said) <= LONGEST_DESCRIPTION else f"{said[:LONGEST_DESCRIPTION]}…")}</'
+                "desc>"
+            ),
+            *style,
+            f'<rect class="paper" width="{width:g}" height="{height:g}"/>',
+            *_headings(above, EDGE),
+            *_headings(below, middle),
+            *_arrows(picture, boxes),
+            *map(_draw, boxes),
+            *legend,
+            "</svg>",
+        ]
+    )
 
 
 # --- places
@@ -219,7 +233,10 @@ def _fact(node: PictureNode, fact: PictureFact, room: int) -> list[Line]:
 def _draw(box: Box) -> str:
     room = int((box.width - 2 * PADDING) / LETTER + 0.01)
     rows = [
-        f'<rect class="{box.node.change}" x="{box.x:g}" y="{box.y:g}" width="{box.width:g}" height="{box.height:g}" rx="6"/>'
+        (
+            f'<rect class="{box.node.change}" x="{box.x:g}" y="{box.y:g}" width="{box.width:g}" '
+            f'height="{box.height:g}" rx="6"/>'
+        )
     ]
     for place, line in enumerate(box.lines):
         label = cut(line.label, max(room // 2, room - display_width(whole(line.text))))
@@ -246,7 +263,8 @@ def _span(kind: str, words: str) -> str:
 
 
 def _arrows(picture: Picture, boxes: Iterable[Box]) -> Iterator[str]:
-    """The lines between columns; what changes is drawn last. What roles use stands in words below: lines would cross each other."""
+    """The lines between columns; what changes is drawn last. What roles use stands in words below: lines would cross
+    each other."""
     found = {box.node.id: box for box in boxes}
     shapes = [key for key, box in found.items() if box.node.kind == "shape"]
     for edge in sorted(picture.edges, key=lambda edge: edge.change != "same"):

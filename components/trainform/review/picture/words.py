@@ -1,4 +1,5 @@
-"""What both forms of the picture say: the words of its parts and marks, its text alternative, and what is left out where there is too much."""
+"""What both forms of the picture say: the words of its parts and marks, its text alternative, and what is left out
+where there is too much."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ KINDS: Mapping[str, tuple[str, str]] = {
 }
 """The kinds of parts in the order in which they are read, each as one and as several."""
 SIGNS: Mapping[Mark, str] = {"same": "", "added": "+ ", "removed": "- ", "changed": "~ "}
-LEGEND: Mapping[Mark, str] = {"same": "unchanged", "added": "added", "removed": "removed", "changed": "changed: before → after"}  # fmt: skip
+LEGEND: Mapping[Mark, str] = {"same": "unchanged", "added": "added", "removed": "removed",
+    "changed": "changed: before → after"}  # fmt: skip
 MORE = "more"
 MOST_NAMED = 3
 ELLIPSIS = "…"
@@ -26,7 +28,8 @@ LONGEST = 400  # characters of a text that is shown in full somewhere
 
 
 def cut(text: str, room: int) -> str:
-    """The text on one line in so many columns. What is left out is left out of its first half: names, tags and folders differ at their ends."""
+    """The text on one line in so many columns. What is left out is left out of its first half: names, tags and folders
+    differ at their ends."""
     text = escaped(text)
     if display_width(text) <= room:
         return text
@@ -115,7 +118,8 @@ def used_by(picture: Picture) -> Iterator[tuple[str, str, Mark, list[str]]]:
 
 
 def condensed(picture: Picture, most: int) -> Picture:
-    """The picture with at most so many parts of a kind, those that change first; how many are left out is a part of its own."""
+    """The picture with at most so many parts of a kind, those that change first; how many are left out is a part of its
+    own."""
     left = {kind: [node for node in picture.nodes if node.kind == kind] for kind in KINDS}
     if all(len(nodes) <= most for nodes in left.values()):
         return picture

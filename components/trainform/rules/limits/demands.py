@@ -17,7 +17,8 @@ STEERING = ("nodeAffinity", "podAffinity")
 
 
 class Demand(Struct, frozen=True):
-    """How many accelerators of one kind each pod of a role asks for. node_ports: the ports of its node that it takes, which no other pod there may have."""
+    """How many accelerators of one kind each pod of a role asks for. node_ports: the ports of its node that it takes,
+    which no other pod there may have."""
 
     role: str
     kind: str
@@ -64,8 +65,8 @@ def _demands_of(template: Template, kinds: Mapping[str, list[str]], environment:
 
 
 def _kind_of(template: Template, names: Sequence[str], environment: Environment) -> str:
-    """The kind, of these with one resource, whose nodes the pods select by most labels. Pods that choose nodes in another way, such as by an
-    affinity, count as the dearest kind."""
+    """The kind, of these with one resource, whose nodes the pods select by most labels. Pods that choose nodes in
+    another way, such as by an affinity, count as the dearest kind."""
     selectors = {name: environment.accelerators[name].node_selector for name in names}
     selected = mapping(template.spec.get("nodeSelector"))
     named = [name for name in names if selectors[name] and selects(selected, selectors[name])]
@@ -78,7 +79,8 @@ def _kind_of(template: Template, names: Sequence[str], environment: Environment)
 
 
 def _cost(kind: Accelerator) -> tuple[bool, float, int]:
-    """What an accelerator of the kind costs, to be compared: an unknown price is the highest. Of several the nodes that have most count."""
+    """What an accelerator of the kind costs, to be compared: an unknown price is the highest. Of several the nodes that
+    have most count."""
     price = kind.price_per_hour
     return price is None, 0 if price is None else price.amount, kind.per_node or 0
 

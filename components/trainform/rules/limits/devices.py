@@ -10,7 +10,8 @@ from trainform.rules.limits.judged import Judged
 from trainform.rules.limits.rule import Finding
 from trainform.spec.environment import Environment
 
-# The end of the variables by which the container runtimes of vendors give a container devices of the node, past the device plugin that counts them:
+# The end of the variables by which the container runtimes of vendors give a container devices of the node, past the
+# device plugin that counts them:
 # whoever's runtime it is.
 ENDING = "_VISIBLE_DEVICES"
 # Those that only choose, inside a container, among the devices that it has.
@@ -27,8 +28,8 @@ ENCODED = ("Secret", "data")
 
 
 def visible(judged: Judged, environment: Environment) -> Iterator[Finding]:
-    """Variables that give a container devices of the node; one finding for each value of a pod template. A privileged container has all devices
-    anyway."""
+    """Variables that give a container devices of the node; one finding for each value of a pod template. A privileged
+    container has all devices anyway."""
     if environment.limits.pod_security == "privileged":
         return
     yield from _entries(judged)

@@ -19,7 +19,8 @@ _DOMAIN = rf"(?:{_LABEL}(?:\.{_LABEL})*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?"
 _PART = r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
 _DIGEST = "[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}"
 _REFERENCE = re.compile(
-    rf"(?P<name>(?:{_DOMAIN}/)?{_PART}(?:/{_PART})*)(?::[A-Za-z0-9_][A-Za-z0-9_.-]{{0,127}})?(?:@(?P<digest>{_DIGEST}))?"
+    rf"(?P<name>(?:{_DOMAIN}/)?{_PART}(?:/{_PART})*)(?::[A-Za-z0-9_][A-Za-z0-9_.-]{{0,127}})?(?:@(?P<digest>{_DIGEST}"
+    r"))?"
 )
 _PINNED = re.compile(r"@sha256:[0-9a-f]{64}\Z")
 _IDENTIFIER = re.compile("[0-9a-f]{64}")  # a name that is an image's own number, which runtimes refuse

@@ -44,5 +44,8 @@ def services(judged: Judged, environment: Environment) -> Iterator[Finding]:
             yield Finding("spec.type", kind, reason, fix, key=key)
         for field, needed in OUTSIDE.items():
             if spec.get(field) and needed not in allowed:
-                reason = f"the Service has an address outside the cluster, which needs the type {needed} in the environment {environment.name}"
+                reason = (
+                    f"the Service has an address outside the cluster, which needs the type {needed} in the "
+                    f"environment {environment.name}"
+                )
                 yield Finding(f"spec.{field}", spec[field], reason, fix, key=key)

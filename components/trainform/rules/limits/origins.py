@@ -37,7 +37,8 @@ CLAIM, QUEUE = "claim-", "queue-"  # beginnings of keys of objects
 
 
 def problem_of(judgement: Judgement, plan: Plan, experiment: Experiment) -> Problem:
-    """The problem that a finding of an experiment's objects is, at the field of the experiment, with its rule and fingerprint."""
+    """The problem that a finding of an experiment's objects is, at the field of the experiment, with its rule and
+    fingerprint."""
     finding = judgement.finding
     return Problem(
         field_of(judgement, plan, experiment),
@@ -50,8 +51,8 @@ def problem_of(judgement: Judgement, plan: Plan, experiment: Experiment) -> Prob
 
 
 def platform_problem(judgement: Judgement, environment: Environment) -> Problem:
-    """The problem that a finding of an environment's objects is, at the part of the environment that makes the object. No experiment can waive
-    it."""
+    """The problem that a finding of an environment's objects is, at the part of the environment that makes the object.
+    No experiment can waive it."""
     finding = judgement.finding
     path = finding.where if finding.key is None else finding.key
     for field, beginning in OBJECTS.items():
@@ -61,7 +62,8 @@ def platform_problem(judgement: Judgement, environment: Environment) -> Problem:
 
 
 def field_of(judgement: Judgement, plan: Plan, experiment: Experiment) -> str:
-    """The path of the patch that sets the place of the finding, of the field that does, or else of the patch of the role or object."""
+    """The path of the patch that sets the place of the finding, of the field that does, or else of the patch of the
+    role or object."""
     finding = judgement.finding
     role = None if finding.template is None else plan.by_name.get(finding.template.role)
     patched = _in_patches(finding, role, plan)
@@ -116,7 +118,8 @@ def in_patch(where: str, role: RolePlan) -> str:
 
 
 def patch_of(role: RolePlan, plan: Plan) -> str:
-    """The merge patch from which something in the pods of the role comes; the role itself if there is none, so something is missing."""
+    """The merge patch from which something in the pods of the role comes; the role itself if there is none, so
+    something is missing."""
     if role.overrides:
         return f"roles.{role.name}.pod_overrides"
     return "manifest_overrides.job" if "job" in plan.manifest_overrides else f"roles.{role.name}"
@@ -139,7 +142,8 @@ def _of_object(finding: Finding, experiment: Experiment) -> str:
 
 
 def _fields(finding: Finding, role: RolePlan, experiment: Experiment) -> Iterator[str]:
-    """The fields of the experiment that set the place of pods of the role: those of the role, then those of all roles."""
+    """The fields of the experiment that set the place of pods of the role: those of the role, then those of all
+    roles."""
     where, own = finding.where, experiment.roles[role.name]
     kind = where.removeprefix("accelerators.")
     if role.accelerators == (kind, finding.value):

@@ -1,4 +1,5 @@
-"""Where pods run and what places them: the scheduler of the admission, the node selectors and tolerations of the environment."""
+"""Where pods run and what places them: the scheduler of the admission, the node selectors and tolerations of the
+environment."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ def node_name(judged: Judged, environment: Environment) -> Iterator[Finding]:
 
 
 def scheduler(judged: Judged, environment: Environment) -> Iterator[Finding]:
-    """Pods that the environment's admission does not hold back: another scheduler, no queue of the admission, or a queue of another one."""
+    """Pods that the environment's admission does not hold back: another scheduler, no queue of the admission, or a
+    queue of another one."""
     if not judged.admitted:
         return
     yield from _other_admission(judged, environment)
@@ -42,14 +44,17 @@ def scheduler(judged: Judged, environment: Environment) -> Iterator[Finding]:
             )
             yield Finding("spec.schedulerName", chosen, reason, f"write `schedulerName: {needed}`", template)
     if environment.admission == defaults.KUEUE and judged.templates and not _in_queue(judged):
-        reason = f"no label gives the pods to a queue of {environment.admission.capitalize()}, so they bypass the queues of the environment {environment.name}"
+        reason = (
+            f"no label gives the pods to a queue of {environment.admission.capitalize()}, so they bypass the queues "
+            f"of the environment {environment.name}"
+        )
         fix = f"add the label with a LocalQueue of the namespace {environment.namespace.name}"
         yield Finding(OF_JOB, None, reason, fix, judged.templates[0])
 
 
 def _other_admission(judged: Judged, environment: Environment) -> Iterator[Finding]:
-    """Labels that give jobs or pods to Kueue where Volcano admits jobs, each name once. Nobody obeys Volcano's names where Kueue does: the
-    scheduler of the pods is another one."""
+    """Labels that give jobs or pods to Kueue where Volcano admits jobs, each name once. Nobody obeys Volcano's names
+    where Kueue does: the scheduler of the pods is another one."""
     if environment.admission == defaults.KUEUE:
         return
     others = [named for named in judged.names if named.what == "queue" and named.admission == defaults.KUEUE]
@@ -93,11 +98,17 @@ def tolerations(judged: Judged, environment: Environment) -> Iterator[Finding]:
             if any(_within(given, each) for each in own):
                 continue
             if key in (None, ""):
-                reason = "the toleration has no key, so the pods may land on every node, also on those that are taken out of use"
+                reason = (
+                    "the toleration has no key, so the pods may land on every node, also on those that are taken out "
+                    "of use"
+                )
                 yield Finding(where, given.get("operator"), reason, "name the key of one taint", template, bound=given)
             elif allowed is not None and str(key) not in allowed:
                 names = list_names(sorted({*allowed, *(_shown(each) for each in own)}))
-                reason = f"the environment {environment.name} does not let pods tolerate this taint (allowed: {names if names else 'none'})"
+                reason = (
+                    f"the environment {environment.name} does not let pods tolerate this taint (allowed: "
+                    f"{names if names else 'none'})"
+                )
                 fix = "remove it, or ask the platform team for limits.tolerations"
                 yield Finding(where, key, reason, fix, template, bound=given)
 

@@ -1,4 +1,5 @@
-"""Values in a pod template that anybody may have written: null, a missing part and a part of another shape are all no value."""
+"""Values in a pod template that anybody may have written: null, a missing part and a part of another shape are all no
+value."""
 
 from __future__ import annotations
 
@@ -67,5 +68,6 @@ def volume_type(place: Place) -> str:
 
 
 def distinct(found: Iterable[Place]) -> list[Place]:
-    """Each of the places once: containers share what they leave to the pod. Items of a list without names have the same path."""
+    """Each of the places once: containers share what they leave to the pod. Items of a list without names have the same
+    path."""
     return list({(place.where, repr(place.value)): place for place in found}.values())

@@ -40,7 +40,10 @@ def _of_add_ons(judged: Judged, environment: Environment) -> Iterator[Finding]:
         on_node = add_on.volume == HOST_PATH
         is_open = add_on.volume in limits.volume_types
         if add_on.volume and not (below_a_folder(add_on.path, tuple(limits.host_paths)) if on_node else is_open):
-            reason = f"the operator mounts it in the pods as a volume of the type {add_on.volume}, which the environment {environment.name} does not allow"
+            reason = (
+                f"the operator mounts it in the pods as a volume of the type {add_on.volume}, which the environment "
+                f"{environment.name} does not allow"
+            )
             fix = f"ask the platform team for limits.{'host_paths' if on_node else 'volume_types'}"
             yield Finding(add_on.where, None, reason, fix, key=add_on.key, bound=[add_on.volume, add_on.path])
 

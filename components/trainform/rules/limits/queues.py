@@ -37,9 +37,13 @@ def own_queues(judged: Judged, environment: Environment) -> Iterator[Finding]:
     limits = environment.limits
     for key, name, spec in queues_in(judged):
         if name in (*environment.queues, *VOLCANOS):
-            # the environment's stack makes its queues, and the rules for experiments report such a name of the experiment's queue
+            # the environment's stack makes its queues, and the rules for experiments report such a name of the
+            # experiment's queue
             if name != judged.queue and judged.templates:
-                reason = f"the queue belongs to the environment {environment.name} or to Volcano, and other jobs depend on it"
+                reason = (
+                    f"the queue belongs to the environment {environment.name} or to Volcano, and other jobs depend "
+                    "on it"
+                )
                 yield Finding("metadata.name", name, reason, "choose another name", key=key)
             continue
         if not limits.own_queues:
@@ -52,8 +56,9 @@ def own_queues(judged: Judged, environment: Environment) -> Iterator[Finding]:
 
 
 def _allowed(judged: Judged, environment: Environment) -> Mapping[str, None] | None:
-    """The names that are allowed; None if the limits leave all of them open. The queue that an experiment names is then held against the
-    environment's queues where the file is checked; a job of somebody else may name the queue of an experiment."""
+    """The names that are allowed; None if the limits leave all of them open. The queue that an experiment names is then
+    held against the environment's queues where the file is checked; a job of somebody else may name the queue of an
+    experiment."""
     limits = environment.limits
     own = [name for _, name, _ in queues_in(judged) if limits.own_queues]
     if limits.queues is not None:

@@ -1,4 +1,5 @@
-"""What containers ask for: only what the environment offers, memory of the node within bounds, and requests that the scheduler can count."""
+"""What containers ask for: only what the environment offers, memory of the node within bounds, and requests that the
+scheduler can count."""
 
 from __future__ import annotations
 
@@ -21,14 +22,18 @@ MEBIBYTE = 2**20
 
 
 def extended(judged: Judged, environment: Environment) -> Iterator[Finding]:
-    """Extended resources that the environment does not offer, and claims of devices by other templates than it allows."""
+    """Extended resources that the environment does not offer, and claims of devices by other templates than it
+    allows."""
     offered = _offered(environment)
     names = list_names(offered) if offered else "none"
     for template in judged.templates:
         for where, holder in [("spec", template.spec), *template.named_containers()]:
             for resource, (field, asked) in _extended(holder).items():
                 if resource not in offered:
-                    reason = f"the environment {environment.name} does not offer the resource {resource} (it offers: {names})"
+                    reason = (
+                        f"the environment {environment.name} does not offer the resource {resource} (it offers: "
+                        f"{names})"
+                    )
                     fix = "ask for `accelerators` of the environment, or ask the platform team for limits.resources"
                     yield Finding(f"{where}.resources.{field}.{resource}", asked, reason, fix, template)
         yield from _claims(template, environment)
@@ -59,7 +64,10 @@ def shared_memory(judged: Judged, environment: Environment) -> Iterator[Finding]
             known = [size for size in sizes if size is not None]
             given = spell(sum(known, Decimal(0)), binary=True) if len(known) == len(sizes) else "no sizeLimit"
             allowed = spell(most // MEBIBYTE * MEBIBYTE, binary=True)
-            reason = f"the shared memory is more than {share:g} of the node's memory ({allowed} of {spell(node, binary=True)})"
+            reason = (
+                f"the shared memory is more than {share:g} of the node's memory ({allowed} of "
+                f"{spell(node, binary=True)})"
+            )
             fix = f"write `shared_memory: {allowed}` or less"
             yield Finding("shared_memory", given, reason, fix, template)
 
@@ -76,7 +84,8 @@ def requests(judged: Judged, environment: Environment) -> Iterator[Finding]:
 
 
 def _extended(holder: dict[str, Any]) -> dict[str, tuple[str, object]]:
-    """The extended resources that a container or pod asks for, each with the first field that has more than none of it, and the amount."""
+    """The extended resources that a container or pod asks for, each with the first field that has more than none of it,
+    and the amount."""
     found: dict[str, tuple[str, object]] = {}
     for field in RESOURCE_FIELDS:
         for resource, asked in resource_amounts(holder, field).items():
@@ -98,7 +107,10 @@ def _claims(template: Template, environment: Environment) -> Iterator[Finding]:
     for index, claim in enumerate(mappings(template.spec.get("resourceClaims"))):
         name = claim.get("resourceClaimTemplateName")
         if name not in allowed:
-            reason = f"the environment {environment.name} does not let pods claim devices by this template (allowed: {listed})"
+            reason = (
+                f"the environment {environment.name} does not let pods claim devices by this template (allowed: "
+                f"{listed})"
+            )
             fix = "name an allowed `resourceClaimTemplateName`, or ask the platform team for limits.resource_claims"
             where = f"spec.resourceClaims.{claim.get('name', index)}"
             yield Finding(where, name, reason, fix, template, bound=claim)

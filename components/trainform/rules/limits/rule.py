@@ -19,10 +19,11 @@ FINGERPRINT_DIGITS = 16  # of 8, two findings with the same can be searched for 
 class Finding(Struct, frozen=True):
     """One thing that breaks a rule.
 
-    where: the path in the pod template, with containers and volumes by their names (`spec.containers.main.image`), or else in the object. value:
-    what stands there; None where it is not shown. template: the pods; None if the finding is about an object, or about all pods together.
-    key: the key of the object (`Manifest.key`); None for pods. bound: what a waiver is bound to where the value is not all of it.
-    everywhere: True if several objects of a job repeat the value, such as its queue: a waiver holds for all of them.
+    where: the path in the pod template, with containers and volumes by their names (`spec.containers.main.image`), or
+    else in the object. value: what stands there; None where it is not shown. template: the pods; None if the finding is
+    about an object, or about all pods together. key: the key of the object (`Manifest.key`); None for pods. bound: what
+    a waiver is bound to where the value is not all of it. everywhere: True if several objects of a job repeat the
+    value, such as its queue: a waiver holds for all of them.
     """
 
     where: str
@@ -38,8 +39,9 @@ class Finding(Struct, frozen=True):
 class Rule(Struct, frozen=True):
     """A rule: a pure function of rendered objects and the environment.
 
-    code: its name for ever (`TF-IMG-1`). title: what holds, as a sentence. limits: the fields of the environment that it reads. severity: what a
-    finding is if the environment does not set it. fixed: True if the environment cannot lower the severity.
+    code: its name for ever (`TF-IMG-1`). title: what holds, as a sentence. limits: the fields of the environment that
+    it reads. severity: what a finding is if the environment does not set it. fixed: True if the environment cannot
+    lower the severity.
     """
 
     code: str
@@ -62,8 +64,9 @@ class Judgement(Struct, frozen=True):
     finding: Finding
 
     def fingerprint(self, owner: str) -> str:
-        """What a waiver is bound to: it changes with the rule, the place or the value, and not with the revision of the job. Where no value is
-        shown, the reason stands for it, and `bound` for both. owner: the name of the experiment or of the object."""
+        """What a waiver is bound to: it changes with the rule, the place or the value, and not with the revision of the
+        job. Where no value is shown, the reason stands for it, and `bound` for both. owner: the name of the experiment
+        or of the object."""
         finding = self.finding
         part = finding.key if finding.template is None else finding.template.role
         shown = finding.reason if finding.value is None else finding.value

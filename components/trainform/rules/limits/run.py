@@ -24,7 +24,8 @@ def deleted_after_end(judged: Judged, environment: Environment) -> Iterator[Find
 
 
 def run_time(judged: Judged, environment: Environment) -> Iterator[Finding]:
-    """Pods that may run longer than the environment allows, with the time that they have to end: that one is bounded everywhere."""
+    """Pods that may run longer than the environment allows, with the time that they have to end: that one is bounded
+    everywhere."""
     limit = environment.limits.max_run_time
     most = None if limit is None else seconds(str(limit))
     for template in judged.templates:

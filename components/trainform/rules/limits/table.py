@@ -56,7 +56,8 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "TF-POD-6",
-        "No label and no annotation of a list of known ones gives pods more than their specs show; others are not judged.",
+        "No label and no annotation of a list of known ones gives pods more than their specs show; others are not "
+        "judged.",
         ("metadata_keys",),
         "error",
         keys.keys,

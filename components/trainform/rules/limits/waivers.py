@@ -22,7 +22,8 @@ SECONDS_OF_A_DAY = 24 * 60 * 60
 
 
 class Verdict(Struct, frozen=True):
-    """What the findings of the rules come to: problems, and notes on warnings and waivers. found: each finding with its severity, waived or not."""
+    """What the findings of the rules come to: problems, and notes on warnings and waivers. found: each finding with its
+    severity, waived or not."""
 
     problems: tuple[Problem, ...]
     notes: tuple[str, ...]
@@ -61,8 +62,8 @@ def identity(problem: Problem) -> tuple[str, str]:
 
 
 def waived(waivers: Iterable[Waiver], environment: Environment, today: datetime.date | None) -> set[tuple[str, str]]:
-    """Code and fingerprint of each finding that is waived: the environment allows the waiver, and its last day is neither over nor too far away.
-    today: None if no waiver holds."""
+    """Code and fingerprint of each finding that is waived: the environment allows the waiver, and its last day is
+    neither over nor too far away. today: None if no waiver holds."""
     return {
         (waiver.rule, waiver.finding)
         for waiver in waivers
@@ -136,7 +137,8 @@ def unknown_code(code: str, known: Known) -> tuple[str, str]:
 def _with_waiver(
     problem: Problem, waivers: Iterable[Waiver], environment: Environment, today: datetime.date | None
 ) -> Problem:
-    """The problem with what waivers mean for it: the end of one that has expired, or a waiver that the environment would allow."""
+    """The problem with what waivers mean for it: the end of one that has expired, or a waiver that the environment
+    would allow."""
     allowed = owners(problem.code, environment)
     if not allowed or not problem.fingerprint:
         return problem
@@ -154,7 +156,8 @@ def _with_waiver(
         )
     return dataclasses.replace(
         problem,
-        fix=f"{problem.fix}; or, if {' or '.join(allowed)} agrees, complete this under `waivers`: {line(problem, allowed[0])}",
+        fix=f"{problem.fix}; or, if {' or '.join(allowed)} agrees, complete this under `waivers`: "
+        f"{line(problem, allowed[0])}",
     )
 
 
@@ -178,11 +181,14 @@ def _notes(
         if problem is None:
             yield f"waivers[{index}]: {waiver.rule} has no finding {waiver.finding} here: remove the waiver"
         elif today is not None and today > waiver.until and name in accepted:
-            yield f"waivers[{index}]: this waiver of {waiver.rule} expired on {waiver.until}: remove it, another one holds"
+            yield (
+                f"waivers[{index}]: this waiver of {waiver.rule} expired on {waiver.until}: remove it, another one "
+                "holds"
+            )
         elif name in accepted:
             yield (
-                f"{_place(problem)}: {problem.reason}. {waiver.owner} waives this until {waiver.until}: {waiver.reason} "
-                f"({waiver.rule}, finding {waiver.finding})"
+                f"{_place(problem)}: {problem.reason}. {waiver.owner} waives this until {waiver.until}: "
+                f"{waiver.reason} ({waiver.rule}, finding {waiver.finding})"
             )
 
 

@@ -1,6 +1,7 @@
 """The installation of an add-on: its CRDs, the objects that it requires, and its webhooks.
 
-CRDs and webhook rules come from the add-on's own module. Only the address of the webhooks differs: loopback instead of a Service.
+CRDs and webhook rules come from the add-on's own module. Only the address of the webhooks differs: loopback instead of
+a Service.
 """
 
 from __future__ import annotations
@@ -77,7 +78,8 @@ class InstalledAddOn(Struct, frozen=True):
 def webhook_configurations(
     webhooks: Webhooks, manifests: str, port: int, certificates: WebhookCertificates
 ) -> Iterator[dict[str, Any]]:
-    """Yield the configurations of a module's manifests with an address on loopback, without webhooks that the sandbox does not serve."""
+    """Yield the configurations of a module's manifests with an address on loopback, without webhooks that the sandbox
+    does not serve."""
     for document in yaml.safe_load_all(manifests):
         if document is None:
             continue

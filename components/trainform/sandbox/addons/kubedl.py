@@ -14,13 +14,15 @@ NAME = "kubedl"
 
 
 def _arguments(context: Context) -> list[str]:
-    # auto: every kind that the API server serves. With all kinds KubeDL (0.5) waits for a CRD of OpenKruise, and ends after two minutes.
+    # auto: every kind that the API server serves. With all kinds KubeDL (0.5) waits for a CRD of OpenKruise, and ends
+    # after two minutes.
     arguments = ["--enable-leader-election=false", "--workloads=auto", "--gang-scheduler-name=volcano"]
-    # KubeDL's job queue makes the process crash (0.5): the API server refuses the status of a waiting job (a map that is null), and the
-    # first change of the job then has no receiver.
+    # KubeDL's job queue makes the process crash (0.5): the API server refuses the status of a waiting job (a map that
+    # is null), and the first change of the job then has no receiver.
     arguments += ["--feature-gates=JobCoordinator=false"]
     arguments += [f"--controller-metrics-addr={LOOPBACK}:{context.ports[NAME]}"]
-    # A second server for the same metrics would listen on all interfaces; without a port KubeDL (0.5) logs an error and continues.
+    # A second server for the same metrics would listen on all interfaces; without a port KubeDL (0.5) logs an error and
+    # continues.
     return [*arguments, "--metrics-addr=-1"]
 
 

@@ -32,9 +32,11 @@ def _configuration(context: Context) -> dict[str, Any]:
         **configuration("config.kueue.x-k8s.io/v1beta2", context, NAME, certificates),
         "namespace": NAMESPACE,
         "leaderElection": {"leaderElect": False},
-        # If it is disabled, Kueue (0.19) reads files below /etc; if it is enabled, it uses the certificates of its Secret.
+        # If it is disabled, Kueue (0.19) reads files below /etc; if it is enabled, it uses the certificates of its
+        # Secret.
         "internalCertManagement": {"enable": True, "webhookSecretName": CERTIFICATES},
-        # Its API of pending workloads would listen on all interfaces, and would write certificates below the root folder.
+        # Its API of pending workloads would listen on all interfaces, and would write certificates below the root
+        # folder.
         "featureGates": {"VisibilityOnDemand": False},
         "clientConnection": {"qps": 300, "burst": 500},
         "integrations": {"frameworks": list(FRAMEWORKS)},

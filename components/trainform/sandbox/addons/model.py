@@ -21,8 +21,9 @@ Manifest = Mapping[str, Any]
 class Webhooks(Struct, frozen=True):
     """Which webhooks of the module's manifests are registered, and how.
 
-    `names`: kind -> name of the configuration in the project's own installation. `resources`: the resources whose webhooks the
-    component serves. `selectors`: name of a webhook -> its object selector, where the project's installation adds one.
+    `names`: kind -> name of the configuration in the project's own installation. `resources`: the resources whose
+    webhooks the component serves. `selectors`: name of a webhook -> its object selector, where the project's
+    installation adds one.
     """
 
     names: Mapping[str, str]
@@ -37,8 +38,9 @@ def _no_objects(certificates: WebhookCertificates) -> dict[str, Manifest]:
 class AddOn(Struct, frozen=True):
     """One operator: what it is built from, the objects that it requires, its process, and when it is ready.
 
-    `needs`: add-ons that it depends on. `configuration`: the content of `config_file`. `objects`: API path -> object that must exist
-    before it starts. `conversions`: CRDs with several versions, which it converts. `ready` is called until it returns true.
+    `needs`: add-ons that it depends on. `configuration`: the content of `config_file`. `objects`: API path -> object
+    that must exist before it starts. `conversions`: CRDs with several versions, which it converts. `ready` is called
+    until it returns true.
     """
 
     name: str
@@ -59,7 +61,8 @@ def health_port(name: str) -> str:
 
 
 def configuration(api_version: str, context: Context, name: str, certificates: Path | None = None) -> dict[str, Any]:
-    """Return the settings that all controllers with a configuration file share: health and webhooks on loopback, no metrics.
+    """Return the settings that all controllers with a configuration file share: health and webhooks on loopback, no
+    metrics.
 
     `certificates`: the folder of the webhooks' certificates.
     """
@@ -87,6 +90,7 @@ def config_file(layout: Layout, addon: str) -> Path:
 
 
 def webhooks_admit(path: str, manifest: Manifest) -> Callable[[Api, Mapping[str, int]], bool]:
-    """Return a check that is true if the webhooks admit an object (a dry run: nothing is stored); `path` is that of its collection."""
+    """Return a check that is true if the webhooks admit an object (a dry run: nothing is stored); `path` is that of its
+    collection."""
     probe = {**manifest, "metadata": {"name": "trainform-probe"}}
     return lambda api, ports: bool(api.create(f"{path}?dryRun=All", probe)["metadata"]["name"])

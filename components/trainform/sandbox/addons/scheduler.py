@@ -1,4 +1,5 @@
-"""The scheduler of Kubernetes, for pods that name no scheduler (JobSets, and jobs that Kueue admits): Volcano does not place them."""
+"""The scheduler of Kubernetes, for pods that name no scheduler (JobSets, and jobs that Kueue admits): Volcano does not
+place them."""
 
 from __future__ import annotations
 

@@ -16,12 +16,14 @@ from trainform.sandbox.addons.trainer import TRAINER
 from trainform.toolchain.model import BuiltPart
 from trainform.toolchain.parts import Part
 
-# In the order in which `up` waits for them: Kueue's webhooks are called for every JobSet, so JobSet works only after Kueue.
+# In the order in which `up` waits for them: Kueue's webhooks are called for every JobSet, so JobSet works only after
+# Kueue.
 ADDONS = {addon.name: addon for addon in (KUBEFLOW, KUEUE, JOBSET, TRAINER, KUBEDL, SCHEDULER)}
 
 
 def chosen_addons(text: Iterable[str]) -> tuple[str, ...]:
-    """Return the names in texts such as `kubeflow,trainer`, each once. Raises `InputError` with the known names for any other name."""
+    """Return the names in texts such as `kubeflow,trainer`, each once. Raises `InputError` with the known names for any
+    other name."""
     names = [name.strip() for word in text for name in word.split(",") if name.strip()]
     unknown = [name for name in dict.fromkeys(names) if name not in ADDONS]
     if unknown:

@@ -38,7 +38,8 @@ _PROBE = {
 
 
 def _environment(context: Context) -> dict[str, str]:
-    # Trainer (2.3) has no option for the folder of its webhooks' certificates: it is looked for below the folder for temporary files.
+    # Trainer (2.3) has no option for the folder of its webhooks' certificates: it is looked for below the folder for
+    # temporary files.
     return {"TMPDIR": str(context.layout.pki)}
 
 
