@@ -50,9 +50,11 @@ class TrainingQueue(Part):
         environment: Environment | str,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
-        """name: name of the component, and of the queue in the cluster. request: the fields of the queue. environment:
-        the environment, as a model, by its name in `stacks/environments` or by the path of its file. opts: options of
-        the resource. The objects are made on the cluster of the environment, unless they bring a Kubernetes provider.
+        """name: name of the component, and of the queue in the cluster.
+        request: the fields of the queue.
+        environment: the environment, as a model, by its name in `stacks/environments` or by the path of its file.
+        opts: options of the resource. The objects are made on the cluster of the environment, unless they bring a
+        Kubernetes provider.
         """
         with as_run_error():
             environment = with_own(check_environment(environment).checked(), queues={name: request})
@@ -80,10 +82,11 @@ class SharedStorage(Part):
         environment: Environment | str,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
-        """name: name of the component; the names of its resources begin with it. claims: the claims that are made, by
-        their names in the cluster. environment: the environment, as a model, by its name in `stacks/environments` or by
-        the path of its file. opts: options of the resource. The objects are made on the cluster of the environment,
-        unless they bring a Kubernetes provider.
+        """name: name of the component; the names of its resources begin with it.
+        claims: the claims that are made, by their names in the cluster.
+        environment: the environment, as a model, by its name in `stacks/environments` or by the path of its file.
+        opts: options of the resource. The objects are made on the cluster of the environment, unless they bring a
+        Kubernetes provider.
         """
         with as_run_error():
             environment = with_own(check_environment(environment).checked(), claims=claims)
@@ -124,9 +127,10 @@ class Rendezvous(Part):
         environment: Environment | str,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
-        """name: name of the component, and of the Service in the cluster. selector: labels of the pods that get an
-        address. environment: the environment, as a model, by its name in `stacks/environments` or by the path of its
-        file. opts: options of the resource. The objects are made on the cluster of the environment, unless they bring a
+        """name: name of the component, and of the Service in the cluster.
+        selector: labels of the pods that get an address.
+        environment: the environment, as a model, by its name in `stacks/environments` or by the path of its file.
+        opts: options of the resource. The objects are made on the cluster of the environment, unless they bring a
         Kubernetes provider.
         """
         with as_run_error():
@@ -169,11 +173,12 @@ class RoleGroup(Part):
         role: str,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
-        """name: name of the component; the name of the launch script in the cluster begins with it. experiment: the
-        experiment, as a model, by its name in `stacks/experiments` or by the path of its file. environment: the
-        environment, as a model, by its name in `stacks/environments` or by the path of its file. role: name of the role
-        in the experiment. opts: options of the resource. The objects are made on the cluster of the environment, unless
-        they bring a Kubernetes provider.
+        """name: name of the component; the name of the launch script in the cluster begins with it.
+        experiment: the experiment, as a model, by its name in `stacks/experiments` or by the path of its file.
+        environment: the environment, as a model, by its name in `stacks/environments` or by the path of its file.
+        role: name of the role in the experiment.
+        opts: options of the resource. The objects are made on the cluster of the environment, unless they bring a
+        Kubernetes provider.
         """
         with as_run_error():
             problems = type_problems("role", role, str, "text", "write the name of a role as text")

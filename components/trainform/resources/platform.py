@@ -27,9 +27,10 @@ class Platform(pulumi.ComponentResource):
     """Names of the claims that `pulumi destroy` does not delete."""
 
     def __init__(self, name: str, environment: Environment | str, opts: pulumi.ResourceOptions | None = None) -> None:
-        """name: name of the component; the names of its resources begin with it. environment: the environment, as a
-        model, by its name in `stacks/environments` or by the path of its file. opts: options of the resource. The
-        objects are made on the cluster of the environment, unless they bring a Kubernetes provider.
+        """name: name of the component; the names of its resources begin with it.
+        environment: the environment, as a model, by its name in `stacks/environments` or by the path of its file.
+        opts: options of the resource. The objects are made on the cluster of the environment, unless they bring a
+        Kubernetes provider.
         """
         with as_run_error():
             rendered = check_platform(environment).checked()

@@ -54,12 +54,15 @@ class SshIdentity(Part):
         folder: str = defaults.SSH_FOLDER,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
-        """name: name of the component, and of the Secret in the cluster. service: name of the Service by which the pods
-        reach each other. If it is an experiment's name, the keys are those of its job. environment: the environment, as
-        a model, by its name in `stacks/environments` or by the path of its file. rotation: number of the keys, from 1.
-        Another number makes new keys. port: port of the pods' sshd. folder: where the pods mount the Secret. opts:
-        options of the resource. The objects are made on the cluster of the environment, unless they bring a Kubernetes
-        provider.
+        """name: name of the component, and of the Secret in the cluster.
+        service: name of the Service by which the pods reach each other. If it is an experiment's name, the keys are
+        those of its job.
+        environment: the environment, as a model, by its name in `stacks/environments` or by the path of its file.
+        rotation: number of the keys, from 1. Another number makes new keys.
+        port: port of the pods' sshd.
+        folder: where the pods mount the Secret.
+        opts: options of the resource. The objects are made on the cluster of the environment, unless they bring a
+        Kubernetes provider.
         """
         with as_run_error():
             environment = check_environment(environment).checked()

@@ -77,13 +77,14 @@ class TrainingJob(pulumi.ComponentResource):
         *,
         expected_secrets: Sequence[str] = (),
     ) -> None:
-        """name: name of the component; the names of its resources begin with it. experiment: the experiment, as a
-        model, by its name in `stacks/experiments` or by the path of its file. environment: the environment, as a model,
-        by its name in `stacks/environments` or by the path of its file. run: number of the run of an unchanged
-        experiment, from 1. Another number makes a new revision. opts: options of the resource. The objects are made on
-        the cluster of the environment, unless they bring a Kubernetes provider. expected_secrets: names of the Secrets
-        and ConfigMaps that the program itself makes for the pods, as plain text. The preflight does not look for them;
-        name their resources in `depends_on` of the options.
+        """name: name of the component; the names of its resources begin with it.
+        experiment: the experiment, as a model, by its name in `stacks/experiments` or by the path of its file.
+        environment: the environment, as a model, by its name in `stacks/environments` or by the path of its file.
+        run: number of the run of an unchanged experiment, from 1. Another number makes a new revision.
+        opts: options of the resource. The objects are made on the cluster of the environment, unless they bring a
+        Kubernetes provider.
+        expected_secrets: names of the Secrets and ConfigMaps that the program itself makes for the pods, as plain
+        text. The preflight does not look for them; name their resources in `depends_on` of the options.
         """
         with as_run_error():
             job = check_experiment(experiment, environment, run).checked()
