@@ -18,7 +18,7 @@ from tests.support.samples import experiment
 from trainform.backends.owned import POD_FIELDS
 from trainform.backends.table import BACKENDS
 from trainform.manifests.manifest import override_key
-from trainform.objects import draft_plan, rendered_manifests
+from trainform.objects import draft_plan, patched_manifests, rendered_manifests
 
 VALUES: st.SearchStrategy[Any] = st.sampled_from(
     [None, "mine", 7, True, False, [], ["mine"], {}, "Always", "OnFailure"]
@@ -48,8 +48,8 @@ def test_an_accepted_patch_keeps_pods_numbers_and_names(parts: dict[str, Any], b
             if problems:
                 return
             plan = structs.replace(bare, manifest_overrides=patched.manifest_overrides)
-            manifests = [structs.replace(each, body=each.body) for each in rendered_manifests(plan)]
-            before, after = (made.templates(each, manifests) for each in (bare, plan))
+            before = made.templates(bare, rendered_manifests(bare))
+            after = made.templates(plan, patched_manifests(plan, rendered_manifests(plan)))
             for one, other in zip(before, after, strict=True):
                 assert (one.replicas, one.min_available, one.role) == (other.replicas, other.min_available, other.role)
                 for field in POD_FIELDS:

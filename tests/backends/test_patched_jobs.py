@@ -197,3 +197,33 @@ def test_a_scheduler_of_a_patch_is_told_by_one_rule() -> None:
         made = experiment(**RICH, manifest_overrides={"job": {"spec": spec}})
         found = {(problem.path, problem.code) for problem in job_problems(made, CLUSTER)}  # of each role, for waivers
         assert found == {(f"manifest_overrides.job.{where}", "TF-PLC-2")}
+
+
+@pytest.mark.parametrize(
+    ("backend", "key", "patch", "where"),
+    [
+        ("kubedl", "job", {"spec": {"cronPolicy": {"schedule": "* * * * *"}}}, "job.spec.cronPolicy.schedule"),
+        ("kubeflow", "job", {"spec": {"elasticPolicy": {"metrics": []}}}, "job.spec.elasticPolicy.metrics"),
+        (
+            "volcano",
+            "claim-runs",
+            {"metadata": {"annotations": {"volume.beta.kubernetes.io/storage-class": "gold"}}},
+            "claim-runs.metadata.annotations.volume.beta.kubernetes.io/storage-class",
+        ),
+        ("jobset", "service", {"metadata": {"namespace": "other"}}, "service.metadata.namespace"),
+    ],
+)
+def test_what_would_escape_the_plan_or_its_limits(backend: str, key: str, patch: dict[str, Any], where: str) -> None:
+    problems = job_problems(experiment(backend=backend, **RICH, manifest_overrides={key: patch}), CLUSTER)
+    assert [problem.path for problem in problems] == [f"manifest_overrides.{where}"]
+
+
+@pytest.mark.parametrize("spec", [{"suspend": True}, {"managedBy": "kueue.x-k8s.io/multikueue"}])
+def test_a_harmless_patch_of_a_job_on_a_named_runtime(spec: dict[str, Any]) -> None:
+    parts: dict[str, Any] = {
+        "backend": "trainer",
+        "runtime": {"name": "shared", "kind": "ClusterTrainingRuntime"},
+        "roles": {"node": {"replicas": 2}},
+    }
+    patch = {"job": {"metadata": {"annotations": {"example.com/team": "vision"}}, "spec": spec}}
+    assert job_problems(experiment(**parts, manifest_overrides=patch), CLUSTER) == []

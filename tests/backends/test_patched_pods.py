@@ -10,7 +10,7 @@ from lightkube.models import core_v1
 from tests.support.planned_jobs import CLUSTER, NODE, POOL, SSH, TENSORFLOW
 from tests.support.rendering import job_problems
 from tests.support.samples import environment, experiment
-from trainform.backends.owned import CONTAINER_FIELDS, POD_FIELDS
+from trainform.backends.owned import CONTAINER_DEFAULTS, POD_FIELDS
 from trainform.backends.table import BACKENDS
 
 ROLE = "roles.worker.pod_overrides"
@@ -180,7 +180,7 @@ def test_a_container_in_which_the_operator_sets_nothing() -> None:
 
 def test_the_table_has_fields_of_kubernetes() -> None:
     assert POD_FIELDS.keys() <= core_v1.PodSpec.__annotations__.keys()
-    assert CONTAINER_FIELDS.keys() <= core_v1.Container.__annotations__.keys()
+    assert CONTAINER_DEFAULTS.keys() <= core_v1.Container.__annotations__.keys()
 
 
 def test_a_patch_is_refused_at_the_part_that_does_it_wherever_that_shows() -> None:
@@ -263,3 +263,20 @@ def test_a_patch_of_a_role_that_has_no_pods(spec: dict[str, Any], backend: str) 
     extra = {"replicas": 0, "ranked": False, "command": ["python", "watch.py"], "pod_overrides": {"spec": spec}}
     (problem,) = job_problems(experiment(backend=backend, roles={**POOL, "watcher": extra}), CLUSTER)
     assert problem.path.startswith("roles.watcher.pod_overrides.spec.")
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(
+    ("spec", "where"),
+    [
+        ({"volumes": {"runs": {"persistentVolumeClaim": None, "emptyDir": {}}}}, "spec.volumes.runs"),
+        ({"containers": {"main": {"volumeMounts": {"runs": None}}}}, "spec.containers.main.volumeMounts.runs"),
+        ({"containers": {"main": {"env": [None]}}}, "spec.containers.main.env[0]"),
+    ],
+    ids=str,
+)
+def test_checkpoints_go_to_the_claim(backend: str, spec: dict[str, Any], where: str) -> None:
+    """Without it they would be lost with the container."""
+    parts = of_role(spec) | {"storage": {"runs": {"size": "2Ti", "mount": "/mnt/output"}}}
+    paths = [problem.path for problem in job_problems(experiment(backend=backend, **parts), CLUSTER)]
+    assert f"{ROLE}.{where}" in paths

@@ -41,7 +41,7 @@ def refused(cluster: Cluster, environment: Environment, backend: str, spec: dict
     data = {"name": "bert", "image": image, "launcher": {"command": ["true"]}, "backend": backend, "storage": STORAGE}
     job = render_job(Experiment.model_validate({**data, "roles": roles}), environment)
     if job.problems:
-        return True
+        return any(problem.path.startswith("roles.worker.pod_overrides") for problem in job.problems)
     templates = BACKENDS[backend].templates(job.plan, job.manifests)
     runs = dry_run.dry_runs(job.plan, job.manifests, templates)
     answers = cluster.api.send_all([run.request for run in runs])

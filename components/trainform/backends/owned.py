@@ -41,7 +41,7 @@ OBJECT_FIELDS: Mapping[str, str] = {
     "elasticPolicy": "launcher.torchrun.elastic",
     **dict.fromkeys(("numProcPerNode", "nprocPerNode", "slotsPerWorker"), LAUNCHER),
     **dict.fromkeys(("plugins.pytorch", "plugins.tensorflow", "plugins.mpi"), NO_FIELD),
-    **dict.fromkeys(("completionMode", "mlPolicy", "mainContainer"), NO_FIELD),
+    **dict.fromkeys(("completionMode", "mlPolicy", "mainContainer", "cronPolicy"), NO_FIELD),
     # names in DNS: of a JobSet, of Volcano's plugin, of a Service
     **dict.fromkeys(("network", "plugins.svc", "selector", "clusterIP", "publishNotReadyAddresses"), NO_FIELD),
     "spec.type": NO_FIELD,
@@ -59,7 +59,7 @@ there is one."""
 
 _FREE = frozenset(["metrics"])  # of an elastic policy
 _KEPT_PARTS = frozenset(["labels", "annotations", "data", "ports"])  # a patch may add to these
-SECRET_CONTENT = ("data", "stringData", "type", "immutable")
+SECRET_FIELDS = ("data", "stringData", "type", "immutable")
 
 POD_FIELDS: dict[str, Any] = {
     "dnsPolicy": "ClusterFirst",
@@ -73,10 +73,15 @@ POD_FIELDS: dict[str, Any] = {
 }
 """Fields of a pod's spec, each with the default of Kubernetes."""
 
-CONTAINER_FIELDS: Mapping[str, Any] = {"args": [], "command": []}
+CONTAINER_DEFAULTS: Mapping[str, Any] = {"args": [], "command": []}
 """Fields of the containers that the plan renders, with their defaults."""
 
 _CONTAINERS = ("initContainers", "containers")
+_CLAIM = "persistentVolumeClaim"
+_OF_STORAGE = (
+    "volume.kubernetes.io/",
+    "volume.beta.kubernetes.io/",
+)  # annotations that choose class and node of a claim
 
 
 class Change(Struct, frozen=True):
@@ -92,8 +97,8 @@ class Change(Struct, frozen=True):
     is_secret: bool = False
 
     @property
-    def keeps_shape(self) -> bool:
-        """True if the patched object can be read where it is changed, so that the environment's limits judge it too."""
+    def is_readable(self) -> bool:
+        """True if the environment's limits can still judge the patched object."""
         is_identity = self.place[-1] in ("apiVersion", "kind") or "labels" in self.place or "annotations" in self.place
         if is_identity or self.field == ROLES:
             return False
@@ -106,8 +111,8 @@ class OwnedOfPods(Struct, frozen=True):
     """What the plan owns in the pods of a role beyond `POD_FIELDS`.
 
     variables: of the launch contract. by_operator: variables, labels and annotations that the operator sets in every
-    pod. storage: volumes of the experiment, which a patch may change. devices: resources that the plan counts as
-    accelerators. scheduler: of pods that name none.
+    pod. storage: volumes of the experiment, whose claim and place a patch may change. devices: resources that the
+    plan counts as accelerators. scheduler: of pods that name none.
     """
 
     variables: frozenset[str]
@@ -128,7 +133,8 @@ def object_changes(manifest: Manifest, patched: dict[str, Any], reads: Collectio
         before, after = (mapping(body.get("metadata")).get(name) for body in (rendered, patched))
         if before != after:
             yield Change(("metadata", name), before, after)
-    yield from _metadata_changes((), rendered, patched, reads)
+    of_kind = _OF_STORAGE if rendered["kind"] == "PersistentVolumeClaim" else ()
+    yield from _metadata_changes((), rendered, patched, {*reads, *of_kind})
     for place, template in pod_templates(rendered):
         yield from _metadata_changes(place, template, mapping(value_at(patched, place)), ())
 
@@ -187,7 +193,10 @@ def _changes(before: Any, after: Any, place: Place, owned: str) -> Iterator[Chan
                 yield Change(where, old, new)
         else:
             yield from _changes(
-                old, new, where, "" if name in _FREE else owned or _entry(where, isinstance(after, dict))
+                old,
+                new,
+                where,
+                "" if name in _FREE and before is not None else owned or _entry(where, isinstance(after, dict)),
             )
 
 
@@ -233,8 +242,10 @@ def _pod_values(before: dict[str, Any], after: dict[str, Any], owned: OwnedOfPod
     yield from _amounts(before, after, owned.devices)
     volumes = [_by_name(spec.get("volumes", ())) for spec in specs]
     for name, volume in volumes[0].items():
-        if name not in owned.storage:
-            yield ("spec", "volumes", name), volume, volumes[1].get(name)
+        old, new = volume, volumes[1].get(name)
+        if name in owned.storage:  # another claim is possible: a review tells what becomes of the data
+            old, new = (mapping(each).get(_CLAIM) is not None for each in (old, new))
+        yield ("spec", "volumes", name), old, new
     for kind in _CONTAINERS:
         olds, news = (_by_name(spec.get(kind, ())) for spec in specs)
         for name, container in olds.items():
@@ -246,7 +257,7 @@ def _pod_values(before: dict[str, Any], after: dict[str, Any], owned: OwnedOfPod
 
 
 def _container_values(place: Place, before: dict[str, Any], after: dict[str, Any], owned: OwnedOfPods) -> _Values:
-    for field, default in CONTAINER_FIELDS.items():
+    for field, default in CONTAINER_DEFAULTS.items():
         yield (*place, field), before.get(field, default), after.get(field, default)
     ports = [
         {str(port.get("name", port["containerPort"])): port for port in each.get("ports", ())}
@@ -255,9 +266,11 @@ def _container_values(place: Place, before: dict[str, Any], after: dict[str, Any
     for name, port in ports[0].items():
         yield (*place, "ports", name), port, ports[1].get(name)
     mounts = [{mount["mountPath"]: mount for mount in each.get("volumeMounts", ())} for each in (before, after)]
+    mounted = {mount["name"] for mount in mounts[1].values()}
     for path, mount in mounts[0].items():
-        if mount["name"] not in owned.storage:
-            yield (*place, "volumeMounts", mount["name"]), mount, mounts[1].get(path)
+        name = mount["name"]
+        old, new = (True, name in mounted) if name in owned.storage else (mount, mounts[1].get(path))
+        yield (*place, "volumeMounts", name), old, new
     if before.get("env") != after.get("env"):
         olds, news = (_effective(each.get("env", ())) for each in (before, after))
         for name in dict.fromkeys([*olds, *sorted(owned.variables | owned.by_operator)]):

@@ -13,10 +13,10 @@ from msgspec import Struct, structs
 
 from trainform import defaults
 from trainform.backends.backend import Backend
-from trainform.backends.gangs import SCHEDULER
+from trainform.backends.gangs import GROUP_ANNOTATION, SCHEDULER, TASK_ANNOTATION
 from trainform.backends.owned import (
     ROLES,
-    SECRET_CONTENT,
+    SECRET_FIELDS,
     Change,
     OwnedOfPods,
     object_changes,
@@ -115,7 +115,7 @@ def check_objects(plan: Plan, backend: Backend, rendered: Iterable[Manifest], en
 
 def _check_merged(plan: Plan, patched: Plan, operator: _Operator, rendered: list[Manifest]) -> _Problems:
     """Check pods that an operator merges itself from the job object and another one, as Trainer does."""
-    bare = structs.replace(plan, manifest_overrides={})
+    bare = structs.replace(plan, manifest_overrides={"job": {}})  # the operator merges an empty patch too
     objects = [apply_patch(patched, manifest) for manifest in rendered]
     found: _Problems = {}
     backend = operator.backend
@@ -185,7 +185,7 @@ def _check_object(
     patched = merge_patch(body, valid)
     changes = [*object_changes(manifest, patched, operator.backend.READS)]
     if body["kind"] == "Secret":
-        changes = [Change((field,), None, None, is_secret=True) for field in SECRET_CONTENT if field in patch] + changes
+        changes = [Change((field,), None, None, is_secret=True) for field in SECRET_FIELDS if field in patch] + changes
     for place, template in templates:
         after = value_at(patched, place)
         role = plan.by_name.get(Template(1, 1, template).role)
@@ -204,11 +204,12 @@ def _check_object(
 
 
 def _owned(plan: Plan, role: RolePlan, operator: _Operator) -> OwnedOfPods:
+    gang = frozenset([GROUP_ANNOTATION, TASK_ANNOTATION] if plan.admission == defaults.VOLCANO else ())
     contract = {variable.name for variable in VARIABLES[plan.launcher]}
     contract.update(name for names in SCRIPT_VARIABLES[plan.launcher] for name in names.split(", "))
     return OwnedOfPods(
         variables=frozenset(contract if role.launched else ()),
-        by_operator=operator.conventions.of(role.name).appended | operator.backend.POD_KEYS,
+        by_operator=operator.conventions.of(role.name).appended | operator.backend.POD_KEYS | gang,
         storage=frozenset(mount.volume for mount in role.mounts),
         devices=operator.devices,
         scheduler=SCHEDULER if plan.admission == defaults.VOLCANO else "default-scheduler",
@@ -240,8 +241,8 @@ def _problems(
         told.add(part)
         where = _written(part, valid) or ".".join(change.place)
         value = MASK if change.is_secret else None
-        problems[Problem(f"{path}.{where}", value, _reason(change), _fix(change, part, backend))] = change.keeps_shape
-        wrong += [] if change.keeps_shape else [part]
+        problems[Problem(f"{path}.{where}", value, _reason(change), _fix(change, part, backend))] = change.is_readable
+        wrong += [] if change.is_readable else [part]
     return problems, without_parts(valid, wrong)
 
 
@@ -291,6 +292,8 @@ def _fix(change: Change, part: Part, backend: Backend) -> str:
     if change.role:
         words = reversed(change.place)
         return next((_FIXES[word] for word in words if word in _FIXES), "remove it")
+    if "runtimePatches" in change.place:
+        return "remove it, and write `pod_overrides` of the role"
     if change.field == ROLES:
         return "remove it, and write a role in `roles`: the plan has a group of pods for each"
     if not change.field or not is_able(backend, change.field):

@@ -53,7 +53,7 @@ class Violation(Struct, frozen=True):
 
 
 def has_model(kind: str) -> bool:
-    """Return whether objects of the kind can be looked at."""
+    """Return whether lightkube has a model that is used here."""
     return kind in _KINDS
 
 
@@ -102,10 +102,17 @@ def _violations(
         yield _wrong_type(part, patch, types)
     elif isinstance(patch, list):
         for index, item in enumerate(patch):
-            yield from _violations(item, item, choices[0]["items"], (*part, index), restarts)
+            if item is None:
+                yield _wrong_type((*part, index), item, ["object"])
+            else:
+                yield from _violations(item, item, choices[0]["items"], (*part, index), restarts)
     elif isinstance(patch, dict):
         yield from _fields(patch, patched, choices[0], part, restarts)
-    elif part[-1] in _WORDS and patch not in (words := (*_WORDS[str(part[-1])], *restarts)):
+    elif (
+        part[-1] in _WORDS
+        and "resizePolicy" not in part
+        and patch not in (words := (*_WORDS[str(part[-1])], *restarts))
+    ):
         near = next((word for word in words if word.lower() == str(patch).lower()), None)
         fix = f"write {near}" if near else f"write one of {', '.join(words)}"
         yield Violation(part, patch, "it is not an allowed value", fix)
@@ -164,9 +171,12 @@ def _meant(name: str, fields: Mapping[str, Any], part: Part) -> str:
     near = difflib.get_close_matches(name, fields, 1)
     if near:
         return f"write {near[0]}, or remove it"
-    if not part and name in _definitions()["PodSpec"]["properties"]:
+    of_template, of_spec, of_container = (
+        _definitions()[kind]["properties"] for kind in (POD_TEMPLATE, "PodSpec", "Container")
+    )
+    if fields is of_template and name in of_spec:
         return f"write it below `spec`: `spec: {{{name}: …}}`"
-    if "containers" not in part and name in _definitions()["Container"]["properties"]:
+    if (fields is of_template or fields is of_spec) and name in of_container:
         return f"write it in a container: `spec: {{containers: {{main: {{{name}: …}}}}}}`"
     return f"remove it; known: {list_names(sorted(fields))}"
 

@@ -229,16 +229,6 @@ def test_trainform_renders_no_service() -> None:
     assert BACKENDS["kubedl"].crds(made) == ("tfjobs.training.kubedl.io", "podgroups.scheduling.volcano.sh")
 
 
-@pytest.mark.parametrize("key", ["kubedl.io/git-sync-config", "kubedl.io/tensorboard-config"])
-def test_annotations_of_which_kubedl_makes_containers_are_refused(key: str) -> None:
-    patch = {"job": {"metadata": {"annotations": {key: '{"image": "other.example.com/a:1"}'}}}}
-    roles = {"master": {"replicas": 1}, "worker": {"replicas": 1}}
-    assert f"manifest_overrides.job.metadata.annotations.{key}" in reasons(
-        backend="kubedl", roles=roles, manifest_overrides=patch
-    )
-    assert f"annotations.{key}" in reasons(backend="kubedl", roles=roles, annotations={key: "{}"})
-
-
 @pytest.mark.parametrize("key", ["kubedl.io/enable-elastic-training", "pai.ai/enable-error-monitoring"])
 def test_annotations_with_which_kubedl_makes_other_pods_are_refused(key: str) -> None:
     """The first makes `restartPolicy: OnFailure` of every pod, and both give pods a finalizer."""
