@@ -50,6 +50,7 @@ MOST_OF_A_NODE = 10_000  # pieces of an accelerator, or of a resource of the fab
 MOST_ROLES = 64  # each role is a component of every preview
 LONGEST_WAIVER = "90d"  # a quarter: until then who agreed to it still knows why
 MAX_RETRY = 3  # as Volcano's webhook sets it for 0; explicit, since its check of updates compares literally
+POD_SECURITY = "would violate PodSecurity"  # in warnings of the API server, from Pod Security Admission
 NOT_CHECKED = "not checked: "  # how messages of the preflight begin that a review lists as not checked
 QUEUE_OPEN_SECONDS = 40  # a Queue opens in about a second; after this time its controller is taken to be missing
 CONNECT_SECONDS = 5

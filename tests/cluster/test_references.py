@@ -98,7 +98,7 @@ def test_a_missing_object_and_the_line_that_makes_it() -> None:
     secret = Reference("Secret", "hf", ("token", "user"), "env.HF_TOKEN")
     (problem,) = judge(secret, MISSING, "ai").problems
     assert (problem.path, problem.reason) == ("env.HF_TOKEN", "the Secret hf does not exist in ai")
-    assert "kubectl create secret generic hf -n ai --from-literal=token=… --from-literal=user=…;" in problem.fix
+    assert "kubectl create secret generic hf -n ai --from-file=token=FILE --from-file=user=FILE;" in problem.fix
     config = Reference("ConfigMap", "tuning", ("steps",), "env.STEPS")
     assert (
         "kubectl create configmap tuning -n ai --from-literal=steps=…;" in judge(config, MISSING, "ai").problems[0].fix

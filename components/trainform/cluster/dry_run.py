@@ -14,6 +14,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from trainform import defaults
 from trainform.backends.patches import override_paths
 from trainform.cluster.api import Answer, Request
 from trainform.cluster.outcome import Outcome
@@ -41,7 +42,6 @@ _UNKNOWN = re.compile(r'unknown field "([^"]+)"')
 _VALUES = re.compile(
     r'\b((?:Invalid|Unsupported|Duplicate) value): (?:"(?:[^"\\]|\\.)*"|[{\[].*[}\]]|[^\s:]+)|, got .*'
 )
-_POD_SECURITY = "would violate PodSecurity"
 
 
 class DryRun(Struct, frozen=True):
@@ -92,7 +92,7 @@ def judge(run: DryRun, answer: Answer | ClusterError, plan: Plan) -> Outcome:
     if isinstance(answer, ClusterError):
         return Outcome(not_checked=[(run.what, answer.message)])
     if answer.found:
-        told = (_shown(text) for text in answer.warnings if _POD_SECURITY in text)
+        told = (_shown(text) for text in answer.warnings if defaults.POD_SECURITY in text)
         return Outcome(warnings=[f"{run.what}: {text}" for text in told])
     message = answer.message
     denied = _DENIED in message
@@ -137,7 +137,8 @@ def _problem(run: DryRun, plan: Plan, fields: Sequence[str], reason: str) -> Pro
     shown = shown if not fields or fields[0] in shown else f"{shown} ({fields[0]})"
     path = f"roles.{roles[0]}" if roles[0] else ", ".join(run.patches)
     if run.patches:
-        return Problem(path, None, shown, f"correct what the patches set: {set_by_patches(plan, run.patches)}")
+        fix = f"change what the message names; the patches set {set_by_patches(plan, run.patches)}"
+        return Problem(path, None, shown, fix)
     fix = (
         "change what the message names; if the experiment does not set it, ask the platform team, whose cluster "
         "refuses it"

@@ -172,7 +172,8 @@ def _creation(reference: Reference, namespace: str) -> str:
         return f"create it: kubectl create serviceaccount {name} -n {namespace}; or correct the name"
     if kind not in _CREATE:
         return "create it, or correct the name"
-    given = "--from-file={}=FILE" if as_files else "--from-literal={}=…"
+    # a literal value of a Secret would stay in the shell's history
+    given = "--from-file={}=FILE" if as_files or kind == "Secret" else "--from-literal={}=…"
     words = " ".join(given.format(key) for key in (keys or ("KEY",)))
     expected = "; if the program makes it, name it in expected_secrets"
     return f"create it: kubectl create {_CREATE[kind]} {name} -n {namespace} {words}{expected}"

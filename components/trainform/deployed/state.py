@@ -61,6 +61,8 @@ def jobs_of(exported: Mapping[str, Any]) -> list[StateJob]:
 
 def _jobs(exported: Mapping[str, Any]) -> Iterator[StateJob]:
     for resource, metadata in _made(exported):
+        if str(resource.get("type")).endswith(":PersistentVolumeClaim"):
+            continue  # an environment has claims, too, and no record
         namespace = _text(metadata.get("namespace"))
         experiment = _text(mapping(metadata.get("labels")).get(defaults.NAME_LABEL))
         if experiment is not None and namespace is not None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec import Struct, structs
 
+from trainform import defaults
 from trainform.manifests.templates import Template
 from trainform.review import steps
 from trainform.review.causes import causes
@@ -94,7 +95,14 @@ LITERAL = _kind(
     "Put it into a Secret, and name its entry: `{secret: {name: SECRET, key: KEY}}`. Then change it, since it has "
     "been seen.",
 )
-KINDS = (PRIVILEGED, HOST_PATH, HOST_NETWORK, HOST_NAMESPACES, CAPABILITY, ROOT, MUTABLE, REGISTRY, LITERAL)
+ADMISSION = _kind(
+    10,
+    "high",
+    "The namespace's Pod Security level does not admit the pods.",
+    "Where the level is enforced, the job is created and its pods are refused, so that it waits forever.",
+    "Change what the message names, or have the platform team change the labels of the namespace.",
+)
+KINDS = (PRIVILEGED, HOST_PATH, HOST_NETWORK, HOST_NAMESPACES, CAPABILITY, ROOT, MUTABLE, REGISTRY, LITERAL, ADMISSION)
 
 DIGEST = "@sha256:"
 _STANDARD = Openings(False, (), ())
@@ -171,7 +179,10 @@ class Subject(Struct, frozen=True):
 
 
 def find(context: Context) -> Iterator[Finding]:
-    """What is new in the objects that are created, changed or replaced."""
+    """What is new in the objects that are created, changed or replaced, and what Pod Security Admission warns of."""
+    for message in context.preview.messages:
+        if defaults.POD_SECURITY in message.text:
+            yield ADMISSION.finding(context.stack, after=message.text)
     owners = {
         step.urn: owner
         for owner in map(_Owner, context.jobs)
