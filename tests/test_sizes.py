@@ -31,8 +31,8 @@ def test_no_value_falls_back_to_a_number() -> None:
 
 
 def test_the_reading_order_of_contributing_is_short() -> None:
-    """The story of a job in at most 8 files and 1,300 lines."""
+    """The story of a job in at most 8 files and 1,320 lines."""
     before, _, _ = (ROOT / "CONTRIBUTING.md").read_text().partition("## Add a backend")
     listed = re.findall(r"^\d\. `([^`]+)`: ", before, re.MULTILINE)
     assert 0 < len(listed) <= 8
-    assert sum(len((LIBRARY / name).read_text().splitlines()) for name in listed) <= 1300
+    assert sum(len((LIBRARY / name).read_text().splitlines()) for name in listed) <= 1320
