@@ -22,7 +22,7 @@ from tests.support.github_api import ACTIONS, DETAILS, HEAD, TOKEN, GithubApi, c
 from tests.support.repository import ROOT
 from tests.support.workflows import EXPRESSION, GITHUB, GITLAB, read_as_texts, scripts, step, steps
 from tests.test_documents import parsed
-from trainform.review.forms import as_json
+from trainform.review import stored
 from trainform.review.model import Report, Selection
 from trainform.review.whole import review_of
 from trainform.toolchain.parts import PULUMI_VERSION
@@ -288,7 +288,7 @@ def written(folder: Path, *reports: Report) -> Path:
     """A report in a file, of these stacks; without any of them, of a change that touches none."""
     selection = None if reports else Selection(since="origin/main", base="6f1c0de", touched={}, removed=[])
     path = folder / "review.json"
-    path.write_text(as_json.render(review_of(reports, selection, project="training")))
+    path.write_text(stored.render(review_of(reports, selection, project="training")))
     return path
 
 

@@ -15,8 +15,8 @@ from pydantic import BaseModel
 from tests.conftest import ROOT
 from tests.review.forms.samples import EMPTY, NONE_TOUCHED, ONE_FAILED, RICH, SELECTED, SEVERAL, USUAL
 from tests.support.repository import tracked
-from trainform.review.forms.as_json import SCHEMA_FILE
 from trainform.review.model import Review
+from trainform.review.stored import SCHEMA_FILE
 from trainform.review.whole import review_of
 from trainform.scaffold.project import SCHEMAS
 from trainform.spec.schema import FILES, schema

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from tests.cli.reviewing import read, review
 from tests.support.repository import ROOT
-from trainform.review.forms import as_json, html, markdown, terminal
+from trainform.review import stored
+from trainform.review.forms import html, markdown, terminal
 
 
 def test_several_files_at_once(preview: str, tmp_path: Path) -> None:
@@ -20,7 +21,7 @@ def test_several_files_at_once(preview: str, tmp_path: Path) -> None:
     assert [file.read_text(encoding="utf-8") for file in made] == [
         markdown.render(expected),
         html.render(expected),
-        as_json.render(expected),
+        stored.render(expected),
         terminal.render(expected, 100),
     ]
 

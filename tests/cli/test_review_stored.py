@@ -12,14 +12,15 @@ import pytest
 
 from tests.cli.running import run
 from tests.review.forms.samples import EMPTY, FAILED, ONE_FAILED, RICH
-from trainform.review.forms import as_json, markdown
+from trainform.review.forms import markdown
 from trainform.review.model import Review
+from trainform.review.stored import render
 from trainform.review.whole import review_of
 
 
 def stored(folder: Path, review: Review, name: str = "review.json") -> str:
     file = folder / name
-    file.write_text(as_json.render(review), encoding="utf-8")
+    file.write_text(render(review), encoding="utf-8")
     return str(file)
 
 
@@ -34,10 +35,10 @@ def report(tmp_path: Path) -> str:
 def test_a_stored_report_is_shown_in_every_form(report: str, tmp_path: Path) -> None:
     expected = review_of([RICH, EMPTY], project="training")
     code, out, err = run("review", "--review-json", report, "--format", "json")
-    assert (code, out, err) == (0, as_json.render(expected), "")
+    assert (code, out, err) == (0, render(expected), "")
     code, out, _ = run("review", "--review-json", report, "--format", "markdown", "-o", str(tmp_path / "again.json"))
     assert (code, out) == (0, markdown.render(expected))
-    assert (tmp_path / "again.json").read_text(encoding="utf-8") == as_json.render(expected)
+    assert (tmp_path / "again.json").read_text(encoding="utf-8") == render(expected)
 
 
 def test_a_stored_report_from_standard_input(report: str) -> None:

@@ -21,11 +21,12 @@ SECRETS = (GITHUB_TOKEN, HUB_TOKEN, OTHER_HUB_TOKEN, PASSWORD, UNMARKED)
 @pytest.fixture(autouse=True)
 def leaked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, str]]]:
     """The secrets in any form of any report that is made in this process. The test fails if it has left one."""
-    from trainform.review.forms import as_json, html, markdown, terminal
+    from trainform.review import stored
+    from trainform.review.forms import html, markdown, terminal
     from trainform.review.model import Report
     from trainform.review.whole import review_of
 
-    forms = {"terminal": terminal.render, "markdown": markdown.render, "html": html.render, "json": as_json.render}
+    forms = {"terminal": terminal.render, "markdown": markdown.render, "html": html.render, "json": stored.render}
     found: list[tuple[str, str]] = []
     make = Report.__init__
 

@@ -297,11 +297,12 @@ def _write(review: Review, file: str, form: Form) -> None:
 
 
 def _text(review: Review, form: Form, width: int) -> str:
-    from trainform.review.forms import as_json, html, markdown, terminal
+    from trainform.review import stored
+    from trainform.review.forms import html, markdown, terminal
 
     if form is Form.TERMINAL:
         return terminal.render(review, width)
-    renderers = {Form.MARKDOWN: markdown.render, Form.HTML: html.render, Form.JSON: as_json.render}
+    renderers = {Form.MARKDOWN: markdown.render, Form.HTML: html.render, Form.JSON: stored.render}
     return renderers[form](review)
 
 

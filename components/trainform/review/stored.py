@@ -1,5 +1,5 @@
-"""Reads a report that was written as JSON before. It may come from a job that ran somebody else's program, so that
-nothing in it is believed."""
+"""Writes a report as JSON, and reads one that was written before. That may come from a job that ran somebody else's
+program, so that nothing in it is believed."""
 
 from __future__ import annotations
 
@@ -11,12 +11,17 @@ from typing import Any
 from pydantic import ValidationError
 
 from trainform.errors import InputError, Problem
-from trainform.review.forms import as_json
 from trainform.review.model import VERSION, Picture, Review
 from trainform.spec.explain import explain
 
+SCHEMA_FILE = "review.schema.json"
 FIX = "give a file that `trainform review -o FILE.json` has written"
 MOST_PROBLEMS = 20
+
+
+def render(review: Review) -> str:
+    """One document in which everything outside of ASCII is escaped, with a line feed at its end."""
+    return json.dumps(review.model_dump(mode="json"), indent=2, allow_nan=False) + "\n"
 
 
 def read_review(text: str, option: str, source: str) -> Review:
@@ -32,7 +37,7 @@ def read_review(text: str, option: str, source: str) -> Review:
         raise InputError([Problem(option, source, reason, "write and read the report with the same trainform")])
     try:
         review = Review.model_validate_json(text, strict=True)
-        as_json.render(review)  # 1e999 is read as a number, and is none in JSON
+        render(review)  # 1e999 is read as a number, and is none in JSON
     except ValidationError as error:
         raise InputError(_problems(data, error, source)) from None
     except (ValueError, RecursionError):

@@ -12,8 +12,8 @@ from pydantic import BaseModel
 from trainform import defaults
 from trainform.drift.model import SCHEMA_FILE as DRIFT_SCHEMA_FILE
 from trainform.drift.model import DriftReport
-from trainform.review.forms.as_json import SCHEMA_FILE
 from trainform.review.model import Review
+from trainform.review.stored import SCHEMA_FILE
 from trainform.saved.model import SCHEMA_FILE as APPLY_SCHEMA_FILE
 from trainform.saved.model import Verdict
 from trainform.scaffold.experiment import stack_text

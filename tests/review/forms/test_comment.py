@@ -80,10 +80,8 @@ def told_of(text: str) -> str:
             assert TAGS.fullmatch(token.content), token.content
             depth += 1 if token.content.startswith("<details>") else -1
             assert depth >= 0
-        elif token.type == "fence":
-            assert token.info == "mermaid"
         else:
-            assert token.type != "code_block"
+            assert token.type not in ("code_block", "fence")
         titles += [token.tag] * (token.type == "heading_open")
         for child in (token.children or []) if token.type == "inline" else []:
             assert child.type in ("text", "code_inline", "strong_open", "strong_close", "link_open", "link_close"), (

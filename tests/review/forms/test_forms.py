@@ -26,9 +26,9 @@ from tests.review.forms.samples import (
 )
 from tests.support.unseen import texts, unseen
 from trainform.escaping import display_width
-from trainform.review.forms import as_json, html, markdown, terminal
-from trainform.review.forms.document import sections
-from trainform.review.forms.overview import documents
+from trainform.review import stored
+from trainform.review.forms import html, markdown, terminal
+from trainform.review.forms.document import documents, sections
 from trainform.review.model import Review
 from trainform.review.whole import review_of
 
@@ -37,7 +37,7 @@ FORMS: dict[str, Callable[[Review], str]] = {
     "txt": terminal.render,
     "md": markdown.render,
     "html": html.render,
-    "json": as_json.render,
+    "json": stored.render,
 }
 ONE = review_of([RICH])
 TEXTS = {name: form for name, form in FORMS.items() if name != "json"}
@@ -139,8 +139,8 @@ def test_the_same_review_has_the_same_bytes(review: Review, form: Callable[[Revi
 
 @pytest.mark.parametrize("review", [ONE, SEVERAL], ids=["one", "several"])
 def test_json_reads_back(review: Review) -> None:
-    assert Review.model_validate_json(as_json.render(review)) == review
-    assert as_json.render(review).isascii()
+    assert Review.model_validate_json(stored.render(review)) == review
+    assert stored.render(review).isascii()
 
 
 def test_several_stacks_have_a_summary_first() -> None:
@@ -192,7 +192,7 @@ def test_no_form_shows_control_characters(form: Callable[[Review], str], text: s
 def test_no_value_becomes_markup(text: str) -> None:
     expected, found = (rendered(markdown.render(hostile(each, ONE_FAILED))) for each in ("plain", text))
     assert found.tags == expected.tags
-    assert found.attributes == expected.attributes == ["class"]  # of the picture's fence
+    assert found.attributes == expected.attributes == []
     outside = " ".join(found.outside)
     assert not re.search(r"[@<>\[\]`|$\\]|#[0-9]|://|www\.", outside)
 

@@ -13,8 +13,7 @@ from tests.review.forms.samples import EMPTY, ONE_FAILED, RICH, SEVERAL, USUAL
 from tests.review.forms.test_forms import HOSTILE, hostile
 from tests.support.unseen import texts
 from trainform.review.forms import html
-from trainform.review.forms.document import sections
-from trainform.review.forms.overview import documents
+from trainform.review.forms.document import documents, sections
 from trainform.review.model import Report, Review
 from trainform.review.whole import review_of
 

@@ -7,8 +7,8 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from trainform.review.forms.document import documents, weighs
 from trainform.review.forms.markdown import merged, prose, render_documents
-from trainform.review.forms.overview import documents, weighs
 from trainform.review.forms.sections import Block, Item, Section
 from trainform.review.model import Outcome, Report, Review
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from trainform.escaping import escaped
-from trainform.review.forms.overview import FOLDED, documents, weighs
+from trainform.review.forms.document import FOLDED, documents, weighs
 from trainform.review.forms.sections import Block, Drawing, Fold, Item, Row, Section, Table
 from trainform.review.model import Picture, Report, Review
 from trainform.review.picture import svg

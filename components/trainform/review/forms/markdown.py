@@ -7,10 +7,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from trainform.escaping import escaped
-from trainform.review.forms.overview import documents
+from trainform.review.forms.document import documents
 from trainform.review.forms.sections import Block, Drawing, Fold, Item, Row, Section, Table
 from trainform.review.model import Picture, Review
-from trainform.review.picture import mermaid
 from trainform.review.picture.words import described, title
 
 MOST_SENTENCES = 100  # of the picture in words: a comment has an end
@@ -95,11 +94,9 @@ def _fold(fold: Fold) -> str:
 
 
 def drawing(picture: Picture) -> str:
-    """The picture behind its text, for those who do not see it, and where nothing draws it. No line of the flowchart
-    can end the fence: none has a backtick."""
+    """The picture in words: the page of HTML draws it."""
     told = "\n".join(f"- {prose(sentence)}" for sentence in described(picture)[:MOST_SENTENCES])
-    text = f"{prose(title(picture))}:\n\n<details>\n<summary>The picture in words</summary>\n\n{told}\n\n</details>"
-    return f"{text}\n\n```mermaid\n{mermaid.render(picture)}\n```"
+    return f"{prose(title(picture))}:\n\n<details>\n<summary>The picture in words</summary>\n\n{told}\n\n</details>"
 
 
 def code(text: str) -> str:

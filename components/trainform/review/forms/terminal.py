@@ -35,7 +35,7 @@ def render(review: Review, width: int = USUAL) -> str:
 
 def lines(review: Review, width: int = USUAL) -> Iterator[Line]:
     """The lines of the review, each with what it is."""
-    from trainform.review.forms.overview import documents  # here, since other reports have no review
+    from trainform.review.forms.document import documents  # here, since other reports have no review
 
     return lines_of(documents(review), width)
 

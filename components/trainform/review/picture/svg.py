@@ -18,7 +18,6 @@ from trainform.review.picture.words import (
     KINDS,
     LEGEND,
     SIGNS,
-    condensed,
     cut,
     described,
     plain,
@@ -32,7 +31,6 @@ LETTER, LINE, PADDING = 7.4, 17, 10  # of text of 12 pixels in which all letters
 EDGE, GAP, ROOM = 20, 12, 52  # around the picture, between boxes, between columns
 HEADING = 24
 LANES, LANE = 6, 6  # beside each other, between roles and shapes
-MOST = 64  # parts of a kind: as many roles as an experiment may have
 ABOVE: Mapping[str, int] = {"queue": 26, "job": 36, "role": 52, "shape": 30}
 BELOW: Mapping[str, int] = {"rendezvous": 48, "claim": 48, "secret": 44}
 """The columns, each with the most letters of a line in it."""
@@ -122,7 +120,6 @@ def element(picture: Picture, name: str, of: str = "") -> str:
 
 
 def _drawn(picture: Picture, name: str, of: str, style: Sequence[str]) -> str:
-    picture = condensed(picture, MOST)
     above = _columns(picture, ABOVE, EDGE)
     middle = max((box.bottom for box in above), default=float(EDGE)) + 2 * GAP
     below = _columns(picture, BELOW, middle)

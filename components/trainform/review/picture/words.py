@@ -1,5 +1,4 @@
-"""What both forms of the picture say: the words of its parts and marks, its text alternative, and what is left out
-where there is too much."""
+"""What the picture says: the words of its parts and marks, and its text alternative."""
 
 from __future__ import annotations
 
@@ -21,7 +20,6 @@ KINDS: Mapping[str, tuple[str, str]] = {
 SIGNS: Mapping[Mark, str] = {"same": "", "added": "+ ", "removed": "- ", "changed": "~ "}
 LEGEND: Mapping[Mark, str] = {"same": "unchanged", "added": "added", "removed": "removed",
     "changed": "changed: before → after"}  # fmt: skip
-MORE = "more"
 MOST_NAMED = 3
 ELLIPSIS = "…"
 LONGEST = 400  # characters of a text that is shown in full somewhere
@@ -115,25 +113,3 @@ def used_by(picture: Picture) -> Iterator[tuple[str, str, Mark, list[str]]]:
         if edge.start in roles and edge.end in others:
             found.setdefault((edge.end, edge.label, edge.change), []).append(roles[edge.start])
     return ((*key, names) for key, names in found.items())
-
-
-def condensed(picture: Picture, most: int) -> Picture:
-    """The picture with at most so many parts of a kind, those that change first; how many are left out is a part of its
-    own."""
-    left = {kind: [node for node in picture.nodes if node.kind == kind] for kind in KINDS}
-    if all(len(nodes) <= most for nodes in left.values()):
-        return picture
-    kept: list[PictureNode] = []
-    for kind, nodes in left.items():
-        chosen = {id(node) for node in sorted(nodes, key=lambda node: node.change == "same")[:most]}
-        kept += [node for node in nodes if id(node) in chosen]
-        if len(nodes) > most:
-            rest = [node for node in nodes if id(node) not in chosen]
-            mark: Mark = "same" if all(node.change == "same" for node in rest) else "changed"
-            name = f"and {len(rest)} {MORE}"
-            kept.append(
-                PictureNode.model_validate({"id": f"{kind}/ {MORE}", "kind": kind, "name": name, "change": mark})
-            )
-    ids = {node.id for node in kept}
-    edges = [edge for edge in picture.edges if edge.start in ids and edge.end in ids]
-    return Picture(job=picture.job, nodes=kept, edges=edges)
