@@ -59,8 +59,6 @@ LONGEST_COMMENT = 65_000  # bytes; GitHub refuses more than 65,536 characters
 # Limits for one object, in bytes. etcd accepts requests of 1.5 MiB, which include managed fields and status; the API
 # server accepts 1 MiB for all values of a ConfigMap or Secret.
 LARGEST_OBJECT = 1024 * 1024
-LARGEST_ANNOTATIONS = 256 * 1024  # all keys and values together
-ROOM_FOR_ANNOTATIONS = 8 * 1024  # of these for what Pulumi, trainform and the operators add to those of a user
 LARGEST_RECORD = 1000 * 1024  # all values but trainform's version, for which the rest of a ConfigMap has room
 LONGEST_WORD = (
     128 * 1024 - 1

@@ -23,8 +23,6 @@ def main(**fields: Any) -> dict[str, Any]:
     ("patch", "path", "fix"),
     [
         ({"spec": {"nodeSelecter": {"pool": "a"}}}, "spec.nodeSelecter", "write nodeSelector, or remove it"),
-        ({"nodeSelector": {"pool": "a"}}, "nodeSelector", "write it below `spec`: `spec: {nodeSelector: …}`"),
-        ({"spec": {"workingDir": "/app"}}, "spec.workingDir", "write it in a container"),
         (main(gpus=8), "spec.containers.main.gpus", "remove it; known: args, command"),
         (
             {"spec": {"terminationGracePeriodSeconds": "soon"}},

@@ -22,37 +22,9 @@ def test_no_volume_hides_what_every_process_needs(path: str) -> None:
     assert reasons(prepare=[{"name": "code", "git": {**GIT, "path": path}}]) == {"prepare[0].git.path": HIDDEN}
 
 
-@pytest.mark.parametrize("name", ["a" * 256, "\u00e4" * 128])
-def test_no_folder_has_a_name_that_no_file_system_takes(name: str) -> None:
-    told = "a part of the path has more than 255 bytes, and no file system takes a longer name"
-    for path in (f"/mnt/{name}", f"/mnt/{name}/data"):
-        assert reasons(storage={"data": {"claim": "data", "mount": path}}) == {"storage.data.mount": told}
-        assert reasons(prepare=[{"name": "code", "git": {**GIT, "path": path}}]) == {"prepare[0].git.path": told}
-    longest = f"/mnt/{'a' * 255}/{'b' * 255}"
-    assert reasons(storage={"data": {"claim": "data", "mount": longest}}) == {}
-
-
 @pytest.mark.parametrize("path", ["/usr/share/data", "/usr/local", "/opt", "/etc/app", "/bin2", "/lib/modules", "/mnt"])
 def test_places_where_there_is_room(path: str) -> None:
     assert reasons(storage={"data": {"claim": "data", "mount": path}}) == {}
-
-
-@pytest.mark.parametrize(
-    ("parts", "path"),
-    [
-        ({}, "/etc/trainform/data"),
-        ({"ssh": {}}, "/root/.ssh/keys"),
-        ({"launcher": {"deepspeed": {"script": "/app/train.py"}}, "roles": {"master": {"replicas": 1}}}, "/job/data"),
-    ],
-)
-def test_nothing_is_mounted_inside_files_that_nobody_can_write_to(parts: dict[str, Any], path: str) -> None:
-    """The runtime makes the folder of a mount, which it cannot in a ConfigMap or a Secret: no container would start."""
-    folder = path.rpartition("/")[0]
-    (reason,) = reasons(storage={"data": {"claim": "data", "mount": path}}, **parts).values()
-    assert reason.startswith(f"the path is inside {folder}, which holds ")
-    git = [{"name": "code", "git": {**GIT, "path": path}}]
-    assert [*reasons(prepare=git, **parts)] == ["prepare[0].git.path"]
-    assert reasons(storage={"data": {"claim": "data", "mount": f"{folder}-2/data"}}, **parts) == {}
 
 
 @pytest.mark.parametrize(

@@ -32,9 +32,7 @@ def told(**queues: Any) -> dict[str, str]:
         ({"capability": {"cpu": 0.5}}, []),
         ({"capability": {"a800": 0.5}}, ["capability.a800"]),
         ({"capability": {"memory": "100m"}}, ["capability.memory"]),
-        ({"capability": {"rdma/hca": "1E"}}, ["capability.rdma/hca"]),
         ({"capability": {"h100": 8}}, ["capability.h100"]),
-        ({"capability": {"a800": 8, "baidu.com/a800_80g_cgpu": 8}}, ["capability.baidu.com/a800_80g_cgpu"]),
     ],
 )
 def test_amounts(request_: dict[str, Any], paths: list[str]) -> None:

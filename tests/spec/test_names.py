@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from pydantic import ValidationError
 
-from tests.support.samples import experiment
 from trainform.spec import names
 
 LONG = "a" * 63
@@ -114,13 +112,3 @@ def test_every_pattern_has_a_meaning() -> None:
 def test_longest_label() -> None:
     assert names.is_label(LONG)
     assert not names.is_label(LONG + "a")
-
-
-@pytest.mark.parametrize("registry", ["", "localhost/", "registry.example.com:5000/"])
-@pytest.mark.parametrize("behind", ["", ":1", "@sha256:" + "0" * 64])
-def test_the_longest_image(registry: str, behind: str) -> None:
-    """A registry takes paths of at most 255 characters; the runtime of a node refuses longer ones."""
-    longest = f"{registry}{'a/' * 127}a{behind}"
-    assert experiment(image=longest).image == longest
-    with pytest.raises(ValidationError, match="has a path of more than 255 characters"):
-        experiment(image=f"{registry}{'a/' * 127}ab{behind}")

@@ -35,7 +35,6 @@ def of_role(key: str) -> str:
         ),
         (("storage", "data", "mountPath"), "did you mean mount?"),
         (("env", "NAME", "value"), "known here: secret, config_map, field"),
-        (("storage", "data", "host_path"), OTHER_WORDS["host_path"]),
         (("roles", "worker", "gpus"), OTHER_WORDS["gpus"]),
         (("roles", "worker", "requests"), OTHER_WORDS["requests"]),
         (("volumes",), OTHER_WORDS["volumes"]),
@@ -43,27 +42,6 @@ def of_role(key: str) -> str:
 )
 def test_what_is_meant(path: tuple[str, ...], fix: str) -> None:
     assert key_meant(Experiment, path) == fix
-
-
-@pytest.mark.parametrize(
-    ("field", "held", "fix"),
-    [
-        (
-            "accelerators",
-            {"nvidia.com/gpu": 8},
-            (
-                "write a kind of the environment, by the short name that it has there; other resources stand in "
-                "`resources`"
-            ),
-        ),
-        ("resources", {"requests": {"cpu": 4}}, OTHER_WORDS["requests"]),
-        ("resources", {"limits": {"cpu": 4}}, OTHER_WORDS["limits"]),
-        ("resources", {"gpu": 8}, OTHER_WORDS["gpu"]),
-    ],
-)
-def test_names_as_kubernetes_has_them(field: str, held: dict[str, Any], fix: str) -> None:
-    found = parse(Experiment, {**JOB, "roles": {"worker": {field: held}}}).problems
-    assert fix in {problem.fix for problem in found}
 
 
 def test_an_environment_has_no_roles_to_patch() -> None:

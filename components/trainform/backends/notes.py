@@ -11,6 +11,7 @@ from typing import Any
 from trainform.backends.backend import Backend
 from trainform.backends.endings import ends_by
 from trainform.backends.refusals import support_notes
+from trainform.errors import list_names
 from trainform.manifests.manifest import Manifest
 from trainform.manifests.shapes import mappings
 from trainform.manifests.templates import Template
@@ -19,6 +20,7 @@ from trainform.plan.world import first_ranked
 from trainform.rules.limits.judged import Judged
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
+from trainform.spec.merge_patch import patched_paths
 from trainform.spec.prepare import EACH_POD, FIRST_POD
 from trainform.spec.storage import ONE_NODE
 
@@ -243,19 +245,9 @@ def _in_one_pod(experiment: Experiment, plan: Plan, claims: Mapping[str, str], p
 def _patched(plan: Plan) -> _Found:
     patches = {"manifest_overrides": plan.manifest_overrides}
     patches |= {f"roles.{role.name}.pod_overrides": role.overrides for role in plan.roles}
-    paths = [leaf for path, patch in patches.items() for leaf in _leaves(path, patch)]
-    shown, more = paths[:_MOST_PATHS], len(paths) - _MOST_PATHS
+    paths = [leaf for path, patch in patches.items() if patch for leaf in patched_paths(patch, path)]
     if paths:
-        yield "patched", {"paths": ", ".join(shown) + (f" and {more} more" if more > 0 else "")}
-
-
-def _leaves(path: str, patch: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the paths that a merge patch sets; a list is replaced as a whole."""
-    for key, value in patch.items():
-        if isinstance(value, dict):
-            yield from _leaves(f"{path}.{key}", value)
-        else:
-            yield f"{path}.{key}"
+        yield "patched", {"paths": list_names(paths, _MOST_PATHS)}
 
 
 def _listed(names: Sequence[str]) -> str:

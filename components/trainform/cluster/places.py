@@ -4,13 +4,14 @@ that sets it."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from trainform import defaults
 from trainform.errors import list_names
 from trainform.manifests.shapes import mapping
 from trainform.plan.model import Plan
+from trainform.spec.merge_patch import patched_paths
 
 MOST_SHOWN = 5  # places that a patch sets
 _TOKEN = re.compile(r'\[(?:name=)?"?([^]"]*)"?\]|([^.\[\]]+)')
@@ -97,17 +98,9 @@ def _reached(patch: Any, names: Sequence[str]) -> list[str]:
 
 def set_by_patches(plan: Plan, patches: Iterable[str]) -> str:
     """Return the places that these merge patches set, the first of them."""
-    return list_names([place for path in patches for place in _leaves(_patch(plan, path), path)], MOST_SHOWN)
+    return list_names([place for path in patches for place in patched_paths(_patch(plan, path), path)], MOST_SHOWN)
 
 
 def _patch(plan: Plan, path: str) -> Any:
     first, name = path.split(".")[:2]
     return plan.by_name[name].overrides if first == "roles" else plan.manifest_overrides[name]
-
-
-def _leaves(value: Any, path: str) -> Iterator[str]:
-    if isinstance(value, dict) and value:
-        for key, part in value.items():
-            yield from _leaves(part, f"{path}.{key}")
-    else:
-        yield path

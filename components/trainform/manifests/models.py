@@ -134,7 +134,7 @@ def _fields(
         if name in fields:
             yield from _violations(value, inside.get(name), fields[name], (*part, name), restarts)
         else:
-            yield Violation((*part, name), None, "there is no field of this name", _meant(name, fields, part))
+            yield Violation((*part, name), None, "there is no field of this name", _meant(name, fields))
     for name in schema.get("required", ()):
         if inside.get(name) is None:
             yield Violation((*part, name) if name in patch else part, None, f"`{name}` is missing", f"add `{name}`")
@@ -167,18 +167,9 @@ def _wrong_type(part: Part, value: object, types: Sequence[str]) -> Violation:
     return Violation(part, None, f"it must be {expected}", fix)  # the value may be a secret
 
 
-def _meant(name: str, fields: Mapping[str, Any], part: Part) -> str:
+def _meant(name: str, fields: Mapping[str, Any]) -> str:
     near = difflib.get_close_matches(name, fields, 1)
-    if near:
-        return f"write {near[0]}, or remove it"
-    of_template, of_spec, of_container = (
-        _definitions()[kind]["properties"] for kind in (POD_TEMPLATE, "PodSpec", "Container")
-    )
-    if fields is of_template and name in of_spec:
-        return f"write it below `spec`: `spec: {{{name}: …}}`"
-    if (fields is of_template or fields is of_spec) and name in of_container:
-        return f"write it in a container: `spec: {{containers: {{main: {{{name}: …}}}}}}`"
-    return f"remove it; known: {list_names(sorted(fields))}"
+    return f"write {near[0]}, or remove it" if near else f"remove it; known: {list_names(sorted(fields))}"
 
 
 def _resolve(schema: dict[str, Any]) -> dict[str, Any]:

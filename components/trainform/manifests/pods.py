@@ -235,8 +235,6 @@ HANDLERS = (*PROBES, *(f"lifecycle.{hook}" for hook in _HOOKS))
 """Their places in a container."""
 ASKING = ("httpGet", "tcpSocket")
 """The ways to ask at a port, which may be named."""
-NAMED_PORT = tuple(f".{way}.port" for way in ASKING)
-"""How the places of these ports end."""
 
 
 def handlers(container: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

@@ -15,20 +15,6 @@ RESOURCE_FIELDS = ("requests", "limits")
 CONTAINER_FIELDS = ("initContainers", "containers", "ephemeralContainers")
 
 APPARMOR_ANNOTATION = "container.apparmor.security.beta.kubernetes.io/"
-PARSED_ANNOTATIONS = (
-    APPARMOR_ANNOTATION,
-    "container.seccomp.security.alpha.kubernetes.io/",
-    "controller.kubernetes.io/pod-deletion-cost",
-    "kubernetes.io/config.mirror",
-    "scheduler.alpha.kubernetes.io/tolerations",
-    "seccomp.security.alpha.kubernetes.io/pod",
-)
-"""Beginnings of annotations of pods whose values the API server parses. Most have a field nowadays; the others are in
-`WITHOUT_FIELD`."""
-
-IS_READ, ITS_FIELD = "the annotation is one that Kubernetes itself reads", "use the field that replaced it"
-WITHOUT_FIELD = ("controller.kubernetes.io/pod-deletion-cost", "kubernetes.io/config.mirror")
-"""Those that no field has replaced."""
 
 
 class Template(Struct, frozen=True):

@@ -1,5 +1,4 @@
-"""Rules on labels and annotations: the user may not set those that trainform sets itself, nor those that Kubernetes
-reads."""
+"""Rules on labels and annotations: the user may not set those that trainform sets itself."""
 
 from __future__ import annotations
 
@@ -7,7 +6,6 @@ from collections.abc import Iterator
 
 from trainform import defaults
 from trainform.errors import Problem
-from trainform.manifests.templates import IS_READ, ITS_FIELD, PARSED_ANNOTATIONS, WITHOUT_FIELD
 from trainform.plan.model import Plan
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
@@ -27,7 +25,7 @@ def kept(key: str) -> str | None:
 
 
 def metadata_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
-    """Labels and annotations that are not valid, or that trainform sets."""
+    """Labels and annotations that trainform sets."""
     written = [("", experiment.labels, experiment.annotations)]
     written += [(f"roles.{name}.", role.labels, role.annotations) for name, role in experiment.roles.items()]
     for path, labels, noted in written:
@@ -36,18 +34,3 @@ def metadata_problems(experiment: Experiment, environment: Environment, plan: Pl
                 reason = KEPT[defaults.LABEL_PREFIX] if key in OWN_LABELS else kept(key)
                 if reason is not None:
                     yield Problem(f"{path}{field}.{key}", keys[key], reason, "choose another key")
-        size = sum(len(key.encode()) + len(value.encode()) for key, value in noted.items())
-        if size > defaults.LARGEST_ANNOTATIONS - defaults.ROOM_FOR_ANNOTATIONS:
-            yield Problem(
-                f"{path}annotations",
-                None,
-                f"the annotations have {size} bytes together; Kubernetes keeps at most "
-                f"{defaults.LARGEST_ANNOTATIONS}, of which {defaults.ROOM_FOR_ANNOTATIONS} are for trainform and the "
-                "operator",
-                "put large values into a ConfigMap",
-            )
-    for name, role in experiment.roles.items():
-        for key, value in role.annotations.items():
-            if key.startswith(PARSED_ANNOTATIONS):
-                fix = "remove it" if key.startswith(WITHOUT_FIELD) else f"{ITS_FIELD}, by `pod_overrides`"
-                yield Problem(f"roles.{name}.annotations.{key}", value, IS_READ, fix)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from trainform import defaults
 from trainform.errors import Problem
@@ -24,8 +24,7 @@ def mount_problems(experiment: Experiment, environment: Environment, plan: Plan)
     for index, step in enumerate(experiment.prepare):
         steps.setdefault(step.name, index)
     for role in plan.roles:
-        files = _own_files(plan, role)
-        paths = dict(files)
+        paths = _own_files(plan, role)
         claims: dict[str, str] = {}
         if role.shared_memory is not None:
             paths[defaults.SHARED_MEMORY_MOUNT] = "shared_memory"
@@ -38,7 +37,6 @@ def mount_problems(experiment: Experiment, environment: Environment, plan: Plan)
                     f"the path is the mount of {paths[path]} too (role {role.name})",
                     "choose another path",
                 )
-            yield from _inside(f"prepare[{steps[checkout.step]}].git.path", checkout.git.path, files, role)
             paths.setdefault(path, f"the step {checkout.step}")
         for mount in role.mounts:
             where = f"storage.{mount.volume}"
@@ -50,7 +48,6 @@ def mount_problems(experiment: Experiment, environment: Environment, plan: Plan)
                     f"the path is the mount of {paths[path]} too (role {role.name})",
                     "choose another path, or limit one to other roles",
                 )
-            yield from _inside(f"{where}.mount", mount.path, files, role)
             if mount.claim in claims:
                 yield Problem(
                     where,
@@ -94,16 +91,6 @@ def _own_files(plan: Plan, role: RolePlan) -> dict[str, str]:
     return folders
 
 
-def _inside(where: str, path: str, files: Mapping[str, str], role: RolePlan) -> Iterator[Problem]:
-    for folder, what in files.items():
-        if is_inside(path, folder):
-            reason = (
-                f"the path is inside {folder}, which holds {what} and is read-only: no container of the role "
-                f"{role.name} would start"
-            )
-            yield Problem(where, path, reason, "choose a folder of your own, such as /mnt/data")
-
-
 def _system_paths(experiment: Experiment) -> Iterator[Problem]:
     mounts = {f"storage.{key}.mount": volume.mount for key, volume in experiment.storage.items()}
     mounts |= {
@@ -114,8 +101,6 @@ def _system_paths(experiment: Experiment) -> Iterator[Problem]:
     for field, mount in mounts.items():
         if hides_system(mount):
             yield Problem(field, mount, *HIDES)
-        if is_too_long(mount):
-            yield Problem(field, mount, *TOO_LONG)
 
 
 # Folders that a volume may not hide, as images have them: without these no program is found or starts. Inside /dev and
@@ -140,19 +125,6 @@ HIDES = (
 """Reason and fix for a mount that hides one."""
 
 
-LONGEST_PART = 255
-TOO_LONG = (
-    f"a part of the path has more than {LONGEST_PART} bytes, and no file system takes a longer name",
-    "shorten it",
-)
-"""Reason and fix for a path with one; the runtime could not make the folder."""
-
-
-def is_too_long(path: str) -> bool:
-    """Whether a part of the path is longer than a file system takes."""
-    return any(len(part.encode()) > LONGEST_PART for part in path.split("/"))
-
-
 def normalized(path: str) -> str:
     """The path of the folder as a container has it: one name for each folder, and no `/` at its end, so that the root
     is empty."""
@@ -163,8 +135,3 @@ def hides_system(path: str) -> bool:
     """Whether a mount there would hide a folder that every process needs."""
     folder = normalized(path)
     return folder in SYSTEM_FOLDERS or folder.startswith(KERNEL_FOLDERS) or _LIBRARIES.match(folder) is not None
-
-
-def is_inside(path: str, folder: str) -> bool:
-    """Whether the path is below the folder."""
-    return normalized(path).startswith(f"{normalized(folder)}/")

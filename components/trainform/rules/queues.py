@@ -135,19 +135,9 @@ def _queue_problems(path: str, request: QueueRequest, queues: _Queues) -> Iterat
     for field in AMOUNTS:
         given: dict[str, str] = getattr(request, field)
         yield from amount_problems(f"{path}.{field}", given)
-        spelled: dict[str, str] = {}
         for key in given:
             if key not in environment.accelerators and not matches(RESOURCE, key):
                 yield from unknown(f"{path}.{field}.{key}", key, queues.kinds, "kind of accelerator")
-            resource = resource_name(key, environment)
-            if resource in spelled:
-                yield Problem(
-                    f"{path}.{field}.{key}",
-                    given[key],
-                    f"the resource is {spelled[resource]} by another name",
-                    "keep one",
-                )
-            spelled[resource] = key
     for smaller, larger, reason in WITHIN:
         most = _amounts(request, larger, environment)
         if larger == "capability" and not most:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import difflib
 import json
 import re
@@ -12,8 +11,8 @@ from types import MappingProxyType
 from typing import Any
 
 import yaml
-from msgspec import Struct, structs
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from msgspec import Struct
+from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from trainform.errors import MASK, Problem, is_secret_item
@@ -24,7 +23,7 @@ from trainform.spec.nodes import holds_unreadable
 from trainform.spec.places import fields_named, known_keys
 from trainform.spec.refusal import REFUSED
 from trainform.spec.source import join_path
-from trainform.spec.unknown_keys import key_meant, wrong_name_meant
+from trainform.spec.unknown_keys import key_meant
 
 Path = tuple[str | int, ...]
 NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -32,9 +31,9 @@ NOTHING: Mapping[str, str] = MappingProxyType({})
 # error type of pydantic -> what follows `the value` in the reason, and the fix; `{…}` are values of its context
 REASONS: dict[str, tuple[str, str]] = {
     "string_type": ("must be text", 'put it in quotes: "{value}"'),
-    "int_type": ("must be a whole number", "write a whole number"),
-    "int_from_float": ("must be a whole number", "write a whole number"),
-    "float_type": ("must be a number", "write a number"),
+    "int_type": ("must be a whole number", "write a whole number, without quotes"),
+    "int_from_float": ("must be a whole number", "write a whole number, without quotes"),
+    "float_type": ("must be a number", "write a number, without quotes"),
     "bool_type": ("must be true or false", "write true or false, without quotes"),
     "list_type": ("must be a list", "write {list}"),
     **dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), ("must be a mapping", "write {mapping}")),
@@ -54,7 +53,6 @@ LINES = "key: value lines below it"
 _SHELL = re.compile(r"[$`|&;<>*?~\n]|^\s*[A-Za-z_][A-Za-z0-9_]*=")
 _REFERENCE = re.compile(r"\$\([A-Za-z_][A-Za-z0-9_]*\)")
 _PLAIN = re.compile(r"(-{0,2}[A-Za-z_]|\.{0,2}/)[A-Za-z0-9_/.=+-]*")  # words without signs of YAML
-_WHOLE = re.compile(r"[0-9]{1,18}(\.0)?")
 
 
 def explain(
@@ -143,8 +141,7 @@ def _missing(mistake: _Mistake) -> Problem:
 def _no_match(mistake: _Mistake) -> Problem:
     pattern = mistake.error["ctx"]["pattern"]
     reason, fix = MEANING.get(pattern, (f"does not match {pattern}", "change it to match"))
-    meant = wrong_name_meant(mistake.kind, mistake.path) if mistake.of_key else None
-    return mistake.problem(reason, fix if meant is None else meant)
+    return mistake.problem(reason, fix)
 
 
 def _no_choice(mistake: _Mistake) -> Problem:
@@ -179,41 +176,7 @@ def _no_text(mistake: _Mistake) -> Problem:
         example = _example(mistake.kind, mistake.path, None)
         like = f", such as {spelled(example)}" if isinstance(example, str) else ""
         return mistake.problem("must be text", f"write one text in its place{like}")
-    other = _error_of_text(mistake)
-    if other is None:
-        return _by_table(mistake)
-    pattern = other.get("ctx", {}).get("pattern")
-    reason, fix = MEANING.get(pattern, ("must be text", "fill it in"))
-    return mistake.problem("is missing" if mistake.value is None else reason, fix)
-
-
-def _error_of_text(mistake: _Mistake) -> Mapping[str, Any] | None:
-    """Return pydantic's error of the value in quotes; None if the field accepts that text, or if it is an item of a
-    field."""
-    *above, name = mistake.path
-    models = [mistake.kind]
-    for part in above:
-        fields = fields_named(models, part)
-        models = [model for field in fields for model in models_of(field.annotation)] if fields else models
-    fields = [] if mistake.of_key else fields_named(models, name)
-    text = "" if mistake.value is None else str(mistake.value)
-    try:
-        for field in fields[:1]:
-            adapter = TypeAdapter(field.rebuild_annotation(), config={"regex_engine": "python-re", "strict": True})
-            adapter.validate_python(text)
-    except ValidationError as error:
-        return error.errors(include_url=False)[0]
-    return None
-
-
-def _text_instead(mistake: _Mistake) -> Problem:
-    """Return the problem of a text instead of a number, which is shown in quotes; the fix is the number in it."""
-    given = mistake.error["input"]
-    if not isinstance(given, str | float) or mistake.shown == MASK:
-        return _by_table(mistake)
-    problem = _by_table(structs.replace(mistake, value=json.dumps(given, ensure_ascii=False)))
-    is_number = mistake.error["type"] != "bool_type" and _WHOLE.fullmatch(str(given)) is not None
-    return dataclasses.replace(problem, fix=f"write {int(float(given))}") if is_number else problem
+    return mistake.problem("is missing", "fill it in") if mistake.value is None else _by_table(mistake)
 
 
 def _by_table(mistake: _Mistake) -> Problem:
@@ -238,7 +201,6 @@ _EXPLANATIONS: dict[str, Callable[[_Mistake], Problem]] = {
     "string_type": _no_text,
     REFUSED: _refused,
     LINE_AS_WORD: _one_word,
-    **dict.fromkeys(("int_type", "float_type", "bool_type", "date_type"), _text_instead),
 }
 
 

@@ -3,6 +3,7 @@ names."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 
@@ -48,3 +49,12 @@ def _patch_items(items: list[dict[str, Any]], patch: dict[str, Any]) -> list[dic
         merge_patch({"name": name}, value) for name, value in patch.items() if name not in known and value is not None
     ]
     return patched + added
+
+
+def patched_paths(patch: Any, path: str) -> Iterator[str]:
+    """The paths that a merge patch at `path` sets; a list is replaced as a whole."""
+    if isinstance(patch, dict) and patch:
+        for key, part in patch.items():
+            yield from patched_paths(part, f"{path}.{key}")
+    else:
+        yield path

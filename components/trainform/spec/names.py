@@ -88,7 +88,6 @@ PLACEHOLDER = (
     "the image is the placeholder that `trainform new` writes",
     "write the image that holds your training code",
 )
-REPOSITORY_MAX = 255  # characters of a path in a registry: github.com/distribution/reference
 
 
 def is_placeholder(image: str) -> bool:
@@ -111,11 +110,6 @@ def qualified(image: str) -> str:
     return f"docker.io/{path}" if "/" in path else f"docker.io/library/{path}"
 
 
-def is_too_long(image: str) -> bool:
-    """Whether a registry refuses the image for the length of its path."""
-    return len(_repository(image)) > REPOSITORY_MAX
-
-
 def _repository(image: str) -> str:
     """The image without registry, tag and digest."""
     return split_registry(image)[1].partition("@")[0].partition(":")[0]
@@ -125,8 +119,6 @@ def _chosen_image(image: str) -> str:
     """Refuse what no node can pull."""
     if is_placeholder(image):
         raise refusal(*PLACEHOLDER)
-    if is_too_long(image):
-        raise refusal(f"the image has a path of more than {REPOSITORY_MAX} characters in its registry", "shorten it")
     return image
 
 

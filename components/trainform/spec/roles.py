@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import BeforeValidator, ConfigDict, Field, StringConstraints, Tag, model_validator
+from pydantic import ConfigDict, Field, StringConstraints, Tag, model_validator
 
 from trainform import defaults
 from trainform.spec.metadata import OnChange
@@ -113,27 +113,11 @@ class InitContainer(Model):
     env: Env = Field(default={}, json_schema_extra=OnChange.NEW_REVISION, description="Further variables.")
 
 
-# Actions for which there is more to say than which others there are.
-NO_FIELD = {
-    "RestartPartition": (
-        "write it as a patch, with its partitions: `manifest_overrides: {job: {spec: {tasks: {ROLE: "
-        "{partitionPolicy: …, policies: […]}}}}}`"
-    )
-}
-
-
-def _has_field(action: object) -> object:
-    if isinstance(action, str) and action in NO_FIELD:
-        raise refusal("the action needs partitions of a role, for which there is no field", NO_FIELD[action])
-    return action
-
-
 class Policy(Model):
     """A lifecycle policy: an action upon an event or an exit code."""
 
-    action: Annotated[
-        Literal["AbortJob", "RestartJob", "RestartTask", "RestartPod", "TerminateJob", "CompleteJob", "ResumeJob"],
-        BeforeValidator(_has_field),
+    action: Literal[
+        "AbortJob", "RestartJob", "RestartTask", "RestartPod", "TerminateJob", "CompleteJob", "ResumeJob"
     ] = Field(json_schema_extra=OnChange.NEW_REVISION, description="What is done.")
     event: (
         Literal["*", "PodFailed", "PodEvicted", "PodPending", "Unknown", "TaskCompleted", "TaskFailed", "JobUpdated"]

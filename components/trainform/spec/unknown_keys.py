@@ -13,8 +13,6 @@ from trainform.spec.places import NAME, Path, known_keys, places
 NEAR, FAR = 0.75, 0.6  # of difflib: for a typing mistake, and for a word of which nothing else is known
 MOST_PLACES = 3
 IN_PATCH = "pod_overrides: {{spec: {{{key}: …}}}}"
-TEMPLATES = ("template", "podTemplate", "pod_template")
-WHAT_IT_HOLDS = "write what it holds as a patch of the role: `pod_overrides: {spec: …}`"
 # Words of Kubernetes and of other tools that stand for fields of another name or of another shape.
 OTHER_WORDS = {
     **dict.fromkeys(
@@ -29,35 +27,7 @@ OTHER_WORDS = {
         "write `storage` of the experiment; what is no claim, as a patch: `pod_overrides: {spec: {volumes: […]}}` of "
         "the role",
     ),
-    **dict.fromkeys(
-        ("host_path", "hostPath", "empty_dir", "emptyDir", "nfs", "config_map", "configMap", "secret"),
-        "remove it: `storage` holds claims; other volumes are patches: `pod_overrides: {spec: {volumes: […], "
-        "containers: {main: {volumeMounts: […]}}}}` of the role",
-    ),
-    **dict.fromkeys(("hostNetwork", "host_network"), "write `network: {host: true}` of the experiment"),
-    **dict.fromkeys(("nodes", "num_nodes", "num_workers", "parallelism"), "write `replicas` of the role"),
-    **dict.fromkeys(
-        ("dependsOn", "depends_on", "needs"),
-        "remove it: all pods start together; what must be done before is a step of `prepare`",
-    ),
-    "on": "make it a step of `prepare`, which can have `on`",
-    "spec": "write it as a patch of the role: `pod_overrides: {spec: …}`",
-    **dict.fromkeys(TEMPLATES, WHAT_IT_HOLDS),
-    **dict.fromkeys(("nproc_per_node", "nproc", "num_processes"), "write `processes_per_node` of the launcher"),
 }
-
-
-def wrong_name_meant(kind: type[BaseModel], path: Path) -> str | None:
-    """What to write in place of a name at the end of the path that has not the form of its kind; None where the form
-    says it."""
-    if not _is_of_roles(kind) or len(path) < 2:
-        return None
-    field, key = str(path[-2]), str(path[-1])
-    if field == "accelerators":
-        return (
-            "write a kind of the environment, by the short name that it has there; other resources stand in `resources`"
-        )
-    return OTHER_WORDS.get(key) if field == "resources" else None
 
 
 def key_meant(kind: type[BaseModel], path: Path) -> str:
