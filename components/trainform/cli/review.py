@@ -19,7 +19,7 @@ from trainform.cli.review_stacks import (
     CHANGED_SINCE,
     PREVIEW,
     STORED,
-    refuse_beside_report,
+    refuse_beside,
     refuse_wrong_words,
     selection_since,
     stacks_of,
@@ -177,7 +177,7 @@ def command(
         "--duration": hours is not None,
     }
     if review_json is not None:
-        refuse_beside_report(making)
+        refuse_beside(STORED, making, "leave it out: the report is made already")
     beside_save = {name: there for name, there in making.items() if name not in ("STACK", "--duration")}
     beside_save |= {STORED: review_json is not None, "--no-cluster": no_cluster}
     saving = saving_of(save, named, targets, beside_save)
