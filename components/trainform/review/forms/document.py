@@ -300,8 +300,6 @@ def _or_none(blocks: Iterable[Block], otherwise: str) -> tuple[Block, ...]:
 # --- several stacks
 
 COLUMNS = ("stack", "what happens", "outcome", "findings", "cost per hour", "capacity")
-FOLDED = "The report on this stack"
-"""What stands above a report that is folded."""
 MOST_FILES = 5
 """Files that are named for a stack; the JSON has all of them."""
 FITS = {

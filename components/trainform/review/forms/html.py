@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from trainform.escaping import escaped
-from trainform.review.forms.document import FOLDED, documents, weighs
+from trainform.review.forms.document import documents, weighs
 from trainform.review.forms.sections import Block, Drawing, Fold, Item, Row, Section, Table
 from trainform.review.model import Picture, Review
 from trainform.review.picture import svg
@@ -129,7 +129,7 @@ def _stack(document: Sequence[Section], name: str, *, fold: bool) -> Iterator[st
     yield f'<article{kind} aria-labelledby="{name}">'
     yield f'<h2 id="{name}">{_text(first.title)}</h2>'
     yield from _said(first)
-    yield from [f"<details><summary>{FOLDED}</summary>"] if fold else []
+    yield from ["<details><summary>The report on this stack</summary>"] if fold else []
     yield from (line for part in _named(others, name) for line in _section(*part, "h3", f"{name} "))
     yield from ["</details>"] if fold else []
     yield "</article>"
