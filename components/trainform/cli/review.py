@@ -19,7 +19,7 @@ from trainform.cli.review_stacks import (
     CHANGED_SINCE,
     PREVIEW,
     STORED,
-    refuse_beside_report,
+    refuse_beside,
     refuse_wrong_words,
     selection_since,
     stacks_of,
@@ -30,7 +30,7 @@ from trainform.terminal.lines import echo, terminal_width
 if TYPE_CHECKING:
     from trainform.cli.review_reading import Begin, Read
     from trainform.review.fail_on import FailOn
-    from trainform.review.model import Review, Selection
+    from trainform.review.model import Review
 
 WIDTH_OF_FILES = 100
 LENGTH, DETAILS = "--max-bytes", "--details"
@@ -177,13 +177,15 @@ def command(
         "--duration": hours is not None,
     }
     if review_json is not None:
-        refuse_beside_report(making)
+        refuse_beside(STORED, making, "leave it out: the report is made already")
     beside_save = {name: there for name, there in making.items() if name not in ("STACK", "--duration")}
     beside_save |= {STORED: review_json is not None, "--no-cluster": no_cluster}
     saving = saving_of(save, named, targets, beside_save)
     length_and_page = _comment_options(form, max_bytes, details)
     if review_json is not None:
-        review = _written_before(review_json)
+        from trainform.cli.review_reading import written_before
+
+        review = written_before(review_json)
     else:
         wanted = Wanted(named, environment if every else None, given, changed_since)
         review = _review(wanted, hours, saving, ask_cluster=not no_cluster)
@@ -255,19 +257,15 @@ class Wanted(Struct, frozen=True):
     since: str | None
 
 
-def _written_before(file: str) -> Review:
-    from trainform.cli.review_reading import written_before
-
-    return written_before(file)
-
-
 def _review(wanted: Wanted, hours: Fraction | None, saving: Saving | None, *, ask_cluster: bool) -> Review:
     from trainform.cli.review_reading import cluster_reads, review_of_read
 
     selection = None if wanted.since is None else selection_since(wanted.since)
     gathering = contextlib.nullcontext() if saving is None else saving.gathering()
+    stacks = wanted.stacks if selection is None else [*selection.touched]
     with gathering, cluster_reads(ask_cluster=ask_cluster) as begin:
-        read = _read(wanted, begin) if selection is None else _read_selected(wanted, selection, begin)
+        nothing = selection is not None and not stacks
+        read = [] if nothing else _read(structs.replace(wanted, stacks=stacks), begin)
         if saving is not None:
             saving.finish(read)
         return review_of_read(read, selection, hours, ask_cluster=ask_cluster)
@@ -279,10 +277,6 @@ def _read(wanted: Wanted, begin: Begin) -> list[Read]:
     if wanted.previews:
         return made_elsewhere(wanted.previews, wanted.stacks, begin)
     return made_here(*stacks_of(wanted.stacks, wanted.environment), begin)
-
-
-def _read_selected(wanted: Wanted, selection: Selection, begin: Begin) -> list[Read]:
-    return _read(structs.replace(wanted, stacks=[*selection.touched]), begin) if selection.touched else []
 
 
 # --- writing

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trainform.cli.review_files import refuse_target
-from trainform.cli.review_stacks import stacks_of
+from trainform.cli.review_stacks import refuse_beside, stacks_of
 from trainform.errors import CommandLineError, TrainformError
 from trainform.terminal.lines import echo, note
 from trainform.terminal.output import output_to
@@ -78,11 +78,7 @@ def saving_of(
     each is there."""
     if file is None:
         return None
-    extra = [name for name, there in given.items() if there]
-    if extra:
-        raise CommandLineError(
-            f"{SAVE} cannot be used with {', '.join(extra)}", "save the review of one stack that is previewed here"
-        )
+    refuse_beside(SAVE, given, "save the review of one stack that is previewed here")
     found, root = stacks_of(stacks, None)
     if len(found) > 1:
         raise CommandLineError(

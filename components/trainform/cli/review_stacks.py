@@ -38,13 +38,12 @@ def refuse_wrong_words(
         raise CommandLineError("Missing option '--environment' / '-e'", fix)
 
 
-def refuse_beside_report(given: Mapping[str, bool]) -> None:
-    """Raise `CommandLineError` if a word is given that is about making a report, where one is read. given: the words,
-    and whether each is there."""
+def refuse_beside(option: str, given: Mapping[str, bool], fix: str) -> None:
+    """Raise `CommandLineError` if a word is given that does not go with the option. given: the words, and whether each
+    is there."""
     extra = [name for name, there in given.items() if there]
     if extra:
-        fix = "leave it out: the report is made already"
-        raise CommandLineError(f"{STORED} cannot be used with {', '.join(extra)}", fix)
+        raise CommandLineError(f"{option} cannot be used with {', '.join(extra)}", fix)
 
 
 def stacks_of(stacks: Sequence[str], environment: str | None) -> tuple[list[str], Path]:

@@ -111,6 +111,3 @@ def test_a_change_is_told_without_colours() -> None:
     root = check(svg.render(of_change(*CHANGES["moved"])))
     shown = ["".join(part.text or "" for part in line.iter(f"{NS}tspan")) for line in root.iter(f"{NS}text")]
     assert {"+ night", "- default", "~ worker", "~ pods 4 → 2"} <= {*shown}
-
-
-"""The least contrast of a text of usual size (WCAG 2, 1.4.3). axe-core judges no text of SVG."""

@@ -46,40 +46,30 @@ from trainform.review.model import (
     WaiverUse,
 )
 
-MOST_ITEMS_IN_ALL, FEWEST_ITEMS = 10_000, 50
-"""Of many stacks, the items of one section in all of them together, and those of a stack that are shown in any case: a
-page of more opens too slowly."""
 NONE_REACHED = "None in what the preview has reached before it failed."
 Thing = TypeVar("Thing")
 
 
-def share(stacks: int) -> int:
-    """The items of a section that are shown of each of so many stacks."""
-    return MOST_ITEMS if stacks == 0 else min(MOST_ITEMS, max(FEWEST_ITEMS, MOST_ITEMS_IN_ALL // stacks))
-
-
-def sections(report: Report, most: int = MOST_ITEMS) -> list[Section]:
+def sections(report: Report) -> list[Section]:
     """The report in the order in which it is read. A section that says nothing is left out, but for those whose silence
-    would be a claim. most: items of a section that are shown."""
+    would be a claim."""
     none = NONE_REACHED if report.outcome is Outcome.failed else "None."
     made = [
         Section(f"Review of {report.stack}", tuple(_summary(report))),
         Section(
             "What happens",
-            _or_none(_most(most, report.effects, _effect, lambda effect: effect.kind), "Nothing changes."),
+            _or_none(_most(report.effects, _effect, lambda effect: effect.kind), "Nothing changes."),
         ),
-        Section("Who uses what changes", tuple(_most(most, report.dependents, lambda users: Item(users.sentence)))),
-        Section("Findings", _or_none(_most(most, report.findings, _finding, _weight), none)),
+        Section("Who uses what changes", tuple(_most(report.dependents, lambda users: Item(users.sentence)))),
+        Section("Findings", _or_none(_most(report.findings, _finding, _weight), none)),
         Section("Cost", tuple(cost_items(report.cost))),
         Section("Capacity", tuple(capacity_items(report.capacity))),
-        Section("Changes", _or_none(_changes(report, most), none)),
+        Section("Changes", _or_none(_changes(report), none)),
         Section("Picture", tuple(map(Drawing, report.pictures))),
-        Section("In the cluster", tuple(_most(most, report.live, lambda fact: Item(fact.sentence)))),
-        Section("Waivers", tuple(_most(most, report.waivers, _waiver, lambda use: use.state))),
-        Section(
-            "Messages of the engine", tuple(_most(most, report.messages, _message, lambda message: message.severity))
-        ),
-        Section("Not checked", tuple(_left_out(report, most))),
+        Section("In the cluster", tuple(_most(report.live, lambda fact: Item(fact.sentence)))),
+        Section("Waivers", tuple(_most(report.waivers, _waiver, lambda use: use.state))),
+        Section("Messages of the engine", tuple(_most(report.messages, _message, lambda message: message.severity))),
+        Section("Not checked", tuple(_left_out(report))),
         Section(
             "Secrets",
             (Item(f"{counted(report.masked, 'secret value')} {'is' if report.masked == 1 else 'are'} masked."),),
@@ -89,11 +79,11 @@ def sections(report: Report, most: int = MOST_ITEMS) -> list[Section]:
 
 
 def _most(
-    most: int, things: Sequence[Thing], item: Callable[[Thing], Item], kind: Callable[[Thing], str] | None = None
+    things: Sequence[Thing], item: Callable[[Thing], Item], kind: Callable[[Thing], str] | None = None
 ) -> Iterator[Item]:
     """An item for each of the first things, and how many others there are. kind: a word by which they are counted."""
-    yield from map(item, things[:most])
-    others = things[most:]
+    yield from map(item, things[:MOST_ITEMS])
+    others = things[MOST_ITEMS:]
     if others:
         counts = Counter([] if kind is None else map(kind, others))
         by_kind = ", ".join(f"{count} {word}" for word, count in sorted(counts.items()))
@@ -228,18 +218,18 @@ def capacity_items(capacity: Capacity) -> Iterator[Item]:
     yield Item(capacity.sentence, tuple(rows))
 
 
-def _changes(report: Report, most: int) -> Iterator[Block]:
+def _changes(report: Report) -> Iterator[Block]:
     if report.roles:
-        yield Table((("role", "pods", "ranks", "accelerators of a pod", "image"), *map(_role, report.roles[:most])))
-    if len(report.roles) > most:
-        yield Item(f"And {len(report.roles) - most} more roles.")
+        yield Table(
+            (("role", "pods", "ranks", "accelerators of a pod", "image"), *map(_role, report.roles[:MOST_ITEMS]))
+        )
+    if len(report.roles) > MOST_ITEMS:
+        yield Item(f"And {len(report.roles) - MOST_ITEMS} more roles.")
     destructive = [change for change in report.objects if change.destructive]
-    yield from _most(
-        most, destructive, lambda change: _object(change, LONGEST_DESTRUCTIVE), lambda change: change.operation
-    )
+    yield from _most(destructive, lambda change: _object(change, LONGEST_DESTRUCTIVE), lambda change: change.operation)
     others = [change for change in report.objects if not change.destructive]
     if others:
-        items = _most(most, others, lambda change: _object(change, LONGEST), lambda change: change.operation)
+        items = _most(others, lambda change: _object(change, LONGEST), lambda change: change.operation)
         yield Fold(f"Further changes ({counted(len(others), 'object')})", tuple(items))
 
 
@@ -292,8 +282,8 @@ def _message(message: EngineMessage) -> Item:
     return Item(f"{message.severity}: {about}{''.join(shown[:1])}", rows)
 
 
-def _left_out(report: Report, most: int) -> Iterator[Block]:
-    yield from _or_none(_most(most, report.not_checked, _not_checked), "Nothing was left out.")
+def _left_out(report: Report) -> Iterator[Block]:
+    yield from _or_none(_most(report.not_checked, _not_checked), "Nothing was left out.")
     if report.limits:
         yield Item(report.limits)
 
@@ -310,8 +300,6 @@ def _or_none(blocks: Iterable[Block], otherwise: str) -> tuple[Block, ...]:
 # --- several stacks
 
 COLUMNS = ("stack", "what happens", "outcome", "findings", "cost per hour", "capacity")
-FOLDED = "The report on this stack"
-"""What stands above a report that is folded."""
 MOST_FILES = 5
 """Files that are named for a stack; the JSON has all of them."""
 FITS = {
@@ -325,8 +313,7 @@ FITS = {
 
 def documents(review: Review) -> list[list[Section]]:
     """The documents in the order in which they are read; the first section of each has its title."""
-    most = share(len(review.stacks))
-    each = [sections(report, most) for report in review.stacks]
+    each = [*map(sections, review.stacks)]
     return each if len(each) == 1 and review.selection is None else [_overview(review), *each]
 
 

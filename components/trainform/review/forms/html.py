@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from trainform.escaping import escaped
-from trainform.review.forms.document import FOLDED, documents, weighs
+from trainform.review.forms.document import documents, weighs
 from trainform.review.forms.sections import Block, Drawing, Fold, Item, Row, Section, Table
-from trainform.review.model import Picture, Report, Review
+from trainform.review.model import Picture, Review
 from trainform.review.picture import svg
 from trainform.review.picture.words import described
 
@@ -75,7 +75,8 @@ def render(review: Review) -> str:
     """The review as text that ends with a line feed. Of several stacks the summary is the head of the page."""
     (first, *others), *stacks = documents(review)
     name = _text(first.title)
-    folded = _folded(review.stacks)
+    many = len(review.stacks) > MOST_UNFOLDED
+    folded = {place for place, report in enumerate(review.stacks, 1) if many and not weighs(report)}
     return "\n".join([
         "<!DOCTYPE html>",
         '<html lang="en">',
@@ -120,12 +121,6 @@ def _contents(parts: Sequence[tuple[str, Section]]) -> Iterator[str]:
     yield "</ul></nav>"
 
 
-def _folded(stacks: Sequence[Report]) -> frozenset[int]:
-    """Which of the stacks, counted from 1, have a report that is folded."""
-    many = len(stacks) > MOST_UNFOLDED
-    return frozenset(place for place, report in enumerate(stacks, 1) if many and not weighs(report))
-
-
 def _stack(document: Sequence[Section], name: str, *, fold: bool) -> Iterator[str]:
     """The report on one of several stacks. A browser lays out what is not folded when it comes near to the screen; it
     is found and printed all the same."""
@@ -134,7 +129,7 @@ def _stack(document: Sequence[Section], name: str, *, fold: bool) -> Iterator[st
     yield f'<article{kind} aria-labelledby="{name}">'
     yield f'<h2 id="{name}">{_text(first.title)}</h2>'
     yield from _said(first)
-    yield from [f"<details><summary>{FOLDED}</summary>"] if fold else []
+    yield from ["<details><summary>The report on this stack</summary>"] if fold else []
     yield from (line for part in _named(others, name) for line in _section(*part, "h3", f"{name} "))
     yield from ["</details>"] if fold else []
     yield "</article>"

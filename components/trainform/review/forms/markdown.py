@@ -12,7 +12,6 @@ from trainform.review.forms.sections import Block, Drawing, Fold, Item, Row, Sec
 from trainform.review.model import Picture, Review
 from trainform.review.picture.words import described, title
 
-MOST_SENTENCES = 100  # of the picture in words: a comment has an end
 # A word as it may stand outside of a code span. Everything else goes into one, where Markdown and GitHub read nothing:
 # `@name`, `#12`, `<b>`, `[a](b)`, `https://…`, `a_b_c`, `$x$`, `:smile:`.
 _PLAIN = re.compile(r"[(\"']*[+-]?[^\W_]([^\W_]|[,.;'/%+-](?=[^\W_]))*[,.;:!?)\"'%]*|→|…|[0-9.,]+…|[-=%]")
@@ -95,7 +94,7 @@ def _fold(fold: Fold) -> str:
 
 def drawing(picture: Picture) -> str:
     """The picture in words: the page of HTML draws it."""
-    told = "\n".join(f"- {prose(sentence)}" for sentence in described(picture)[:MOST_SENTENCES])
+    told = "\n".join(f"- {prose(sentence)}" for sentence in described(picture))
     return f"{prose(title(picture))}:\n\n<details>\n<summary>The picture in words</summary>\n\n{told}\n\n</details>"
 
 

@@ -36,7 +36,6 @@ BELOW: Mapping[str, int] = {"rendezvous": 48, "claim": 48, "secret": 44}
 """The columns, each with the most letters of a line in it."""
 NARROWEST = 12
 INDENT = "  "
-LONGEST_DESCRIPTION = 20_000
 
 STYLE = """\
 .tf { --tf-ink: #1f2328; --tf-quiet: #59636e; --tf-paper: #ffffff; --tf-box: #f6f8fa; --tf-line: #59636e; --tf-added: \
@@ -128,18 +127,13 @@ def _drawn(picture: Picture, name: str, of: str, style: Sequence[str]) -> str:
     legend, legend_width = _legend(bottom)
     width = max([legend_width, *(box.right for box in boxes)]) + EDGE
     height = bottom + LINE + EDGE
-    said = " ".join(described(picture))
     return "\n".join(
         [
             f'<svg class="tf" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" '
             f'width="{width:g}" height="{height:g}" role="img" aria-labelledby="{of}{name}-title" '
             f'aria-describedby="{name}-desc">',
             f'<title id="{name}-title">{escape(title(picture))}</title>',
-            (
-                f'<desc id="{name}-'
-                f'desc">{escape(said if len(said) <= LONGEST_DESCRIPTION else f"{said[:LONGEST_DESCRIPTION]}…")}</'
-                "desc>"
-            ),
+            f'<desc id="{name}-desc">{escape(" ".join(described(picture)))}</desc>',
             *style,
             f'<rect class="paper" width="{width:g}" height="{height:g}"/>',
             *_headings(above, EDGE),
