@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.samples import WITH_EXTRAS, experiment, job, plan, pod, reasons
+from tests.support.rendering import job_problems
+from tests.support.samples import WITH_EXTRAS, environment, experiment, job, plan, pod, reasons
 from trainform.plan.restart import role_policies, times
 
 ELASTIC = {"torchrun": {"script": "/app/train.py", "elastic": {"min_nodes": 3, "max_nodes": 8}}}
@@ -217,3 +218,31 @@ def test_the_number_of_times(words: str, number: int | None) -> None:
 )  # fmt: skip
 def test_rules(parts: dict[str, Any], found: dict[str, str]) -> None:
     assert reasons(**parts) == found
+
+
+@pytest.mark.parametrize("where", ["job", "role"])
+@pytest.mark.parametrize(
+    ("given", "replaced"),
+    [
+        ([ON_FAILURE, ON_EVICTION], None),
+        ([ON_EVICTION, policy("Unknown", "AbortJob"), {"exit_code": 2, "action": "AbortJob"}], None),
+        ([ON_ANYTHING], None),
+        ([policy("PodFailed", "TerminateJob")], "TerminateJob in the place of RestartJob upon PodFailed"),
+        ([policy("PodEvicted", "RestartPod")], "RestartPod in the place of RestartJob upon PodEvicted"),
+        ([policy("*", "AbortJob")], "AbortJob in the place of RestartJob upon PodFailed"),
+        ([], "nothing in the place of RestartJob upon PodFailed"),
+    ],
+)
+def test_restart_with_policies_that_replace_its_defaults(where: str, given: list[Any], replaced: str | None) -> None:
+    """Nothing is left out silently."""
+    words: dict[str, Any] = {"restart": "all-when-evicted"}
+    nothing: dict[str, Any] = {}
+    of_job, of_role = (words, nothing) if where == "job" else (nothing, words)
+    path = "restart" if where == "job" else "roles.worker.restart"
+    told = {} if replaced is None else {path: f"the value has no effect beside `policies`, which put {replaced}"}
+    assert reasons(**of_job, policies=given, roles={"worker": of_role}) == told
+    assert reasons(**of_job, roles={"worker": {**of_role, "policies": given}}) == told
+    made = experiment(**of_job, policies=given, roles={"master": of_role, "worker": of_role})
+    places = 1 if where == "job" else 2
+    assert len(job_problems(made, environment())) == (0 if replaced is None else places), "once for each place"
+    assert reasons(restart="on-failure", policies=given) == {}, "containers are started again all the same"

@@ -28,6 +28,24 @@ def test_places_where_there_is_room(path: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("parts", "path"),
+    [
+        ({}, "/etc/trainform/data"),
+        ({"ssh": {}}, "/root/.ssh/keys"),
+        ({"launcher": {"deepspeed": {"script": "/app/train.py"}}, "roles": {"master": {"replicas": 1}}}, "/job/data"),
+    ],
+)
+def test_nothing_is_mounted_inside_files_that_nobody_can_write_to(parts: dict[str, Any], path: str) -> None:
+    """The runtime makes the folder of a mount, which it cannot in a ConfigMap or a Secret: no container would start."""
+    folder = path.rpartition("/")[0]
+    (reason,) = reasons(storage={"data": {"claim": "data", "mount": path}}, **parts).values()
+    assert reason.startswith(f"the path is inside {folder}, which holds ")
+    git = [{"name": "code", "git": {**GIT, "path": path}}]
+    assert [*reasons(prepare=git, **parts)] == ["prepare[0].git.path"]
+    assert reasons(storage={"data": {"claim": "data", "mount": f"{folder}-2/data"}}, **parts) == {}
+
+
+@pytest.mark.parametrize(
     ("volume", "roles", "pods"),
     [
         ({}, {"worker": {"replicas": 2}}, 2),

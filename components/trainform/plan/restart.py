@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Iterable, Set
 
 from trainform import defaults
 from trainform.plan.world import ending_role
@@ -99,6 +99,11 @@ def default_policies(experiment: Experiment) -> dict[str, tuple[Policy, ...]]:
 def _takes_all(policies: list[Policy] | None, events: Set[str | None]) -> bool:
     """True if these policies replace all defaults: one of them is for every event, or the list is empty on purpose."""
     return ANY_EVENT in events or (policies is not None and not policies)
+
+
+def action_upon(policies: Iterable[Policy], event: str) -> str | None:
+    """The action that Volcano takes upon the event, by the first policy that matches it; None if no policy matches."""
+    return next((policy.action for policy in policies if policy.event in (event, ANY_EVENT)), None)
 
 
 def _given(policies: list[Policy] | None) -> list[Policy]:

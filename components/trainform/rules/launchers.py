@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from trainform.errors import Problem, list_names
 from trainform.plan.launch.launch import chooses_mode
 from trainform.plan.model import Plan
-from trainform.plan.restart import ALL_WHEN_EVICTED, restart_words, times
+from trainform.plan.restart import ALL_WHEN_EVICTED, FAILED_OR_EVICTED, action_upon, restart_words, times
 from trainform.plan.world import EVALUATOR, TASK_TYPES, first_ranked, task_type
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
@@ -56,7 +56,7 @@ def ssh_launcher_problems(experiment: Experiment, environment: Environment, plan
             f"roles.{launching}.replicas",
             role.replicas,
             f"the role launches ({plan.launcher} starts all processes from one pod), so it must have 1 replica",
-            "write 1, and put the other pods into a second role",
+            _launching_role(experiment, plan, launching),
         )
     if role.ranked and launching != first_ranked(experiment):
         yield Problem(
@@ -74,6 +74,21 @@ def ssh_launcher_problems(experiment: Experiment, environment: Environment, plan
                 f"role {launching}",
                 "remove it" if name == launching else "remove it, or make the role `ranked: false`",
             )
+
+
+def _launching_role(experiment: Experiment, plan: Plan, name: str) -> str:
+    """The fix for a launching role of several pods: an unranked role of one pod launches, or a ranked one that comes
+    first. The world stays as large as it was meant to be, and each of its pods as well equipped."""
+    role = experiment.roles[name]
+    if not role.ranked or role.replicas == 0:
+        return "write 1"
+    able = [other for other, held in experiment.roles.items() if not held.ranked and held.replicas == 1]
+    one = next(free for free in ("master", "first") if free not in experiment.roles)
+    split = (
+        f"split it: `{one}: {{replicas: 1}}` with all else that {name} has, before `{name}: {{replicas: "
+        f"{role.replicas - 1}}}`"
+    )
+    return f"write `role: {able[0]}` in `launcher.{plan.launcher}`, or {split}" if able else split
 
 
 def tensorflow_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
@@ -156,3 +171,25 @@ def restart_problems(experiment: Experiment, environment: Environment, plan: Pla
                 f"roles.{name}.max_retry", role.max_retry,
                 f"the role has `restart: {words}` too, which sets the same number", "keep one of the two"
             )  # fmt: skip
+    yield from _without_effect(experiment, plan)
+
+
+def _without_effect(experiment: Experiment, plan: Plan) -> Iterator[Problem]:
+    """A failure or an eviction restarts the job by defaults, in whose place the user's policies may have put something
+    else."""
+    events = [(policy.action, str(policy.event)) for policy in reversed(FAILED_OR_EVICTED)]
+    job = {event: action_upon(plan.policies, event) for _, event in events}
+    found: dict[str, str] = {}
+    for role in plan.roles:
+        path = "restart" if experiment.roles[role.name].restart is None else f"roles.{role.name}.restart"
+        for wanted, event in events if role.restarts_job else ():
+            own = action_upon(role.policies, event)
+            action = job[event] if own is None else own
+            if action != wanted:
+                upon = "nothing" if action is None else action
+                found[path] = (
+                    f"the value has no effect beside `policies`, which put {upon} in the place of {wanted} upon {event}"
+                )
+    for path, reason in found.items():
+        fix = "change `policies`, or write never or on-failure here"
+        yield Problem(path, ALL_WHEN_EVICTED, reason, fix)

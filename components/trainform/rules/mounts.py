@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from trainform import defaults
 from trainform.errors import Problem
@@ -24,7 +24,8 @@ def mount_problems(experiment: Experiment, environment: Environment, plan: Plan)
     for index, step in enumerate(experiment.prepare):
         steps.setdefault(step.name, index)
     for role in plan.roles:
-        paths = _own_files(plan, role)
+        files = _own_files(plan, role)
+        paths = dict(files)
         claims: dict[str, str] = {}
         if role.shared_memory is not None:
             paths[defaults.SHARED_MEMORY_MOUNT] = "shared_memory"
@@ -37,6 +38,7 @@ def mount_problems(experiment: Experiment, environment: Environment, plan: Plan)
                     f"the path is the mount of {paths[path]} too (role {role.name})",
                     "choose another path",
                 )
+            yield from _inside(f"prepare[{steps[checkout.step]}].git.path", checkout.git.path, files, role)
             paths.setdefault(path, f"the step {checkout.step}")
         for mount in role.mounts:
             where = f"storage.{mount.volume}"
@@ -48,6 +50,7 @@ def mount_problems(experiment: Experiment, environment: Environment, plan: Plan)
                     f"the path is the mount of {paths[path]} too (role {role.name})",
                     "choose another path, or limit one to other roles",
                 )
+            yield from _inside(f"{where}.mount", mount.path, files, role)
             if mount.claim in claims:
                 yield Problem(
                     where,
@@ -89,6 +92,16 @@ def _own_files(plan: Plan, role: RolePlan) -> dict[str, str]:
     if role.launched and plan.launcher == "deepspeed":
         folders[defaults.DEEPSPEED_MOUNT] = "DeepSpeed's hostfile"
     return folders
+
+
+def _inside(where: str, path: str, files: Mapping[str, str], role: RolePlan) -> Iterator[Problem]:
+    for folder, what in files.items():
+        if is_inside(path, folder):
+            reason = (
+                f"the path is inside {folder}, which holds {what} and is read-only: no container of the role "
+                f"{role.name} would start"
+            )
+            yield Problem(where, path, reason, "choose a folder of your own, such as /mnt/data")
 
 
 def _system_paths(experiment: Experiment) -> Iterator[Problem]:
@@ -135,3 +148,8 @@ def hides_system(path: str) -> bool:
     """Whether a mount there would hide a folder that every process needs."""
     folder = normalized(path)
     return folder in SYSTEM_FOLDERS or folder.startswith(KERNEL_FOLDERS) or _LIBRARIES.match(folder) is not None
+
+
+def is_inside(path: str, folder: str) -> bool:
+    """Whether the path is below the folder."""
+    return normalized(path).startswith(f"{normalized(folder)}/")

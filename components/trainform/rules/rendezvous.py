@@ -35,6 +35,7 @@ def rendezvous_problems(experiment: Experiment, environment: Environment, plan: 
     said = [*_by_variables(experiment, plan, name), *_by_options(experiment, plan, meeting)]
     why = _fixed(experiment, plan, name)
     if why is None:
+        yield from _different(experiment, plan, meeting) if name == "MASTER_PORT" else ()
         return
     allowed = _allowed(plan)
     for path, value in dict(said).items():
@@ -95,3 +96,20 @@ def _is_elsewhere(option: Option, address: str, plan: Plan) -> bool:
     """Whether the option names a rendezvous that is not the job's own."""
     own = {plan.rendezvous.address, plan.rendezvous.own_address, "localhost", "127.0.0.1", ""}
     return ADDRESS in option.said and address not in own
+
+
+def _different(experiment: Experiment, plan: Plan, meeting: list[RolePlan]) -> Iterator[Problem]:
+    """Roles whose pods would meet at another port than those of the first one."""
+    ports = {role.name: each for role in meeting for each in role.env if each.name == "MASTER_PORT"}
+    first = next(iter(ports.values()), None)
+    if plan.launcher == "command" or first is None or isinstance(first.value, EnvSource):
+        return  # what a command reads is its own matter
+    for name, variable in ports.items():
+        if isinstance(variable.value, str) and variable.value != first.value:
+            path = f"roles.{name}.env.MASTER_PORT"
+            said = variable if variable.origin == path else first
+            reason = (
+                f"the pods of {meeting[0].name} meet at the port {first.value}, and those of {name} at "
+                f"{variable.value}: they never find each other"
+            )
+            yield Problem(said.origin, said.value if isinstance(said.value, str) else None, reason, _FIX)

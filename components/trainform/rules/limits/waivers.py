@@ -121,11 +121,15 @@ def waiver_problems(
             )
 
 
+REMOVED = ("TF-POD-5", "TF-QUE-4")
+"""Codes of rules that trainform had. A code is never used again."""
 ALWAYS_HOLDS = "the rule holds in every environment: it can neither be waived nor made a warning"
 
 
 def unknown_code(code: str, known: Known) -> tuple[str, str]:
     """Reason and fix for a code that no rule has."""
+    if code in REMOVED:
+        return "trainform no longer has this rule", "remove the entry"
     near = known.nearest(code)
     return "no rule has this code", f"known: {list_names(known.names)}" if near is None else f"did you mean {near}?"
 
