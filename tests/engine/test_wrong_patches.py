@@ -10,7 +10,7 @@ import pytest
 
 from tests.engine.conftest import own_namespace
 from tests.engine.live import Live
-from tests.support.wrong_patches import ACCEPTED, WRONG
+from tests.engine.wrong_patches import ACCEPTED, WRONG
 from trainform import defaults
 from trainform.backends.table import BACKENDS
 from trainform.cluster import dry_run
