@@ -90,7 +90,7 @@ resources = st.dictionaries(
     st.sampled_from(["ephemeral-storage", "smarter-devices.io/fuse", "x.y/Z_z.9", "d" * 60 + ".example.com/n"]),
     st.sampled_from([0, 1, 7, "1k", "2Ki", "9223372036854775"]),
     max_size=2,
-) | st.just({"hugepages-2Mi": "64Mi", "hugepages-1Gi": "2Gi"})
+)
 tolerations = st.lists(
     st.one_of(
         some({"value": values, "effect": st.sampled_from(["NoSchedule", "PreferNoSchedule"])}, key=keys),

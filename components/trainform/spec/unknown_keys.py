@@ -24,8 +24,8 @@ OTHER_WORDS = {
     ),
     **dict.fromkeys(
         ("volume", "volumes", "volume_mounts", "volumeMounts", "mounts"),
-        "write `storage` of the experiment; what is no claim, as a patch: `pod_overrides: {spec: {volumes: […]}}` of "
-        "the role",
+        "write `storage` of the experiment; what is no claim, as a patch of the role: "
+        "`pod_overrides: {spec: {volumes: {NAME: …}}}`",
     ),
 }
 
@@ -79,5 +79,5 @@ def of_pods() -> dict[str, str]:
     from lightkube.models.core_v1 import Container, PodSpec
 
     in_container = "pod_overrides: {{spec: {{containers: {{main: {{{key}: …}}}}}}}}"
-    fields = dict.fromkeys(Container.__annotations__, in_container)
+    fields = dict.fromkeys(Container.__annotations__.keys() - {"args", "command"}, in_container)
     return {**fields, **dict.fromkeys(PodSpec.__annotations__, IN_PATCH)}
