@@ -18,7 +18,6 @@ SCOPES = {
         "tests/engine/test_capacity_of_kueue.py",
         "tests/engine/test_drift.py",
         "tests/engine/test_failed_ups.py",
-        "tests/engine/test_gangs_of_operators.py",
         "tests/engine/test_late_webhooks.py",
         "tests/engine/test_lives.py",
         "tests/engine/test_named_runtimes.py",
