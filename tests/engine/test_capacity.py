@@ -53,8 +53,6 @@ def pods(replicas: int, **spec: Any) -> dict[str, Any]:
     return {"roles": {"worker": {"replicas": replicas, **({"pod_overrides": {"spec": spec}} if spec else {})}}}
 
 
-ON_TWO = {"key": "kubernetes.io/hostname", "operator": "In", "values": ["a800-0", "a800-1"]}
-REQUIRED = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"matchExpressions": [ON_TWO]}]}}
 TOLERATES = {"tolerations": [{"key": "pool", "operator": "Exists"}]}
 
 
@@ -67,8 +65,6 @@ TOLERATES = {"tolerations": [{"key": "pool", "operator": "Exists"}]}
         (nodes({"unschedulable": True}), pods(2), "now"),
         (nodes(KEEPS_OUT), pods(3), "never"),
         (nodes(KEEPS_OUT), pods(3, **TOLERATES), "now"),
-        (nothing, pods(3, affinity={"nodeAffinity": REQUIRED}), "never"),
-        (nothing, pods(2, affinity={"nodeAffinity": REQUIRED}), "now"),
         (quota, pods(3), "never"),
         (quota, pods(2), "now"),
     ],
