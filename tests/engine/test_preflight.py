@@ -74,7 +74,7 @@ def test_refusals_of_two_roles_and_of_the_job(ask: Ask) -> None:
     ((reason, fix),) = findings(ask, manifest_overrides={"job": {"spec": {"tasks": {"worker": twice}}}})
     assert reason.startswith("manifest_overrides.job: the API server refuses Job bert-")
     assert 'admission webhook "validatejob.volcano.sh" denied the request: ' in reason
-    assert fix == "correct what the patches set: manifest_overrides.job.spec.tasks.worker.policies"
+    assert fix == "change what the message names; the patches set manifest_overrides.job.spec.tasks.worker.policies"
 
 
 @pytest.mark.shows("Secrets and ConfigMaps that env names are looked up, and no value of them is shown")
