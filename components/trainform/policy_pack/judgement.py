@@ -68,6 +68,10 @@ class Resource(Struct, frozen=True):
         return found if isinstance(found, str) else None
 
 
+# Cluster-scoped kinds of trainform's: the provider writes its default namespace into a patch of one.
+_CLUSTER_SCOPED = ("Namespace", "PriorityClass", "Queue")
+
+
 class Verdict(Struct, frozen=True):
     """What a rule finds in one object. found: the findings that count, each as a message. not_known: what the rule
     could not judge because the values at these paths are not known yet."""
@@ -190,7 +194,9 @@ def _wrong_environment(resource: Resource, environment: Environment) -> Iterator
             "use a stack for each environment"
         )
     namespace = value_at(resource.body, "metadata.namespace")
-    if namespace not in (None, UNKNOWN, environment.namespace.name) and (resource.is_ours or pods_of(resource.body)):
+    if resource.body.get("kind") in _CLUSTER_SCOPED or namespace in (None, UNKNOWN, environment.namespace.name):
+        return
+    if resource.is_ours or pods_of(resource.body):
         yield _other("object", "namespace", namespace, environment.namespace.name, environment)
 
 
