@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.rendering import job_problems
-from tests.support.samples import WITH_EXTRAS, environment, experiment, reasons
+from tests.support.samples import WITH_EXTRAS, environment, reasons
 
 
 def of(resources: dict[str, Any], **role: Any) -> dict[str, str]:
@@ -43,27 +42,6 @@ def test_trainforms_own_keys(key: str) -> None:
     assert reasons(labels={key: "mine"}) == {f"labels.{key}": told}
     assert reasons(roles={"worker": {"labels": {key: "mine"}}}) == {f"roles.worker.labels.{key}": told}
     assert reasons(annotations={key: "mine"}) == {f"annotations.{key}": told}
-
-
-@pytest.mark.parametrize(
-    "key",
-    [
-        "controller.kubernetes.io/pod-deletion-cost",
-        "container.apparmor.security.beta.kubernetes.io/main",
-        "kubernetes.io/config.mirror",
-    ],
-)
-def test_annotations_of_pods_that_kubernetes_parses(key: str) -> None:
-    assert list(reasons(roles={"worker": {"annotations": {key: "x"}}})) == [f"roles.worker.annotations.{key}"]
-    assert reasons(annotations={key: "x"}) == {}, "on the job they mean nothing"
-
-
-@pytest.mark.parametrize("key", ["controller.kubernetes.io/pod-deletion-cost", "kubernetes.io/config.mirror"])
-def test_the_fix_for_an_annotation_that_no_field_has_replaced(key: str) -> None:
-    """Patches have the same."""
-    given = {"metadata": {"annotations": {key: "1"}}}
-    made = experiment(roles={"worker": {"annotations": {key: "1"}}, "other": {"pod_overrides": given}})
-    assert {problem.fix for problem in job_problems(made, environment())} == {"remove it"}
 
 
 def test_mounts_that_meet() -> None:
