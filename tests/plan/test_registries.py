@@ -142,11 +142,3 @@ def test_only_the_mapping_that_reaches_an_image_is_an_input() -> None:
     assert (mapped[0]["registries"], mapped[1]["registries"]) == (used, used)
     assert plain[2] != mapped[2]
     assert inputs_and_record({"docker.io": MIRROR})[2] == plain[2]
-
-
-def test_a_mapped_image_that_no_registry_takes_is_refused() -> None:
-    long = "/".join(["ai" * 20] * 6)
-    made = experiment(image=f"registry.example.com/{long}:1")
-    assert render_job(made, environment()).problems == ()
-    (problem,) = render_job(made, environment(registries={"registry.example.com": f"{MIRROR}/copies/of/it"})).problems
-    assert (problem.path, "whose path has more than 255 characters" in problem.reason) == ("image", True)

@@ -18,7 +18,7 @@ from pydantic.fields import FieldInfo
 from trainform.errors import MASK, Problem, is_secret_item
 from trainform.spec.libyaml import Loader
 from trainform.spec.model import LINE_AS_WORD, models_of
-from trainform.spec.names import MEANING
+from trainform.spec.names import MEANING, PORT_RANGE, RESTART
 from trainform.spec.nodes import holds_unreadable
 from trainform.spec.places import fields_named, known_keys
 from trainform.spec.refusal import REFUSED
@@ -45,6 +45,7 @@ REASONS: dict[str, tuple[str, str]] = {
     "too_short": ("has too few entries", "give at least {min_length}"),
     "too_long": ("has more than {max_length} entries", "keep at most {max_length}"),
 }
+NO_NUMBERS = {"restart": RESTART, "ports": PORT_RANGE}  # fields whose text is no number in quotes
 MOST_WORDS = 9  # of a list of allowed values in the reason
 ABOUT_KEYS = ("missing", "extra_forbidden")
 WORDS = 'each word as an item of a list, numbers in quotes: [--epochs, "90"]'
@@ -176,6 +177,8 @@ def _no_text(mistake: _Mistake) -> Problem:
         example = _example(mistake.kind, mistake.path, None)
         like = f", such as {spelled(example)}" if isinstance(example, str) else ""
         return mistake.problem("must be text", f"write one text in its place{like}")
+    if mistake.path[-1:] and mistake.path[-1] in NO_NUMBERS and mistake.value is not None:
+        return mistake.problem(*MEANING[NO_NUMBERS[str(mistake.path[-1])]])
     return mistake.problem("is missing", "fill it in") if mistake.value is None else _by_table(mistake)
 
 
