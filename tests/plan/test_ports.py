@@ -228,6 +228,16 @@ def test_a_port_behind_a_service_is_the_constant_one() -> None:
         assert reasons(network={**HOST, **SERVICE}, env={"MASTER_PORT": str(number)}).keys() == {"env.MASTER_PORT"}
 
 
+def test_all_pods_meet_at_the_same_port() -> None:
+    roles = {"master": {}, "worker": {"env": {"MASTER_PORT": "4711"}}}
+    reason = "the pods of master meet at the port 29500, and those of worker at 4711: they never find each other"
+    assert reasons(roles=roles, **torchrun()) == {"roles.worker.env.MASTER_PORT": reason}
+    roles = {"master": {"env": {"MASTER_PORT": "4711"}}, "worker": {}}
+    assert reasons(roles=roles, **torchrun()).keys() == {"roles.master.env.MASTER_PORT"}
+    both = {"master": {"env": {"MASTER_PORT": "4711"}}, "worker": {"env": {"MASTER_PORT": "4711"}}}
+    assert reasons(roles=both, **torchrun()) == reasons(roles=roles, launcher={"command": ["python", "/a.py"]}) == {}
+
+
 OUTSIDE = "the port is outside the host ports of the environment (20000-20009)"
 
 

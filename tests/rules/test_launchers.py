@@ -11,6 +11,7 @@ from tests.support.samples import environment, experiment
 
 MPI = {"command": ["python", "/app/train.py"]}
 LAUNCHING = {"ranked": False, "command": ["sleep", "infinity"]}
+BARE = {"ranked": False}
 
 
 def fixes(launcher: dict[str, Any], roles: dict[str, Any]) -> dict[str, str]:

@@ -3,8 +3,9 @@ own."""
 
 from __future__ import annotations
 
+import bisect
 import difflib
-import itertools
+import functools
 from collections.abc import Collection, Iterator
 
 from msgspec import Struct
@@ -14,17 +15,36 @@ from trainform.plan.model import Plan
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 
-MOST_COMPARED = 100
+NEIGHBOURS = 8
 
 
-class Known(Struct, frozen=True):
-    """Names that a file defines, to tell the nearest to one that it does not define."""
+class Known(Struct, frozen=True, dict=True):
+    """Names that a file defines, to tell the nearest to one that it does not define.
+
+    A typing mistake leaves most of a name's beginning or of its end, so a near name stands beside it among the names in
+    order, or among the reversed names in order. Only those are compared: a comparison is slow, and every name may be
+    wrong.
+    """
 
     names: Collection[str]
 
+    @functools.cached_property
+    def _ordered(self) -> list[str]:
+        return sorted(self.names)
+
+    @functools.cached_property
+    def _reversed(self) -> list[str]:
+        return sorted(name[::-1] for name in self.names)
+
     def nearest(self, name: str) -> str | None:
-        """The name that was meant, of the first ones: a comparison is slow, and every name may be wrong."""
-        return next(iter(difflib.get_close_matches(name, itertools.islice(self.names, MOST_COMPARED), 1)), None)
+        """The name that was meant; None where none is near."""
+        beside = [*_beside(name, self._ordered), *(other[::-1] for other in _beside(name[::-1], self._reversed))]
+        return next(iter(difflib.get_close_matches(name, dict.fromkeys(beside), 1)), None)
+
+
+def _beside(name: str, ordered: list[str]) -> list[str]:
+    place = bisect.bisect(ordered, name)
+    return ordered[max(place - NEIGHBOURS, 0) : place + NEIGHBOURS]
 
 
 def reference_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
