@@ -9,7 +9,7 @@ from pydantic import Field, JsonValue, PlainSerializer, WithJsonSchema
 
 from trainform.report_part import Part
 
-VERSION = 1
+VERSION = 2
 
 
 class Level(enum.IntEnum):
@@ -66,11 +66,24 @@ class Change(Part):
     after: JsonValue = None
 
 
+Thing = Literal["job", "claim", "queue", "secret", "namespace", "priority class", "object", "stack"]
+
+
 class Effect(Part):
     """One thing that happens, with the changes that cause it."""
 
     kind: Literal["create", "replace", "update", "scale", "delete", "keep", "stop", "none", "unknown"]
+    thing: Thing = Field(default="object", description="What it happens to; stack: to nothing, or it is not known.")
     object: str = Field(description="Name of the object or component: sdxl-lora-1f3a9c.")
+    before: JsonValue = Field(
+        default=None, description="Of a job its name, of a scaled one its replicas by role, of a resized claim its size."
+    )
+    after: JsonValue = None
+    state: Literal["running", "finished", "pending", "absent", "unknown", ""] = Field(
+        default="", description="What the cluster reports of the existing job; empty: it is not a job, or it is new."
+    )
+    age: str = Field(default="", description="How long the job has been running: 16 h; empty: not running or unknown.")
+    size: str = Field(default="", description="What the job holds or asks for: 32 a800, or 2 pods; empty: unknown.")
     sentence: str = Field(description="What happens, as one whole sentence.")
     causes: list[Change] = Field(default=[])
 
@@ -277,6 +290,10 @@ class Report(Part):
     release: str = Field(default="", description="The release that the stack follows; empty: none, or it is not known.")
     outcome: Outcome
     headline: str
+    failure: list[str] = Field(
+        default=[],
+        description="Of a preview that failed: the lines that follow the one in the headline, with what to do.",
+    )
     effects: list[Effect] = Field(default=[])
     dependents: list[Dependents] = Field(
         default=[], description="Of an environment's own stack: who uses what changes or goes."
