@@ -26,6 +26,18 @@ from trainform.manifests.manifest import Manifest, resource_name
 from trainform.resources.preflight import mocked
 from trainform.spec.environment import Environment
 
+JOB_TYPES = (
+    "batch.volcano.sh/v1alpha1:Job",
+    "jobset.x-k8s.io/v1alpha2:JobSet",
+    "kubeflow.org/v1:MPIJob",
+    "kubeflow.org/v1:PyTorchJob",
+    "kubeflow.org/v1:TFJob",
+    "trainer.kubeflow.org/v1alpha1:TrainJob",
+    "training.kubedl.io/v1alpha1:MPIJob",
+    "training.kubedl.io/v1alpha1:PyTorchJob",
+    "training.kubedl.io/v1alpha1:TFJob",
+)
+"""Types of the job object, on every operator. Never remove one: a deployed stack may have it."""
 ATTEMPTS = 10
 AGAIN_SECONDS = 1.0
 # What the SDK raises for outputs of a resource that failed. 3.259 has it, and 3.272 has not: there the URN of such a
@@ -115,13 +127,14 @@ def register(
     api_version, kind = body["apiVersion"], body["kind"]
     if spec_inputs:
         body["spec"] |= spec_inputs
-    name = resource_name(owner, manifest)
+    name, type_ = resource_name(owner, manifest), token(api_version, kind, manifest.patch)
     options = pulumi.ResourceOptions(
         parent=parent,
         provider=provider,
         version=provider_version(),
         # the old job must free its accelerators before the pods of the next revision can be scheduled
         delete_before_replace=True if manifest.is_job else None,
+        aliases=_of_other_operators(type_) if manifest.is_job else None,
         retain_on_delete=True if manifest.keep else None,
         # the API server turns stringData into data
         additional_secret_outputs=["data", *secrets] if secrets is not None else None,
@@ -130,7 +143,13 @@ def register(
         # that object is
         depends_on=list(depends_on),
     )
-    return pulumi.CustomResource(token(api_version, kind, manifest.patch), name, body, options)
+    return pulumi.CustomResource(type_, name, body, options)
+
+
+def _of_other_operators(type_: str) -> list[pulumi.Input[str | pulumi.Alias]]:
+    """The job object as another operator has it: the engine then replaces it, and deletes the running job before it
+    creates the new one. Without an alias it would create the new job first, and both would write the checkpoints."""
+    return [pulumi.Alias(type_=other) for each in JOB_TYPES if (other := f"kubernetes:{each}") != type_]
 
 
 def after_attempt(resource: pulumi.CustomResource, parent: pulumi.Resource) -> pulumi.Output[pulumi.Resource]:

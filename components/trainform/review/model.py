@@ -66,7 +66,7 @@ class Change(Part):
     after: JsonValue = None
 
 
-Thing = Literal["job", "claim", "queue", "secret", "namespace", "priority class", "object", "stack"]
+Thing = Literal["job", "claim", "queue", "Secret", "namespace", "priority class", "object", "stack"]
 
 
 class Effect(Part):
@@ -180,6 +180,11 @@ class Capacity(Part):
 
     verdict: Literal["now", "later", "never", "unknown", "unchanged"]
     sentence: str
+    clause: str = Field(
+        default="",
+        description="What the new job does for lack of room: waits for 8 a800 held by clip; empty: it starts now, or "
+        "that is unknown.",
+    )
     basis: Literal["cluster", "environment", "none"]
     shortages: list[Shortage] = Field(default=[])
 

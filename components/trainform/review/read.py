@@ -297,15 +297,19 @@ def _collapsed(steps: Iterable[RawStep]) -> Iterator[RawStep]:
     replaced: dict[str, RawStep] = {}
     steps = list(steps)
     planned = {step.urn for step in steps if step.operation != REFRESH}
+    # An alias gives a resource another type (a job on another operator): its old side is deleted under the old URN.
+    urns = {text_of(mapping(step.old).get("urn")): step.urn for step in steps if step.operation in REPLACEMENT[:2]}
     for step in steps:
         if step.operation == REFRESH and step.urn in planned:
             continue
         if step.operation not in REPLACEMENT:
             whole.append(step)
-        elif step.urn in replaced:
-            replaced[step.urn].add(step)
+            continue
+        urn = urns.get(step.urn, step.urn)
+        if urn in replaced:
+            replaced[urn].add(step)
         else:
-            replaced[step.urn] = step
+            replaced[urn] = step
             whole.append(step)
     for step in whole:
         if step.parts & {"replace", "create-replacement"}:
