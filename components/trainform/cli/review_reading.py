@@ -164,7 +164,7 @@ def _without_steps(lines: Sequence[str], stack: str) -> Preview:
     begin = next((index for index, line in enumerate(lines) if line.startswith(ERROR)), 0)
     first, *others = lines[begin:]
     fix = [f"  fix: pulumi stack select --create {stack}"] if NO_STACK in first else []
-    return Preview("stream", (), failed="\n".join([first, *fix, *others]), incomplete=True)
+    return Preview("stream", (), failed="\n".join([first, *fix, *others, *lines[:begin]]), incomplete=True)
 
 
 # --- previews that were made elsewhere

@@ -1,5 +1,5 @@
-"""Why a job changes, in the words and with the paths of the experiment: the engine knows only that a name differs,
-which contains a hash."""
+"""Why a job changes, by the fields of the experiment and the environment: the engine only sees another hash in a
+name."""
 
 from __future__ import annotations
 
@@ -20,8 +20,6 @@ from trainform.review.wanted import Basis, Side, compared
 from trainform.revision import change_in_job
 from trainform.spec.experiment import Experiment
 from trainform.spec.metadata import OnChange, field_at, on_change
-from trainform.spec.quantities import seconds
-from trainform.spec.ssh import Ssh
 
 ENVIRONMENT = "environment"
 RUN = "run"
@@ -29,10 +27,6 @@ VERSION = "version"
 MOST_NAMED = 3  # fields that a sentence names before it counts
 MOST_PARTS = 4  # of a path below which changes are looked for
 _BORDER = re.compile(r"[.\[]")  # before a part of a path
-
-DURATIONS = (("ttl",), ("network", "wait"))
-"""Fields with a time, which `60m` and `1h` spell."""
-TIMEOUT = "timeout"  # of a policy, the job's or a role's
 
 OF_USE = frozenset({"backend", "rdma", "accelerators", "storage_classes", "registries"})
 """What of the environment reaches a job only if its experiment uses it, as a whole or by names: that it comes or goes
@@ -92,22 +86,11 @@ def causes(job: JobReview, locate: Locate = lambda path: Place(path=path)) -> Ca
 
 
 def of_experiment(old: Side, new: Side, *, ordered: bool = True) -> list[Difference]:
-    """How two sides of the experiment differ. ordered: False where one of them has lost its order, as the inputs of
-    components have. If one side cannot be read, both are compared as they were written: only one of them would have the
-    defaults."""
+    """Return how two sides of the experiment differ. ordered: False if one of them has lost its order, as the inputs of
+    components have. If one side cannot be read, both are compared as they were written, without defaults."""
     readable = old.model is not None and new.model is not None
-    was, will = (_with_identity(old), _with_identity(new)) if readable else (old.experiment, new.experiment)
-    return differences(was, will, same=_same_time, ordered=lambda keys: ordered and _order_counts(keys))
-
-
-def _with_identity(side: Side) -> Mapping[str, Any]:
-    """The resolved experiment; where its launcher has SSH also without `ssh`, with the fields that it then has."""
-    model = side.model
-    if model is None or model.ssh is not None or model.launcher.over_ssh is None or model.runtime is not None:
-        return side.resolved
-    if side.backend not in BACKENDS or BACKENDS[side.backend].naming(model).agent is not None:
-        return side.resolved
-    return {**side.resolved, "ssh": Ssh().model_dump(mode="json", by_alias=True)}
+    was, will = (old.resolved, new.resolved) if readable else (old.experiment, new.experiment)
+    return differences(was, will, ordered=lambda keys: ordered and _order_counts(keys))
 
 
 def _of_environment(old: Side, new: Side, others: bool) -> Iterator[Difference]:
@@ -122,15 +105,6 @@ def _of_use(keys: Keys) -> bool:
     """True for a part of the environment as a whole that an experiment uses or not: a kind of accelerators, not a field
     of it."""
     return keys[0] in OF_USE and len(keys) <= 2
-
-
-def _same_time(keys: Keys, was: Any, will: Any) -> bool:
-    if keys not in DURATIONS and not (keys[-1:] == (TIMEOUT,) and "policies" in keys):
-        return False
-    try:
-        return seconds(was) == seconds(will)
-    except (TypeError, ValueError):
-        return False
 
 
 def _order_counts(keys: Keys) -> bool:

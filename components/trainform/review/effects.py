@@ -39,7 +39,7 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
     "replace": ("replace", "Replaces {the}{note}{why}."),
     "delete": ("delete", "Deletes {the}{note}."),
     "unknown": ("unknown", "Unknown change of {the}: the engine calls it `{operation}`."),
-    "several": ("update", "{Verb} {count}."),
+    "several": ("update", "{verb} {count}."),
     "refused": ("update", "Would replace {the}{why}, but keeps it: its replacement has the same name{refused}."),
     "leave": ("update", "Takes {the} out of the stack; it stays in the cluster with its data, since it is kept."),
     "give up": ("update", "Stops setting fields of {the}, which stays in the cluster."),
@@ -62,7 +62,7 @@ WORDS: Mapping[str, Thing] = {
     steps.PRIORITY_CLASS: "priority class",
 }
 """Kinds of which each object has its own sentence, the one that contains the others first."""
-VERBS = {"create": "creates", "update": "changes", "replace": "replaces", "delete": "deletes"}
+VERBS = {"create": "Creates", "update": "Changes", "replace": "Replaces", "delete": "Deletes"}
 AFTER_KEEP = {
     False: "the next `pulumi destroy` deletes it",
     True: "it is protected, so `pulumi destroy` refuses to delete it, and deletes it when that ends",
@@ -118,7 +118,7 @@ def _of_job(happens: Fate) -> Iterator[Effect]:
     rest = tuple(step for step in job.steps if step != job.job and not steps.is_record(step))
     if happens.kind != "none":  # launch scripts and Services of a new revision follow from it
         yield job_effect(happens)
-        rest = tuple(step for step in rest if steps.kind(step) in WORDS or steps.fate(step) == "unknown")
+        rest = tuple(step for step in rest if _is_own(step) or steps.fate(step) == "unknown")
     if happens.kind == "replace":
         for key, claim, volume in kept_volumes(happens):
             yield _effect("volume", "claim", claim, volume=key, path=volume.mount)
@@ -140,14 +140,11 @@ def job_effect(happens: Fate, case: str = "") -> Effect:
     size = _size(happens, after=new)
     before: Any = None if new else happens.name
     after: Any = None if happens.kind == "delete" else happens.next_name
-    why, note = happens.reason if happens.kind == "replace" else happens.because, _already_deployed(happens)
+    note, why = _already_deployed(happens), happens.reason if happens.kind == "replace" else happens.because
     if happens.scaled:
         before = {each.role: each.before for each in happens.scaled}
         after = {each.role: each.after for each in happens.scaled}
-        note = _and([
-            f"the {'elastic ' if each.elastic else ''}role {each.role} {each.before} → {each.after}"
-            for each in happens.scaled
-        ])  # fmt: skip
+        note = listed([each.text for each in happens.scaled])
         scaled = {f"roles.{each.role}.replicas" for each in happens.scaled}
         more = because([change for change in happens.reasons if change.place.path not in scaled])
         why = f"and changes the job {more}" if more else ""
@@ -161,10 +158,9 @@ def job_effect(happens: Fate, case: str = "") -> Effect:
     }
     the = f"the job {happens.next_name}{_in_brackets(size)}" if new else _the_job(happens, size)
     operation = "" if happens.job.job is None else happens.job.job.operation
-    return _effect(
-        case, "job", happens.next_name if new else happens.name, data=data,
-        the=the, why=f" {why}" if why else "", note=note, operation=operation,
-    )  # fmt: skip
+    why = f" {why}" if why else ""
+    name = happens.next_name if new else happens.name
+    return _effect(case, "job", name, data=data, the=the, why=why, note=note, operation=operation)
 
 
 def _already_deployed(happens: Fate) -> str:
@@ -204,21 +200,24 @@ def _of_objects(given: Iterable[Step], causes: _Causes) -> Iterator[Effect]:
     kind."""
     groups: dict[tuple[str, str], list[Step]] = defaultdict(list)
     for step in sorted(filter(steps.is_resource, given), key=_order):
-        groups[steps.kind(step) if step.is_object else "", steps.fate(step)].append(step)
-    for (kind, happens), found in groups.items():
-        if kind in WORDS or len(found) == 1 or happens == "unknown":
+        groups[step.type, steps.fate(step)].append(step)
+    for (_, happens), found in groups.items():
+        kind = steps.kind(found[0])
+        if _is_own(found[0]) or len(found) == 1 or happens not in VERBS:
             yield from (effect for step in found for effect in _of_object(step, causes(step)))
-        elif happens != "none":
-            verb = VERBS[happens].capitalize()
+        else:
             data = {"kind": happens, "after": len(found)}
-            count = counted(len(found), steps.kind(found[0]))
-            yield _effect("several", "object", steps.kind(found[0]), data=data, Verb=verb, count=count)
+            yield _effect("several", "object", kind, data=data, verb=VERBS[happens], count=counted(len(found), kind))
 
 
 def _order(step: Step) -> tuple[int, str, str]:
     kind = steps.kind(step)
-    own = step.is_object and kind in WORDS
-    return [*WORDS].index(kind) if own else len(WORDS), kind, steps.name(step)
+    return [*WORDS].index(kind) if _is_own(step) else len(WORDS), kind, steps.name(step)
+
+
+def _is_own(step: Step) -> bool:
+    """True for an object that always has its own sentence."""
+    return step.is_object and steps.kind(step) in WORDS
 
 
 def _of_object(step: Step, causes: list[Change]) -> Iterator[Effect]:
@@ -240,15 +239,16 @@ def _changed(step: Step, happens: steps.Fate, causes: list[Change]) -> Effect:
         return _about(step, "refused", causes, refused=refused(step))
     if happens == "delete" and (kept or steps.gives_up(step)):
         return _about(step, "leave" if kept else "give up")
-    sizes = [None if state is None else value_at({**state.inputs}, SIZE) for state in (step.old, step.new)]
-    resized = happens == "update" and steps.kind(step) == steps.CLAIM and sizes[0] != sizes[1]
+    is_claim = steps.kind(step) == steps.CLAIM
+    sizes = [value_at(steps.body(step, state), SIZE) for state in (step.old, step.new)]
+    resized = happens == "update" and is_claim and sizes[0] != sizes[1]
     renamed = happens == "replace" and steps.name(step) != steps.name_before(step)
     notes = [
         f" from {sizes[0]} to {sizes[1]}" if resized else "",
         f" by {steps.name(step)}" if renamed else "",
         "; the old one is kept" if happens == "replace" and kept else "",
         " and everything in it" if steps.kind(step) == steps.NAMESPACE and happens in ("delete", "replace") else "",
-        " (or adopts an existing one with its data)" if happens == "create" and _is_kept_claim(step) else "",
+        " (or adopts an existing one with its data)" if happens == "create" and is_claim and step.state.keep else "",
         ": a secret value changed" if happens == "update" and _has_new_values(step) else "",
     ]
     data = {"before": sizes[0], "after": sizes[1]} if resized else None
@@ -262,10 +262,6 @@ def _about(
     thing = WORDS.get(kind, "object") if step.is_object else "object"
     the = f"the {kind if thing == 'object' else thing} {name}"
     return _effect(case, thing, name, causes, data, the=the, **parts)
-
-
-def _is_kept_claim(step: Step) -> bool:
-    return steps.kind(step) == steps.CLAIM and step.state.keep
 
 
 def _has_new_values(step: Step) -> bool:
@@ -318,6 +314,7 @@ def _in_brackets(text: str) -> str:
     return f" ({text})" if text else ""
 
 
-def _and(words: list[str]) -> str:
+def listed(words: list[str]) -> str:
+    """Return the words as a list in a sentence: `a, b and c`."""
     *first, last = words
     return f"{', '.join(first)} and {last}" if first else last

@@ -37,6 +37,11 @@ class Scaled(Struct, frozen=True):
     after: int
     elastic: bool
 
+    @property
+    def text(self) -> str:
+        """The role with both numbers: `the elastic role worker 3 → 5`."""
+        return f"the {'elastic ' if self.elastic else ''}role {self.role} {self.before} → {self.after}"
+
 
 class Fate(Struct, frozen=True, dict=True):
     """What happens to a job."""

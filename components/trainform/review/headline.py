@@ -8,7 +8,7 @@ from typing import Literal
 
 from trainform.errors import list_names
 from trainform.review.context import Context
-from trainform.review.effects import counted, job_effect
+from trainform.review.effects import counted, job_effect, listed
 from trainform.review.fate import Fate, fate
 from trainform.review.model import Capacity, Cost, Effect, Finding
 
@@ -72,13 +72,16 @@ def _job(job: Fate, clause: str) -> str:
 
 
 def _by_kind(effects: Sequence[Effect]) -> Iterator[str]:
-    """What happens, the worst first: `deletes the claim data`, `creates 3 queues`."""
+    """What happens, the worst first: `deletes the claim data`, `creates the queue night and 3 claims`."""
     for kind, verb in VERBS.items():
+        things = []
         for thing in dict.fromkeys(effect.thing for effect in effects if effect.kind == kind):
             found = [effect for effect in effects if (effect.kind, effect.thing) == (kind, thing)]
             # several objects of a kind may be one effect
             count = sum(effect.after if isinstance(effect.after, int) else 1 for effect in found)
-            yield f"{verb} the {thing} {found[0].object}" if count == 1 else f"{verb} {counted(count, thing)}"
+            things.append(f"the {thing} {found[0].object}" if count == 1 else counted(count, thing))
+        if things:
+            yield f"{verb} {listed(things)}"
 
 
 def _cost(cost: Cost) -> str:
@@ -92,6 +95,4 @@ def _counted(findings: Sequence[Finding]) -> str:
     """The findings that are not waived, by level: `1 high and 2 medium findings.`."""
     counts = Counter(finding.level for finding in findings if not finding.waived)
     parts = [f"{counts[level]} {level}" for level in LEVELS if counts[level]]
-    *first, last = parts if parts else [""]
-    ending = "" if not parts else " finding." if counts.total() == 1 else " findings."
-    return f"{', '.join(first)}{' and ' if first else ''}{last}{ending}"
+    return f"{listed(parts)} finding{'' if counts.total() == 1 else 's'}." if parts else ""
