@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from trainform.backends.workloads import value_at
 from trainform.review import steps
-from trainform.review.causes import MOST_NAMED, VERSION, because
+from trainform.review.causes import VERSION, because
 from trainform.review.changes import field_differences
 from trainform.review.context import Context
 from trainform.review.fate import Fate, accelerators, fate
@@ -45,9 +45,6 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
     "give up": ("update", "Stops setting fields of {the}, which stays in the cluster."),
     "no longer kept": ("update", "No longer keeps {the}: {after_keep}."),
     "no longer protected": ("update", "No longer protects {the}: a later `pulumi destroy` may delete it."),
-    "refreshed": ("update", "Updates the stack's state with what the refresh read of {the}."),
-    "gone": ("update", "Removes {the} from the stack's state: the refresh did not find it in the cluster."),
-    "same": ("keep", "Leaves {the} as it is: the engine calls it unchanged, although the program changes {paths}."),
     # the stack
     "none": ("none", "Nothing changes."),
     "incomplete": ("unknown", "{What} unknown: the preview {ended}."),
@@ -80,7 +77,6 @@ def effects(context: Context) -> list[Effect]:
     `none` if nothing happens. If the preview failed or is not complete, the last effect says that there may be more."""
     found = [effect for job in context.jobs for effect in _of_job(fate(context, job))]
     found += _of_objects(steps.others(context), lambda step: platform_causes(step, context))
-    found += _of_state(context)
     happens = any(effect.kind != "keep" for effect in found)
     if context.preview.failed or context.preview.incomplete:
         what = "Other changes are" if happens else "What would change is"
@@ -126,10 +122,10 @@ def _of_job(happens: Fate) -> Iterator[Effect]:
     yield from of_objects
     if any(steps.is_record(step) and steps.fate(step) == "update" for step in job.steps):
         if happens.kind == "none" and not of_objects and happens.causes.visible:
-            yield _effect("recorded", "object", job.name, happens.causes.visible)
+            yield _effect("recorded", "record", job.name, happens.causes.visible)
         if happens.versions:
             causes = happens.causes.under(VERSION)
-            yield _effect("version", "object", job.name, causes, versions=happens.versions)
+            yield _effect("version", "record", job.name, causes, versions=happens.versions)
 
 
 def job_effect(happens: Fate, case: str = "") -> Effect:
@@ -284,21 +280,6 @@ def object_causes(step: Step, of_job: Fate) -> list[Change]:
         return of_job.causes.under(*(f"storage.{key}" for key in keys), "environment.storage_classes")
     paths = {steps.QUEUE: ("queue", "environment.accelerators"), steps.SECRET: ("ssh",)}
     return of_job.causes.under(*paths.get(kind, ()))
-
-
-def _of_state(context: Context) -> Iterator[Effect]:
-    """What a refresh changes in the stack's state alone, and what the engine calls unchanged although the program
-    changes it."""
-    planned = {step.urn for step in context.preview.steps if step.operation != "refresh"}
-    for step in context.preview.refreshed:
-        if step.urn not in planned and steps.is_resource(step):
-            yield _about(step, "gone" if step.new is None else "refreshed")
-    for step in context.preview.steps:
-        if step.operation == "same" and steps.is_resource(step) and not steps.is_record(step):
-            paths = [f"`{found.path}`" for found in field_differences(step)]
-            more = f" and {len(paths) - MOST_NAMED} more" if len(paths) > MOST_NAMED else ""
-            if paths:
-                yield _about(step, "same", paths=f"{', '.join(paths[:MOST_NAMED])}{more}")
 
 
 # --- words

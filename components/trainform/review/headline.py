@@ -40,7 +40,9 @@ def headline(
 
 
 def _sentences(context: Context, every: Sequence[Effect], capacity: Capacity) -> Iterator[str]:
-    effects = [effect for effect in every if effect.kind in VERBS and effect.thing != "stack"]
+    happens = [effect for effect in every if effect.kind in VERBS and effect.thing != "stack"]
+    objects = [effect for effect in happens if effect.thing != "record"]
+    effects = objects if objects else happens
     lost = [effect for effect in effects if effect.thing == "namespace" and effect.kind in DESTROYS]
     yield from (effect.sentence for effect in lost)
     others = [effect for effect in effects if effect not in lost]
@@ -55,8 +57,9 @@ def _sentences(context: Context, every: Sequence[Effect], capacity: Capacity) ->
         yield others[0].sentence
     elif others:
         running = sum(job.is_running for job in jobs if job.kind in DESTROYS)
-        parts = [", ".join(_by_kind(others)), *([f"{counted(running, 'running job')} ends"] if running else [])]
-        text = "; ".join([*parts, *([f"what is new {clause}"] if jobs and clause else [])])
+        stopped = [f"running jobs that end: {running}"] if running else []
+        waiting = [f"what is new {clause}"] if jobs and clause else []
+        text = "; ".join([", ".join(_by_kind(others)), *stopped, *waiting])
         yield f"{text[0].upper()}{text[1:]}."
 
 

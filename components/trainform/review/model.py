@@ -66,7 +66,7 @@ class Change(Part):
     after: JsonValue = None
 
 
-Thing = Literal["job", "claim", "queue", "Secret", "namespace", "priority class", "object", "stack"]
+Thing = Literal["job", "claim", "queue", "Secret", "namespace", "priority class", "record", "object", "stack"]
 
 
 class Effect(Part):
