@@ -235,14 +235,14 @@ def test_another_operator_replaces_the_running_job(addons_project: Project, addo
     """The old job is deleted before the new one is created: both would write the same checkpoints."""
     project, live = addons_project, addons_live
     kinds = {"volcano": "Job", "kubeflow": "PyTorchJob"}
-    runs = {"storage": {"runs": {"size": "1Gi", "mount": "/runs"}}}
-    write(project, {"moved": sweep("volcano", **runs)})
+    runs = {"runs": {"size": "1Gi", "mount": "/runs"}}
+    write(project, {"moved": sweep("volcano", storage=runs)})
     stack = project.stack("moved")
     project.up(stack)
     as_planned(live, project.plan("moved"))
     for before, after in (("volcano", "kubeflow"), ("kubeflow", "volcano")):
         old = project.plan("moved").job
-        write(project, {"moved": sweep(after, **runs)})
+        write(project, {"moved": sweep(after, storage=runs)})
         report = project.review(stack).report
         assert report["headline"].startswith(f"Replaces the running job {old} (2 pods"), report["headline"]
         assert "because `backend` changes; data stays in moved-runs" in report["headline"]

@@ -118,9 +118,7 @@ def test_several_jobs_and_objects_are_counted_the_worst_first() -> None:
 def test_a_new_environment_and_one_that_is_deleted() -> None:
     kinds = (("PersistentVolumeClaim", "corpus"), (QUEUE, "default"), ("Namespace", "ai"))
     made = [object_step("create", kind, name, None, {}) for kind, name in kinds]
-    assert line(context(others=made)) == (
-        "Creates the namespace ai, the queue default and the claim corpus."
-    )
+    assert line(context(others=made)) == ("Creates the namespace ai, the queue default and the claim corpus.")
     assert line(context(others=made[:1])) == "Creates the claim corpus."
     gone = [object_step("delete", kind, name, {}, None) for kind, name in kinds]
     assert line(context(others=gone)) == (

@@ -210,7 +210,7 @@ def test_outcomes() -> None:
         ("error: no stack named 'x' found\n  fix: pulumi stack select --create x", "no stack named 'x' found", [
             "  fix: pulumi stack select --create x"
         ]),
-        ("error: ", "", []),
+        ("error: ", "the engine does not report why", []),
         ("\n".join(str(number) for number in range(30)), "0", [*map(str, range(1, 21)), "and 9 more lines"]),
     ],
 )  # fmt: skip
@@ -218,7 +218,7 @@ def test_a_failed_preview_has_the_lines_of_the_engine(failed: str, told: str, re
     context = with_preview(reviewed(), failed=failed, messages=(Message("error", failed),))
     report = build_report(context)
     assert (report.headline, report.failure) == (f"The preview failed: {told}", rest)
-    assert report.messages == [], "it is told once"
+    assert failed.strip() == "error:" or report.messages == [], "it is told once"
 
 
 def test_a_failed_preview_has_the_problems_of_the_files_as_data() -> None:
@@ -264,7 +264,10 @@ def test_a_preview_that_failed_leaves_nothing_to_be_taken_for_an_answer() -> Non
 def test_what_the_preflight_could_not_check_is_no_message() -> None:
     told = Message("info", "not checked: Secret hf: this account has no permission to read it: rbac")
     report = build_report(with_preview(reviewed(), messages=(told, Message("warning", "the namespace warns"))))
-    assert NotChecked(what="preflight", reason="Secret hf: this account has no permission to read it: rbac.") in report.not_checked
+    assert (
+        NotChecked(what="preflight", reason="Secret hf: this account has no permission to read it: rbac.")
+        in report.not_checked
+    )
     assert [message.text for message in report.messages] == ["the namespace warns"]
 
 

@@ -241,9 +241,9 @@ def _changed(step: Step, happens: steps.Fate, causes: list[Change]) -> Effect:
     renamed = happens == "replace" and steps.name(step) != steps.name_before(step)
     notes = [
         f" from {sizes[0]} to {sizes[1]}" if resized else "",
+        " and everything in it" if steps.kind(step) == steps.NAMESPACE and happens in ("delete", "replace") else "",
         f" by {steps.name(step)}" if renamed else "",
         "; the old one is kept" if happens == "replace" and kept else "",
-        " and everything in it" if steps.kind(step) == steps.NAMESPACE and happens in ("delete", "replace") else "",
         " (or adopts an existing one with its data)" if happens == "create" and is_claim and step.state.keep else "",
         ": a secret value changed" if happens == "update" and _has_new_values(step) else "",
     ]

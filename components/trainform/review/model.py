@@ -76,7 +76,8 @@ class Effect(Part):
     thing: Thing = Field(default="object", description="What it happens to; stack: to nothing, or it is not known.")
     object: str = Field(description="Name of the object or component: sdxl-lora-1f3a9c.")
     before: JsonValue = Field(
-        default=None, description="Of a job its name, of a scaled one its replicas by role, of a resized claim its size."
+        default=None,
+        description="Of a job its name, of a scaled one its replicas by role, of a resized claim its size.",
     )
     after: JsonValue = None
     state: Literal["running", "finished", "pending", "absent", "unknown", ""] = Field(

@@ -105,7 +105,8 @@ def _failure(context: Context, checked: Checked) -> tuple[str, list[str]]:
         lines = [line.rstrip() for line in text.splitlines() if line.strip()]
         # a line that only counts or introduces those below it is not the reason
         number = next((number for number, line in enumerate(lines) if not line.endswith(":")), 0)
-        first = lines.pop(number).strip().removeprefix("error: ") if lines else "the engine does not report why"
+        first = lines.pop(number).strip().removeprefix("error:").strip() if lines else ""
+        first = first if first else "the engine does not report why"
     first = first if len(first) <= LONGEST_REASON else f"{first[: LONGEST_REASON - 1]}…"
     more = [f"and {len(lines) - MOST_LINES} more lines"] if len(lines) > MOST_LINES else []
     return f"The preview failed: {first}", [*lines[:MOST_LINES], *more]
