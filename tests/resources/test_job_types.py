@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from trainform.backends.table import BACKENDS
-from trainform.resources.apply import JOB_TYPES
+from trainform.backends.table import BACKENDS, JOB_TYPES
 from trainform.review.jobs import job_kinds
 
 

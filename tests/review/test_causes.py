@@ -170,6 +170,7 @@ def test_steps_are_matched_by_name_and_located_by_index() -> None:
 @pytest.mark.parametrize(
     ("before", "after"),
     [
+        ({"network": {"wait": "60m"}}, {"network": {"wait": "1h"}}),
         ({"shared_memory": "16G"}, {"shared_memory": "16000M"}),
         ({"max_retry": 3}, {}),
     ],

@@ -18,6 +18,7 @@ from pulumi.resource import DependencyResource
 from pulumi.runtime import stack
 
 from trainform import defaults
+from trainform.backends.table import JOB_TYPES
 from trainform.cluster.outcome import Outcome
 from trainform.cluster.preflight import QUEUES, UNOPENED_FIX
 from trainform.errors import TrainformError
@@ -26,18 +27,6 @@ from trainform.manifests.manifest import Manifest, resource_name
 from trainform.resources.preflight import mocked
 from trainform.spec.environment import Environment
 
-JOB_TYPES = (
-    "batch.volcano.sh/v1alpha1:Job",
-    "jobset.x-k8s.io/v1alpha2:JobSet",
-    "kubeflow.org/v1:MPIJob",
-    "kubeflow.org/v1:PyTorchJob",
-    "kubeflow.org/v1:TFJob",
-    "trainer.kubeflow.org/v1alpha1:TrainJob",
-    "training.kubedl.io/v1alpha1:MPIJob",
-    "training.kubedl.io/v1alpha1:PyTorchJob",
-    "training.kubedl.io/v1alpha1:TFJob",
-)
-"""Types of the job object, on every operator. Never remove one: a deployed stack may have it."""
 ATTEMPTS = 10
 AGAIN_SECONDS = 1.0
 # What the SDK raises for outputs of a resource that failed. 3.259 has it, and 3.272 has not: there the URN of such a

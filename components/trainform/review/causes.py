@@ -19,6 +19,7 @@ from trainform.review.wanted import Basis, Side, compared
 from trainform.revision import change_in_job
 from trainform.spec.experiment import Experiment
 from trainform.spec.metadata import OnChange, field_at, on_change
+from trainform.spec.quantities import seconds
 
 ENVIRONMENT = "environment"
 RUN = "run"
@@ -26,6 +27,10 @@ VERSION = "version"
 MOST_NAMED = 3  # fields that a sentence names before it counts
 MOST_PARTS = 4  # of a path below which changes are looked for
 _BORDER = re.compile(r"[.\[]")  # before a part of a path
+
+DURATIONS = (("ttl",), ("network", "wait"))
+"""Fields with a time, which `60m` and `1h` spell."""
+TIMEOUT = "timeout"  # of a policy, the job's or a role's
 
 OF_USE = frozenset({"backend", "rdma", "accelerators", "storage_classes", "registries"})
 """What of the environment reaches a job only if its experiment uses it, as a whole or by names: that it comes or goes
@@ -89,7 +94,7 @@ def of_experiment(old: Side, new: Side, *, ordered: bool = True) -> list[Differe
     components have. If one side cannot be read, both are compared as they were written, without defaults."""
     readable = old.model is not None and new.model is not None
     was, will = (old.resolved, new.resolved) if readable else (old.experiment, new.experiment)
-    return differences(was, will, ordered=lambda keys: ordered and _order_counts(keys))
+    return differences(was, will, same=_same_time, ordered=lambda keys: ordered and _order_counts(keys))
 
 
 def _of_environment(old: Side, new: Side, others: bool) -> Iterator[Difference]:
@@ -104,6 +109,15 @@ def _of_use(keys: Keys) -> bool:
     """True for a part of the environment as a whole that an experiment uses or not: a kind of accelerators, not a field
     of it."""
     return keys[0] in OF_USE and len(keys) <= 2
+
+
+def _same_time(keys: Keys, was: Any, will: Any) -> bool:
+    if keys not in DURATIONS and not (keys[-1:] == (TIMEOUT,) and "policies" in keys):
+        return False
+    try:
+        return seconds(was) == seconds(will)
+    except (TypeError, ValueError):
+        return False
 
 
 def _order_counts(keys: Keys) -> bool:
