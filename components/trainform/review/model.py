@@ -66,7 +66,7 @@ class Change(Part):
     after: JsonValue = None
 
 
-Thing = Literal["job", "claim", "queue", "Secret", "namespace", "priority class", "record", "object", "stack"]
+Thing = Literal["job", "claim", "queue", "Secret", "namespace", "priority class", "environment", "record", "object", "stack"]
 
 
 class Effect(Part):
