@@ -66,7 +66,9 @@ class Change(Part):
     after: JsonValue = None
 
 
-Thing = Literal["job", "claim", "queue", "Secret", "namespace", "priority class", "environment", "record", "object", "stack"]
+Thing = Literal[
+    "job", "claim", "queue", "Secret", "namespace", "priority class", "environment", "record", "object", "stack"
+]
 
 
 class Effect(Part):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from trainform import defaults
 from trainform.check import CheckedJob
 from trainform.check_platform import CheckedPlatform
-from trainform.errors import in_order
+from trainform.errors import Problem, in_order
 from trainform.escaping import escaped
 from trainform.review.capacity import capacity_of
 from trainform.review.changes import object_changes, role_changes
@@ -48,11 +48,16 @@ def build_report(context: Context, checked: Checked = None, left_out: Iterable[N
     ended = FAILED if preview.failed else INCOMPLETE if preview.incomplete else ""
     not_checked = list(dict.fromkeys([*left_out, *_not_checked(context, checked)]))
     found, happens = _findings(context, checked), effects(context)
+    first, failure = "", list[str]()
     if preview.failed:
-        found = [finding for finding in found if finding.category not in OF_WHOLE_PREVIEWS]
+        problems = _why_it_failed(preview, checked)
+        first, failure = _failure(preview, problems)
+        told = {problem.code for problem in problems}
+        found = [
+            each for each in found if each.category not in OF_WHOLE_PREVIEWS and (each.waived or each.code not in told)
+        ]
     counted = [finding for finding in found if not finding.waived]
     cost, capacity = _unknown_amounts(ended) if ended else (cost_of(context), capacity_of(context))
-    first, failure = _failure(context, checked) if preview.failed else ("", [])
     job = checked.job if isinstance(checked, CheckedJob) else None
     return Report(
         stack=context.stack,
@@ -92,17 +97,20 @@ def _unknown_amounts(ended: str) -> tuple[Cost, Capacity]:
     return cost, Capacity(verdict="unknown", sentence=room, basis="none")
 
 
-def _failure(context: Context, checked: Checked) -> tuple[str, list[str]]:
-    """The headline of a preview that failed, and the lines that follow: what is wrong with the stack's files if that is
-    why, else the engine's own lines."""
-    text = masked_lines(context.preview.failed)
+def _why_it_failed(preview: Preview, checked: Checked) -> list[Problem]:
+    """The problems of the stack's files, if the program ended with them."""
     problems = [] if checked is None else in_order(checked.problems)
-    if problems and problems[0].reason in text:
+    return problems if problems and problems[0].reason in preview.failed else []
+
+
+def _failure(preview: Preview, problems: Sequence[Problem]) -> tuple[str, list[str]]:
+    """The headline of a preview that failed, and the lines that follow: the problems, else the engine's own lines."""
+    if problems:
         place, _, *fix = problems[0].lines()
         first = f"{place}: {escaped(str(problems[0].as_dict()['reason']))}"
         lines = [*fix, *(line for problem in problems[1:] for line in problem.lines())]
     else:
-        lines = [line.rstrip() for line in text.splitlines() if line.strip()]
+        lines = [line.rstrip() for line in masked_lines(preview.failed).splitlines() if line.strip()]
         # a line that only counts or introduces those below it is not the reason
         number = next((number for number, line in enumerate(lines) if not line.endswith(":")), 0)
         first = lines.pop(number).strip().removeprefix("error:").strip() if lines else ""
