@@ -239,7 +239,7 @@ def test_a_failed_preview_has_the_problems_of_the_files_as_data() -> None:
         "  why: the pods need 9 nodes",
         "  fix: ask for fewer",
     ]
-    assert {finding.code for finding in report.findings} == {"TF-RUN-1"}, "TF-IMG-2 is told once"
+    assert "TF-IMG-2" not in {finding.code for finding in report.findings}, "it is told once"
     other = build_report(with_preview(reviewed(), failed="the state is locked"), files)
     assert (other.headline, other.failure) == ("The preview failed: the state is locked", [])
 

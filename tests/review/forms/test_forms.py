@@ -65,8 +65,8 @@ def with_text(data: Any, text: str) -> Any:
 
 
 # What has one of a few values, or a number as text.
-OURS = {"id", "start", "end", "change", "outcome", "kind", "category", "level", "verdict", "basis", "severity", "state", "thing",
-    "amount", "percent", "hours", "prices_of"}  # fmt: skip
+OURS = {"id", "start", "end", "change", "outcome", "kind", "category", "level", "verdict", "basis", "severity", "state",
+    "thing", "amount", "percent", "hours", "prices_of"}  # fmt: skip
 
 
 def hostile(text: str, review: Review = ONE) -> Review:
