@@ -3,10 +3,6 @@ name."""
 
 from __future__ import annotations
 
-import functools
-import itertools
-import re
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -26,8 +22,6 @@ ENVIRONMENT = "environment"
 RUN = "run"
 VERSION = "version"
 MOST_NAMED = 3  # fields that a sentence names before it counts
-MOST_PARTS = 4  # of a path below which changes are looked for
-_BORDER = re.compile(r"[.\[]")  # before a part of a path
 
 DURATIONS = (("ttl",), ("network", "wait"))
 """Fields with a time, which `60m` and `1h` spell."""
@@ -42,14 +36,15 @@ _NEVER_REPLACE = {OnChange.IN_PLACE, OnChange.NO_OBJECT, OnChange.GROWS, OnChang
 Locate = Callable[[str], Place]
 
 
-class Causes(Struct, frozen=True, dict=True):
-    """changes: every field that differs, in the order of the files. replacing: those that can make a new revision.
-    basis: what the changes were worked out from; `inputs` if one side has no record; None if a side has neither a
-    record nor inputs, so that nothing is known."""
+class Causes(Struct, frozen=True):
+    """The fields that differ."""
 
     changes: tuple[Change, ...] = ()
+    """All of them, in the order of the files."""
     replacing: tuple[Change, ...] = ()
+    """Those that can make a new revision."""
     basis: Basis | None = None
+    """`inputs` if a side has no record; None if a side has no inputs either, so that the causes are unknown."""
 
     @property
     def visible(self) -> tuple[Change, ...]:
@@ -57,20 +52,9 @@ class Causes(Struct, frozen=True, dict=True):
         return tuple(change for change in self.changes if change.place.path != VERSION)
 
     def under(self, *paths: str) -> list[Change]:
-        """The changes at the paths and below them."""
-        found = {index for path in paths for index in self._below.get(path, ())}
-        return [self.changes[index] for index in sorted(found)]
-
-    @functools.cached_property
-    def _below(self) -> Mapping[str, Sequence[int]]:
-        """The changes at each path and below it: made once, since it is asked for each object of a job."""
-        found: dict[str, list[int]] = defaultdict(list)
-        for index, change in enumerate(self.changes):
-            path = change.place.path
-            borders = [border.start() for border in itertools.islice(_BORDER.finditer(path), MOST_PARTS)]
-            for part in {path, *(path[:border] for border in borders)}:
-                found[part].append(index)
-        return found
+        """Return the changes at the paths and below them."""
+        below = tuple(f"{path}{border}" for path in paths for border in ".[")
+        return [change for change in self.changes if change.place.path in paths or change.place.path.startswith(below)]
 
 
 def causes(job: JobReview, locate: Locate = lambda path: Place(path=path)) -> Causes:

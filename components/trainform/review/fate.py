@@ -89,11 +89,8 @@ class Fate(Struct, frozen=True, dict=True):
     @property
     def reasons(self) -> tuple[Change, ...]:
         """The causes of what happens to the job object: of a replacement those that can make a new revision."""
-        found = self.causes.visible
-        if self.kind != "replace":
-            return found
-        replacing = {id(change) for change in self.causes.replacing}  # to compare them takes long
-        return tuple(change for change in found if id(change) in replacing)
+        found = self.causes.replacing if self.kind == "replace" else self.causes.changes
+        return tuple(change for change in found if change.place.path != VERSION)
 
     @functools.cached_property
     def volumes_of_claims(self) -> Mapping[str, Sequence[str]]:
