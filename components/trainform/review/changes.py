@@ -1,22 +1,18 @@
-"""What changes as a reader sees it: the roles of each job before and after, then objects with their fields, without
-noise."""
+"""The objects that change, with their fields, without noise."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from msgspec import structs
 
-from trainform.review import steps, wanted
+from trainform.review import steps
 from trainform.review.context import Context, JobReview
 from trainform.review.difference import Difference, differences, is_reference, shown
-from trainform.review.model import FieldChange, ObjectChange, RoleChange, RoleFacts
-from trainform.review.objects import demands_of
+from trainform.review.model import FieldChange, ObjectChange
 from trainform.review.preview import Step
 from trainform.review.stand_ins import CHANGED_MASK, MASKED
-from trainform.rules.limits.demands import Demand
-from trainform.spec.environment import Environment
 
 NOISE = frozenset({
     "status", "managedFields", "uid", "resourceVersion", "generation", "creationTimestamp", "selfLink",
@@ -30,41 +26,6 @@ MOST_JOBS = 100
 """Jobs whose new names are looked for in objects of no job."""
 Names = Mapping[str, str]
 NO_NAMES: Names = {}
-
-
-def role_changes(context: Context) -> list[RoleChange]:
-    """Return the roles that differ. If several jobs change, the job's name stands before the role's."""
-    found = [(job, change) for job in context.jobs for change in _of_job(job, context.environment)]
-    several = len({job.name for job, _ in found}) > 1
-    return [
-        change.model_copy(update={"name": f"{job.name}.{change.name}"}) if several else change for job, change in found
-    ]
-
-
-def _of_job(job: JobReview, environment: Environment | None) -> Iterator[RoleChange]:
-    old = _roles(wanted.before(job), demands_of(job, environment, after=False))
-    new = _roles(wanted.after(job), demands_of(job, environment, after=True))
-    for name in dict.fromkeys([*new, *old]):
-        if old.get(name) != new.get(name):
-            yield RoleChange(name=name, before=old.get(name), after=new.get(name))
-
-
-def _roles(side: wanted.Side | None, asked: Sequence[Demand] | None) -> dict[str, RoleFacts]:
-    """The roles of a side; none if this version of trainform cannot read it. asked: what their pods ask for, with
-    merge patches; None if unknown."""
-    if side is None or side.model is None:
-        return {}
-    return {
-        name: RoleFacts(
-            replicas=role.replicas,
-            ranked=role.ranked,
-            accelerators={kind: count for kind, count in role.accelerators.items() if count}
-            if asked is None
-            else {demand.kind: demand.each for demand in asked if demand.role == name},
-            image=side.model.image if role.image is None else role.image,
-        )
-        for name, role in side.model.roles.items()
-    }
 
 
 def object_changes(context: Context) -> list[ObjectChange]:

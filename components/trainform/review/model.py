@@ -192,23 +192,6 @@ class Capacity(Part):
     shortages: list[Shortage] = Field(default=[])
 
 
-class RoleFacts(Part):
-    """A role as a reader sees it."""
-
-    replicas: int
-    ranked: bool
-    accelerators: dict[str, int] = Field(default={}, description="Of one pod, by kind.")
-    image: str = ""
-
-
-class RoleChange(Part):
-    """A role before and after; null: it is not there."""
-
-    name: str
-    before: RoleFacts | None = None
-    after: RoleFacts | None = None
-
-
 class FieldChange(Part):
     """A field of an object, without noise. null: not set."""
 
@@ -309,7 +292,6 @@ class Report(Part):
     findings: list[Finding] = Field(default=[])
     cost: Cost
     capacity: Capacity
-    roles: list[RoleChange] = Field(default=[])
     objects: list[ObjectChange] = Field(default=[])
     pictures: list[Picture] = Field(default=[])
     live: list[LiveFact] = Field(default=[])

@@ -12,7 +12,7 @@ from trainform.check_platform import CheckedPlatform
 from trainform.errors import Problem, in_order
 from trainform.escaping import escaped
 from trainform.review.capacity import capacity_of
-from trainform.review.changes import object_changes, role_changes
+from trainform.review.changes import object_changes
 from trainform.review.context import Context
 from trainform.review.cost import cost_of
 from trainform.review.dependents import dependents, not_read
@@ -72,7 +72,6 @@ def build_report(context: Context, checked: Checked = None, left_out: Iterable[N
         findings=found,
         cost=cost,
         capacity=capacity,
-        roles=list(role_changes(context)),
         objects=list(object_changes(context)),
         pictures=pictures(context),
         live=[] if context.live is None else list(live_facts(context.live, context.environment)),
