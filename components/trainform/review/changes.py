@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from msgspec import structs
@@ -22,29 +22,18 @@ NOISE = frozenset({
 TOOLS = ("pulumi.com/", "kubectl.kubernetes.io/", "meta.helm.sh/", "deployment.kubernetes.io/", "argocd.argoproj.io/")
 """Prefixes of annotations that tools write for themselves."""
 OWN = "__"  # before the provider's own properties
-MOST_JOBS = 100
-"""Jobs whose new names are looked for in objects of no job."""
 Names = Mapping[str, str]
 NO_NAMES: Names = {}
 
 
 def object_changes(context: Context) -> list[ObjectChange]:
     """Return the objects that the engine creates, changes or deletes, in the preview's order."""
-    names = _new_names(context)
+    names = {step.urn: new_names(job) for job in context.jobs for step in job.steps}
     return [
-        _object_change(step, names(step))
+        _object_change(step, names.get(step.urn, NO_NAMES))
         for step in context.preview.steps
         if steps.is_resource(step) and steps.fate(step) != "none" and not steps.is_record(step)
     ]
-
-
-def _new_names(context: Context) -> Callable[[Step], Names]:
-    """The old and the new name and revision of each replaced job: what only follows them is not a change. Objects of no
-    job are compared with the names of all jobs, if these are few."""
-    of_jobs = [(job, new_names(job)) for job in context.jobs]
-    own = {step.urn: names for job, names in of_jobs for step in (*filter(None, [job.component, job.job]), *job.steps)}
-    every = {old: new for _, names in of_jobs for old, new in names.items()} if len(of_jobs) <= MOST_JOBS else {}
-    return lambda step: own.get(step.urn, every)
 
 
 def new_names(job: JobReview) -> Names:

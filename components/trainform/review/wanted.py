@@ -104,7 +104,8 @@ def of_components(job: JobReview, *, old: bool) -> Side | None:
         for name, offered in _mapping(inputs.pop("environment", None)).items():
             environment[name] = {**_mapping(environment.get(name)), **_mapping(offered)}
         if step.kind == "RoleGroup":
-            roles[role_name(job.name, step.name)] = inputs
+            # `llama-eval--worker` is the role `eval-worker` of `llama`
+            roles[step.name.removeprefix(f"{job.name}-").replace("--", "-")] = inputs
         elif step.kind == "SharedStorage":
             experiment["storage"] = _mapping(inputs.get("volumes"))
         elif step.kind in OF_PARTS and inputs:
@@ -116,11 +117,6 @@ def of_components(job: JobReview, *, old: bool) -> Side | None:
         environment.setdefault("backend", defaults.BACKEND)
     run = given.get("run", 1)
     return Side(experiment, environment, run if isinstance(run, int) else 1, "inputs")
-
-
-def role_name(job: str, component: str) -> str:
-    """Return the role of a component `RoleGroup`, from its name: `llama-eval--worker` of `llama` is `eval-worker`."""
-    return component.removeprefix(f"{job}-").replace("--", "-")
 
 
 def _state(step: Step, old: bool) -> State | None:
