@@ -112,7 +112,7 @@ def _order_counts(keys: Keys) -> bool:
 
 
 def _replacing(old: Side, new: Side) -> Callable[[Difference], bool]:
-    """Whether a difference can make a new revision. What nobody can tell counts as one that can."""
+    """Return whether a difference can make a new revision; an unknown one can."""
     model = new.model
     scaling = set() if old.model is None or model is None else _scaling(old.model) & _scaling(model)
     in_place = BACKENDS[new.backend].IN_PLACE if new.backend in BACKENDS else ()
