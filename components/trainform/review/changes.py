@@ -9,6 +9,7 @@ from typing import Any
 from msgspec import structs
 
 from trainform.manifests.shapes import quantity
+from trainform.plan.registries import pulled
 from trainform.review import steps, wanted
 from trainform.review.context import Context, JobReview
 from trainform.review.difference import Difference, Keys, differences, is_reference, shown
@@ -75,6 +76,8 @@ def _roles(side: wanted.Side | None, asked: Sequence[Demand] | None) -> dict[str
     merge patches, if that is known."""
     if side is None or side.model is None:
         return {}
+    registries = side.environment.get("registries")
+    mirrors = registries if isinstance(registries, Mapping) else {}
     return {
         name: RoleFacts(
             replicas=role.replicas,
@@ -82,7 +85,7 @@ def _roles(side: wanted.Side | None, asked: Sequence[Demand] | None) -> dict[str
             accelerators={kind: count for kind, count in role.accelerators.items() if count}
             if asked is None
             else {demand.kind: demand.each for demand in asked if demand.role == name},
-            image=side.model.image if role.image is None else role.image,
+            image=pulled(side.model.image if role.image is None else role.image, mirrors),
         )
         for name, role in side.model.roles.items()
     }

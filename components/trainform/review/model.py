@@ -148,6 +148,9 @@ class Cost(Part):
     price_age_days: int | None = None
     hours: str | None = Field(default=None, description="The run's length in hours, where it is known or given.")
     total: Money | None = Field(default=None, description="`after` times `hours`.")
+    spent: Money | None = Field(
+        default=None, description="What the running jobs that are replaced or deleted have cost since they started."
+    )
     known: bool = Field(default=True, description="false: something has a price that is not known.")
     unknown: str = Field(default="", description="Why an amount is missing, as a sentence; empty: none is.")
 
@@ -177,7 +180,7 @@ class RoleFacts(Part):
     replicas: int
     ranked: bool
     accelerators: dict[str, int] = Field(default={}, description="Of one pod, by kind.")
-    image: str = ""
+    image: str = Field(default="", description="As the nodes pull it, under the environment's `registries`.")
 
 
 class RoleChange(Part):

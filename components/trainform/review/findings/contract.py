@@ -1,21 +1,16 @@
-"""Findings about what a training program relies on: the size of its world, its ranks, its launcher, its ports and its
-mounts."""
+"""Findings about what a training program relies on: the size of its world, its ranks, its launcher and its mounts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 from trainform.plan.roles import claim_name
 from trainform.plan.world import in_world, plan_world
-from trainform.review import steps
 from trainform.review.context import Context
 from trainform.review.fate import Fate, fate
 from trainform.review.kinds import Kind
 from trainform.review.model import Category, Finding, Place
 from trainform.review.mounts import claim_said, mount_said, mounts
-from trainform.review.preview import State
-from trainform.rules.limits.places import places
 from trainform.spec.experiment import Experiment
 
 WORLD = Kind(
@@ -42,14 +37,6 @@ LAUNCHER = Kind(
     "Launchers differ in the variables and arguments that they give to a program.",
     "Rehearse the experiment with `trainform rehearse` before it takes accelerators.",
 )
-PORTS = Kind(
-    "TR-CONTRACT-4",
-    Category.contract,
-    "low",
-    "The rendezvous has another port.",
-    "Whoever connects from elsewhere, or opens ports in a firewall, has to follow.",
-    "Set `network.port` if the port must stay.",
-)
 MOUNTS = Kind(
     "TR-CONTRACT-5",
     Category.contract,
@@ -58,8 +45,8 @@ MOUNTS = Kind(
     "The program reads or writes something else at this path: data or checkpoints may be missing there.",
     "Make sure that the program finds its data and its checkpoints, or keep claim and mount path.",
 )
-KINDS = (WORLD, RANKS, LAUNCHER, PORTS, MOUNTS)
-PORT_VARIABLE = "MASTER_PORT"
+KINDS = (WORLD, RANKS, LAUNCHER, MOUNTS)
+"""A code that is gone, such as TR-CONTRACT-4, is never used again."""
 
 
 def find(context: Context) -> Iterator[Finding]:
@@ -84,7 +71,6 @@ def _of_job(happens: Fate, context: Context) -> Iterator[Finding]:
             place = context.locate(f"launcher.{new.launcher.kind}")
             yield LAUNCHER.finding(new.name, "launcher", old.launcher.kind, new.launcher.kind, title=title, place=place)
         yield from _mounts(happens, old, new, context)
-    yield from _port(happens, context)
 
 
 def _world(old: Experiment, new: Experiment, context: Context) -> Iterator[Finding]:
@@ -173,27 +159,3 @@ def _mounts_of(experiment: Experiment, role: str) -> Mapping[str, frozenset[str]
         for key, volume in experiment.storage.items()
         if volume.roles is None or role in volume.roles
     }
-
-
-def _port(happens: Fate, context: Context) -> Iterator[Finding]:
-    step = happens.job.job
-    if step is None:
-        return
-    was, will = _ports(happens, step.old), _ports(happens, step.new)
-    changed = {role: (was[role], will[role]) for role in will if role in was and was[role] != will[role]}
-    for before, after in dict.fromkeys(changed.values()):
-        title = f"The rendezvous of {happens.job.name} has the port {after}, and had {before}."
-        causes = happens.causes.under("network", "environment.ports")
-        place = causes[0].place if causes else context.locate("network.port")
-        yield PORTS.finding(happens.job.name, "network.port", before, after, title=title, place=place)
-
-
-def _ports(happens: Fate, state: State | None) -> dict[str, Any]:
-    """The port of the rendezvous as the pods of each role know it."""
-    step = happens.job.job
-    found: dict[str, Any] = {}
-    for template in () if step is None else steps.templates(step, state):
-        for place in places(template.body, "spec.containers[].env[]"):
-            if isinstance(place.value, dict) and place.value.get("name") == PORT_VARIABLE:
-                found.setdefault(template.role, place.value.get("value"))
-    return found

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trainform.review.context import Context
+from trainform.review.cost import spent_by
 from trainform.review.fate import Fate, fate
 from trainform.review.kinds import Kind
 from trainform.review.model import Category, Finding
@@ -68,14 +69,16 @@ KINDS = (RESTARTED, FINISHED, GONE, EVICTED, STOPPED, UNEXPLAINED)
 def find(context: Context) -> Iterator[Finding]:
     """The findings of each job, in the order of the preview."""
     for job in context.jobs:
-        yield from _of_job(fate(context, job))
+        yield from _of_job(fate(context, job), context)
 
 
-def _of_job(happens: Fate) -> Iterator[Finding]:
+def _of_job(happens: Fate, context: Context) -> Iterator[Finding]:
+    money = spent_by(happens, context)
+    spent = "" if money is None else f"; it has cost {money.text} since its start"
     if happens.kind == "replace":
-        yield from _replaced(happens)
+        yield from _replaced(happens, spent)
     elif happens.kind == "delete":
-        yield from _stopped(happens)
+        yield from _stopped(happens, spent)
     elif happens.again:
         title = f"The job {happens.next_name}, which was deployed, is created again."
         yield GONE.finding(happens.next_name, title=title, identity=happens.job.name)
@@ -84,10 +87,10 @@ def _of_job(happens: Fate) -> Iterator[Finding]:
             yield _evicted(happens, scaled.role, scaled.before, scaled.after)
 
 
-def _replaced(happens: Fate) -> Iterator[Finding]:
+def _replaced(happens: Fate, spent: str) -> Iterator[Finding]:
     name, reason = happens.name, happens.reason
     if happens.is_running:
-        yield _about(RESTARTED, happens, f"The running job {name} is replaced {reason}.")
+        yield _about(RESTARTED, happens, f"The running job {name} is replaced {reason}{spent}.")
     elif happens.is_finished:
         yield _about(FINISHED, happens, f"The finished job {name} is replaced and trains again {reason}.")
     elif happens.not_read:
@@ -107,10 +110,10 @@ def _unexplained(happens: Fate) -> str:
     return f"The job {happens.name} is replaced by {happens.next_name} with no visible cause: {said}."
 
 
-def _stopped(happens: Fate) -> Iterator[Finding]:
+def _stopped(happens: Fate, spent: str) -> Iterator[Finding]:
     if happens.is_running:
         yield STOPPED.finding(
-            happens.name, title=f"The running job {happens.name} is stopped.", identity=happens.job.name
+            happens.name, title=f"The running job {happens.name} is stopped{spent}.", identity=happens.job.name
         )
     elif happens.not_read:
         title = f"The job {happens.name} is deleted; whether it runs is not known: {happens.not_read}."
