@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.review.jobs import ELASTIC, LORA, PROVIDER, change, context, deployed, job_review, object_step, step
+from tests.support.samples import CLUSTER
 from trainform.review.changes import object_changes, role_changes
 from trainform.review.model import ObjectChange, RoleFacts
 from trainform.review.preview import State
@@ -29,6 +30,17 @@ def test_a_role_before_and_after() -> None:
     assert worker.before == RoleFacts(replicas=3, ranked=True, accelerators={"a800": 8}, image=image)
     assert worker.after == RoleFacts(replicas=5, ranked=True, accelerators={"a800": 8}, image=image)
     assert (added.name, added.before, added.after) == ("eval", None, RoleFacts(replicas=1, ranked=False, image=image))
+
+
+def test_an_image_is_the_one_that_the_nodes_pull() -> None:
+    """Under the names that the environment gives images on each side."""
+    mirrored = {**CLUSTER, "registries": {"registry.example.com": "mirror.prod.example.com"}}
+    made = context(job_review(deployed(LORA), deployed(LORA, mirrored)))
+    (worker,) = role_changes(made)
+    assert worker.before is not None
+    assert worker.after is not None
+    assert worker.before.image == LORA["image"]
+    assert worker.after.image == "mirror.prod.example.com/ai/pytorch-training:2.8"
 
 
 def test_a_role_that_stays_is_not_named() -> None:

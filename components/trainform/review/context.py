@@ -62,7 +62,8 @@ class Context:
     None where the cluster was not asked or did not answer. locate: the file and line of a path of the experiment, or of
     the environment if the path begins with `environment.`. today: the day for ages of prices. hours: the run's length
     from `--duration`; None: the experiment's, or unknown. users: the experiments of the environment whose own stack it
-    is; None for another stack. lacks: what the release lacks that the stack names."""
+    is; None for another stack. lacks: what the release lacks that the stack names. missing: what the new pods need and
+    the cluster does not have: `the Secret hf`."""
 
     stack: str
     preview: Preview
@@ -74,6 +75,7 @@ class Context:
     hours: Fraction | None = None
     users: tuple[User, ...] | None = None
     lacks: tuple[Lack, ...] = ()
+    missing: tuple[str, ...] = ()
     fates: dict[int, tuple[JobReview, Any]] = dataclasses.field(
         default_factory=dict, init=False, compare=False, repr=False
     )

@@ -8,34 +8,13 @@ from typing import Literal
 
 from trainform.review.context import Context
 from trainform.review.cost import CENT, TENTH, Side, difference_of, oldest_price, percent_of, sides
-from trainform.review.kinds import Kind
-from trainform.review.model import Category, Finding
+from trainform.review.kinds import kind
+from trainform.review.model import Finding
 from trainform.spec.environment import CostLevels
 
-RISES = Kind(
-    "TR-COST-1",
-    Category.cost,
-    "low",
-    "The stack costs more per hour.",
-    "The bill rises as long as the job runs.",
-    "Check that the further accelerators are needed, or ask for fewer.",
-)
-UNKNOWN = Kind(
-    "TR-COST-2",
-    Category.cost,
-    "low",
-    "What the stack costs per hour is not known.",
-    "A cost that is not known is not 0, and a limit for it cannot be held.",
-    "Ask the platform team for `price_per_hour` of every accelerator, in one currency.",
-)
-OLD = Kind(
-    "TR-COST-3",
-    Category.cost,
-    "low",
-    "The prices are older than 90 days.",
-    "The amounts of this review may differ from the bill.",
-    "Ask the platform team to look up the price, and to write its day into `as_of`.",
-)
+RISES = kind("TR-COST-1")
+UNKNOWN = kind("TR-COST-2")
+OLD = kind("TR-COST-3")
 KINDS = (RISES, UNKNOWN, OLD)
 
 SMALL = Decimal(1)
@@ -60,8 +39,8 @@ def find(context: Context) -> Iterator[Finding]:
         more = "" if percent is None else f" ({percent.quantize(TENTH, ROUND_HALF_UP):+f} %)"
         money = f"{difference.quantize(CENT, ROUND_HALF_UP):f} {after.currency}"
         title = f"The stack costs {money} per hour more{more}: {_shown(before, after)} → {_shown(after, after)}."
-        kind = RISES.weighing(level)
-        yield kind.finding(context.stack, "cost", _shown(before, after), _shown(after, after), title=title)
+        amounts = _shown(before, after), _shown(after, after)
+        yield RISES.weighing(level).finding(context.stack, "cost", *amounts, title=title)
     day = oldest_price(before, after)
     if day is not None and (context.today - day).days > OLDEST_DAYS:
         place = context.locate(_path_of_price(context, day.isoformat()))

@@ -14,8 +14,8 @@ from trainform.manifests.templates import Template
 from trainform.review import steps
 from trainform.review.causes import Causes, causes
 from trainform.review.context import Context, JobReview
-from trainform.review.kinds import Kind
-from trainform.review.model import Category, Finding, Place
+from trainform.review.kinds import Kind, kind
+from trainform.review.model import Finding, Place
 from trainform.review.preview import State, Step
 from trainform.review.stand_ins import MASKED, UNKNOWN
 from trainform.review.wanted import after
@@ -28,78 +28,16 @@ from trainform.spec.names import qualified, split_registry
 from trainform.spec.roles import Role
 
 
-def _kind(number: int, level: Any, title: str, why: str, fix: str) -> Kind:
-    return Kind(f"TR-SECURITY-{number}", Category.security, level, title, why, fix)
-
-
-REMOVE = "Remove it, or have the platform team say that the job needs it."
-PRIVILEGED = _kind(
-    1, "high", "A container becomes privileged.", "It may do everything on its node, to everybody's pods there.", REMOVE
-)
-HOST_PATH = _kind(
-    2,
-    "high",
-    "A path of the node is mounted.",
-    "The pods read or write what belongs to the node and to others.",
-    REMOVE,
-)
-HOST_NETWORK = _kind(
-    3,
-    "medium",
-    "Pods use the network of their node.",
-    "They see its traffic and its ports, and no network policy holds for them.",
-    REMOVE,
-)
-HOST_NAMESPACES = _kind(
-    4,
-    "high",
-    "Pods share the processes or the memory of their node.",
-    "They see and reach what others run there.",
-    REMOVE,
-)
-CAPABILITY = _kind(
-    5,
-    "medium",
-    "A container gets a further capability.",
-    "It may do what the kernel keeps from other containers.",
-    REMOVE,
-)
-ROOT = _kind(
-    6,
-    "medium",
-    "A container runs as root by its number.",
-    "A flaw in the container runtime or the kernel then gives away the node.",
-    "Write `run_as: {user: 1000}` with the number of a user of the image.",
-)
-MUTABLE = _kind(
-    7,
-    "low",
-    "An image is named by a tag alone.",
-    "The tag may be another image tomorrow, and on each node: what was reviewed is then not what runs.",
-    "Write image@sha256:… as your registry shows it.",
-)
-REGISTRY = _kind(
-    8,
-    "medium",
-    "An image comes from another registry.",
-    "Whoever can push to that registry decides what runs.",
-    "Make sure that the registry is one that your team trusts, or push the image to the one from before.",
-)
-LITERAL = _kind(
-    9,
-    "high",
-    "A secret stands in an object as plain text.",
-    "Everybody who may read the object, the state or a preview can read it.",
-    "Put it into a Secret, and name its entry: `{secret: {name: SECRET, key: KEY}}`. Then change it, since it has "
-    "been seen.",
-)
-ADMISSION = _kind(
-    10,
-    "high",
-    "The namespace's Pod Security level does not admit the pods.",
-    "Where the level is enforced, the job is created and its pods are refused, so that it waits forever.",
-    "Change what the message names, or have the platform team change the labels of the namespace.",
-)
+PRIVILEGED = kind("TR-SECURITY-1")
+HOST_PATH = kind("TR-SECURITY-2")
+HOST_NETWORK = kind("TR-SECURITY-3")
+HOST_NAMESPACES = kind("TR-SECURITY-4")
+CAPABILITY = kind("TR-SECURITY-5")
+ROOT = kind("TR-SECURITY-6")
+MUTABLE = kind("TR-SECURITY-7")
+REGISTRY = kind("TR-SECURITY-8")
+LITERAL = kind("TR-SECURITY-9")
+ADMISSION = kind("TR-SECURITY-10")
 KINDS = (PRIVILEGED, HOST_PATH, HOST_NETWORK, HOST_NAMESPACES, CAPABILITY, ROOT, MUTABLE, REGISTRY, LITERAL, ADMISSION)
 
 DIGEST = "@sha256:"
@@ -121,10 +59,10 @@ class Danger(Struct, frozen=True):
     fields: tuple[str, ...] = ()
 
 
-def _of_control(kind: Kind, name: str, *fields: str) -> Danger:
+def _of_control(about: Kind, name: str, *fields: str) -> Danger:
     """Return what a control of the Pod Security Standards judges."""
     control = _BY_NAME[name]
-    return Danger(kind, control.looks_at, control.allowed, fields)
+    return Danger(about, control.looks_at, control.allowed, fields)
 
 
 DANGERS = (
@@ -156,10 +94,10 @@ class Subject(Struct, frozen=True):
     place: Callable[[Sequence[str], Sequence[str]], Place | None]
 
     def finding(
-        self, kind: Kind, roles: Sequence[str], where: str, before: Any, after: Any, title: str, fields: Sequence[str]
+        self, about: Kind, roles: Sequence[str], where: str, before: Any, after: Any, title: str, fields: Sequence[str]
     ) -> Finding:
         """Return a finding about a place in the pods of some roles, caused by one of the fields."""
-        return kind.finding(
+        return about.finding(
             steps.name(self.step),
             ": ".join(filter(None, [", ".join(roles), where])),
             before,
@@ -270,11 +208,11 @@ def _of_dangers(
             found.setdefault((danger, spot), []).append(role)
     for (danger, spot), roles in found.items():
         is_allowed = danger.harmless(spot, openings)
-        kind, value = danger.kind.weighing("low") if is_allowed else danger.kind, masked(spot.value)
+        about, value = danger.kind.weighing("low") if is_allowed else danger.kind, masked(spot.value)
         shown = str(value).lower() if isinstance(value, bool) else value
         allowed = "; the environment allows it" if is_allowed else ""
-        title = f"{kind.title.removesuffix('.')}: {spot.where} = {shown} in {subject.pods(roles)}{allowed}."
-        yield subject.finding(kind, roles, spot.where, None, value, title, danger.fields)
+        title = f"{about.title.removesuffix('.')}: {spot.where} = {shown} in {subject.pods(roles)}{allowed}."
+        yield subject.finding(about, roles, spot.where, None, value, title, danger.fields)
 
 
 def _dangers(templates: Iterable[Template]) -> Iterator[tuple[Danger, Spot, str]]:
@@ -306,16 +244,16 @@ def _images(old: Iterable[Template], new: Iterable[Template], subject: Subject) 
         if known is not None and _registry(known) != _registry(image):
             moved.setdefault((_registry(image), _registry(known)), []).append(at)
     now = dict(_by_place(new))
-    for (registry, former), places_ in moved.items():
-        title = f"The image of {subject.pods(role for role, _ in places_)} comes from {registry}, and came from {former}."
-        yield _image_finding(REGISTRY, places_, was, now, title, subject)
-    for image, places_ in mutable.items():
-        title = f"The image of {subject.pods(role for role, _ in places_)} has no digest: {masked(image)}."
-        yield _image_finding(MUTABLE, places_, was, now, title, subject)
+    for (registry, former), spots in moved.items():
+        title = f"The image of {subject.pods(role for role, _ in spots)} comes from {registry}, and came from {former}."
+        yield _image_finding(REGISTRY, spots, was, now, title, subject)
+    for image, spots in mutable.items():
+        title = f"The image of {subject.pods(role for role, _ in spots)} has no digest: {masked(image)}."
+        yield _image_finding(MUTABLE, spots, was, now, title, subject)
 
 
 def _image_finding(
-    kind: Kind,
+    about: Kind,
     at: Sequence[tuple[str, str]],
     was: Mapping[tuple[str, str], str],
     now: Mapping[tuple[str, str], str],
@@ -323,7 +261,7 @@ def _image_finding(
     subject: Subject,
 ) -> Finding:
     roles = [*dict.fromkeys(role for role, _ in at)]
-    return subject.finding(kind, roles, at[0][1], masked(was.get(at[0])), masked(now[at[0]]), title, (IMAGE,))
+    return subject.finding(about, roles, at[0][1], masked(was.get(at[0])), masked(now[at[0]]), title, (IMAGE,))
 
 
 def _registry(image: str) -> str:
