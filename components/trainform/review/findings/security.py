@@ -10,23 +10,21 @@ from typing import Any
 from msgspec import Struct, structs
 
 from trainform import defaults
+from trainform.backends.workloads import value_at
 from trainform.manifests.templates import Template
 from trainform.review import steps
-from trainform.review.causes import Causes, causes
 from trainform.review.context import Context, JobReview
+from trainform.review.fate import fate
 from trainform.review.kinds import Kind, kind
 from trainform.review.model import Finding, Place
 from trainform.review.preview import State, Step
 from trainform.review.stand_ins import MASKED, UNKNOWN
-from trainform.review.wanted import after
 from trainform.rules.limits.places import Place as Spot
 from trainform.rules.limits.places import places
 from trainform.rules.limits.pod_security import CONTROLS, Openings, effective
 from trainform.secrets import masked
 from trainform.spec.environment import Environment
 from trainform.spec.names import qualified, split_registry
-from trainform.spec.roles import Role
-
 
 PRIVILEGED = kind("TR-SECURITY-1")
 HOST_PATH = kind("TR-SECURITY-2")
@@ -44,9 +42,8 @@ DIGEST = "@sha256:"
 HIDDEN = (MASKED, UNKNOWN)
 _STANDARD = Openings(False, (), ())
 _BY_NAME = {control.name: control for control in CONTROLS}
-IMAGE, MAPPING, OVERRIDES = "image", "environment.registries", "pod_overrides"
-"""The field of an experiment with an image, that of an environment which gives images other names, and the merge patch
-of a role."""
+IMAGE, MAPPING = "image", "environment.registries"
+"""The field of an experiment with an image, and that of an environment which gives images other names."""
 
 
 class Danger(Struct, frozen=True):
@@ -136,15 +133,10 @@ class _Owner(Struct, frozen=True, dict=True):
     context: Context
 
     @functools.cached_property
-    def roles(self) -> Mapping[str, Role]:
-        """The roles as they will be; empty if that is unknown."""
-        new = after(self.job)
-        return new.model.roles if new is not None and new.model is not None else {}
-
-    @functools.cached_property
-    def causes(self) -> Causes:
-        """The fields that differ."""
-        return causes(self.job, self.context.locate)
+    def experiment(self) -> dict[str, Any]:
+        """The experiment as it will be, with every default; empty if that is unknown."""
+        new = fate(self.context, self.job).after
+        return {} if new is None else {**new.resolved}
 
     @functools.cached_property
     def gone(self) -> Mapping[tuple[str, str], State | None]:
@@ -153,19 +145,16 @@ class _Owner(Struct, frozen=True, dict=True):
         return {_without_revision(step): step.old for step in reversed([*deleted])}
 
     def place(self, roles: Sequence[str], fields: Sequence[str]) -> Place | None:
-        """Return the place of the first change that can be the cause; without one, where the field stands, or the first
-        role."""
-        own = [f"roles.{role}.{field}" for role in roles for field in (*fields, OVERRIDES)]
-        changed = self.causes.under(*own, *fields) or self.causes.under(*([MAPPING] if IMAGE in fields else []))
+        """Return the place of the first change that can be the cause; without one, of the first field that is set."""
+        own = [f"roles.{role}.{field}" for role in roles for field in fields]
+        paths = [*own, *fields, *(f"roles.{role}.pod_overrides" for role in roles), "manifest_overrides"]
+        causes = fate(self.context, self.job).causes
+        changed = causes.under(*paths) or causes.under(*([MAPPING] if IMAGE in fields else []))
         if changed:
             return changed[0].place
-        role = next((name for name in roles if name in self.roles), None)
-        field = next(iter(fields), "")
-        if role is None or "." in field:
-            return self.context.locate(field) if field else None
-        if not field or getattr(self.roles[role], field, None) is not None:
-            return self.context.locate(f"roles.{role}.{field}".rstrip("."))
-        return self.context.locate(field)
+        paths += [f"roles.{role}" for role in roles]
+        found = next((path for path in paths if value_at(self.experiment, path)), None)
+        return None if found is None else self.context.locate(found)
 
 
 def _with_old(step: Step, owner: _Owner | None) -> Step:
