@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import datetime
 import json
 import os
 import shutil
@@ -146,6 +147,8 @@ class Project:
         """Write the environment `dev`: that of the repository in this project's namespace, with changes."""
         data = read("environments", "dev")
         data |= {"namespace": {"name": self.namespace, "create": False}, "queues": {}, "claims": {}}
+        for kind in data["accelerators"].values():
+            kind["price_per_hour"]["as_of"] = datetime.datetime.now(datetime.UTC).date()  # an old one is a finding
         self._write("environments", "dev", data | changes)
 
     def experiment(self, name: str, data: Mapping[str, Any]) -> None:

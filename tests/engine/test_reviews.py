@@ -130,6 +130,10 @@ def other_ssh_secret(story: Story) -> None:
     story.project.ssh_secret(story.stacks["experiment"], value=OTHER_SECRET).succeeded()
 
 
+def another_run(story: Story) -> None:
+    story.project.stack(NAME, run=2)
+
+
 def make_secret(story: Story) -> None:
     body = {"metadata": {"name": "letters"}, "stringData": {"first": "A"}}
     story.live.create("secrets", body, story.project.namespace)
@@ -143,6 +147,7 @@ BETWEEN: Mapping[str, Callable[[Story], None]] = {
     "refused-update": refuse_update,
     "other-ssh-secret": other_ssh_secret,
     "make-secret": make_secret,
+    "another-run": another_run,
 }
 
 

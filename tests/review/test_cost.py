@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from tests.review.jobs_of_previews import (
     context,
@@ -19,7 +20,9 @@ from tests.review.jobs_of_previews import (
 )
 from trainform.review.context import JobReview
 from trainform.review.cost import cost_of
+from trainform.review.findings.restart import find as restarts
 from trainform.review.model import Money
+from trainform.review.preview import State, Step
 
 CLUSTER = environment()
 
@@ -76,6 +79,49 @@ def test_a_job_that_runs_costs_what_is_deployed() -> None:
     name = job.job.old.inputs["metadata"]["name"]  # type: ignore[union-attr]
     cost = cost_of(context(job, environment=CLUSTER, live=live(jobs=(live_job(name, Running=2),))))
     assert (cost.before, cost.unknown) == (usd("33.60"), "")
+
+
+def test_what_a_running_job_has_cost() -> None:
+    """16 accelerators at 2.10 USD for 24 hours: 806.40 USD."""
+    job = scaled(2, 3)
+    name = job.job.old.inputs["metadata"]["name"]  # type: ignore[union-attr]
+    running = structs.replace(live_job(name, Running=2), started="2026-11-22T10:00:00Z")
+    made = context(job, environment=CLUSTER, live=live(jobs=(running,)))
+    assert cost_of(made).spent == usd("806.40")
+    (restart,) = restarts(made)
+    assert restart.title.endswith("; it has cost 806.40 USD since its start.")
+    pending = context(job, environment=CLUSTER, live=live(jobs=(live_job(name, "Pending"),)))
+    assert cost_of(pending).spent is None
+
+
+STORAGE_PRICE = {"amount": 0.2, "currency": "USD", "as_of": datetime.date(2026, 2, 1)}
+CHECKPOINTS = {"size": "730Gi", "class": "fast", "mount": "/mnt/output"}
+
+
+def test_claims_of_a_class_with_a_price_cost() -> None:
+    """730 GiB at 0.20 USD per GiB-month of 730 hours: 0.20 USD per hour."""
+    priced = environment(storage_prices={"fast": STORAGE_PRICE})
+    stored = rendered(priced, **workers(2), storage={"checkpoints": CHECKPOINTS})
+    bare = rendered(priced, **workers(2))
+    new = cost_of(context(job_review(bare, stored), environment=priced))
+    assert (new.before, new.after, new.prices_of) == (usd("33.60"), usd("33.80"), "2026-01-01")
+    gone = cost_of(context(job_review(stored, bare), environment=priced))
+    assert (gone.before, gone.after) == (usd("33.80"), usd("33.60"))
+    free = cost_of(context(job_review(bare, stored), environment=CLUSTER))
+    assert free.difference == usd("0.00")
+    euros = environment(storage_prices={"fast": {**STORAGE_PRICE, "currency": "EUR"}})
+    assert not cost_of(context(job_review(bare, stored), environment=euros)).known
+
+
+def test_a_kept_claim_that_leaves_the_stack_still_costs() -> None:
+    priced = environment(storage_prices={"fast": STORAGE_PRICE})
+    spec = {"storageClassName": "cephfs-ssd", "resources": {"requests": {"storage": "7300Gi"}}}
+    claim = State({"metadata": {"name": "data"}, "spec": spec}, id="a/data", keep=True)
+    leaves = Step("delete", "urn:data", "kubernetes:core/v1:PersistentVolumeClaim", "data", claim)
+    kept = cost_of(context(steps=(leaves,), environment=priced))
+    assert (kept.before, kept.after, kept.difference) == (usd("2.00"), usd("2.00"), usd("0.00"))
+    lost = cost_of(context(steps=(structs.replace(leaves, old=structs.replace(claim, keep=False)),), environment=priced))
+    assert (lost.before, lost.difference) == (usd("2.00"), usd("-2.00"))
 
 
 def kinds(**parts: Any) -> dict[str, Any]:

@@ -38,3 +38,12 @@ def test_a_field_of_an_overlay_has_its_path_there_and_its_line(project: Path) ->
     assert files.locate("roles.node.replicas") == place
     assert located(place) == f"roles.node.replicas (environments.dev.roles.node.replicas, {file}:6)"
     assert files.locate("image") == Place(path="image", file=file, line=2)
+
+
+@pytest.mark.parametrize(("written", "line"), [("  trainform:run: 2\n", 4), ("", 1)])
+def test_the_run_stands_in_the_file_of_the_stack(project: Path, written: str, line: int) -> None:
+    config = f"config:\n  trainform:environment: dev\n  trainform:experiment: resnet\n{written}"
+    (project / "stacks/Pulumi.resnet.dev.yaml").write_text(config)
+    files = stack_files(Stack("resnet", "dev", 2), project, "resnet.dev")
+    expected = Place(path="run", file="stacks/Pulumi.resnet.dev.yaml", line=line, origin="trainform:run")
+    assert files.locate("run") == expected

@@ -18,12 +18,14 @@ from tests.support.leaks import GITHUB_TOKEN
 from trainform.errors import Problem
 from trainform.review.context import Context
 from trainform.review.fail_on import FAILED, exit_code, parse_fail_on
+from trainform.review.findings.table import BY_CODE, KINDS
 from trainform.review.forms import terminal
 from trainform.review.model import Level, NotChecked, Outcome, Report
 from trainform.review.policies import refusal
 from trainform.review.preview import Message, PolicyResult
 from trainform.review.report import build_report
 from trainform.review.whole import review_of
+from trainform.rules.limits.waivers import REVIEW_CODES
 from trainform.spec import Environment
 
 SCREEN = ROOT / "tests" / "review" / "golden" / "screen.txt"
@@ -97,6 +99,30 @@ def test_a_waiver_that_applies_takes_its_finding_out_of_the_count() -> None:
     assert (use.code, use.fingerprint, use.owner, use.until, use.state, use.why) == (
         "TF-IMG-2", image.fingerprint, "team-lead", "2026-12-31", "applies", "",
     )  # fmt: skip
+
+
+def test_a_finding_of_the_review_can_be_waived() -> None:
+    """As those of limits: by code and fingerprint, where the environment names who may agree to it."""
+    allows = {"waivable": {"TR-RESTART-1": ["team-lead"]}}
+    [plain] = of_code(build_report(reviewed(), checked([])), "TR-RESTART-1")
+    [found] = of_code(build_report(reviewed(), checked([], allows)), "TR-RESTART-1")
+    assert "waivers" not in plain.fix
+    assert f'{{rule: TR-RESTART-1, finding: "{found.fingerprint}", reason: "…", owner: "team-lead"' in found.fix
+    given = [waiver(found.fingerprint, rule="TR-RESTART-1"), waiver("0123456789abcdef", rule="TR-RESTART-1")]
+    report = build_report(reviewed(), checked(given, allows))
+    assert [finding.waived for finding in of_code(report, "TR-RESTART-1")] == [True]
+    assert exit_code(review_of([report]), parse_fail_on("restart")) == 0
+    assert [(use.state, use.why) for use in report.waivers] == [
+        ("applies", ""),
+        ("void", f"The finding has changed: TR-RESTART-1 finds {found.fingerprint} here now."),
+    ]
+    late = build_report(reviewed(), checked([waiver(found.fingerprint, until="2026-11-22", rule="TR-RESTART-1")], allows))
+    assert not of_code(late, "TR-RESTART-1")[0].waived
+
+
+def test_every_kind_of_finding_can_be_waived_but_secrets_gates_and_environments() -> None:
+    categories = {BY_CODE[code].category for code in REVIEW_CODES}
+    assert {kind.code for kind in KINDS if kind.category in categories} - REVIEW_CODES == {"TR-SECURITY-9"}
 
 
 def test_waivers_that_do_not_apply() -> None:

@@ -49,7 +49,9 @@ revision or run, and whatever else changes in the experiment. Another value is a
 finding counts \
 again, and says so; the day is that of UTC. The last day may be as far away as `limits.longest_waiver` says. A waiver \
 without its finding is a note. A waiver changes no object and no revision: who \
-may write `owner` is for a review of the file to see."""
+may write `owner` is for a review of the file to see.
+
+Findings of a review can be waived in the same way: [Agree to a finding](../how-to/agree-to-a-finding.md)."""
 
 
 def limits_page() -> str:

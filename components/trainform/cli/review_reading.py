@@ -275,12 +275,13 @@ def _project(read: Sequence[Read]) -> str:
 
 def _live(read: Read, jobs: tuple[JobReview, ...]) -> LiveFacts | None:
     """What the cluster says; None if it is not asked."""
+    from trainform.review.needed_secrets import needed_secrets
     from trainform.review.objects import asked_of
 
     if read.reads is None:
         return None
     asked = asked_of(read.preview, jobs)
-    return read.reads.facts(asked.jobs, asked.queues, asked.objects)
+    return read.reads.facts(asked.jobs, asked.queues, (*asked.objects, *needed_secrets(read.preview, jobs)))
 
 
 def _report(
@@ -294,6 +295,7 @@ def _report(
 ) -> Report:
     from trainform.review.context import Context
     from trainform.review.model import NotChecked
+    from trainform.review.needed_secrets import missing_secrets, needed_secrets
     from trainform.review.report import build_report
 
     left_out = [*read.files.left_out]
@@ -302,5 +304,6 @@ def _report(
         left_out.append(NotChecked(what="cluster", reason=why))
     files = read.files
     where = files.environment, live, files.locate, today, hours
-    context = Context(read.stack, read.preview, jobs, *where, files.users, files.lacks)
+    missing = missing_secrets(needed_secrets(read.preview, jobs), live)
+    context = Context(read.stack, read.preview, jobs, *where, files.users, files.lacks, missing)
     return build_report(context, files.checked, left_out)

@@ -28,6 +28,8 @@ _WITHOUT_EFFECT: Mapping[str, Any] = {
     "claims": True,
     "limits": True,
     "promotion": True,
+    "storage_prices": True,
+    "cost_levels": True,
     "namespace": {"create"},
     "accelerators": {"__all__": {"per_node", "nodes", "cpu", "memory", "price_per_hour"}},
     "rdma": {"per_node"},

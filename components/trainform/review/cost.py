@@ -1,32 +1,41 @@
-"""What the jobs of a stack cost per hour before and after, by the dated prices of the environment's file."""
+"""What the jobs and claims of a stack cost per hour before and after, by the dated prices of the environment's file."""
 
 from __future__ import annotations
 
 import datetime
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
 
 from msgspec import Struct, structs
 
+from trainform.backends.workloads import value_at
 from trainform.errors import list_names
+from trainform.manifests.shapes import quantity
 from trainform.plan.record import Record
 from trainform.plan.totals import hourly_cost
+from trainform.review import steps
 from trainform.review.context import Context, JobReview
+from trainform.review.fate import Fate, fate
 from trainform.review.model import Cost, Money
 from trainform.review.objects import accelerators_of, demands_of, metadata_of, places_pods
+from trainform.review.preview import State, Step
 from trainform.spec.environment import Environment
 
 CENT = Decimal("0.01")
 TENTH = Decimal("0.1")
 HUNDRED = Decimal(100)
 PLACES = 2
+GIBIBYTE = 1 << 30
+HOURS_OF_A_MONTH = 730
+CLAIM_SIZE, CLAIM_CLASS = "spec.resources.requests.storage", "spec.storageClassName"
+SEVERAL_CURRENCIES = "its prices are in several currencies"
 
 
 class Side(Struct, frozen=True):
-    """The cost of one side. amount: None if it is not known, or if nothing that has a price runs. why: the reason then,
-    as a sentence. known: False if something runs and its cost is not known."""
+    """The cost of one side. amount: None if it is unknown, or if nothing with a price runs. why: the reason then, as a
+    sentence. known: False if something runs whose cost is unknown. as_of: the day of the oldest price."""
 
     amount: Decimal | None
     currency: str = ""
@@ -36,37 +45,39 @@ class Side(Struct, frozen=True):
 
 
 def cost_of(context: Context) -> Cost:
-    """The cost of all jobs of the stack together."""
-    if not context.jobs:
-        return Cost(unknown="The stack has no job, and nothing else has a price.")
+    """Return the cost of all jobs and claims of the stack together."""
     before, after = sides(context)
+    if not context.jobs and before.amount is None and after.amount is None:
+        return Cost(unknown="The stack has no job, and nothing else has a price.")
     difference = difference_of(before, after)
-    days = [side.as_of for side in (before, after) if side.as_of is not None]
-    oldest = min(days, default=None)
+    oldest = oldest_price(before, after)
     percent = percent_of(before, difference)
     total = None if context.hours is None or after.amount is None else _decimal(Fraction(after.amount) * context.hours)
+    spent = [money for job in context.jobs if (money := spent_by(fate(context, job), context)) is not None]
+    currency = after.currency or before.currency
     return Cost(
         before=_money(before.amount, before.currency),
         after=_money(after.amount, after.currency),
-        difference=_money(difference, after.currency or before.currency),
+        difference=_money(difference, currency),
         percent=None if percent is None else f"{percent.quantize(TENTH, ROUND_HALF_UP):+f}",
         prices_of=None if oldest is None else oldest.isoformat(),
         price_age_days=None if oldest is None else (context.today - oldest).days,
         hours=None if context.hours is None else _shown_hours(_decimal(context.hours)),
         total=_money(total, after.currency),
+        spent=_money(sum((money.amount for money in spent), Decimal(0)), spent[0].currency) if spent else None,
         known=before.known and after.known,
         unknown=" ".join(dict.fromkeys(side.why for side in (before, after) if side.why)),
     )
 
 
 def sides(context: Context) -> tuple[Side, Side]:
-    """The cost before and after."""
-    return _before(context), _after(context)
+    """Return the cost before and after."""
+    return _with_claims(_before(context), context, after=False), _with_claims(_after(context), context, after=True)
 
 
 def difference_of(before: Side, after: Side) -> Decimal | None:
-    """What the stack costs more in an hour than before; None if that is not known, or if neither side has a price. What
-    does not run costs nothing."""
+    """Return what the stack costs more in an hour than before; None if that is unknown, or if neither side has a price.
+    What does not run costs nothing."""
     amounts = [side.amount for side in (before, after) if side.amount is not None]
     currencies = {side.currency for side in (before, after) if side.currency}
     if not before.known or not after.known or not amounts or len(currencies) > 1:
@@ -75,8 +86,33 @@ def difference_of(before: Side, after: Side) -> Decimal | None:
 
 
 def percent_of(before: Side, difference: Decimal | None) -> Decimal | None:
-    """The difference in percent of what the stack costs before; None if that is nothing, or not known."""
+    """Return the difference in percent of the cost before; None if that is nothing, or unknown."""
     return None if difference is None or not before.amount else difference / before.amount * HUNDRED
+
+
+def oldest_price(*given: Side) -> datetime.date | None:
+    """Return the day of the oldest price of the sides."""
+    return min((side.as_of for side in given if side.as_of is not None), default=None)
+
+
+def spent_by(happens: Fate, context: Context) -> Money | None:
+    """Return what a running job that is replaced or deleted has cost since its first pod began; None if that is
+    unknown."""
+    live = happens.live
+    if happens.kind not in ("replace", "delete") or not happens.is_running or live is None or context.live is None:
+        return None
+    side = _side([(happens.job, happens.job.before)], context.environment, after=False)
+    if side.amount is None:
+        return None
+    try:
+        began, now = map(datetime.datetime.fromisoformat, (live.started, context.live.read_at))
+        hours = Fraction(int((now - began).total_seconds()), 3600)
+    except (TypeError, ValueError):
+        return None
+    return _money(_decimal(Fraction(side.amount) * max(hours, Fraction(0))), side.currency)
+
+
+# --- jobs
 
 
 def _before(context: Context) -> Side:
@@ -88,7 +124,8 @@ def _before(context: Context) -> Side:
     ]
     if not running:
         return Side(None, why=" ".join(notes) if notes else "Nothing is deployed, so nothing costs anything now.")
-    return _with_notes(_side([(job, job.before) for job in running], context.environment, after=False), notes)
+    side = _side([(job, job.before) for job in running], context.environment, after=False)
+    return structs.replace(side, why=" ".join(filter(None, [*notes, side.why])))
 
 
 def _after(context: Context) -> Side:
@@ -101,10 +138,6 @@ def _after(context: Context) -> Side:
     return _side([(job, job.after) for job in running], context.environment, after=True)
 
 
-def _with_notes(side: Side, notes: Iterable[str]) -> Side:
-    return structs.replace(side, why=" ".join([*notes, *([side.why] if side.why else [])]))
-
-
 def _exists(job: JobReview) -> bool:
     return job.job is not None and job.job.old is not None
 
@@ -115,8 +148,8 @@ def _job_name(job: JobReview) -> str:
 
 
 def _idle(job: JobReview, context: Context) -> str:
-    """Why the deployed job takes no accelerators now, as a word after `is`; "" if it does, or if the cluster was not
-    asked."""
+    """Return why the deployed job takes no accelerators now, as a word after `is`; "" if it does, or if the cluster was
+    not read."""
     if context.live is None or context.live.jobs is None or not (job.before is not None or _exists(job)):
         return ""
     name = _job_name(job)
@@ -128,29 +161,65 @@ def _idle(job: JobReview, context: Context) -> str:
 
 
 def _side(jobs: Iterable[tuple[JobReview, Record | None]], environment: Environment | None, *, after: bool) -> Side:
-    """The cost of all pods: as their templates are, or else as the roles in the records are."""
+    """Return the cost of all pods: as their templates are, or else as the roles in the records are."""
     counts: Counter[str] = Counter()
     for job, record in jobs:
         if record is None:
-            why = f"The cost is not known: no record says what the job {job.name} is made of."
-            return Side(None, why=why, known=False)
+            return _unknown(f"no record says what the job {job.name} is made of")
         counts.update(accelerators_of(demands_of(job, environment, after=after), record.experiment.get("roles")))
     used = {kind: count for kind, count in sorted(counts.items()) if count}
     if not used:
         return Side(None, why="The jobs have no accelerators, so they have no price.")
     if environment is None:
-        why = "The cost is not known: the environment's file, which has the prices, cannot be read."
-        return Side(None, why=why, known=False)
+        return _unknown("the environment's file, which has the prices, cannot be read")
     cost = hourly_cost(used, environment) if used.keys() <= environment.accelerators.keys() else None
     if cost is None:
-        return Side(None, why=f"The cost is not known: {_gap(used, environment)}.", known=False)
+        return _unknown(_gap(used, environment))
     return Side(cost.amount, cost.currency, cost.as_of)
+
+
+def _unknown(reason: str) -> Side:
+    return Side(None, why=f"The cost is not known: {reason}.", known=False)
 
 
 def _gap(used: Iterable[str], environment: Environment) -> str:
     kinds = environment.accelerators
     missing = [kind for kind in used if kind not in kinds or kinds[kind].price_per_hour is None]
-    return f"no price of {list_names(missing)}" if missing else "its prices are in several currencies"
+    return f"no price of {list_names(missing)}" if missing else SEVERAL_CURRENCIES
+
+
+# --- claims
+
+
+def _with_claims(side: Side, context: Context, *, after: bool) -> Side:
+    """Return the side with the claims whose storage class has a price."""
+    environment = context.environment
+    if environment is None or not environment.storage_prices or not side.known:
+        return side
+    prices = {environment.storage_classes.get(short): price for short, price in environment.storage_prices.items()}
+    amount, used = Decimal(0), []
+    for state in _claims(context.preview.steps, after=after):
+        price = prices.get(value_at({**state.inputs}, CLAIM_CLASS))
+        size = quantity(value_at({**state.inputs}, CLAIM_SIZE))
+        if price is not None and size is not None:
+            amount += Decimal(str(price.amount)) * size / GIBIBYTE / HOURS_OF_A_MONTH
+            used.append(price)
+    if not used:
+        return side
+    currencies = {price.currency for price in used} | ({side.currency} - {""})
+    if len(currencies) > 1:
+        return _unknown(SEVERAL_CURRENCIES)
+    days = [price.as_of for price in used] + ([] if side.as_of is None else [side.as_of])
+    return Side((side.amount or Decimal(0)) + amount, currencies.pop(), min(days), side.why)
+
+
+def _claims(given: Iterable[Step], *, after: bool) -> Iterator[State]:
+    """Yield the claims that exist before or after the change. A kept claim that leaves the stack still costs."""
+    for step in steps.of_kind((*given,), steps.CLAIM):
+        leaves = step.old is not None and step.old.keep and steps.fate(step) in ("delete", "replace")
+        if step.operation != "read":
+            states = [step.new, step.old if leaves and not steps.is_one_object(step) else None]
+            yield from filter(None, states if after else [step.old])
 
 
 def _decimal(exact: Fraction) -> Decimal:
@@ -158,7 +227,7 @@ def _decimal(exact: Fraction) -> Decimal:
 
 
 def _shown_hours(hours: Decimal) -> str:
-    """The hours with two places; of less than a tenth with two digits, since a short run is not 0 hours long."""
+    """Return the hours with two places; of less than a tenth with two digits, since a short run is not 0 hours long."""
     places = max(PLACES, PLACES - 1 - hours.adjusted())
     return f"{hours.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP).normalize():f}"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from trainform.check import CheckedJob, check_experiment
 from trainform.check_files import check_environment
@@ -19,15 +19,16 @@ from trainform.review.users import users_in
 from trainform.secrets import masked_path
 from trainform.spec.environment import Environment
 from trainform.spec.source import NOWHERE, Source
-from trainform.spec.stack import Stack
+from trainform.spec.stack import Stack, key_place
 
 WHAT = "files"
+RUN = "run"
 
 
 class StackFiles(Struct, frozen=True):
     """What the files of a stack hold. checked: the environment alone for its own stack; None where the files cannot be
     read. left_out: why not. users: the experiments in the environment whose own stack it is; None for another stack.
-    lacks: what the release lacks that the stack names."""
+    lacks: what the release lacks that the stack names. run: where the stack sets the number of the run."""
 
     checked: CheckedJob | CheckedPlatform | None = None
     environment: Environment | None = None
@@ -36,9 +37,12 @@ class StackFiles(Struct, frozen=True):
     left_out: tuple[NotChecked, ...] = ()
     users: tuple[User, ...] | None = None
     lacks: tuple[Lack, ...] = ()
+    run: Place | None = None
 
     def locate(self, path: str) -> Place:
-        """Where a path stands; one that begins with `environment.` is of the environment."""
+        """Where a path stands; one that begins with `environment.` is of the environment, and `run` of the stack."""
+        if path == RUN and self.run is not None:
+            return self.run
         own = path.startswith(OF_ENVIRONMENT)
         source = self.environment_source if own else self.experiment_source
         here = path.removeprefix(OF_ENVIRONMENT) if own else path
@@ -51,9 +55,18 @@ def stack_files(chosen: Stack | str, root: Path, name: str = "") -> StackFiles:
     """The files of what a stack runs. What cannot be read is left out, with the reason. name: of the stack; empty: what
     its release lacks is not asked."""
     try:
-        return _of_environment(chosen, root) if isinstance(chosen, str) else _of_experiment(chosen, root, name)
+        if isinstance(chosen, str):
+            return _of_environment(chosen, root)
+        files = _of_experiment(chosen, root, name)
+        return structs.replace(files, run=_run_place(name, root)) if name else files
     except TrainformError as error:
         return without_files(error)
+
+
+def _run_place(stack: str, root: Path) -> Place:
+    """Return where the file of the stack sets the number of the run."""
+    found = key_place(stack.rpartition("/")[2], root, RUN)
+    return Place(path=RUN, file=found.source, line=found.line, origin=found.path.removeprefix("config."))
 
 
 def without_files(error: TrainformError) -> StackFiles:

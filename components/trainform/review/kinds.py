@@ -1,9 +1,12 @@
-"""The kinds of findings: one table, from which a page of the documents is generated, and the identity of a finding."""
+"""The kinds of findings, whose texts are in `findings/kinds.toml`, and the identity of a finding."""
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
+import tomllib
+from pathlib import Path
 from typing import Any, Literal
 
 from msgspec import Struct, structs
@@ -11,6 +14,7 @@ from msgspec import Struct, structs
 from trainform.review.model import Category, Finding, Place
 
 FINGERPRINT_DIGITS = 16
+TEXTS = Path(__file__).parent / "findings" / "kinds.toml"
 
 
 class Kind(Struct, frozen=True):
@@ -56,6 +60,18 @@ class Kind(Struct, frozen=True):
             place=place,
             fingerprint=fingerprint(self.code, name, field, before, after),
         )
+
+
+def kind(code: str, variant: str = "") -> Kind:
+    """Return the kind of findings with the code, or a variant of it."""
+    texts = _texts()[code]
+    usual = {field: text for field, text in texts.items() if isinstance(text, str)}
+    return Kind(code, Category[code.split("-")[1].lower()], **usual | (texts[variant] if variant else {}))
+
+
+@functools.cache
+def _texts() -> dict[str, Any]:
+    return tomllib.loads(TEXTS.read_text(encoding="utf-8"))
 
 
 def fingerprint(code: str, name: str, field: str, before: Any, after: Any) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Set
 from typing import Literal
 
 from trainform.errors import Problem
@@ -12,7 +12,7 @@ from trainform.render_platform import RenderedPlatform
 from trainform.review.kinds import fingerprint
 from trainform.review.model import Category, Finding, Place, WaiverUse
 from trainform.rules.limits.table import BY_CODE
-from trainform.rules.limits.waivers import identity, waived, waiver_problems
+from trainform.rules.limits.waivers import REVIEW_CODES, identity, line, owners, waived, waiver_problems
 from trainform.secrets import masked_line, masked_path
 from trainform.spec.environment import Environment
 from trainform.spec.waivers import Waiver
@@ -57,9 +57,26 @@ def _finding(problem: Problem, severity: str, name: str, place: Place, *, is_wai
     )
 
 
-def waiver_uses(job: RenderedJob, today: datetime.date) -> Iterator[WaiverUse]:
-    """Each waiver of the experiment, and what becomes of it."""
+def with_waivers(found: Iterable[Finding], job: RenderedJob, today: datetime.date) -> Iterator[Finding]:
+    """Yield the findings of a review: those that the experiment waives are marked, and the fix of those that it may
+    waive ends with the waiver to write."""
+    accepted = waived(job.experiment.waivers, job.environment, today)
+    for finding in found:
+        allowed = owners(finding.code, job.environment) if finding.code in REVIEW_CODES else ()
+        if not allowed:
+            yield finding
+        elif (finding.code, finding.fingerprint) in accepted:
+            yield finding.model_copy(update={"waived": True})
+        else:
+            waiver = line(finding.code, finding.fingerprint, allowed[0])
+            agreed = f"Or, if {' or '.join(allowed)} agrees, complete this under `waivers`: {waiver}"
+            yield finding.model_copy(update={"fix": f"{finding.fix} {agreed}"})
+
+
+def waiver_uses(job: RenderedJob, today: datetime.date, findings: Iterable[Finding]) -> Iterator[WaiverUse]:
+    """Each waiver of the experiment, and what becomes of it. findings: those of the review."""
     found = {identity(problem) for problem, _ in job.found}
+    found |= {(finding.code, finding.fingerprint) for finding in findings}
     for waiver in job.experiment.waivers:
         state, why = _state(waiver, found, job.environment, today)
         yield WaiverUse(

@@ -62,8 +62,11 @@ class Masks:
         self._seen: dict[str, bool] = {}
         self.count = 0
 
-    def look(self, type_: str, urn: str, states: States, outputs: States, diffs: Iterable[str]) -> States:
-        """Return the states of a step without the secrets that it shows itself.
+    def look(
+        self, type_: str, urn: str, states: States, outputs: States, diffs: Iterable[str]
+    ) -> tuple[States, tuple[str, ...]]:
+        """Return the states of a step without the secrets that it shows itself, and the paths of secrets that stand as
+        plain text in the new state and did not in the old one.
 
         states: the inputs before and after, then the outputs that are kept. outputs: all of them, of which only the
         secrets count. diffs: the paths that change, as the engine names them.
@@ -71,7 +74,8 @@ class Masks:
         kind = type_.rpartition(":")[2].removesuffix("Patch")
         every = (*states, *outputs) if self._marked else states
         index = _Index()
-        paths, keys = _secret_paths(every, kind, index)
+        of_states = [[*_secrets(state, kind=kind)] for state in every]
+        paths, keys = _secret_paths(every, {path for found in of_states for path, _ in found}, index)
         old, new, *kept = (_masked(state, paths) for state in states)
         found = {path: [index.at(path, state) for state in every] for path in paths}
         if changed := {*_changed(found, old, new, diffs, index)}:
@@ -83,7 +87,8 @@ class Masks:
             self._known.update(form for text in texts for form in forms_of(text))
             self._secret_names.update(texts if path[:1] == ("metadata",) else ())
         self._names.update(_names(urn, type_, (old, new)))
-        return (old, new, *kept)
+        was, will = ({_text(path) for path, is_plain in found if is_plain} for found in of_states[:2])
+        return (old, new, *kept), tuple(sorted(will - was))
 
     def end_looks(self) -> None:
         """Note that every step was looked at. The names of objects stay visible, whatever else has the same text."""
@@ -141,9 +146,8 @@ class Masks:
 # --- where secrets are
 
 
-def _secret_paths(states: States, kind: str, index: _Index) -> tuple[set[Path], int]:
+def _secret_paths(states: States, found: set[Path], index: _Index) -> tuple[set[Path], int]:
     """Return the paths of what is secret in any state, none within another, and the number of keys that are secrets."""
-    found = {path for state in states for path in _secrets(state, kind=kind)}
     keys = {path for path in found if path and path[-1] is None}
     found -= keys
     while more := {index.fitting(path, state) for path in found for state in states} - found:
@@ -151,12 +155,14 @@ def _secret_paths(states: States, kind: str, index: _Index) -> tuple[set[Path], 
     return {path for path in found if not any(path[:length] in found for length in range(len(path)))}, len(keys)
 
 
-def _secrets(value: Any, name: str = "", path: Path = (), kind: str = "") -> Iterator[Path]:
-    """Yield the path of each secret in a state; that of a key which is one ends with None. name: of the field. kind: of
-    the object."""
+def _secrets(value: Any, name: str = "", path: Path = (), kind: str = "") -> Iterator[tuple[Path, bool]]:
+    """Yield the path of each secret in a state, and whether it is plain text that the engine has not marked. The path of
+    a key which is a secret ends with None. name: of the field. kind: of the object."""
     inside = inside_text(value) if isinstance(value, str) else None
-    if is_mark(value) or len(path) > DEEPEST or (inside is None and _is_secret(name, value)):
-        yield path
+    if is_mark(value) or len(path) > DEEPEST:
+        yield path, False
+    elif inside is None and _is_secret(name, value):
+        yield path, is_secret(name, value)
     elif inside is not None:
         yield from _secrets(inside, name, path)
     elif isinstance(value, dict):
@@ -164,25 +170,37 @@ def _secrets(value: Any, name: str = "", path: Path = (), kind: str = "") -> Ite
     elif isinstance(value, list):
         pairs = _pairs(value)
         if pairs and _type(pairs[0][0]) != "name" and has_mark(value):
-            yield path  # any item may be the secret one in another state
+            yield path, False  # any item may be the secret one in another state
             return
         given = secret_words(value) if pairs and _type(pairs[0][0]) == "word" else {}
         for at, (part, item) in enumerate(pairs):
-            yield from ((*path, part),) if at in given else _secrets(item, name, (*path, part), kind)
+            yield from [((*path, part), True)] if at in given else _secrets(item, name, (*path, part), kind)
 
 
-def _in_mapping(value: dict[str, Any], name: str, path: Path, kind: str) -> Iterator[Path]:
+def _in_mapping(value: dict[str, Any], name: str, path: Path, kind: str) -> Iterator[tuple[Path, bool]]:
     of_secret = any(str(each).endswith("Secret") for each in (kind, value.get("kind")))
     for key, item in value.items():
         if secret_in(key) is not None:
-            yield (*path, key, None)
+            yield (*path, key, None), True
         if of_secret and key in SECRET_CONTENT:
             each_entry = isinstance(item, dict) and not is_mark(item)
-            yield from [(*path, key, entry) for entry in item] if each_entry else [(*path, key)]
+            yield from (((*path, key, *entry), False) for entry in (zip(item) if each_entry else [()]))
         elif kind == "kubernetes" and key == "kubeconfig":  # the configuration of the provider
-            yield (*path, key)
+            yield (*path, key), False
         else:
             yield from _secrets(item, name_of(key, value, name), (*path, key), "Secret" if (kind, key) == ITEMS else "")
+
+
+def _text(path: Path) -> str:
+    """Return the path as findings show it: items by their names, a list of texts as a whole."""
+    shown = ""
+    for part in path:
+        word = part[1] if isinstance(part, tuple) and part[0] == "name" else part
+        if isinstance(word, int):
+            shown += f"[{word}]"
+        elif isinstance(word, str):
+            shown += f"{'.' if shown else ''}{word if secret_in(word) is None else MASKED}"
+    return shown
 
 
 class _Index:

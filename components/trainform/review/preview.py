@@ -41,7 +41,8 @@ class Step(Struct, frozen=True):
     `delete-replaced`, `read`, `refresh`, `import`, `discard`…); newer engines may have others. A replacement is one
     step of a `Preview`: `replace`. keys: the properties that force a replacement. diffs: those that differ. detail:
     what differs by path with the engine's kind (`add`, `delete-replace`…); None if the provider gave no detail, which
-    is not the same as no difference.
+    is not the same as no difference. plain_secrets: the paths of secrets that stand as plain text in the new side, and
+    did not in the old one.
     """
 
     operation: str
@@ -53,6 +54,7 @@ class Step(Struct, frozen=True):
     keys: tuple[str, ...] = ()
     diffs: tuple[str, ...] = ()
     detail: Mapping[str, str] | None = None
+    plain_secrets: tuple[str, ...] = ()
 
     @property
     def state(self) -> State:

@@ -320,7 +320,7 @@ def _is_left(step: RawStep) -> bool:
     return mapping(step.old).get("delete") is True
 
 
-def _looked(step: RawStep, masks: Masks) -> tuple[Any, ...]:
+def _looked(step: RawStep, masks: Masks) -> tuple[tuple[Any, ...], tuple[str, ...]]:
     old, new = mapping(step.old), mapping(step.new)
     outputs = mapping(old.get("outputs")), mapping(new.get("outputs"))
     kept = (_kept_outputs(step.type, each) for each in outputs)
@@ -336,8 +336,9 @@ def _kept_outputs(type_: str, outputs: Mapping[str, Any]) -> Mapping[str, Any]:
     return {"metadata": kept} if kept else {}
 
 
-def _shown_step(step: RawStep, looked: tuple[Any, ...], masks: Masks) -> Step:
-    old, new, old_outputs, new_outputs = map(masks.hide, looked)
+def _shown_step(step: RawStep, looked: tuple[tuple[Any, ...], tuple[str, ...]], masks: Masks) -> Step:
+    states, plain = looked
+    old, new, old_outputs, new_outputs = map(masks.hide, states)
     return Step(
         masks.name(step.operation),
         masks.name(step.urn),
@@ -348,6 +349,7 @@ def _shown_step(step: RawStep, looked: tuple[Any, ...], masks: Masks) -> Step:
         tuple(map(masks.name, step.keys)),
         tuple(map(masks.name, step.diffs)),
         None if step.detail is None else {masks.name(path): masks.name(kind) for path, kind in step.detail.items()},
+        tuple(map(masks.name, plain)),
     )
 
 

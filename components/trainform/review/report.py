@@ -19,7 +19,7 @@ from trainform.review.dependents import dependents, not_read
 from trainform.review.effects import FAILED, INCOMPLETE, effects
 from trainform.review.findings.table import FINDERS
 from trainform.review.headline import headline
-from trainform.review.limits import job_findings, platform_findings, sentence, waiver_uses
+from trainform.review.limits import job_findings, platform_findings, sentence, waiver_uses, with_waivers
 from trainform.review.live_facts import live_facts
 from trainform.review.model import Capacity, Category, Cost, EngineMessage, Finding, Level, NotChecked, Outcome, Report
 from trainform.review.not_considered import not_considered
@@ -75,7 +75,7 @@ def build_report(context: Context, checked: Checked = None, left_out: Iterable[N
         objects=list(object_changes(context)),
         pictures=pictures(context),
         live=[] if context.live is None else list(live_facts(context.live, context.environment)),
-        waivers=[] if job is None else list(waiver_uses(job, context.today)),
+        waivers=[] if job is None else list(waiver_uses(job, context.today, found)),
         limits=_judges(context, checked),
         not_checked=not_checked,
         messages=[_message(message) for message in preview.messages if not _is_listed_elsewhere(message, preview)],
@@ -129,7 +129,9 @@ def _findings(context: Context, checked: Checked) -> list[Finding]:
     merged = {(finding.code, finding.fingerprint): finding for finding in found}
     for finding in policy_findings(context.preview):
         merged.setdefault((finding.code, finding.fingerprint), finding)
-    return sorted(merged.values(), key=_order)
+    job = checked.job if isinstance(checked, CheckedJob) else None
+    every = merged.values() if job is None else with_waivers(merged.values(), job, context.today)
+    return sorted(every, key=_order)
 
 
 def _of_limits(context: Context, checked: Checked) -> Iterator[Finding]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from trainform import defaults
 from trainform.errors import Problem
 from trainform.rules.limits.table import BY_CODE
-from trainform.rules.limits.waivers import ALWAYS_HOLDS, unknown_code
+from trainform.rules.limits.waivers import ALWAYS_HOLDS, WAIVABLE, unknown_code
 from trainform.rules.queues import environment_queue_problems
 from trainform.rules.references import Known, unknown
 from trainform.spec.environment import Environment
@@ -33,6 +33,8 @@ def _claims(environment: Environment) -> Iterator[Problem]:
     classes = Known(environment.storage_classes)
     for name, claim in environment.claims.items():
         yield from unknown(f"claims.{name}.class", claim.storage_class, classes, "storage class")
+    for name in environment.storage_prices:
+        yield from unknown(f"storage_prices.{name}", name, classes, "storage class")
 
 
 def _accelerators(environment: Environment) -> Iterator[Problem]:
@@ -75,13 +77,12 @@ def _limits(environment: Environment) -> Iterator[Problem]:
 
 
 def _codes(environment: Environment) -> Iterator[Problem]:
-    known = Known(BY_CODE)
-    for field in ("severity", "waivable"):
+    for field, known in (("severity", Known(BY_CODE)), ("waivable", WAIVABLE)):
         for code in getattr(environment.limits, field):
             path = f"limits.{field}.{code}"
-            if code not in BY_CODE:
+            if code not in known.names:
                 yield Problem(path, None, *unknown_code(code, known))
-            elif BY_CODE[code].fixed:
+            elif code in BY_CODE and BY_CODE[code].fixed:
                 yield Problem(path, None, ALWAYS_HOLDS, "remove it")
 
 

@@ -113,10 +113,12 @@ class Namespace(Model):
 
 
 class Price(Model):
-    """Price of one accelerator for one hour."""
+    """A price: of one accelerator for one hour, or of one GiB of storage for one month."""
 
     amount: float = Field(
-        ge=0, json_schema_extra=OnChange.NO_OBJECT, description="Price of one accelerator-hour in `currency`."
+        ge=0,
+        json_schema_extra=OnChange.NO_OBJECT,
+        description="Price in `currency` of one accelerator-hour, or of one GiB-month (730 hours).",
     )
     currency: Annotated[str, StringConstraints(pattern=CURRENCY)] = Field(
         json_schema_extra=OnChange.NO_OBJECT, description="ISO 4217 code (USD)."
@@ -167,6 +169,17 @@ class Accelerator(Model):
     )
     price_per_hour: Price | None = Field(
         default=None, json_schema_extra=OnChange.NO_OBJECT, description="For the plan's cost. Empty: no cost is shown."
+    )
+
+
+class CostLevels(Model):
+    """From which rise of the cost per hour a review's finding TR-COST-1 has which level, in the prices' currency."""
+
+    medium: float = Field(
+        default=20, ge=0, json_schema_extra=OnChange.NO_OBJECT, description="From this amount per hour: medium."
+    )
+    high: float = Field(
+        default=100, ge=0, json_schema_extra=OnChange.NO_OBJECT, description="From this amount per hour: high."
     )
 
 
@@ -272,6 +285,20 @@ class Environment(Model):
         default={},
         json_schema_extra=OnChange.CLAIMS_REPLACED,
         description="Short name of a class to its name in the cluster.",
+    )
+    storage_prices: dict[Label, Price] = Field(
+        default={},
+        examples=[{"fast": {"amount": 0.2, "currency": "USD", "as_of": "2026-01-01"}}],
+        json_schema_extra=OnChange.NO_OBJECT,
+        description="Prices per GiB-month, by the short names of `storage_classes`. Reviews count claims of these "
+        "classes. Empty: storage has no price.",
+    )
+    cost_levels: CostLevels = Field(
+        default=CostLevels(),
+        examples=[{"medium": 20, "high": 100}],
+        json_schema_extra=OnChange.NO_OBJECT,
+        description="Levels of a rising cost in a review. A rise of 20 % is medium and one of 50 % high, whatever the "
+        "amount is, unless it is below 1.",
     )
     ports: PortRange = Field(
         default=defaults.HOST_PORTS,

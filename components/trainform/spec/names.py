@@ -72,7 +72,7 @@ REPOSITORY = (
 )
 RESTART = rf"^(never|on-failure|all-when-evicted|[1-9][0-9]{{0,8}} times?){END}"
 FINGERPRINT = rf"^[0-9a-f]{{16}}{END}"
-RULE = rf"^TF-[A-Z]+-[1-9][0-9]*{END}"
+RULE = rf"^T[FR]-[A-Z]+-[1-9][0-9]*{END}"
 REGISTRY = rf"^(?!.*//)(?!.*/.*:)[a-z0-9][-a-z0-9.:/_]*{END}"  # without a scheme, and without a tag behind a path
 _PART = r"[a-z0-9]+((\.|__?|-+)[a-z0-9]+)*"
 # A registry with its host, which has a dot or a port, and a path in it.
@@ -208,9 +208,10 @@ MEANING = {
     ),
     FINGERPRINT: (
         "is not the fingerprint of a finding",
-        "write its 16 hex digits, as `trainform check` prints them; in quotes if they are all digits",
+        "write its 16 hex digits, as `trainform check` or `trainform review` prints them; in quotes if they are all "
+        "digits",
     ),
-    RULE: ("is not the code of a rule", "write it as docs/reference/limits.md has it, such as TF-IMG-1"),
+    RULE: ("is not the code of a rule", "write it as docs/reference/limits.md or review.md has it, such as TF-IMG-1"),
     REGISTRY: ("is not a registry or a path in one", "write it as it stands in images: registry.example.com/ai"),
     MIRROR: (
         "is not a registry with its host, or a path in one",

@@ -28,7 +28,8 @@ class Waiver(Model):
         description="Code of the rule; the environment's `limits.waivable` must have it.",
     )
     finding: Annotated[str, StringConstraints(pattern=FINGERPRINT)] = Field(
-        json_schema_extra=OnChange.NO_OBJECT, description="Fingerprint of the finding, as `trainform check` prints it."
+        json_schema_extra=OnChange.NO_OBJECT,
+        description="Fingerprint of the finding, as `trainform check` or `trainform review` prints it.",
     )
     reason: Annotated[NonEmpty, AfterValidator(_written)] = Field(
         json_schema_extra=OnChange.NO_OBJECT, description="Why the finding is accepted."

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import datetime
 from typing import Any
 
 import pytest
 
-from tests.review.jobs_of_previews import context, environment, job_review, rendered, workers
+from tests.review.jobs import locate
+from tests.review.jobs_of_previews import PRICE, TODAY, context, environment, job_review, rendered, workers
+from tests.support.samples import CLUSTER as SAMPLE
 from trainform.review.context import JobReview
 from trainform.review.findings.cost import find
+from trainform.spec import Environment
 
-CLUSTER = environment()
+def fresh(days: int = 1, **parts: Any) -> Environment:
+    """The environment with a price of some days ago."""
+    price = {**PRICE, "as_of": TODAY - datetime.timedelta(days=days)}
+    kinds = {**SAMPLE["accelerators"], "a800": {**SAMPLE["accelerators"]["a800"], "price_per_hour": price}}
+    return environment(accelerators=kinds, **parts)
+
+
+CLUSTER = fresh()
 
 
 def scaled(before: dict[str, Any], after: dict[str, Any]) -> JobReview:
@@ -40,8 +51,39 @@ def test_a_cost_that_does_not_rise(before: dict[str, Any], after: dict[str, Any]
     assert list(find(context(scaled(before, after), environment=CLUSTER))) == []
 
 
-def test_a_first_deployment_is_no_rise() -> None:
-    assert list(find(context(job_review(None, rendered(CLUSTER, **workers(2))), environment=CLUSTER))) == []
+@pytest.mark.parametrize(
+    ("replicas", "levels", "level"),
+    [
+        (1, {}, None),  # 16.80 USD/h stand in the report's Cost alone
+        (2, {}, "medium"),
+        (6, {}, "high"),
+        (2, {"medium": 40}, None),
+        (2, {"medium": 5, "high": 30}, "high"),
+    ],
+)
+def test_all_of_a_first_deployment_is_a_rise(replicas: int, levels: dict[str, Any], level: str | None) -> None:
+    cluster = fresh(cost_levels=levels)
+    made = context(job_review(None, rendered(cluster, **workers(replicas))), environment=cluster)
+    assert [(found.code, found.level) for found in find(made)] == ([] if level is None else [("TR-COST-1", level)])
+
+
+def test_a_large_rise_is_high_whatever_its_percentage() -> None:
+    before, after = rendered(CLUSTER, **workers(100)), rendered(CLUSTER, **workers(106))
+    (finding,) = find(context(job_review(before, after), environment=fresh()))
+    assert (finding.level, finding.title.partition(" per")[0]) == ("high", "The stack costs 100.80 USD")
+
+
+@pytest.mark.parametrize(("days", "is_old"), [(90, False), (91, True)])
+def test_old_prices_where_the_cost_changes(days: int, is_old: bool) -> None:
+    cluster = fresh(days)
+    found = [*find(context(scaled(workers(3), workers(2)), environment=cluster, locate=locate))]
+    day = (TODAY - datetime.timedelta(days=days)).isoformat()
+    assert [each.code for each in found] == (["TR-COST-3"] if is_old else [])
+    for each in found:
+        assert each.title == f"The oldest price is of {day}, 91 days ago."
+        assert each.place == locate("environment.accelerators.a800.price_per_hour.as_of")
+    same = context(scaled(workers(2), workers(2, env={"A": "1"})), environment=cluster)
+    assert [*find(same)] == []
 
 
 def test_a_cost_that_nobody_knows() -> None:

@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 
 from tests.review.jobs import LORA, change, context, locate, object_step
+from tests.support import previews
 from tests.support.leaks import OTHER_HUB_TOKEN as TOKEN
 from tests.support.samples import CLUSTER
 from trainform.review.context import Context
 from trainform.review.findings.security import find
 from trainform.review.model import Finding
+from trainform.review.read import read_preview
 from trainform.review.stand_ins import MASKED, UNKNOWN
 from trainform.spec import Environment
 
@@ -55,8 +57,6 @@ DANGERS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
         {"main": {"image": f"registry.example.com/ai/other{DIGEST}"}}),
     ("TR-SECURITY-8", {"main": {"image": f"docker.io/ai/pytorch{DIGEST}"}},
         {"main": {"image": f"registry.example.com/x{DIGEST}"}}),
-    ("TR-SECURITY-9", {"main": {"env": [{"name": "HUB", "value": TOKEN}]}},
-        {"main": {"env": [{"name": "HUB", "value": "hub"}]}}),
 ]  # fmt: skip
 
 
@@ -85,7 +85,19 @@ def test_what_the_environment_allows_is_said_and_weighs_less() -> None:
     (allowed,) = find(Context("dev", made.preview, made.jobs, allows, locate=locate))
     assert (plain.level, allowed.level) == ("medium", "low")
     assert allowed.title.endswith("; the environment allows it.")
-    assert (allowed.object[:10], allowed.place) == ("sdxl-lora-", locate("roles.worker"))
+    assert (allowed.object[:10], allowed.place) == ("sdxl-lora-", locate("network.host"))
+
+
+def test_a_danger_of_several_roles_is_one_finding_with_its_cause() -> None:
+    both = {**LORA, "roles": {**LORA["roles"], "reader": {"replicas": 2, "ranked": False, "command": ["cat"]}}}
+    (host,) = find(change(both, {**both, "network": {"host": True}}, locate=locate))
+    assert (host.code, host.place) == ("TR-SECURITY-3", locate("network.host"))
+    assert "spec.hostNetwork = true in worker, reader of sdxl-lora" in host.title
+    patch = {"pod_overrides": {"spec": {"containers": {"main": {"securityContext": {"privileged": True}}}}}}
+    role = {**LORA["roles"]["worker"], **patch}
+    (privileged,) = find(change(both, {**both, "roles": {**both["roles"], "worker": role}}, locate=locate))
+    assert privileged.place is not None
+    assert privileged.place.path.startswith("roles.worker.pod_overrides")
 
 
 @pytest.mark.parametrize("backend", ["volcano", "trainer"])
@@ -129,11 +141,48 @@ def test_what_is_masked_or_not_known_yet_is_not_judged(value: str) -> None:
     assert codes(body(), body(hostNetwork=value, main={"image": value})) == []
 
 
-def test_a_literal_secret_is_never_shown() -> None:
-    (finding,) = found(body(), body(main={"env": [{"name": "HUB", "value": TOKEN}]}))
-    assert TOKEN not in finding.model_dump_json()
-    assert finding.after == MASKED
-    assert "spec.containers.main.env.HUB.value" in finding.field
+WHERE = "spec.tasks.worker.template.spec.containers.main"
+
+
+@pytest.mark.parametrize("form", [previews.stream, previews.digest])
+@pytest.mark.parametrize(
+    ("main", "field"),
+    [
+        ({"env": [{"name": "HUB", "value": TOKEN}]}, f"{WHERE}.env.HUB.value"),
+        ({"command": ["train", f"--token={TOKEN}"]}, f"{WHERE}.command"),
+        ({"args": ["--hf-token", "hunter2-hunter2"]}, f"{WHERE}.args"),
+    ],
+)
+def test_a_literal_secret_of_a_preview_is_found_and_never_shown(form: Any, main: dict[str, Any], field: str) -> None:
+    """Findings are made of what is masked already: the place of the secret is noted when it is masked."""
+    named, where = {"metadata": {"name": "web"}}, previews.urn(JOB, "web")
+
+    def seen(operation: str, before: dict[str, Any] | None, after: dict[str, Any]) -> list[Finding]:
+        sides = [None if each is None else previews.state({**named, **each}) for each in (before, after)]
+        preview = read_preview(form(previews.step_event(operation, where, *sides)))
+        return [each for each in find(Context("dev", preview, ())) if each.code == "TR-SECURITY-9"]
+
+    bad = body(main=main)
+    for operation, before in (("update", body()), ("create", None)):
+        (finding,) = seen(operation, before, bad)
+        assert (finding.object, finding.field, finding.after) == ("web", field, MASKED)
+        assert finding.title == f"A secret stands as plain text in Job of web: {field}."
+    assert seen("update", bad, bad) == [], "it was there before"
+
+
+def test_what_is_not_a_plain_secret_in_an_object() -> None:
+    """The content of a Secret, a value that the program marks, and a reference."""
+    secret = {"metadata": {"name": "hub"}, "stringData": {"token": TOKEN}}
+    marked = body(main={"env": [{"name": "HUB", "value": previews.secret(TOKEN)}]})
+    reference = {"secretKeyRef": {"name": "hub", "key": "token"}}
+    named = body(main={"env": [{"name": "HUB_TOKEN", "valueFrom": reference}]})
+    events = [
+        previews.step_event("create", previews.urn(previews.SECRET, "hub"), None, previews.state(secret)),
+        previews.step_event("create", previews.urn(JOB, "one"), None, previews.state(marked)),
+        previews.step_event("create", previews.urn(JOB, "two"), None, previews.state(named)),
+    ]
+    codes_found = {each.code for each in find(Context("dev", read_preview(previews.stream(*events)), ()))}
+    assert "TR-SECURITY-9" not in codes_found
 
 
 def test_objects_that_go_or_stay_are_not_judged() -> None:

@@ -206,6 +206,32 @@ def test_an_environment_lowers_no_rule_that_always_holds(field: str, code: str) 
     assert problem.fix == ("remove it" if code in FIXED else "did you mean TF-IMG-1?")
 
 
+@pytest.mark.parametrize(
+    ("field", "code", "fix"),
+    [
+        ("waivable", "TR-RESTART-1", None),
+        ("waivable", "TR-RESTART-9", "did you mean TR-RESTART-5?"),
+        ("waivable", "TR-SECURITY-9", "did you mean TR-SECURITY-8?"),
+        ("waivable", "TR-CONTRACT-4", "remove the entry"),
+        ("severity", "TR-RESTART-1", "known: "),
+    ],
+)
+def test_codes_of_reviews_can_be_waived_and_have_no_severity(field: str, code: str, fix: str | None) -> None:
+    value = "off" if field == "severity" else ["lead"]
+    problems = check_environment(Environment.model_validate({**CLUSTER, "limits": {field: {code: value}}})).problems
+    assert [problem.path for problem in problems] == ([] if fix is None else [f"limits.{field}.{code}"])
+    assert all(fix is not None and fix in problem.fix for problem in problems)
+
+
+def test_a_waiver_of_a_review_is_no_note_of_the_check() -> None:
+    where = environment(limits={"waivable": {"TR-RESTART-1": ["lead"]}})
+    restart = {"rule": "TR-RESTART-1", "finding": "0" * 16, "reason": "agreed", "owner": "lead", "until": TODAY}
+    job = render_job(experiment(restart), where, today=TODAY)
+    assert (job.problems, job.warnings) == ((), ())
+    (refused,) = render_job(experiment({**restart, "owner": "me"}), where, today=TODAY).problems
+    assert (refused.path, refused.fix) == ("waivers[0].owner", "name the one who answers for it, of lead")
+
+
 # --- as the command line shows it
 
 FILE = """\

@@ -1,69 +1,31 @@
-"""Findings about what a training program relies on: the size of its world, its ranks, its launcher, its ports and its
-mounts."""
+"""Findings about what a training program relies on: the size of its world, its ranks, its launcher and its mounts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 from trainform.plan.roles import claim_name
 from trainform.plan.world import in_world, plan_world
-from trainform.review import steps
 from trainform.review.context import Context
 from trainform.review.fate import Fate, fate
-from trainform.review.kinds import Kind
-from trainform.review.model import Category, Finding, Place
+from trainform.review.kinds import kind
+from trainform.review.model import Finding, Place
 from trainform.review.mounts import Mount, mounts
-from trainform.review.preview import State
-from trainform.rules.limits.places import places
 from trainform.spec.experiment import Experiment
 
-WORLD = Kind(
-    "TR-CONTRACT-1",
-    Category.contract,
-    "medium",
-    "The size of the training world changes.",
-    "The program sees another WORLD_SIZE: a batch per process, a schedule or a sharded checkpoint may no longer fit.",
-    "Make sure that the program takes the new size, and that its checkpoints can be read with it.",
-)
-RANKS = Kind(
-    "TR-CONTRACT-2",
-    Category.contract,
-    "medium",
-    "Pods get other ranks.",
-    "Rank 0 is the first pod of the first ranked role: with other roles, or in another order, other pods have a rank.",
-    "Make sure that no role relies on its ranks, or keep the order of the roles.",
-)
-LAUNCHER = Kind(
-    "TR-CONTRACT-3",
-    Category.contract,
-    "medium",
-    "Another launcher starts the program.",
-    "Launchers differ in the variables and arguments that they give to a program.",
-    "Rehearse the experiment with `trainform rehearse` before it takes accelerators.",
-)
-PORTS = Kind(
-    "TR-CONTRACT-4",
-    Category.contract,
-    "low",
-    "The rendezvous has another port.",
-    "Whoever connects from elsewhere, or opens ports in a firewall, has to follow.",
-    "Set `network.port` if the port must stay.",
-)
-MOUNTS = Kind(
-    "TR-CONTRACT-5",
-    Category.contract,
-    "medium",
-    "A ranked role has other mounts.",
-    "The program reads or writes something else at this path: data or checkpoints may be missing there.",
-    "Make sure that the program finds its data and its checkpoints, or keep claim and mount path.",
-)
-KINDS = (WORLD, RANKS, LAUNCHER, PORTS, MOUNTS)
-PORT_VARIABLE = "MASTER_PORT"
+WORLD = kind("TR-CONTRACT-1")
+RANKS = kind("TR-CONTRACT-2")
+LAUNCHER = kind("TR-CONTRACT-3")
+MOUNTS = kind("TR-CONTRACT-5")
+MISSING = kind("TR-CONTRACT-6")
+KINDS = (WORLD, RANKS, LAUNCHER, MOUNTS, MISSING)
 
 
 def find(context: Context) -> Iterator[Finding]:
-    """The findings of each job that is there before and after."""
+    """Yield what the new pods lack, then the findings of each job that exists before and after."""
+    for missing in context.missing:
+        title = f"The new pods need {missing}, which does not exist."
+        yield MISSING.finding(context.stack, after=missing, title=title)
     for job in context.jobs:
         happens = fate(context, job)
         if happens.kind not in ("none", "create", "delete") or happens.again:
@@ -84,7 +46,6 @@ def _of_job(happens: Fate, context: Context) -> Iterator[Finding]:
             place = context.locate(f"launcher.{new.launcher.kind}")
             yield LAUNCHER.finding(new.name, "launcher", old.launcher.kind, new.launcher.kind, title=title, place=place)
         yield from _mounts(happens, old, new, context)
-    yield from _port(happens, context)
 
 
 def _world(old: Experiment, new: Experiment, context: Context) -> Iterator[Finding]:
@@ -159,9 +120,9 @@ def _mount(new: Experiment, role: str, path: str, before: str | None, after: str
         said = f"has {after} at {path}, where nothing was mounted"
     else:
         said = f"has {after} at {path}, and had {before}"
-    kind = MOUNTS.weighing("low") if before is None else MOUNTS
+    found = MOUNTS.weighing("low") if before is None else MOUNTS
     title = f"The ranked role {role} of {new.name} {said}."
-    return kind.finding(new.name, f"roles.{role}: {path}", before, after, title=title, place=place)
+    return found.finding(new.name, f"roles.{role}: {path}", before, after, title=title, place=place)
 
 
 def _mounts_of(experiment: Experiment, role: str) -> Mapping[str, frozenset[Mount]]:
@@ -173,27 +134,3 @@ def _mounts_of(experiment: Experiment, role: str) -> Mapping[str, frozenset[Moun
         for key, volume in experiment.storage.items()
         if volume.roles is None or role in volume.roles
     }
-
-
-def _port(happens: Fate, context: Context) -> Iterator[Finding]:
-    step = happens.job.job
-    if step is None:
-        return
-    was, will = _ports(happens, step.old), _ports(happens, step.new)
-    changed = {role: (was[role], will[role]) for role in will if role in was and was[role] != will[role]}
-    for before, after in dict.fromkeys(changed.values()):
-        title = f"The rendezvous of {happens.job.name} has the port {after}, and had {before}."
-        causes = happens.causes.under("network", "environment.ports")
-        place = causes[0].place if causes else context.locate("network.port")
-        yield PORTS.finding(happens.job.name, "network.port", before, after, title=title, place=place)
-
-
-def _ports(happens: Fate, state: State | None) -> dict[str, Any]:
-    """The port of the rendezvous as the pods of each role know it."""
-    step = happens.job.job
-    found: dict[str, Any] = {}
-    for template in () if step is None else steps.templates(step, state):
-        for place in places(template.body, "spec.containers[].env[]"):
-            if isinstance(place.value, dict) and place.value.get("name") == PORT_VARIABLE:
-                found.setdefault(template.role, place.value.get("value"))
-    return found

@@ -4,94 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
 
-from msgspec import structs
-
 from trainform.backends.workloads import value_at
 from trainform.manifests.shapes import quantity
 from trainform.review import steps
 from trainform.review.context import Context
 from trainform.review.effects import AFTER_KEEP, SIZE, object_causes, refused
 from trainform.review.fate import fate
-from trainform.review.kinds import Kind
-from trainform.review.model import Category, Change, Finding, Place
+from trainform.review.kinds import kind
+from trainform.review.model import Change, Finding, Place
 from trainform.review.platform import platform_causes
 from trainform.review.preview import State, Step
 from trainform.review.stand_ins import MASKED, UNKNOWN
 
-DELETED = Kind(
-    "TR-DATA-1",
-    Category.data,
-    "high",
-    "A claim is deleted.",
-    "Its data are deleted with it, unless the storage class keeps volumes whose claims are gone.",
-    "Set `keep: true` on the volume and run `pulumi up` before it is removed, or copy the data first.",
-)
-REPLACED = Kind(
-    "TR-DATA-2",
-    Category.data,
-    "high",
-    "A claim is replaced by an empty one.",
-    "A claim cannot be changed in this field: the old one is deleted with its data, and the new one is empty.",
-    "Keep the field as it is, or make a new volume beside the old one and copy the data.",
-)
-SHRUNK = Kind(
-    "TR-DATA-3",
-    Category.data,
-    "medium",
-    "A claim is made smaller, which the API server refuses.",
-    "Kubernetes lets claims grow and never shrink: `pulumi up` will fail here, after it has changed what comes before.",
-    "Write at least the size that the claim has, or make a new volume and copy the data.",
-)
-NOT_KEPT = Kind(
-    "TR-DATA-4",
-    Category.data,
-    "high",
-    "A claim is no longer kept.",
-    "Nothing happens to the data now, but the next `pulumi destroy`, or removing the volume, deletes them.",
-    "Leave `keep: true` on the volume while anybody needs the data.",
-)
-NAMESPACE_GONE = Kind(
-    "TR-DATA-5",
-    Category.data,
-    "high",
-    "A namespace is deleted or replaced.",
-    "Everything in it is deleted with it: every claim with its data, and every job, also those of other stacks.",
-    "Keep the namespace. One that trainform has created is kept after a `pulumi up` without this change; set "
-    "`retain_on_delete` on any other.",
-)
-RENAMED = Kind(
-    "TR-DATA-6",
-    Category.data,
-    "high",
-    "An object is renamed in the program, and is gone afterwards.",
-    "For the engine they are two resources, in the cluster they are one object: it is made first, which finds it "
-    "there, and deleted then.",
-    "Give the resource its former name as an alias (`aliases` in the options of the resource).",
-)
-WITH_NAMESPACE = "The old claim is kept, but its namespace is deleted with everything in it; the new claim is empty."
-KEPT = structs.replace(
-    REPLACED.weighing("medium"),
-    why="A claim cannot be changed in this field: the new one is empty, and the old one stays in the cluster with "
-    "its data, since it is kept.",
-    fix="Copy the data from the old claim if the new one shall have them.",
-)
-NOT_PROTECTED = structs.replace(
-    NOT_KEPT,
-    why="Nothing happens to the data now, but the engine no longer refuses to delete the claim: a later `pulumi "
-    "destroy`, or removing it, may.",
-    fix="Leave `protect` on the claim while anybody needs the data, or set `retain_on_delete`.",
-)
-PROTECTED_ALONE = structs.replace(
-    NOT_KEPT.weighing("low"),
-    why="The claim is protected, so that the engine refuses to delete it; as soon as it is no longer protected, "
-    "`pulumi destroy` deletes the data.",
-)
-SAME_NAME = structs.replace(
-    REPLACED.weighing("medium"),
-    why="A kept claim is not deleted when it is replaced, and the new one has its name: one name cannot be both, so "
-    "no empty claim is made.",
-    fix="Keep the field as it is, or make a new volume with a name of its own beside the old one and copy the data.",
-)
+DELETED = kind("TR-DATA-1")
+REPLACED = kind("TR-DATA-2")
+SHRUNK = kind("TR-DATA-3")
+NOT_KEPT = kind("TR-DATA-4")
+NAMESPACE_GONE = kind("TR-DATA-5")
+RENAMED = kind("TR-DATA-6")
+WITH_NAMESPACE = kind("TR-DATA-2", "with_namespace")
+KEPT = kind("TR-DATA-2", "kept")
+SAME_NAME = kind("TR-DATA-2", "same_name")
+NOT_PROTECTED = kind("TR-DATA-4", "protect")
+PROTECTED_ALONE = kind("TR-DATA-4", "protected")
 KINDS = (DELETED, REPLACED, SHRUNK, NOT_KEPT, NAMESPACE_GONE, RENAMED)
 
 
@@ -117,12 +52,12 @@ def _renamed(given: Sequence[Step]) -> Iterator[Finding]:
         after = made.get(_object(step, step.old)) if steps.fate(step) == "delete" else None
         if after is None or after.urn == step.urn or steps.leaves(step) or steps.gives_up(step):
             continue
-        name, kind = steps.name_before(step), steps.kind(step)
+        name, thing = steps.name_before(step), steps.kind(step)
         title = (
-            f"The {kind} {name} is renamed in the program from {step.name} to {after.name}; both are one object, "
+            f"The {thing} {name} is renamed in the program from {step.name} to {after.name}; both are one object, "
             "which is gone afterwards."
         )
-        yield RENAMED.finding(name, field=kind, before=step.name, after=after.name, title=title)
+        yield RENAMED.finding(name, field=thing, before=step.name, after=after.name, title=title)
 
 
 def _object(step: Step, state: State | None) -> tuple[str, ...]:
@@ -168,9 +103,9 @@ def _of_claim(step: Step, causes: Sequence[Change], lost: Container[str]) -> Ite
         yield _replaced(step, name, place, lost)
     if steps.no_longer_kept(step):
         protected = step.new is not None and step.new.protect
-        kind = PROTECTED_ALONE if protected else NOT_KEPT
+        found = PROTECTED_ALONE if protected else NOT_KEPT
         title = f"The claim {name} is no longer kept: {AFTER_KEEP[protected]}."
-        yield kind.finding(name, field="keep", before=True, after=False, title=title, place=place)
+        yield found.finding(name, field="keep", before=True, after=False, title=title, place=place)
     if steps.no_longer_protected(step):
         title = f"The claim {name} is no longer protected: a later `pulumi destroy` may delete it."
         yield NOT_PROTECTED.finding(name, field="protect", before=True, after=False, title=title, place=place)
@@ -183,18 +118,15 @@ def _replaced(step: Step, name: str, place: Place | None, lost: Container[str]) 
     because = f", since {keys} differs" if keys else ""
     namespace = "" if step.old is None else str(value_at({**step.old.inputs}, "metadata.namespace"))
     if step.old is None or not step.old.keep:
-        kind, end = REPLACED, ""
+        found, end = REPLACED, ""
     elif namespace in lost:
-        kind, end = (
-            structs.replace(REPLACED, why=WITH_NAMESPACE),
-            f"; the old one goes with its namespace {namespace}",
-        )
+        found, end = WITH_NAMESPACE, f"; the old one is deleted with its namespace {namespace}"
     elif steps.is_one_object(step):
         title = f"The claim {name} stays, since it is kept and its replacement has the same name{refused(step)}."
         return SAME_NAME.finding(name, field=keys, title=title, place=place)
     else:
-        kind, end = KEPT, "; the old one stays in the cluster, since it is kept"
-    return kind.finding(
+        found, end = KEPT, "; the old one stays in the cluster, since it is kept"
+    return found.finding(
         name, field=keys, title=f"The claim {name} is replaced by an empty one{because}{end}.", place=place
     )
 

@@ -1,10 +1,8 @@
-"""What somebody else has changed in the cluster since the last `pulumi up`."""
+"""Findings about changes made outside Pulumi since the last `pulumi up`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-
-from msgspec import structs
 
 from trainform.cluster.drift import writer
 from trainform.errors import shorten
@@ -12,46 +10,17 @@ from trainform.review import last_up, steps
 from trainform.review.changes import field_differences
 from trainform.review.context import Context, JobReview
 from trainform.review.difference import shown
-from trainform.review.kinds import Kind
-from trainform.review.model import Category, Finding
+from trainform.review.kinds import kind
+from trainform.review.model import Finding
 from trainform.review.objects import own_names
 from trainform.review.preview import Preview, Step
 
-DIFFERS = Kind(
-    "TR-DRIFT-1",
-    Category.drift,
-    "medium",
-    "A live object differs from what the stack applied last.",
-    "The preview compares with the stack's state and does not show it; `pulumi up` may overwrite it, or leave it as "
-    "it is.",
-    "`trainform drift` shows all of it, and what puts it back. Take the change into the files if it shall stay.",
-)
-MISSING = Kind(
-    "TR-DRIFT-2",
-    Category.drift,
-    "medium",
-    "An object that the stack has made is not in the cluster.",
-    "The preview takes it for existing, so `pulumi up` does not make it again.",
-    "Run `pulumi up --refresh`, which makes it again if it is still wanted.",
-)
-FAILED = Kind(
-    "TR-DRIFT-3",
-    Category.drift,
-    "medium",
-    "The last `pulumi up` of a job did not succeed.",
-    "The stack's state has what was wanted then. This review compares with what is recorded as deployed, which may "
-    "be gone already.",
-    "Find out why it failed before this change is applied.",
-)
+DIFFERS = kind("TR-DRIFT-1")
+MISSING = kind("TR-DRIFT-2")
+FAILED = kind("TR-DRIFT-3")
+GONE = kind("TR-DRIFT-2", "gone")
+REFRESHED = kind("TR-DRIFT-1", "refreshed")
 KINDS = (DIFFERS, MISSING, FAILED)
-GONE = structs.replace(
-    MISSING, why="This change makes it anew, or removes it from the stack.", fix="Find out who deleted it."
-)
-REFRESHED = structs.replace(
-    DIFFERS,
-    why="The refresh takes it into the stack's state, and `pulumi up` then writes what the files say.",
-    fix="Take the change into the files if it shall stay.",
-)
 CLAIM = "PersistentVolumeClaim"
 STREAM = "stream"
 
@@ -78,12 +47,13 @@ def find(context: Context) -> Iterator[Finding]:
     made_anew = {_key(step) for step in context.preview.steps if step.old is not None and steps.fate(step) != "none"}
     not_found = [_key(step) for step in refreshed if step.new is None]
     for missing in dict.fromkeys([*not_found, *(() if live is None else live.missing)]):
-        kind, _, name = missing.partition("/")
-        if name in explained:  # the old job goes before the new one is refused
+        type_, _, name = missing.partition("/")
+        # the old job goes before the new one is refused; what pods need and nobody has made is no drift
+        if name in explained or f"the {type_} {name}" in context.missing:
             continue
         gone = GONE if missing in made_anew or missing in not_found else MISSING
-        gone = gone.weighing("high") if kind == CLAIM else gone
-        yield gone.finding(name, before=missing, title=_gone(kind, name, is_job=name in jobs))
+        gone = gone.weighing("high") if type_ == CLAIM else gone
+        yield gone.finding(name, before=missing, title=_gone(type_, name, is_job=name in jobs))
 
 
 def _has_all_parts(preview: Preview) -> bool:
@@ -115,13 +85,13 @@ def _what_is_recorded(job: JobReview) -> str:
     return f"{job.before.job} is recorded as deployed, and something else was wanted"
 
 
-def _gone(kind: str, name: str, *, is_job: bool) -> str:
+def _gone(type_: str, name: str, *, is_job: bool) -> str:
     if is_job:
         return (
             f"The job {name} is not in the cluster: it was deleted by hand, by its `ttl`, or by an `up` that ended "
             "half way."
         )
-    return f"The {kind} {name} is not in the cluster: it was deleted by hand, or by an `up` that ended half way."
+    return f"The {type_} {name} is not in the cluster: it was deleted by hand, or by an `up` that ended half way."
 
 
 def _shown(value: object) -> str:

@@ -6,76 +6,33 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trainform.review.context import Context
+from trainform.review.cost import spent_by
 from trainform.review.fate import Fate, fate
-from trainform.review.kinds import Kind
-from trainform.review.model import Category, Finding
+from trainform.review.kinds import Kind, kind
+from trainform.review.model import Finding
 
-STARTS_AGAIN = "Its pods end, wait in the queue and start anew; what is not in a checkpoint is lost."
-RESTARTED = Kind(
-    "TR-RESTART-1",
-    Category.restart,
-    "high",
-    "A running job is replaced.",
-    STARTS_AGAIN,
-    "Apply it when the job has ended or has just written a checkpoint, or undo the change that causes it.",
-)
-FINISHED = Kind(
-    "TR-RESTART-2",
-    Category.restart,
-    "medium",
-    "A finished job starts again.",
-    "The job has ended, and the change makes a new one that trains again and holds its accelerators.",
-    "Leave the experiment as it is if the result is what was wanted; a new experiment needs a name of its own.",
-)
-GONE = Kind(
-    "TR-RESTART-3",
-    Category.restart,
-    "medium",
-    "A job that was deployed is created again.",
-    "Somebody has deleted the job object, its `ttl` has, or an `up` that ended half way: `pulumi up` makes it again "
-    "and it trains again.",
-    "Take the experiment out of the stack if the job shall stay deleted.",
-)
-EVICTED = Kind(
-    "TR-RESTART-4",
-    Category.restart,
-    "medium",
-    "Pods of a job end.",
-    "The role has fewer replicas than before, so that some of its pods are deleted while the job runs.",
-    "Make sure that the program goes on with fewer pods, or scale when the job has ended.",
-)
-STOPPED = Kind(
-    "TR-RESTART-5",
-    Category.restart,
-    "high",
-    "A job is stopped for good.",
-    "The job object is deleted and no other takes its place; what is not in a checkpoint is lost.",
-    "Keep the experiment in the stack until the job has ended.",
-)
-UNEXPLAINED = Kind(
-    "TR-UNKNOWN-1",
-    Category.unknown,
-    "medium",
-    "A job is replaced with no visible cause.",
-    "No field of the experiment or of the environment's part in it differs that makes a new revision, and yet the "
-    "job object has another name. Perhaps another version of trainform renders it in another way, or an `up` has "
-    "ended half way.",
-    "Compare the objects of both sides below, and ask whoever changed the version of trainform or the program.",
-)
+RESTARTED = kind("TR-RESTART-1")
+FINISHED = kind("TR-RESTART-2")
+GONE = kind("TR-RESTART-3")
+EVICTED = kind("TR-RESTART-4")
+STOPPED = kind("TR-RESTART-5")
+UNEXPLAINED = kind("TR-UNKNOWN-1")
 KINDS = (RESTARTED, FINISHED, GONE, EVICTED, STOPPED, UNEXPLAINED)
 
 
 def find(context: Context) -> Iterator[Finding]:
     """The findings of each job, in the order of the preview."""
     for job in context.jobs:
-        yield from _of_job(fate(context, job))
+        yield from _of_job(fate(context, job), context)
 
 
-def _of_job(happens: Fate) -> Iterator[Finding]:
+def _of_job(happens: Fate, context: Context) -> Iterator[Finding]:
+    money = spent_by(happens, context)
+    spent = "" if money is None else f"; it has cost {money.text} since its start"
     if happens.kind == "replace":
-        yield from _replaced(happens)
+        yield from _replaced(happens, spent)
     elif happens.kind == "delete":
-        yield from _stopped(happens)
+        yield from _stopped(happens, spent)
     elif happens.again:
         title = f"The job {happens.next_name}, which was deployed, is created again."
         yield GONE.finding(happens.next_name, title=title, identity=happens.job.name)
@@ -84,10 +41,10 @@ def _of_job(happens: Fate) -> Iterator[Finding]:
             yield _evicted(happens, scaled.role, scaled.before, scaled.after)
 
 
-def _replaced(happens: Fate) -> Iterator[Finding]:
+def _replaced(happens: Fate, spent: str) -> Iterator[Finding]:
     name, reason = happens.name, happens.reason
     if happens.is_running:
-        yield _about(RESTARTED, happens, f"The running job {name} is replaced {reason}.")
+        yield _about(RESTARTED, happens, f"The running job {name} is replaced {reason}{spent}.")
     elif happens.is_finished:
         yield _about(FINISHED, happens, f"The finished job {name} is replaced and trains again {reason}.")
     elif happens.not_read:
@@ -107,10 +64,10 @@ def _unexplained(happens: Fate) -> str:
     return f"The job {happens.name} is replaced by {happens.next_name} with no visible cause: {said}."
 
 
-def _stopped(happens: Fate) -> Iterator[Finding]:
+def _stopped(happens: Fate, spent: str) -> Iterator[Finding]:
     if happens.is_running:
         yield STOPPED.finding(
-            happens.name, title=f"The running job {happens.name} is stopped.", identity=happens.job.name
+            happens.name, title=f"The running job {happens.name} is stopped{spent}.", identity=happens.job.name
         )
     elif happens.not_read:
         title = f"The job {happens.name} is deleted; whether it runs is not known: {happens.not_read}."
@@ -127,11 +84,11 @@ def _evicted(happens: Fate, role: str, before: int, after: int) -> Finding:
     )
 
 
-def _about(kind: Kind, happens: Fate, title: str) -> Finding:
+def _about(about: Kind, happens: Fate, title: str) -> Finding:
     """A finding about the replacement of the job: another revision makes another finding. What changes is shown if it
     is one field alone; beside the place of the first of several the names of the jobs would be taken for its values."""
     place = next((change.place for change in happens.reasons if change.place.file), None)
-    found = kind.finding(
+    found = about.finding(
         happens.name, before=happens.name, after=happens.next_name, title=title, place=place, identity=happens.job.name
     )
     if not happens.reasons:

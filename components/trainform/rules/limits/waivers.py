@@ -81,7 +81,7 @@ def too_long(waiver: Waiver, environment: Environment, today: datetime.date) -> 
 
 def owners(code: str, environment: Environment) -> Sequence[str]:
     """Those who may own a waiver of the rule in the environment; none where it always holds."""
-    if code not in BY_CODE or BY_CODE[code].fixed:
+    if code not in REVIEW_CODES and (code not in BY_CODE or BY_CODE[code].fixed):
         return ()
     return environment.limits.waivable.get(code, ())
 
@@ -90,12 +90,11 @@ def waiver_problems(
     waivers: Iterable[Waiver], environment: Environment, today: datetime.date | None
 ) -> Iterator[Problem]:
     """Waivers that the environment does not allow."""
-    known = Known(BY_CODE)
     for index, waiver in enumerate(waivers):
         where, allowed = f"waivers[{index}]", owners(waiver.rule, environment)
-        if waiver.rule not in BY_CODE:
-            yield Problem(f"{where}.rule", waiver.rule, *unknown_code(waiver.rule, known))
-        elif BY_CODE[waiver.rule].fixed:
+        if waiver.rule not in WAIVABLE:
+            yield Problem(f"{where}.rule", waiver.rule, *unknown_code(waiver.rule, WAIVABLE))
+        elif waiver.rule in BY_CODE and BY_CODE[waiver.rule].fixed:
             yield Problem(f"{where}.rule", waiver.rule, ALWAYS_HOLDS, "remove the waiver, and what the rule finds")
         elif not allowed:
             yield Problem(
@@ -121,8 +120,17 @@ def waiver_problems(
             )
 
 
-REMOVED = ("TF-POD-5", "TF-QUE-4")
-"""Codes of rules that trainform had. A code is never used again."""
+REMOVED = ("TF-POD-5", "TF-QUE-4", "TR-CONTRACT-4")
+"""Codes of rules and findings that trainform had. A code is never used again."""
+REVIEW_CODES = frozenset(
+    "TR-CAPACITY-1 TR-CAPACITY-2 TR-CONTRACT-1 TR-CONTRACT-2 TR-CONTRACT-3 TR-CONTRACT-5 TR-CONTRACT-6 TR-COST-1 TR-COST-2 TR-COST-3 "
+    "TR-DATA-1 TR-DATA-2 TR-DATA-3 TR-DATA-4 TR-DATA-5 TR-DATA-6 TR-DRIFT-1 TR-DRIFT-2 TR-DRIFT-3 TR-NEIGHBOURS-1 "
+    "TR-NEIGHBOURS-2 TR-NEIGHBOURS-3 TR-NEIGHBOURS-4 TR-NEIGHBOURS-5 TR-RESTART-1 TR-RESTART-2 TR-RESTART-3 "
+    "TR-RESTART-4 TR-RESTART-5 TR-SECURITY-1 TR-SECURITY-2 TR-SECURITY-3 TR-SECURITY-4 TR-SECURITY-5 TR-SECURITY-6 "
+    "TR-SECURITY-7 TR-SECURITY-8 TR-SECURITY-10 TR-UNKNOWN-1".split()
+)
+"""Findings of a review that an experiment may waive. Gates of a promotion are waived by `trainform promote`."""
+WAIVABLE = Known({*BY_CODE, *REVIEW_CODES})
 ALWAYS_HOLDS = "the rule holds in every environment: it can neither be waived nor made a warning"
 
 
@@ -131,7 +139,7 @@ def unknown_code(code: str, known: Known) -> tuple[str, str]:
     if code in REMOVED:
         return "trainform no longer has this rule", "remove the entry"
     near = known.nearest(code)
-    return "no rule has this code", f"known: {list_names(known.names)}" if near is None else f"did you mean {near}?"
+    return "no rule has this code", f"known: {list_names(sorted(known.names))}" if near is None else f"did you mean {near}?"
 
 
 def _with_waiver(
@@ -157,14 +165,14 @@ def _with_waiver(
     return dataclasses.replace(
         problem,
         fix=f"{problem.fix}; or, if {' or '.join(allowed)} agrees, complete this under `waivers`: "
-        f"{line(problem, allowed[0])}",
+        f"{line(problem.code, problem.fingerprint, allowed[0])}",
     )
 
 
-def line(problem: Problem, owner: str) -> str:
+def line(code: str, fingerprint: str, owner: str) -> str:
     """The waiver of the finding as a line of YAML, in which reason and last day are still to be written."""
     return (
-        f'- {{rule: {problem.code}, finding: "{problem.fingerprint}", reason: "…", '
+        f'- {{rule: {code}, finding: "{fingerprint}", reason: "…", '
         f"owner: {json.dumps(owner, ensure_ascii=False)}, until: YYYY-MM-DD}}"
     )
 
@@ -177,6 +185,8 @@ def _notes(
 ) -> Iterator[str]:
     """Notes on waivers that hold, that are over, or that name a finding which is not there (any more)."""
     for index, waiver in enumerate(waivers):
+        if waiver.rule in REVIEW_CODES:  # only a review knows these findings
+            continue
         name, problem = (waiver.rule, waiver.finding), found.get((waiver.rule, waiver.finding))
         if problem is None:
             yield f"waivers[{index}]: {waiver.rule} has no finding {waiver.finding} here: remove the waiver"
