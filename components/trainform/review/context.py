@@ -74,6 +74,8 @@ class Context:
     hours: Fraction | None = None
     users: tuple[User, ...] | None = None
     lacks: tuple[Lack, ...] = ()
+    earlier: tuple[Context, ...] = ()
+    """Other stacks on this cluster that the same review deploys before this one."""
     fates: dict[int, tuple[JobReview, Any]] = dataclasses.field(
         default_factory=dict, init=False, compare=False, repr=False
     )
