@@ -114,7 +114,9 @@ def test_several_stacks_make_one_review(project: Project, live: Live) -> None:
 
     named = review_in(project, resnet, bert)
     assert [report.stack for report in named.stacks] == [resnet, bert]
-    assert [report.capacity.verdict for report in named.stacks] == ["now", "now"], "the deployed queue has room for both"
+    assert [report.capacity.verdict for report in named.stacks] == ["now", "now"], (
+        "the deployed queue has room for both"
+    )
 
     for stack in (own, bert, resnet):
         project.up(stack)

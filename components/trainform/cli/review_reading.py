@@ -263,9 +263,7 @@ def review_of_read(
     with ThreadPoolExecutor(max(len(read), 1)) as pool:
         live = [*pool.map(_live, read, jobs)]
     contexts = _contexts(read, jobs, live, hours)
-    reports = [
-        _report(each, context, ask_cluster=ask_cluster) for each, context in zip(read, contexts, strict=True)
-    ]
+    reports = [_report(each, context, ask_cluster=ask_cluster) for each, context in zip(read, contexts, strict=True)]
     return review_of(reports, selection, _project(read))
 
 

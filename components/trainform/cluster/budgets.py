@@ -1,4 +1,4 @@
-"""Limits on pods besides nodes, read from objects of a live cluster: queues of Volcano and Kueue, and ResourceQuotas."""
+"""Limits on pods besides nodes, read from a live cluster: queues of Volcano and Kueue, and ResourceQuotas."""
 
 from __future__ import annotations
 
@@ -156,5 +156,7 @@ def _stopped(body: Any) -> str:
 
 def _quotas(body: Any) -> list[dict[str, Any]]:
     """The quota of each resource in each flavor of each group."""
-    flavors = (flavor for group in mappings(_spec(body).get("resourceGroups")) for flavor in mappings(group.get("flavors")))
+    flavors = (
+        flavor for group in mappings(_spec(body).get("resourceGroups")) for flavor in mappings(group.get("flavors"))
+    )
     return [each for flavor in flavors for each in mappings(flavor.get("resources"))]

@@ -324,9 +324,7 @@ def _nodes(reads: LiveReads, pods: list[HeldPod] | None, not_read: dict[str, str
     return tuple(with_pods(node, on.get(node.name, ())) for node in sorted(nodes, key=lambda node: node.name))
 
 
-def _quotas(
-    reads: LiveReads, pods: list[HeldPod] | None, not_read: dict[str, str]
-) -> dict[str, tuple[LiveQuota, ...]]:
+def _quotas(reads: LiveReads, pods: list[HeldPod] | None, not_read: dict[str, str]) -> dict[str, tuple[LiveQuota, ...]]:
     quotas: dict[str, tuple[LiveQuota, ...]] = {}
     for namespace in reads.namespaces:
         name = f"{QUOTAS} of {namespace}"

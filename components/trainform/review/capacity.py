@@ -17,11 +17,10 @@ from trainform.review.model import Capacity, QueueUse, RoleRoom, Shortage
 from trainform.review.node_room import Short, admitting, kept_out, rooms_of, scarcest, too_few
 from trainform.review.objects import places_pods
 from trainform.review.pod_limits import Jobs, Limit, limits, stopped
-from trainform.review.pod_needs import Need, Pods, freed, needs_of
+from trainform.review.pod_needs import MOST_CONTEXTS, Need, Pods, freed, needs_of
 from trainform.review.shares import fair_share, live_queues, offered, shares_of
 
 MOST_HOLDERS, MOST_NAMED = 10, 2
-MOST_CONTEXTS = 256  # whose capacity is kept
 WORST = ("never", "later", "unknown", "now")
 
 
@@ -80,7 +79,11 @@ class _Judge:
             verdict=worst.word,
             sentence=self._sentence(worst, clause, shortages),
             clause=clause,
-            basis="cluster" if self.nodes else "none" if self.context.environment is None else "environment",
+            basis="cluster"
+            if self.live is not None and self.live.nodes is not None
+            else "none"
+            if self.context.environment is None
+            else "environment",
             shortages=[each for at, each in enumerate(shortages) if each not in shortages[:at]],
             roles=[*map(self._role, self.pods if self.now else ())],
             queue=next((self._queue(limit) for limit in every if limit.queue and not limit.unknown), None),
@@ -131,12 +134,17 @@ class _Judge:
 
     def _held(self, short: Short) -> dict[str, Decimal]:
         """What each other job holds of the resource on the nodes, and those that the same review starts before."""
-        on_nodes = ({job: amounts_of(held).get(short.resource, NOTHING)} for node in short.nodes for job, held in node.holders.items() if job not in self.jobs.own)
+        on_nodes = (
+            {job: amounts_of(held).get(short.resource, NOTHING)}
+            for node in short.nodes
+            for job, held in node.holders.items()
+            if job not in self.jobs.own
+        )
         return summed([*on_nodes, {need.name: need.gang.get(short.resource, NOTHING) for need in self.jobs.earlier}])
 
     def _evicts(self, lack: Lack) -> Iterator[str]:
-        """The holders that a scheduler may evict for the job: those of lower priority in its queue, and those in a queue
-        above its share while the job's queue stays within its own."""
+        """The holders that a scheduler may evict for the job: of lower priority in its queue, or in a queue above its
+        share while the job's queue stays within its own."""
         need, live, shares = self.jobs.needs[0], self.live, shares_of(self.context)
         if live is None or lack.word != "later" or need.queue not in shares:
             return
@@ -191,8 +199,8 @@ class _Judge:
     def _reason(self, short: Short, now: str) -> str:
         resource = short.resource
         if short.each > short.largest:
-            largest = spelled(resource, max(short.largest, NOTHING))
-            return f"a pod of {short.role} needs {self._amount(resource, short.each)}, and no node has more than {largest}{now}"
+            largest, each = spelled(resource, max(short.largest, NOTHING)), self._amount(resource, short.each)
+            return f"a pod of {short.role} needs {each}, and no node has more than {largest}{now}"
         there = self._amount(resource, max(short.asked - short.missing, NOTHING))
         return f"the nodes have room for {there}{now}, and the job needs {self._amount(resource, short.asked)}"
 
@@ -204,7 +212,7 @@ class _Judge:
             return f"{'never starts' if lack.word == 'never' else 'waits'}: {lack.reason}"
         jobs = _largest_first(lack.held)
         more = [f"{len(jobs) - MOST_NAMED} more"] if len(jobs) > MOST_NAMED else []
-        by = f" held by {list_names([*map(self._job, jobs[:MOST_NAMED]), *more])}" if jobs else ""
+        by = f" held by {' and '.join([*map(self._job, jobs[:MOST_NAMED]), *more])}" if jobs else ""
         waits = f"for {self._amount(lack.resource, lack.missing)}{by}"
         if is_scaled(self.context):
             return f"gets its new pods later: they wait {waits}"

@@ -58,14 +58,16 @@ def too_few(groups: Sequence[Pods], before: Sequence[Pods], rooms: Sequence[Node
     groups = [pods for pods in groups if count(pods)]
     for pods in groups:
         here = admitting([pods], rooms)
-        over = count(pods) - sum(min(pods.fit(room.free), count(pods)) for room in here)
-        if over > 0:
+        left = count(pods) - sum(min(pods.fit(room.free), count(pods)) for room in here)
+        if left > 0:
             resource = scarcest(pods, here)
-            return _short([pods], here, resource, pods.each[resource] * over, count)
+            return _short([pods], here, resource, pods.each[resource] * left, count)
     both = (*groups, *before)
     sizes = {(name in NATIVE, name, amount) for pods in both for name, amount in pods.each.items() if amount}
     for _, resource, size in sorted(sizes):
-        larger, earlier = ([pods for pods in each if pods.each.get(resource, NOTHING) >= size] for each in (groups, before))
+        larger, earlier = (
+            [pods for pods in each if pods.each.get(resource, NOTHING) >= size] for each in (groups, before)
+        )
         if not larger:
             continue
         here = admitting([*larger, *earlier], rooms)

@@ -87,13 +87,19 @@ def _kueue(kueue: LiveKueue, jobs: Jobs) -> Iterator[Limit]:
     """The ClusterQueues of the jobs; of a cohort the sum of its queues, which lend each other what is free."""
     mine = {queue_of(kueue, need) for need in jobs.needs}
     for queue in (queue for queue in kueue.cluster_queues if queue.name in mine and not queue.nested):
-        members = [each for each in kueue.cluster_queues if each is queue or (queue.cohort and each.cohort == queue.cohort)]
+        members = [
+            each for each in kueue.cluster_queues if each is queue or (queue.cohort and each.cohort == queue.cohort)
+        ]
         names = {each.name for each in members}
         most = summed(amounts_of(each.nominal) for each in members)
         holders = {job: held for each in members for job, held in each.holders.items()}
         name = f"the cohort {queue.cohort}" if queue.cohort else f"the ClusterQueue {queue.name}"
-        limit = jobs.limit(name, most, holders, lambda need, names=names: queue_of(kueue, need) in names)
+        limit = jobs.limit(name, most, holders, functools.partial(_is_in, names, kueue))
         yield structs.replace(limit, queue=queue.name)
+
+
+def _is_in(queues: Set[str], kueue: LiveKueue, need: Need) -> bool:
+    return queue_of(kueue, need) in queues
 
 
 def queue_of(kueue: LiveKueue, need: Need) -> str:

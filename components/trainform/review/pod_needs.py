@@ -17,6 +17,7 @@ from trainform.review.objects import local_queue_of, metadata_of, own_names, pla
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 AFFINITIES = ("nodeAffinity", "podAffinity", "podAntiAffinity")
+MOST_CONTEXTS = 256  # of which the pods and the room for them are kept, since several parts of a review ask for them
 KEEPING_OUT = frozenset({"NoSchedule", "NoExecute"})
 
 
@@ -81,10 +82,11 @@ def _matches(toleration: Mapping[str, Any], taint: Mapping[str, str]) -> bool:
     return key == taint.get("key") and str(toleration.get("value", "")) == taint.get("value", "")
 
 
-def needs_of(context: Context) -> list[Need] | None:
+@functools.lru_cache(maxsize=MOST_CONTEXTS)
+def needs_of(context: Context) -> tuple[Need, ...] | None:
     """The pods of each job that gets new ones; None if those of a job are unknown."""
     needs = [_need(job, context) for job in context.jobs if places_pods(job)]
-    known = [need for need in needs if need is not None]
+    known = tuple(need for need in needs if need is not None)
     return known if len(known) == len(needs) else None
 
 

@@ -136,10 +136,14 @@ def test_the_jobs_of_a_queue_that_is_deleted() -> None:
 # --- jobs that hold more than a queue keeps
 
 
-def cluster(weight: int = 4, others: int = 1, **night: int) -> Any:
+def cluster(weight: int = 4, others: int = 1, **night: Any) -> Any:
     """A cluster of 32 a800, of which the queue night has its share beside default and other queues."""
     queue = structs.replace(live_queue("night", **night), weight=weight)
-    return live(queues=(queue, live_queue("default")), other_queues=tuple(live_queue(f"other-{at}") for at in range(others)), nodes=NODES)
+    return live(
+        queues=(queue, live_queue("default")),
+        other_queues=tuple(live_queue(f"other-{at}") for at in range(others)),
+        nodes=NODES,
+    )
 
 
 LIGHTER = queue_step("night", {"weight": 4}, {"weight": 2})
@@ -156,8 +160,8 @@ def test_jobs_above_the_share_are_named_with_amounts() -> None:
     facts = cluster(bert_77aa01=16, vit_010203=8)
     findings = found(context(steps=(LIGHTER,), environment=CLUSTER, live=facts))
     assert findings["TR-NEIGHBOURS-4"].title == (
-        "The queue night will hold 8 a800 above its share of 16 a800: team-b/bert-77aa01 (16 a800) and team-b/vit-010203 "
-        "(8 a800)."
+        "The queue night will hold 8 a800 above its share of 16 a800: team-b/bert-77aa01 (16 a800), "
+        "team-b/vit-010203 (8 a800)."
     )
     more = found(context(steps=(LIGHTER,), environment=CLUSTER, live=cluster(bert_77aa01=24, vit_010203=8)))
     assert more["TR-NEIGHBOURS-4"].fingerprint == findings["TR-NEIGHBOURS-4"].fingerprint
@@ -204,10 +208,12 @@ def test_a_lower_capability_ends_nothing_and_lets_nothing_start() -> None:
     step = queue_step("night", {"capability": {GPU: "32", "cpu": "64"}}, {"capability": {GPU: "16", "cpu": "64"}})
     holders = {"team-b/bert-77aa01": {GPU: "24", "cpu": "8"}, "team-b/web-1": {"cpu": "8"}}
     queue = LiveQueue("night", 1, {GPU: "32", "cpu": "64"}, {}, holders, reclaimable=False)
-    finding = found(context(steps=(step,), environment=CLUSTER, live=live(queues=(queue,), nodes=NODES)))["TR-NEIGHBOURS-4"]
+    finding = found(context(steps=(step,), environment=CLUSTER, live=live(queues=(queue,), nodes=NODES)))[
+        "TR-NEIGHBOURS-4"
+    ]
     assert finding.title == (
-        "Nothing new starts in the queue night until its jobs have given back 8 a800: team-b/bert-77aa01 (24 a800 and "
-        "8 cpu)."
+        "Nothing new starts in the queue night until its jobs have given back 8 a800: team-b/bert-77aa01 (24 a800, 8 "
+        "cpu)."
     )
     assert "ends no pods" in finding.why
     fits = live(queues=(live_queue("night", {GPU: "32", "cpu": "64"}, bert_77aa01=16),), nodes=NODES)
