@@ -63,8 +63,8 @@ class _Judge:
         self.jobs = Jobs(needs, earlier, freed(context).union(*map(freed, context.earlier)))
         self.names = resource_names(context.environment)
         self.pods = [pods for need in needs for pods in need.pods]
-        self.nodes = () if self.live is None or self.live.nodes is None else self.live.nodes
-        self.now = rooms_of(self.nodes, self.jobs.own)
+        self.nodes = None if self.live is None else self.live.nodes
+        self.now = rooms_of(self.nodes or (), self.jobs.own)
 
     def capacity(self) -> Capacity:
         every = [*limits(self.context, self.jobs)]
@@ -75,15 +75,12 @@ class _Judge:
         same = [lack for lack in lacks if lack.word == worst.word and lack.resource]
         shortages = [self._shortage(lack) for lack in sorted(same, key=self._rank)]
         clause = self._clause(worst)
+        without_nodes: Literal["environment", "none"] = "none" if self.context.environment is None else "environment"
         return Capacity(
             verdict=worst.word,
             sentence=self._sentence(worst, clause, shortages),
             clause=clause,
-            basis="cluster"
-            if self.live is not None and self.live.nodes is not None
-            else "none"
-            if self.context.environment is None
-            else "environment",
+            basis=without_nodes if self.nodes is None else "cluster",
             shortages=[each for at, each in enumerate(shortages) if each not in shortages[:at]],
             roles=[*map(self._role, self.pods if self.now else ())],
             queue=next((self._queue(limit) for limit in every if limit.queue and not limit.unknown), None),
@@ -111,7 +108,7 @@ class _Judge:
                 yield Lack("unknown", f"what other jobs hold of {limit.name} was not read ({limit.unknown})")
 
     def _by_nodes(self) -> Iterator[Lack]:
-        if self.live is None or self.live.nodes is None:
+        if self.nodes is None:
             reasons = {} if self.live is None else self.live.not_read
             why = (reasons[what] for what in ("cluster", "nodes", NO_HOLDERS) if what in reasons)
             yield Lack("unknown", next(why, "the nodes of the cluster were not read"))
@@ -166,13 +163,14 @@ class _Judge:
     def _role(self, pods: Pods) -> RoleRoom:
         here = admitting([pods], self.now)
         resource, fitting = scarcest(pods, here), [pods.fit(room.free) for room in here]
+        largest = max((room.free.get(resource, NOTHING) for room in here), default=NOTHING)
         return RoleRoom(
             role=pods.role,
             pods=pods.every,
             fit=min(sum(fitting), pods.every),
             nodes=sum(map(bool, fitting)),
             resource=self._name(resource),
-            largest=spelled(resource, max((room.free.get(resource, NOTHING) for room in here), default=NOTHING)),
+            largest=spelled(resource, max(largest, NOTHING)),
         )
 
     def _queue(self, limit: Limit) -> QueueUse | None:
