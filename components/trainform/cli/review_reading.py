@@ -262,7 +262,7 @@ def review_of_read(
     jobs = [jobs_of(each.preview) for each in read]
     with ThreadPoolExecutor(max(len(read), 1)) as pool:
         live = [*pool.map(_live, read, jobs)]
-    contexts = _contexts(read, jobs, live, hours)
+    contexts = contexts_of(read, jobs, live, hours)
     reports = [_report(each, context, ask_cluster=ask_cluster) for each, context in zip(read, contexts, strict=True)]
     return review_of(reports, selection, _project(read))
 
@@ -287,7 +287,7 @@ def _live(read: Read, jobs: tuple[JobReview, ...]) -> LiveFacts | None:
     return read.reads.facts(asked.jobs, asked.queues, asked.objects)
 
 
-def _contexts(
+def contexts_of(
     read: Sequence[Read],
     jobs: Sequence[tuple[JobReview, ...]],
     live: Sequence[LiveFacts | None],

@@ -25,7 +25,7 @@ from trainform.manifests.shapes import quantity
 from trainform.review.context import Context, JobReview
 from trainform.review.kinds import Kind
 from trainform.review.model import Category, Finding, Place
-from trainform.review.objects import body_of, metadata_of, own_names, queue_of, queue_steps
+from trainform.review.objects import LEFT_ALONE, body_of, metadata_of, own_names, queue_of, queue_steps
 from trainform.review.pod_needs import needs_of
 from trainform.review.preview import Step
 from trainform.review.shares import Shares, above, fair_share, held_below, live_queues, offered, shares_of
@@ -94,7 +94,8 @@ TAKEN_AT_ONCE = ("guarantee", "deserved", "reclaimable")
 def find(context: Context) -> Iterator[Finding]:
     """Yield what the owners of other jobs must know."""
     touched: set[str] = set()
-    for name, step in queue_steps(context.preview):
+    changing = [(name, step) for name, step in queue_steps(context.preview) if step.operation not in LEFT_ALONE]
+    for name, step in changing:
         found = [*_of_queue(name, step, context)]
         touched |= {name} if found and step.old is not None else set()
         yield from found
@@ -103,7 +104,7 @@ def find(context: Context) -> Iterator[Finding]:
     joined = {str(finding.after) for finding in moves}
     live = context.live
     if live is not None and None not in (live.queues, live.nodes) and NO_HOLDERS not in live.not_read:
-        yield from _holders(context, live, joined)
+        yield from _holders(context, live, joined) if changing or joined else ()
         return
     for name in sorted(touched | joined):
         title = f"It is unknown which jobs hold something in the queue {name}: the cluster was not read."
