@@ -10,7 +10,7 @@ from typing import Literal
 from msgspec import Struct
 
 from trainform.cluster.amounts import NOTHING, amounts_of, resource_names, spelled, summed
-from trainform.cluster.facts import NO_HOLDERS, LiveQueue
+from trainform.cluster.facts import NO_HOLDERS
 from trainform.errors import list_names
 from trainform.review.context import Context
 from trainform.review.model import Capacity, QueueUse, RoleRoom, Shortage
@@ -62,6 +62,7 @@ class _Judge:
         self.context, self.live = context, context.live
         self.jobs = Jobs(needs, earlier, freed(context).union(*map(freed, context.earlier)))
         self.names = resource_names(context.environment)
+        self.queue_of = {job: queue for queue in live_queues(self.live) for job in queue.holders}
         self.pods = [pods for need in needs for pods in need.pods]
         self.nodes = None if self.live is None else self.live.nodes
         self.now = rooms_of(self.nodes or (), self.jobs.own)
@@ -95,13 +96,13 @@ class _Judge:
     def _by_limit(self, limit: Limit) -> Iterator[Lack]:
         for resource in sorted(limit.asked.keys() & limit.most.keys()):
             asked, most = limit.asked[resource], limit.most[resource]
-            free = max(most - limit.taken.get(resource, NOTHING), NOTHING)
+            held = {job: amounts.get(resource, NOTHING) for job, amounts in limit.held.items()}
+            free = max(most - sum(held.values(), NOTHING), NOTHING)
             needed = f"and the job needs {self._amount(resource, asked)}"
             if asked > most:
                 reason = f"{limit.name} may hold {self._amount(resource, most)}, {needed}"
                 yield Lack("never", reason, resource, asked, asked - most)
             elif asked > free:
-                held = {job: amounts.get(resource, NOTHING) for job, amounts in limit.held.items()}
                 reason = f"{limit.name} has {spelled(resource, free)} of {self._amount(resource, most)} left, {needed}"
                 yield Lack("later", reason, resource, asked, asked - free, held)
             elif limit.unknown:
@@ -150,13 +151,14 @@ class _Judge:
         for queue in live_queues(live):
             held = (amounts_of(held) for job, held in queue.holders.items() if job not in self.jobs.own)
             room[queue.name] = room.get(queue.name, NOTHING) - summed(held).get(lack.resource, NOTHING)
-        for job, queue in self._holding(lack):
-            if job in queue.firm:
+        for job in _largest_first(lack.held):
+            of_job = self.queue_of.get(job)
+            if of_job is None or job in of_job.firm:
                 continue
-            if queue.name == need.queue:
+            if of_job.name == need.queue:
                 evicts = need.priority is not None and live.priorities.get(job, 0) < need.priority
             else:
-                evicts = queue.reclaimable and room[queue.name] < 0 and lack.asked <= room[need.queue]
+                evicts = of_job.reclaimable and room[of_job.name] < 0 and lack.asked <= room[need.queue]
             if evicts:
                 yield self._job(job)
 
@@ -177,13 +179,14 @@ class _Judge:
         if self.live is None:
             return None
         resource = max(limit.asked.keys() & self.names.keys(), key=lambda name: limit.asked[name], default="cpu")
-        held, requested, most = (each.get(resource) for each in (limit.taken, limit.asked, limit.most))
+        held, requested = summed(limit.held.values()).get(resource, 0), limit.asked.get(resource, 0)
+        most = float(limit.most[resource]) if resource in limit.most else None
         return QueueUse(
             name=limit.queue,
             resource=self._name(resource),
-            held=float(held or 0),
-            requested=float(requested or 0),
-            capability=None if most is None else float(most),
+            held=float(held),
+            requested=float(requested),
+            capability=most,
         )
 
     # --- words
@@ -248,15 +251,10 @@ class _Judge:
 
     def _holder(self, job: str, lack: Lack) -> str:
         """The job, what it holds, its queue and priority: `ai/bert-77aa01: 8 (queue night, priority 100)`."""
-        facts = [f"queue {queue.name}" for holder, queue in self._holding(lack) if holder == job]
+        facts = [f"queue {self.queue_of[job].name}"] if job in self.queue_of else []
         if self.live is not None and job in self.live.priorities:
             facts.append(f"priority {self.live.priorities[job]}")
         return f"{job}: {spelled(lack.resource, lack.held[job])}{f' ({list_names(facts)})' if facts else ''}"
-
-    def _holding(self, lack: Lack) -> list[tuple[str, LiveQueue]]:
-        """The holders that are in a queue of Volcano, each with its queue."""
-        queue_of = {job: queue for queue in live_queues(self.live) for job in queue.holders}
-        return [(job, queue_of[job]) for job in _largest_first(lack.held) if job in queue_of]
 
 
 def _largest_first(held: Mapping[str, Decimal]) -> list[str]:

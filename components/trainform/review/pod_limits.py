@@ -18,13 +18,12 @@ Holders = Mapping[str, Mapping[str, str]]
 
 
 class Limit(Struct, frozen=True):
-    """A limited amount of each resource. asked: by the jobs of the preview. most: for all jobs. taken: by others. held:
-    of that, what each job has. unknown: why `taken` is unknown. queue: the name, if it is the queue of a job."""
+    """A limited amount of each resource. asked: by the jobs of the preview. most: for all jobs. held: by each other
+    job. unknown: why `held` is unknown. queue: the name, if it is the queue of a job."""
 
     name: str
     asked: Amounts
     most: Amounts
-    taken: Amounts
     held: Mapping[str, Amounts]
     unknown: str = ""
     queue: str = ""
@@ -43,7 +42,7 @@ class Jobs(Struct, frozen=True):
         asked = summed(need.gang for need in self.needs if counts(need))
         held = {job: amounts_of(amounts) for job, amounts in holders.items() if job not in self.own}
         held |= {need.name: need.gang for need in self.earlier if counts(need)}
-        return Limit(name, asked, most, summed(held.values()), held)
+        return Limit(name, asked, most, held)
 
 
 def limits(context: Context, jobs: Jobs) -> Iterator[Limit]:

@@ -56,12 +56,16 @@ class Need(Struct, frozen=True, dict=True):
     priority: None if it is unknown. rules: of the pods, which capacity does not judge."""
 
     name: str
-    namespace: str
     queue: str
     local_queue: str
     pods: tuple[Pods, ...]
     priority: int | None = None
     rules: tuple[str, ...] = ()
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of the job object."""
+        return self.name.partition("/")[0]
 
     @functools.cached_property
     def gang(self) -> Amounts:
@@ -106,10 +110,8 @@ def _need(job: JobReview, context: Context) -> Need | None:
         return None
     metadata = metadata_of(None if job.job is None else job.job.new)
     default = "" if context.environment is None else context.environment.namespace.name
-    namespace = str(metadata.get("namespace", default))
     return Need(
-        f"{namespace}/{metadata.get('name', job.name)}",
-        namespace,
+        f"{metadata.get('namespace', default)}/{metadata.get('name', job.name)}",
         queue_of(job, after=True),
         local_queue_of(job, after=True),
         _alike(templates),
