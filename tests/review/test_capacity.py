@@ -53,7 +53,7 @@ def judged(job: JobReview, *nodes: LiveNode, **parts: Any) -> Capacity:
 def test_pods_that_fit_now() -> None:
     capacity = judged(new_job(**workers(4)), *NODES)
     assert (capacity.verdict, capacity.basis, capacity.shortages, capacity.clause) == ("now", "cluster", [], "")
-    assert capacity.sentence == "All 4 pods (32 a800) fit now."
+    assert capacity.sentence == "Fits now: 4 pods, 32 a800."
     (role,) = capacity.roles
     assert (role.role, role.pods, role.fit, role.nodes) == ("worker", 4, 4, 4)
     assert (role.resource, role.largest) == ("a800", "8")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
+from operator import attrgetter
 from typing import Literal
 
 from msgspec import Struct
@@ -58,7 +59,7 @@ class _Judge:
 
     def __init__(self, context: Context, needs: Sequence[Need]) -> None:
         started = (each for each in context.earlier if capacity_of(each).verdict == "now")
-        earlier = [need.whole() for each in started for need in needs_of(each) or ()]
+        earlier = [need for each in started for need in needs_of(each) or ()]
         self.context, self.live = context, context.live
         self.jobs = Jobs(needs, earlier, freed(context).union(*map(freed, context.earlier)))
         self.names = resource_names(context.environment)
@@ -119,15 +120,15 @@ class _Judge:
             yield Lack("never", kept_out(shut, self.nodes))
             return
         before = [pods for need in self.jobs.earlier for pods in need.pods]
-        short = too_few(self.pods, (), rooms_of(self.nodes, None), _gang)
+        short = too_few(self.pods, (), rooms_of(self.nodes, None), attrgetter("gang"))
         if short is not None:
             yield Lack("never", self._reason(short, ""), short.resource, short.asked, short.missing)
             return
-        for part, count in enumerate((_gang, _every)):
-            short = too_few(self.pods, before, self.now, count)
+        for part in (False, True):
+            short = too_few(self.pods, before, self.now, attrgetter("every" if part else "gang"))
             if short is not None:
                 reason, held = self._reason(short, " now"), self._held(short)
-                yield Lack("later", reason, short.resource, short.asked, short.missing, held, part=part > 0)
+                yield Lack("later", reason, short.resource, short.asked, short.missing, held, part)
                 return
 
     def _held(self, short: Short) -> dict[str, Decimal]:
@@ -223,8 +224,8 @@ class _Judge:
         if lack.word == "now":
             count, asked = sum(pods.gang for pods in self.pods), summed(need.gang for need in self.jobs.needs)
             held = [self._amount(name, asked[name]) for name in sorted(asked.keys() & self.names.keys())]
-            beside = f" ({', '.join(held)})" if held else ""
-            return f"The only pod{beside} fits now." if count == 1 else f"All {count} pods{beside} fit now."
+            pods = f"{count} pod{'' if count == 1 else 's'}"
+            return f"Fits now: {list_names([pods, *held])}."
         if lack.word == "unknown":
             return f"It is unknown whether the pods fit: {lack.reason}."
         more = f": {lack.reason}" if lack.word == "later" and lack.resource else ""
@@ -238,32 +239,23 @@ class _Judge:
         return name if namespace in {need.namespace for need in self.jobs.needs} else job
 
     def _shortage(self, lack: Lack) -> Shortage:
-        jobs = _largest_first(lack.held)
-        more = [f"and {len(jobs) - MOST_HOLDERS} more"] if len(jobs) > MOST_HOLDERS else []
+        priorities = {} if self.live is None else self.live.priorities
+        holders = []
+        for job in _largest_first(lack.held):
+            facts = [f"queue {self.queue_of[job].name}"] if job in self.queue_of else []
+            facts += [f"priority {priorities[job]}"] if job in priorities else []
+            beside = f" ({list_names(facts)})" if facts else ""
+            holders.append(f"{job}: {spelled(lack.resource, lack.held[job])}{beside}")
+        more = [f"and {len(holders) - MOST_HOLDERS} more"] if len(holders) > MOST_HOLDERS else []
         return Shortage(
             resource=self._name(lack.resource),
             asked=spelled(lack.resource, lack.asked),
             available=spelled(lack.resource, max(lack.asked - lack.missing, NOTHING)),
             missing=spelled(lack.resource, lack.missing),
-            holders=[*(self._holder(job, lack) for job in jobs[:MOST_HOLDERS]), *more],
+            holders=[*holders[:MOST_HOLDERS], *more],
             evicts=[*self._evicts(lack)],
         )
-
-    def _holder(self, job: str, lack: Lack) -> str:
-        """The job, what it holds, its queue and priority: `ai/bert-77aa01: 8 (queue night, priority 100)`."""
-        facts = [f"queue {self.queue_of[job].name}"] if job in self.queue_of else []
-        if self.live is not None and job in self.live.priorities:
-            facts.append(f"priority {self.live.priorities[job]}")
-        return f"{job}: {spelled(lack.resource, lack.held[job])}{f' ({list_names(facts)})' if facts else ''}"
 
 
 def _largest_first(held: Mapping[str, Decimal]) -> list[str]:
     return sorted((job for job in held if held[job] > 0), key=lambda job: (-held[job], job))
-
-
-def _gang(pods: Pods) -> int:
-    return pods.gang
-
-
-def _every(pods: Pods) -> int:
-    return pods.every

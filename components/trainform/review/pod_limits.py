@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 from msgspec import Struct, structs
 
@@ -11,7 +10,7 @@ from trainform.cluster.amounts import POD_SLOTS, Amounts, amounts_of, summed
 from trainform.cluster.facts import NO_HOLDERS, LiveKueue, LiveQuota
 from trainform.review.context import Context
 from trainform.review.pod_needs import Need
-from trainform.review.shares import Shares, above, held_below, shares_of
+from trainform.review.shares import above, held_below, shares_of
 
 REQUESTS, COUNTED_PODS = "requests.", "count/pods"
 Holders = Mapping[str, Mapping[str, str]]
@@ -37,23 +36,25 @@ class Jobs(Struct, frozen=True):
     earlier: Sequence[Need]
     own: Set[str]
 
-    def limit(self, name: str, most: Amounts, holders: Holders, counts: Callable[[Need], bool]) -> Limit:
-        """The limit for the jobs that it counts. holders: what each job has of it."""
-        asked = summed(need.gang for need in self.needs if counts(need))
+    @property
+    def every(self) -> list[Need]:
+        """Those that are judged and those before them."""
+        return [*self.needs, *self.earlier]
+
+    def limit(self, name: str, most: Amounts, holders: Holders, counted: Set[str]) -> Limit:
+        """The limit for the jobs with these names. holders: what each job has of it."""
+        asked = summed(need.gang for need in self.needs if need.name in counted)
         held = {job: amounts_of(amounts) for job, amounts in holders.items() if job not in self.own}
-        held |= {need.name: need.gang for need in self.earlier if counts(need)}
-        return Limit(name, asked, most, held)
+        return Limit(name, asked, most, held | {need.name: need.gang for need in self.earlier if need.name in counted})
 
 
 def limits(context: Context, jobs: Jobs) -> Iterator[Limit]:
     """Every limit that counts the jobs."""
     live = context.live
     yield from _queues(context, jobs)
-    for quota in (quota for quotas in ({} if live is None else live.quotas).values() for quota in quotas):
-        if not quota.scoped:
-            yield _quota(quota, jobs)
-    if live is not None and live.kueue is not None:
-        yield from _kueue(live.kueue, jobs)
+    if live is not None:
+        yield from (_quota(quota, jobs) for quotas in live.quotas.values() for quota in quotas if not quota.scoped)
+        yield from () if live.kueue is None else _kueue(live.kueue, jobs)
 
 
 def _queues(context: Context, jobs: Jobs) -> Iterator[Limit]:
@@ -63,13 +64,9 @@ def _queues(context: Context, jobs: Jobs) -> Iterator[Limit]:
     for queue in dict.fromkeys(need.queue for need in jobs.needs if need.queue):
         for name in (queue, *above(queue, shares)):
             most = amounts_of(shares[name].capability) if name in shares else {}
-            holders = dict(held_below(name, live, shares))
-            limit = jobs.limit(f"the queue {name}", most, holders, functools.partial(_is_below, name, shares))
+            below = {need.name for need in jobs.every if name in (need.queue, *above(need.queue, shares))}
+            limit = jobs.limit(f"the queue {name}", most, dict(held_below(name, live, shares)), below)
             yield structs.replace(limit, unknown=unknown, queue=name if name == queue else "")
-
-
-def _is_below(name: str, shares: Shares, need: Need) -> bool:
-    return name in (need.queue, *above(need.queue, shares))
 
 
 def _quota(quota: LiveQuota, jobs: Jobs) -> Limit:
@@ -78,7 +75,7 @@ def _quota(quota: LiveQuota, jobs: Jobs) -> Limit:
     most = {POD_SLOTS if name == COUNTED_PODS else name.removeprefix(REQUESTS): amount for name, amount in lower_last}
     name = f"the ResourceQuota {quota.name} of the namespace {quota.namespace}"
     holders = {} if quota.holders is None else quota.holders
-    limit = jobs.limit(name, most, holders, lambda need: need.namespace == quota.namespace)
+    limit = jobs.limit(name, most, holders, {need.name for need in jobs.every if need.namespace == quota.namespace})
     return structs.replace(limit, unknown="its pods were not read" if quota.holders is None else "")
 
 
@@ -86,19 +83,13 @@ def _kueue(kueue: LiveKueue, jobs: Jobs) -> Iterator[Limit]:
     """The ClusterQueues of the jobs; of a cohort the sum of its queues, which lend each other what is free."""
     mine = {queue_of(kueue, need) for need in jobs.needs}
     for queue in (queue for queue in kueue.cluster_queues if queue.name in mine and not queue.nested):
-        members = [
-            each for each in kueue.cluster_queues if each is queue or (queue.cohort and each.cohort == queue.cohort)
-        ]
-        names = {each.name for each in members}
-        most = summed(amounts_of(each.nominal) for each in members)
-        holders = {job: held for each in members for job, held in each.holders.items()}
+        of_cohort = [each for each in kueue.cluster_queues if each.cohort == queue.cohort]
+        members = {each.name: each for each in (of_cohort if queue.cohort else [queue])}
+        most = summed(amounts_of(each.nominal) for each in members.values())
+        holders = {job: held for each in members.values() for job, held in each.holders.items()}
         name = f"the cohort {queue.cohort}" if queue.cohort else f"the ClusterQueue {queue.name}"
-        limit = jobs.limit(name, most, holders, functools.partial(_is_in, names, kueue))
+        limit = jobs.limit(name, most, holders, {need.name for need in jobs.every if queue_of(kueue, need) in members})
         yield structs.replace(limit, queue=queue.name)
-
-
-def _is_in(queues: Set[str], kueue: LiveKueue, need: Need) -> bool:
-    return queue_of(kueue, need) in queues
 
 
 def queue_of(kueue: LiveKueue, need: Need) -> str:

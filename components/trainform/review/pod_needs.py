@@ -72,10 +72,6 @@ class Need(Struct, frozen=True, dict=True):
         """What the pods that start together request."""
         return summed({name: amount * pods.gang for name, amount in pods.each.items()} for pods in self.pods)
 
-    def whole(self) -> Need:
-        """The same job, of which all pods count as its gang."""
-        return structs.replace(self, pods=tuple(structs.replace(pods, gang=pods.every) for pods in self.pods))
-
 
 def _matches(toleration: Mapping[str, Any], taint: Mapping[str, str]) -> bool:
     if toleration.get("effect") not in (None, "", taint.get("effect")):
@@ -122,15 +118,12 @@ def _need(job: JobReview, context: Context) -> Need | None:
 
 def _alike(templates: Iterable[Template]) -> tuple[Pods, ...]:
     """Pods of one shape together: a role may have a template for each replica."""
-    found: list[Pods] = []
-    for template in templates:
-        pods = _pods(template)
-        shape = structs.replace(pods, gang=0, every=0)
-        at = next((at for at, each in enumerate(found) if structs.replace(each, gang=0, every=0) == shape), len(found))
-        more = found[at : at + 1]
-        counts = {name: sum(getattr(each, name) for each in [pods, *more]) for name in ("gang", "every")}
-        found[at : at + 1] = [structs.replace(pods, **counts)]
-    return tuple(pods for pods in found if pods.every)
+    found: dict[str, Pods] = {}
+    for pods in map(_pods, templates):
+        shape = repr(structs.replace(pods, gang=0, every=0))
+        one = found.get(shape, structs.replace(pods, gang=0, every=0))
+        found[shape] = structs.replace(pods, gang=one.gang + pods.gang, every=one.every + pods.every)
+    return tuple(pods for pods in found.values() if pods.every)
 
 
 def _pods(template: Template) -> Pods:
