@@ -1,4 +1,4 @@
-"""Pods of a live cluster as far as the review needs them: whose they are, where they run and what they ask for."""
+"""Pods of a live cluster: their job, node, queue and requests."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ OF_NODES = frozenset({"DaemonSet", "Node"})
 class HeldPod(Struct, frozen=True):
     """One pod. job: NAMESPACE/NAME of the job that it belongs to, or of its owner, or its own. group: its PodGroup.
     queue: the queue that it names itself; each "" if there is none. started: when its containers began to run. of_node:
-    it belongs to its node and never ends. firm: it says to Volcano that no other pod may take its place."""
+    it belongs to its node and never ends. firm: Volcano must not evict it. priority: None if it has none."""
 
     job: str
     group: str
@@ -45,6 +45,7 @@ class HeldPod(Struct, frozen=True):
     of_node: bool
     asked: Amounts
     firm: bool = False
+    priority: int | None = None
 
     @property
     def holds(self) -> bool:
@@ -63,6 +64,7 @@ def held_pod(body: Any, known: dict[str, Amounts] | None = None) -> HeldPod:
     metadata, status = mapping(pod.body.get("metadata")), mapping(pod.body.get("status"))
     namespace, annotations = str(metadata.get("namespace", "")), pod.annotations
     owner = next((owner for owner in mappings(metadata.get("ownerReferences")) if owner.get("controller")), {})
+    priority = pod.spec.get("priority")
     phase = TERMINATING if metadata.get("deletionTimestamp") else str(status.get("phase", ""))
     group = annotations.get(GROUP_ANNOTATION)
     return HeldPod(
@@ -75,6 +77,7 @@ def held_pod(body: Any, known: dict[str, Amounts] | None = None) -> HeldPod:
         of_node=owner.get("kind") in OF_NODES,
         asked=_asked(pod, {} if known is None else known),
         firm=str(annotations.get(PREEMPTABLE, pod.labels.get(PREEMPTABLE, "true"))).lower() not in TRUE,
+        priority=priority if isinstance(priority, int) else None,
     )
 
 
@@ -109,6 +112,15 @@ def held_by_job(pods: Iterable[HeldPod]) -> dict[str, dict[str, str]]:
     for pod in pods:
         _add(sums.setdefault(pod.job, {}), pod)
     return {job: all_spelled(sums[job]) for job in sorted(sums)}
+
+
+def priorities(pods: Iterable[HeldPod]) -> dict[str, int]:
+    """The highest priority of each job's pods, by its name."""
+    found: dict[str, int] = {}
+    for pod in pods:
+        if pod.priority is not None:
+            found[pod.job] = max(pod.priority, found.get(pod.job, pod.priority))
+    return found
 
 
 def with_holders(queue: LiveQueue, pods: Sequence[HeldPod]) -> LiveQueue:

@@ -172,17 +172,42 @@ class Cost(Part):
 
 
 class Shortage(Part):
-    """What is missing of one resource, and who holds it."""
+    """The missing amount of one resource, and who holds it."""
 
     resource: str
     asked: str
     available: str
     missing: str
-    holders: list[str] = Field(default=[])
+    holders: list[str] = Field(default=[], description="ai/bert-77aa01: 8 (queue night, priority 100).")
+    evicts: list[str] = Field(
+        default=[],
+        description="Holders that give way where the scheduler's `preempt` or `reclaim` action is on.",
+    )
+
+
+class RoleRoom(Part):
+    """The room of the cluster's nodes for the pods of a role, each role by itself."""
+
+    role: str
+    pods: int
+    fit: int = Field(description="How many of them fit now.")
+    nodes: int = Field(description="Nodes that can take one more of them now.")
+    resource: str = Field(description="The resource that decides: a800.")
+    largest: str = Field(description="The most of it that is free on one node.")
+
+
+class QueueUse(Part):
+    """What the job's queue holds of the resource that decides."""
+
+    name: str
+    resource: str
+    held: float = Field(description="By other jobs.")
+    requested: float
+    capability: float | None = Field(default=None, description="The most that the queue may hold; null: no limit.")
 
 
 class Capacity(Part):
-    """Whether the pods fit. A feasibility, not a reservation."""
+    """Whether the pods fit. An estimate, not a reservation."""
 
     verdict: Literal["now", "later", "never", "unknown", "unchanged"]
     sentence: str
@@ -193,6 +218,8 @@ class Capacity(Part):
     )
     basis: Literal["cluster", "environment", "none"]
     shortages: list[Shortage] = Field(default=[])
+    roles: list[RoleRoom] = Field(default=[])
+    queue: QueueUse | None = Field(default=None, description="null: no queue, or what it holds is unknown.")
 
 
 class FieldChange(Part):
