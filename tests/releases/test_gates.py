@@ -10,7 +10,7 @@ from msgspec import structs
 
 from tests.support.leaks import OTHER_HUB_TOKEN as TOKEN
 from trainform.backends.outcome import Outcome
-from trainform.releases.gates import GATES, NAMES, Facts, Judged, Waiver, judge, waiver_problems
+from trainform.releases.gates import GATES, NAMES, Facts, Judged, Waiver, judge, needs_release, waiver_problems
 from trainform.spec import Environment
 from trainform.spec.environment import Promotion
 
@@ -34,10 +34,18 @@ def test_an_environment_asks_for_nothing_unless_it_says_so() -> None:
     assert {each.result for each in judge(environment(), nothing)} == {"not asked"}
 
 
+@pytest.mark.parametrize(
+    ("asked", "needed"),
+    [({}, False), ({"digest": True}, True), ({"digest": True, "required": False}, False), ({"required": True}, True)],
+)
+def test_an_environment_with_a_gate_needs_releases_unless_it_says_so(asked: dict[str, Any], needed: bool) -> None:
+    assert needs_release(environment(**asked).promotion) is needed
+
+
 def test_every_gate_is_a_field_and_has_a_row() -> None:
     assert tuple(GATES) == NAMES
     fields = {field.alias or name for name, field in Promotion.model_fields.items()}
-    assert fields == {*NAMES, "waivable"}
+    assert fields == {*NAMES, "waivable", "required"}
 
 
 ASKED = {"from": ["dev"], "succeeded": True, "digest": True, "soak": "24h", "clean": True}

@@ -47,7 +47,8 @@ def check_job(
     expected: names of Secrets and ConfigMaps that the program makes itself."""
     made_here = {(manifest.body["kind"], manifest.body["metadata"]["name"]) for manifest in manifests}
     claims = sorted({mount.claim for role in plan.roles for mount in role.mounts})
-    no_namespace = [*_namespace(cluster, plan.namespace, plan.environment)]
+    namespace = cluster.get("Namespace", plan.namespace)
+    no_namespace = [*_namespace(cluster, namespace, plan.namespace, plan.environment)]
     checks: list[Check] = [
         lambda: _crds(cluster, crds),
         lambda: no_namespace,
@@ -68,7 +69,7 @@ def check_job(
         findings = [finding for check in checks for finding in check()]
         outcome = asked.result()
     _raise(cluster, [*findings, *map(_as_finding, outcome.problems)])
-    return outcome
+    return outcome if namespace.readable else outcome + _unknown_namespace(plan)
 
 
 def _ask_server(
@@ -118,7 +119,10 @@ def check_objects(cluster: Cluster, manifests: Sequence[Manifest], crds: tuple[s
     }
     checks: list[Check] = [
         lambda: _crds(cluster, crds),
-        *(_bind(_namespace, cluster, namespace, environment) for namespace, environment in sorted(needed)),
+        *(
+            _bind(_namespace, cluster, cluster.get("Namespace", namespace), namespace, environment)
+            for namespace, environment in sorted(needed)
+        ),
         *(_bind(_ownership, cluster, manifest) for manifest in manifests if manifest.revision is None),
     ]
     _run(cluster, checks)
@@ -153,8 +157,17 @@ def _crds(cluster: Cluster, crds: tuple[str, ...]) -> Iterable[tuple[str, str]]:
             yield f"{cluster.cluster_name} has no {name}", f"install {missing} there, or choose another cluster"
 
 
-def _namespace(cluster: Cluster, namespace: str, environment: str) -> Iterable[tuple[str, str]]:
-    if cluster.get("Namespace", namespace).missing:
+def _namespace(cluster: Cluster, found: Found, namespace: str, environment: str) -> Iterable[tuple[str, str]]:
+    """Check that the namespace exists and is not another environment's, whose limits and gates a copy of its file would
+    evade. A namespace without the label belongs to no environment."""
+    labels = {} if found.body is None else found.body["metadata"].get("labels") or {}
+    owner = labels.get(defaults.ENVIRONMENT_LABEL, environment)
+    if owner != environment:
+        yield (
+            f"the namespace {namespace} belongs to the environment {owner}, and not to {environment}",
+            f"set `trainform:environment` of the stack to {owner}, or give {environment} another namespace",
+        )
+    if found.missing:
         yield (
             f"the namespace {namespace} does not exist on {cluster.cluster_name}",
             (
@@ -162,6 +175,11 @@ def _namespace(cluster: Cluster, namespace: str, environment: str) -> Iterable[t
                 f"kubectl create namespace {namespace}"
             ),
         )
+
+
+def _unknown_namespace(plan: Plan) -> Outcome:
+    reason = f"this account may not read it, so it may belong to another environment than {plan.environment}"
+    return Outcome(not_checked=[(f"the namespace {plan.namespace}", reason)])
 
 
 def _queue(cluster: Cluster, plan: Plan) -> Iterable[tuple[str, str]]:

@@ -146,6 +146,17 @@ def asked_gates(asked: Promotion) -> tuple[GateName, ...]:
     return tuple(gate for gate, (is_asked, _) in GATES.items() if is_asked(asked))
 
 
+def needs_release(asked: Promotion) -> bool:
+    """Return whether stacks of the environment must follow a release."""
+    return bool(asked_gates(asked)) if asked.required is None else asked.required
+
+
+def promote_command(experiment: str, stack: str, environment: Environment) -> str:
+    """Return the command that promotes the experiment to the stack of the environment."""
+    source = next(iter(environment.promotion.sources), "ENV")
+    return f"trainform promote {experiment} --from {source} --to {stack}"
+
+
 def judge(environment: Environment, facts: Facts, waivers: Sequence[Waiver] = ()) -> tuple[Judged, ...]:
     """What each gate of the target's environment says. A waiver counts where the environment lets this person waive
     this gate."""

@@ -16,7 +16,7 @@ from msgspec import Struct
 from trainform.cluster.facts import LiveFacts
 from trainform.plan.record import Record
 from trainform.releases.evidence import Lack
-from trainform.review.model import Place
+from trainform.review.model import Origin, Place
 from trainform.review.preview import Preview, Step
 from trainform.spec.environment import Environment
 
@@ -62,7 +62,7 @@ class Context:
     None where the cluster was not asked or did not answer. locate: the file and line of a path of the experiment, or of
     the environment if the path begins with `environment.`. today: the day for ages of prices. hours: the run's length
     from `--duration`; None: the experiment's, or unknown. users: the experiments of the environment whose own stack it
-    is; None for another stack. lacks: what the release lacks that the stack names."""
+    is; None for another stack. lacks: what the stack lacks by the gates of its environment. origin: of its release."""
 
     stack: str
     preview: Preview
@@ -74,6 +74,7 @@ class Context:
     hours: Fraction | None = None
     users: tuple[User, ...] | None = None
     lacks: tuple[Lack, ...] = ()
+    origin: Origin | None = None
     fates: dict[int, tuple[JobReview, Any]] = dataclasses.field(
         default_factory=dict, init=False, compare=False, repr=False
     )

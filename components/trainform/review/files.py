@@ -10,10 +10,11 @@ from trainform.check import CheckedJob, check_experiment
 from trainform.check_files import check_environment
 from trainform.check_platform import CheckedPlatform, check_platform
 from trainform.errors import InputError, Problem, TrainformError
-from trainform.releases.evidence import Lack, lacks_of
+from trainform.releases.evidence import Evidence, Lack, evidence_of, with_refusals
 from trainform.review.context import User
 from trainform.review.limits import OF_ENVIRONMENT
-from trainform.review.model import NotChecked, Place
+from trainform.review.model import NotChecked, Origin, Place
+from trainform.review.origin import origin_of
 from trainform.review.stack_choice import first_reason
 from trainform.review.users import users_in
 from trainform.secrets import masked_path
@@ -27,7 +28,7 @@ WHAT = "files"
 class StackFiles(Struct, frozen=True):
     """What the files of a stack hold. checked: the environment alone for its own stack; None where the files cannot be
     read. left_out: why not. users: the experiments in the environment whose own stack it is; None for another stack.
-    lacks: what the release lacks that the stack names."""
+    lacks: what the stack lacks by the gates of its environment. origin: of its release."""
 
     checked: CheckedJob | CheckedPlatform | None = None
     environment: Environment | None = None
@@ -36,6 +37,7 @@ class StackFiles(Struct, frozen=True):
     left_out: tuple[NotChecked, ...] = ()
     users: tuple[User, ...] | None = None
     lacks: tuple[Lack, ...] = ()
+    origin: Origin | None = None
 
     def locate(self, path: str) -> Place:
         """Where a path stands; one that begins with `environment.` is of the environment."""
@@ -48,8 +50,8 @@ class StackFiles(Struct, frozen=True):
 
 
 def stack_files(chosen: Stack | str, root: Path, name: str = "") -> StackFiles:
-    """The files of what a stack runs. What cannot be read is left out, with the reason. name: of the stack; empty: what
-    its release lacks is not asked."""
+    """The files of what a stack runs. What cannot be read is left out, with the reason. name: of the stack; empty:
+    its release is not read."""
     try:
         return _of_environment(chosen, root) if isinstance(chosen, str) else _of_experiment(chosen, root, name)
     except TrainformError as error:
@@ -67,8 +69,12 @@ def _of_experiment(chosen: Stack, root: Path, name: str) -> StackFiles:
     experiment, environment = checked.sources
     # what is wrong with the experiment alone leaves the environment, which says where the cluster is
     model = check_environment(chosen.environment, root).model if checked.job is None else checked.job.environment
-    lacks = () if model is None or not name else lacks_of(name, checked.name, chosen.release, model, root)
-    return StackFiles(checked, model, experiment, environment, _unread(checked), lacks=lacks)
+    found = Evidence()
+    if model is not None and name:
+        found = evidence_of(name, checked.name, chosen.release, model, root)
+    refused = with_refusals(checked, found.lacks)
+    left_out = _unread(checked)
+    return StackFiles(refused, model, experiment, environment, left_out, None, found.lacks, origin_of(found.release))
 
 
 def _unread(checked: CheckedJob) -> tuple[NotChecked, ...]:

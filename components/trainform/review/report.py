@@ -81,6 +81,7 @@ def build_report(context: Context, checked: Checked = None, left_out: Iterable[N
         environment=_environment(context, checked),
         experiment=_experiment(context, checked),
         release="" if not isinstance(checked, CheckedJob) or checked.release is None else checked.release,
+        origin=context.origin,
         dependents=dependents(context),
         roles=list(role_changes(context)),
         objects=list(object_changes(context)),
