@@ -224,7 +224,7 @@ def gates_hold(story: Story, prod: Sandbox) -> None:
     ours = program.read_text()
     program.write_text('from trainform import TrainingJob\n\nTrainingJob("bert", "bert", "prod")\n')
     output = story.pulumi("up", "--yes", "--skip-preview", "-s", PROD).failed()
-    assert "The program makes the job bert without a release, and prod takes releases only" in output
+    assert "The program makes the job bert without a release; prod takes releases only" in output
     program.write_text(ours)
 
     file.write_text(written)

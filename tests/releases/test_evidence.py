@@ -157,4 +157,4 @@ def test_a_job_of_a_program_is_refused_where_releases_are_required() -> None:
 def test_every_kind_has_a_text() -> None:
     prod = environment(name="prod", promotion=ASKED)
     lack = Lack("gate", "bert", prod, "bert.prod", NAME, "soak", "staging")
-    assert all("{" not in structs.replace(lack, kind=kind).text for kind in TEXTS)  # type: ignore[arg-type]
+    assert all("{" not in structs.replace(lack, kind=kind).text for kind in TEXTS)

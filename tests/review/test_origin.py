@@ -21,7 +21,11 @@ def test_a_promotion_is_shown_with_its_gates_and_waivers() -> None:
     made = release(PROMOTED.model_copy(update={"gates": gates, "waived": waived}))
     origin = origin_of(made)
     assert origin is not None
-    assert (origin.source, origin.environment, origin.passed) == (PROMOTED.source, ORIGIN.environment, ["from", "digest"])
+    assert (origin.source, origin.environment, origin.passed) == (
+        PROMOTED.source,
+        ORIGIN.environment,
+        ["from", "digest"],
+    )
     assert origin.text == (
         f"Release {made.name} from sdxl-lora.dev, promoted by {ADA} at 2026-11-23T14:35:24Z; gates: passed from, "
         f"digest; waived soak by {ADA} (the demo is today)"
@@ -32,7 +36,9 @@ def test_a_promotion_without_gates_and_a_rollback_say_who_and_when() -> None:
     made = release(PROMOTED.model_copy(update={"gates": {}}))
     assert shown(origin_of(made)).endswith(f"promoted by {ADA} at 2026-11-23T14:35:24Z")
     back = made.model_copy(update={"rollback": Rollback(of=None, to=None, reason="the loss rises")})
-    assert shown(origin_of(back)) == f"Release {back.name}: rolled back by {ADA} at 2026-11-23T14:35:24Z: the loss rises"
+    assert (
+        shown(origin_of(back)) == f"Release {back.name}: rolled back by {ADA} at 2026-11-23T14:35:24Z: the loss rises"
+    )
     assert origin_of(None) is None
 
 

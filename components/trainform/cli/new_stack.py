@@ -75,8 +75,8 @@ def _following(stack: str, target: Environment, checked: CheckedJob) -> dict[str
 
 
 def engine_commands(stack: str, over_ssh: bool, target: Environment) -> list[str]:
-    """Return what to type to make a stack, once its files pass `check`. over_ssh: its pods reach each other by keys that
-    follow from a secret of the stack."""
+    """Return the commands that make a stack, once its files pass `check`. over_ssh: its pods reach each other by keys
+    that follow from a secret of the stack."""
     secret = [SSH_SECRET.format(stack=stack)] if over_ssh else []
     promote = [promote_command(stack.partition(".")[0], stack, target)] if needs_release(target.promotion) else []
     made = " && ".join([f"pulumi stack select --create {stack}", *secret, f"pulumi preview -s {stack}"])

@@ -20,7 +20,7 @@ from trainform.spec.release import SETTING, read_release_file
 PASSED = ("passed", "waived")
 """Results of a gate with which a release is written."""
 TEXTS = {
-    "program": "The program makes the job {experiment} without a release, and {environment} takes releases only{asked}.",
+    "program": "The program makes the job {experiment} without a release; {environment} takes releases only{asked}.",
     "none": "{stack} follows no release, and {environment} takes releases only{asked}.",
     "unreadable": "{stack} follows release {release}, whose evidence this version of trainform cannot read.",
     "elsewhere": "{stack} follows release {release}, which was promoted to {found}.",
@@ -127,7 +127,9 @@ def check_gates(checked: CheckedJob, stack: str, root: Path) -> CheckedJob:
 
 def check_program_gates(checked: CheckedJob) -> CheckedJob:
     """The same for a job that a program makes by itself, without a release."""
-    return checked if checked.job is None else with_refusals(checked, [Lack("program", checked.name, checked.job.environment)])
+    if checked.job is None:
+        return checked
+    return with_refusals(checked, [Lack("program", checked.name, checked.job.environment)])
 
 
 def with_refusals(checked: CheckedJob, found: Iterable[Lack]) -> CheckedJob:
