@@ -14,15 +14,7 @@ from tests.support.samples import environment, experiment
 from trainform.check import check_experiment
 from trainform.errors import Problem
 from trainform.project import release_path
-from trainform.releases.evidence import (
-    TEXTS,
-    Evidence,
-    Lack,
-    check_gates,
-    check_program_gates,
-    evidence_of,
-    lacks,
-)
+from trainform.releases.evidence import TEXTS, Lack, check_gates, check_program_gates, lacks, lacks_of
 from trainform.releases.model import Release, Rollback
 from trainform.spec.release import Released, digest
 
@@ -105,25 +97,23 @@ def test_evidence_in_an_unknown_form_is_refused(change: dict[str, Any], tmp_path
     project(tmp_path, promoted())
     (tmp_path / release_path("sdxl-lora", name)).write_text(yaml.safe_dump(data, sort_keys=False))
     assert not check_experiment(Released("sdxl-lora", name), "prod", root=tmp_path).problems
-    (lack,) = of_stack(name, tmp_path, **ASKED).lacks
+    (lack,) = of_stack(name, tmp_path, **ASKED)
     assert (lack.kind, lack.release, lack.refused) == ("unreadable", name, True)
-    assert of_stack(name, tmp_path).lacks == (), "prod has no gates"
+    assert of_stack(name, tmp_path) == (), "prod has no gates"
 
 
-def of_stack(name: str | None, root: Path, **asked: Any) -> Evidence:
-    return evidence_of(f"vision/{STACK}", "sdxl-lora", name, environment(name="prod", promotion=asked), root)
+def of_stack(name: str | None, root: Path, **asked: Any) -> tuple[Lack, ...]:
+    return lacks_of(f"vision/{STACK}", "sdxl-lora", name, environment(name="prod", promotion=asked), root)
 
 
 def test_the_release_of_a_stack_is_read_from_its_file(tmp_path: Path) -> None:
-    made = promoted(target="sdxl-lora.staging")
-    name = project(tmp_path, made)
-    evidence = of_stack(name, tmp_path, **ASKED)
-    assert (evidence.release, [lack.kind for lack in evidence.lacks]) == (made, ["elsewhere"])
-    assert of_stack(NAME, tmp_path, **ASKED) == Evidence(), "the check of the file reports that it is missing"
-    (missing,) = of_stack(None, tmp_path, **ASKED).lacks
+    name = project(tmp_path, promoted(target="sdxl-lora.staging"))
+    assert [lack.kind for lack in of_stack(name, tmp_path, **ASKED)] == ["elsewhere"]
+    assert of_stack(NAME, tmp_path, **ASKED) == (), "the check of the file reports that it is missing"
+    (missing,) = of_stack(None, tmp_path, **ASKED)
     assert missing.text == f"{STACK} follows no release, and prod takes releases only (gates: from, soak)."
     for asked in ({}, {**ASKED, "required": False}):
-        assert of_stack(None, tmp_path, **asked) == Evidence()
+        assert of_stack(None, tmp_path, **asked) == ()
 
 
 def gated(root: Path, **asked: Any) -> None:

@@ -85,11 +85,11 @@ def _lacks(result: Result) -> Iterator[str]:
     if result.stack is None or not isinstance(checked, CheckedJob) or checked.release is None:
         return
     from trainform.project import project_root
-    from trainform.releases.evidence import evidence_of
+    from trainform.releases.evidence import lacks_of
 
     environment = checked.checked().environment
-    found = evidence_of(result.stack, checked.name, checked.release, environment, project_root())
-    yield from (lack.text for lack in found.lacks)
+    for lack in lacks_of(result.stack, checked.name, checked.release, environment, project_root()):
+        yield lack.text
 
 
 def _as_dict(result: Result) -> dict[str, object]:

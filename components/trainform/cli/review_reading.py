@@ -308,5 +308,5 @@ def _report(
         left_out.append(NotChecked(what="cluster", reason=why))
     files = read.files
     where = files.environment, live, files.locate, today, hours
-    context = Context(read.stack, read.preview, jobs, *where, files.users, files.lacks, files.origin)
+    context = Context(read.stack, read.preview, jobs, *where, files.users, files.lacks, origin=files.origin)
     return build_report(context, files.checked, left_out)

@@ -47,8 +47,7 @@ def check_job(
     expected: names of Secrets and ConfigMaps that the program makes itself."""
     made_here = {(manifest.body["kind"], manifest.body["metadata"]["name"]) for manifest in manifests}
     claims = sorted({mount.claim for role in plan.roles for mount in role.mounts})
-    namespace = cluster.get("Namespace", plan.namespace)
-    no_namespace = [*_namespace(cluster, namespace, plan.namespace, plan.environment)]
+    no_namespace = [*_namespace(cluster, plan.namespace, plan.environment)]
     checks: list[Check] = [
         lambda: _crds(cluster, crds),
         lambda: no_namespace,
@@ -68,8 +67,9 @@ def check_job(
         asked = thread.submit(_ask_server, cluster, plan, manifests, made_here, expected)
         findings = [finding for check in checks for finding in check()]
         outcome = asked.result()
+    outcome += _namespace_owner(cluster, plan)
     _raise(cluster, [*findings, *map(_as_finding, outcome.problems)])
-    return outcome if namespace.readable else outcome + _unknown_namespace(plan)
+    return outcome
 
 
 def _ask_server(
@@ -119,10 +119,7 @@ def check_objects(cluster: Cluster, manifests: Sequence[Manifest], crds: tuple[s
     }
     checks: list[Check] = [
         lambda: _crds(cluster, crds),
-        *(
-            _bind(_namespace, cluster, cluster.get("Namespace", namespace), namespace, environment)
-            for namespace, environment in sorted(needed)
-        ),
+        *(_bind(_namespace, cluster, namespace, environment) for namespace, environment in sorted(needed)),
         *(_bind(_ownership, cluster, manifest) for manifest in manifests if manifest.revision is None),
     ]
     _run(cluster, checks)
@@ -157,17 +154,8 @@ def _crds(cluster: Cluster, crds: tuple[str, ...]) -> Iterable[tuple[str, str]]:
             yield f"{cluster.cluster_name} has no {name}", f"install {missing} there, or choose another cluster"
 
 
-def _namespace(cluster: Cluster, found: Found, namespace: str, environment: str) -> Iterable[tuple[str, str]]:
-    """Check that the namespace exists and is not another environment's, whose limits and gates a copy of its file would
-    evade. A namespace without the label belongs to no environment."""
-    labels = {} if found.body is None else found.body["metadata"].get("labels") or {}
-    owner = labels.get(defaults.ENVIRONMENT_LABEL, environment)
-    if owner != environment:
-        yield (
-            f"the namespace {namespace} belongs to the environment {owner}, and not to {environment}",
-            f"set `trainform:environment` of the stack to {owner}, or give {environment} another namespace",
-        )
-    if found.missing:
+def _namespace(cluster: Cluster, namespace: str, environment: str) -> Iterable[tuple[str, str]]:
+    if cluster.get("Namespace", namespace).missing:
         yield (
             f"the namespace {namespace} does not exist on {cluster.cluster_name}",
             (
@@ -177,9 +165,21 @@ def _namespace(cluster: Cluster, found: Found, namespace: str, environment: str)
         )
 
 
-def _unknown_namespace(plan: Plan) -> Outcome:
-    reason = f"this account may not read it, so it may belong to another environment than {plan.environment}"
-    return Outcome(not_checked=[(f"the namespace {plan.namespace}", reason)])
+def _namespace_owner(cluster: Cluster, plan: Plan) -> Outcome:
+    """Check that the namespace is not another environment's, whose limits and gates a copy of its file would evade. A
+    namespace without the label belongs to no environment."""
+    found, what = cluster.get("Namespace", plan.namespace), f"the namespace {plan.namespace}"
+    if not found.readable:
+        reason = f"this account may not read whether it belongs to another environment than {plan.environment}"
+        return Outcome(not_checked=[(what, reason)])
+    labels = {} if found.body is None else found.body["metadata"].get("labels") or {}
+    owner = labels.get(defaults.ENVIRONMENT_LABEL, plan.environment)
+    if owner == plan.environment:
+        return Outcome()
+    fix = f"set `trainform:environment` of the stack to {owner}, or give {plan.environment} another namespace"
+    return Outcome(
+        [Problem("", None, f"{what} belongs to the environment {owner}, and not to {plan.environment}", fix)]
+    )
 
 
 def _queue(cluster: Cluster, plan: Plan) -> Iterable[tuple[str, str]]:

@@ -74,36 +74,31 @@ class Lack(Struct, frozen=True):
         return Problem(SETTING, release, self.text.removesuffix("."), fix, source, code=self.code)
 
 
-class Evidence(Struct, frozen=True):
-    """release: the one that the stack follows; None if there is none, or if it cannot be read."""
-
-    release: Release | None = None
-    lacks: tuple[Lack, ...] = ()
-
-
-def evidence_of(stack: str, experiment: str, release: str | None, environment: Environment, root: Path) -> Evidence:
-    """Return the release that a stack of the environment follows, and what it lacks. A file that is missing or edited
-    is a problem of `check_experiment`."""
-    short, judged = stack.rpartition("/")[2], needs_release(environment.promotion)
+def lacks_of(
+    stack: str, experiment: str, release: str | None, environment: Environment, root: Path
+) -> tuple[Lack, ...]:
+    """Return what a stack of the environment lacks. A release whose file is missing or edited is a problem of
+    `check_experiment`."""
+    short, needed = stack.rpartition("/")[2], needs_release(environment.promotion)
     if release is None:
-        return Evidence(lacks=(Lack("none", experiment, environment, short),) if judged else ())
+        return (Lack("none", experiment, environment, short),) if needed else ()
+    if not (needed or asked_gates(environment.promotion)):
+        return ()
     try:
         content = read_release_file(experiment, release, root)
     except InputError:
-        return Evidence()
+        return ()
     try:
-        found = release_of(content.data, content.source)
+        return tuple(lacks(short, release_of(content.data, content.source), environment))
     except InputError:
-        judged = judged or bool(asked_gates(environment.promotion))
-        return Evidence(lacks=(Lack("unreadable", experiment, environment, short, release),) if judged else ())
-    return Evidence(found, tuple(lacks(short, found, environment)))
+        return (Lack("unreadable", experiment, environment, short, release),)
 
 
 def lacks(stack: str, release: Release, environment: Environment) -> Iterator[Lack]:
     """Yield what the release lacks. stack: without its project. A rollback has no gates: it restores what the stack had
     before."""
     promoted, asked = release.promoted, environment.promotion
-    lack = Lack("gate", str(release.experiment["name"]), environment, stack, release.name)
+    lack = Lack("gate", str(release.experiment.get("name", "")), environment, stack, release.name)
     if promoted.target != stack:
         if asked_gates(asked) or needs_release(asked):
             yield structs.replace(lack, kind="elsewhere", found=shorten(release.told.promoted.target))
@@ -122,7 +117,7 @@ def check_gates(checked: CheckedJob, stack: str, root: Path) -> CheckedJob:
     if checked.job is None:
         return checked
     environment = checked.job.environment
-    return with_refusals(checked, evidence_of(stack, checked.name, checked.release, environment, root).lacks)
+    return with_refusals(checked, lacks_of(stack, checked.name, checked.release, environment, root))
 
 
 def check_program_gates(checked: CheckedJob) -> CheckedJob:

@@ -10,11 +10,11 @@ from trainform.check import CheckedJob, check_experiment
 from trainform.check_files import check_environment
 from trainform.check_platform import CheckedPlatform, check_platform
 from trainform.errors import InputError, Problem, TrainformError
-from trainform.releases.evidence import Evidence, Lack, evidence_of, with_refusals
+from trainform.releases.evidence import Lack, lacks_of, with_refusals
 from trainform.review.context import User
 from trainform.review.limits import OF_ENVIRONMENT
 from trainform.review.model import NotChecked, Origin, Place
-from trainform.review.origin import origin_of
+from trainform.review.origin import read_origin
 from trainform.review.stack_choice import first_reason
 from trainform.review.users import users_in
 from trainform.secrets import masked_path
@@ -69,12 +69,10 @@ def _of_experiment(chosen: Stack, root: Path, name: str) -> StackFiles:
     experiment, environment = checked.sources
     # what is wrong with the experiment alone leaves the environment, which says where the cluster is
     model = check_environment(chosen.environment, root).model if checked.job is None else checked.job.environment
-    found = Evidence()
-    if model is not None and name:
-        found = evidence_of(name, checked.name, chosen.release, model, root)
-    refused = with_refusals(checked, found.lacks)
-    left_out = _unread(checked)
-    return StackFiles(refused, model, experiment, environment, left_out, None, found.lacks, origin_of(found.release))
+    lacks = () if model is None or not name else lacks_of(name, checked.name, chosen.release, model, root)
+    origin = read_origin(checked.name, chosen.release, root) if name else None
+    held = with_refusals(checked, lacks)
+    return StackFiles(held, model, experiment, environment, _unread(checked), lacks=lacks, origin=origin)
 
 
 def _unread(checked: CheckedJob) -> tuple[NotChecked, ...]:

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from trainform.errors import InputError
 from trainform.releases.evidence import PASSED
+from trainform.releases.files import read_release
 from trainform.releases.model import Release
 from trainform.review.model import Origin, WaivedGate
 
 
-def origin_of(release: Release | None) -> Origin | None:
-    """Return the evidence of the release that a reviewer needs; None without a release."""
-    if release is None:
+def read_origin(experiment: str, release: str | None, root: Path) -> Origin | None:
+    """Return the origin of the release; None without one, or if its file cannot be read."""
+    try:
+        return None if release is None else origin_of(read_release(experiment, release, root))
+    except InputError:
         return None
+
+
+def origin_of(release: Release) -> Origin:
+    """Return the evidence in a release that a reviewer needs."""
     told = release.told
     return Origin(
         release=release.name,
