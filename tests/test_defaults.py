@@ -152,6 +152,7 @@ PROMISED: dict[str, Any] = {
     "Policy.timeout": None,
     "PriorityClass.preempt": True,
     "PriorityClass.description": None,
+    "Promotion.required": None,
     "Promotion.sources": [],
     "Promotion.succeeded": False,
     "Promotion.digest": False,

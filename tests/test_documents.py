@@ -163,7 +163,7 @@ def test_the_readmes_second_example_is_a_part_of_the_lesson() -> None:
     """Whose commands are run, and whose sessions are held against the real output."""
     shown = re.findall(r"^    (trainform .*)$", README.read_text(), re.MULTILINE)
     typed = iter([command for block in blocks_of("sh", FROM_DEV_TO_PROD) for command in block.commands])
-    assert len(shown) == 5
+    assert len(shown) == 6
     assert all(command in typed for command in shown), "in this order"
     [report] = [block for block in blocks_of("text", README) if block.text.startswith("Promotion of ")]
     [session] = [block for block in blocks_of("console", FROM_DEV_TO_PROD) if "promote" in block.commands[0]]

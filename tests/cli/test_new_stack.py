@@ -10,7 +10,7 @@ import yaml
 
 from tests.cli.making_files import files
 from tests.cli.running import run
-from tests.support.repository import ROOT, copy_stacks
+from tests.support.repository import copy_stacks
 
 STACK = "stacks/Pulumi.resnet.prod.yaml"
 
@@ -28,16 +28,21 @@ def test_an_experiment_that_exists_gets_one_more_stack(two: Path) -> None:
     code, out, err = run("new", "resnet", "-e", "prod")
     assert (code, err) == (0, "")
     assert files(two) - before == {STACK}
-    assert out.splitlines()[:3] == [f"wrote {STACK}", "next:", "  trainform plan -s resnet.prod"]
-    assert yaml.safe_load((two / STACK).read_text()) == yaml.safe_load((ROOT / STACK).read_text())
-    assert run("check", "-s", "resnet.prod")[0] == 0
+    promote = "trainform promote resnet --from dev --to resnet.prod"
+    assert out.splitlines()[:4] == [f"wrote {STACK}", "next:", "  trainform plan -s resnet.prod", f"  {promote}"]
+    assert yaml.safe_load((two / STACK).read_text()) == {
+        "config": {"trainform:experiment": "resnet", "trainform:environment": "prod"}
+    }
+    assert run("plan", "-s", "resnet.prod")[0] == 0
+    code, _, err = run("check", "-s", "resnet.prod")
+    assert (code, promote in err) == (2, True), "prod has gates"
 
 
 def test_what_the_environment_lacks_is_told_with_its_place(two: Path) -> None:
     code, out, _ = run("new", "mnist", "-e", "prod")
     assert code == 0
     assert (
-        "under `environments: {prod: …}` in stacks/experiments/mnist.yaml; then\n  trainform check -s mnist.prod\n"
+        "under `environments: {prod: …}` in stacks/experiments/mnist.yaml; then\n  trainform check mnist -e prod\n"
         in out
     )
     assert run("check", "-s", "mnist.prod")[0] == 2

@@ -27,7 +27,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (("--yes", "--waive", "soak"), "add --reason"),
         (("--yes", "--reason", "the demo is today"), "add --waive"),
         (("--dry-run", "--waive", "sook", "--reason", "x"), "did you mean soak?"),
-        (("--dry-run", "--waive", "soak", "--reason", "x"), "the environment prod does not ask for this gate"),
+        (("--dry-run", "--waive", "soak", "--reason", "x"), "the environment prod does not set this gate"),
     ],
 )
 def test_words_that_do_not_go_together(words: tuple[str, ...], told: str, root: Path) -> None:

@@ -60,35 +60,69 @@ def test_a_review_of_changed_files_knows_that_the_release_is_read(name: str, tmp
     assert touched(["stacks/releases/sdxl-lora/0123456789abcdef0123.yaml"], reads) == {}
 
 
-def edited(root: Path, target: str) -> str:
-    """A stack whose file names a release that was promoted to the target, in an environment that asks for gates; the
-    release's name."""
+PROMOTE = f"trainform promote sdxl-lora --from dev --to {STACK}"
+
+
+def gated(root: Path, target: str, **promotion: object) -> str:
+    """A stack that follows a release of the target, in an environment with a gate; the release's name."""
     name = project(root, release(PROMOTED.model_copy(update={"target": target, "gates": {"from": "passed"}})))
     path = root / "stacks" / "environments" / "prod.yaml"
-    asked = {"promotion": {"from": ["dev"]}}
+    asked = {"promotion": {"from": ["dev"], **promotion}}
     path.write_text(yaml.safe_dump(yaml.safe_load(path.read_text()) | asked, sort_keys=False))
     return name
 
 
-def test_check_and_review_see_a_release_that_somebody_has_written_into_the_stacks_file(
+def without_release(root: Path) -> None:
+    path = root / "stacks" / f"Pulumi.{STACK}.yaml"
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(line for line in lines if "release" not in line))
+
+
+def test_check_of_a_stack_holds_the_gates_and_other_commands_do_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    name = edited(tmp_path, "sdxl-lora.staging")
+    gated(tmp_path, STACK)
+    assert run("check", "-s", STACK)[0] == 0
+    without_release(tmp_path)
+    code, _, err = run("check", "-s", STACK)
+    assert (code, f"stacks/Pulumi.{STACK}.yaml: trainform:release" in err, PROMOTE in err) == (2, True, True)
+    (described,) = json.loads(run("check", "-s", STACK, "--json")[1])["experiments"]
+    assert [problem["path"] for problem in described["problems"]] == ["trainform:release"]
+    for words in (("check", "sdxl-lora", "-e", "prod"), ("plan", "-s", STACK), ("render", "-s", STACK)):
+        assert run(*words)[0] == 0
+    gated(tmp_path, STACK, required=False)
+    without_release(tmp_path)
+    assert run("check", "-s", STACK)[0] == 0
+
+
+def test_check_notes_a_gate_that_was_added_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    name = gated(tmp_path, STACK, soak="24h")
+    told = f"Release {name} has neither passed nor waived the gate soak of prod."
     code, out, _ = run("check", "-s", STACK)
-    told = f"The stack {STACK} names release {name}, which was promoted to sdxl-lora.staging and not to {STACK}."
     assert (code, f"note: {told}" in " ".join(out.split())) == (0, True)
     (described,) = json.loads(run("check", "-s", STACK, "--json")[1])["experiments"]
-    assert told in " ".join(described["notes"])
+    assert told in described["notes"]
 
+
+def test_a_review_finds_what_the_stack_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    name = gated(tmp_path, "sdxl-lora.staging")
     preview = previews.stream(*events()).replace("urn:pulumi:dev::", f"urn:pulumi:{STACK}::")
     (tmp_path / "preview.json").write_text(preview, encoding="utf-8")
-    (report,) = read("--preview-json", str(tmp_path / "preview.json")).stacks
-    (finding,) = [each for each in report.findings if each.category == "promotion"]
-    assert (finding.code, finding.level, finding.object) == ("TR-PROMOTION-1", "high", name)
+    found = [("TR-PROMOTION-1", "high", name)]
+    for _ in range(2):
+        (report,) = read("--preview-json", str(tmp_path / "preview.json")).stacks
+        promotion = [each for each in report.findings if each.category == "promotion"]
+        assert [(each.code, each.level, each.object) for each in promotion] == found
+        without_release(tmp_path)
+        found = [("TR-PROMOTION-3", "high", STACK)]
     words = ("review", "--no-cluster", "--preview-json", str(tmp_path / "preview.json"), "--fail-on", "promotion")
     assert run(*words)[0] == 3
 
-    edited(tmp_path, STACK)
-    assert "names release" not in run("check", "-s", STACK)[1]
+    gated(tmp_path, STACK)
     assert run(*words)[0] == 0
+    (report,) = read("--preview-json", str(tmp_path / "preview.json")).stacks
+    assert report.origin is not None
+    assert report.origin.passed == ["from"]

@@ -39,9 +39,8 @@ def listed(*words: str, code: int = 0) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("verb", VERBS)
 def test_all_stacks_of_the_project_or_of_an_environment(verb: str, project: Path) -> None:
     assert [entry["stack"] for entry in listed(verb, "--all")] == known_stacks()
-    assert [entry["stack"] for entry in listed(verb, "--all", "-e", "prod")] == ["prod", "resnet.prod"]
-    assert [entry["stack"] for entry in listed(verb, "-s", "resnet.prod", "-s", "hello.dev")] == ["resnet.prod",
-        "hello.dev"]  # fmt: skip
+    assert [entry["stack"] for entry in listed(verb, "--all", "-e", "prod")] == ["prod"]
+    assert [entry["stack"] for entry in listed(verb, "-s", "resnet.dev", "-s", "dev")] == ["resnet.dev", "dev"]
 
 
 @pytest.mark.parametrize("verb", VERBS)

@@ -21,7 +21,8 @@ from tests.engine.test_ssh_identity import kept, traces
 from tests.support.leaks import GITHUB_TOKEN, HUB_TOKEN, leaks
 from tests.support.repository import commit_all, git, read
 from trainform.plan.record import read_record
-from trainform.releases.files import read_release
+from trainform.project import release_path
+from trainform.releases.files import read_release, write_release
 from trainform.sandbox.control import Sandbox
 from trainform.sandbox.folder import Layout
 
@@ -144,6 +145,7 @@ def test_from_dev_to_prod(story: Story, sandbox: Sandbox, prod_sandbox: Sandbox)
     first = tried_and_promoted(story)
     dev_changes_and_prod_does_not_move(story)
     second = promoted_again(story, first)
+    gates_hold(story, prod_sandbox)
     drifts_and_is_put_back(story)
     rolled_back_and_held(story, first, second)
     nothing_happens_on_the_wrong_cluster(story, sandbox)
@@ -197,6 +199,71 @@ def promoted_again(story: Story, first: str) -> str:
     reviewed_and_applied(story, PROD)
     assert story.deployed("prod") == ("B", 3, MIRROR)
     return story.release
+
+
+def gates_hold(story: Story, prod: Sandbox) -> None:
+    """No edit of files takes prod past its gates, and what runs there stays as it is."""
+    file = story.folder / "stacks" / f"Pulumi.{PROD}.yaml"
+    written, before = file.read_text(), story.job("prod")["metadata"]["uid"]
+    missing = f"why: {PROD} follows no release, and prod takes releases only (gates: from, succeeded, digest, clean)"
+    file.write_text(re.sub(".*trainform:release.*\n", "", written))
+    ran = story.trainform("check", "-s", PROD)
+    assert (ran.code, missing in ran.output) == (2, True), ran.output
+    for words in (("preview",), ("up", "--yes", "--skip-preview")):
+        output = story.pulumi(*words, "-s", PROD).failed()
+        assert missing in output
+        assert f"fix: trainform promote bert --from dev --to {PROD}; or" in output
+    assert high_findings(story, "failed") == ["TR-PROMOTION-3"]
+
+    bind(story, "prod", prod.uid, promotion={**GATES, "required": False})
+    story.trainform("check", "-s", PROD).succeeded()
+    story.pulumi("preview", "-s", PROD).succeeded()
+    bind(story, "prod", prod.uid, promotion=GATES)
+
+    program = story.folder / "stacks" / "__main__.py"
+    ours = program.read_text()
+    program.write_text('from trainform import TrainingJob\n\nTrainingJob("bert", "bert", "prod")\n')
+    output = story.pulumi("up", "--yes", "--skip-preview", "-s", PROD).failed()
+    assert "The program makes the job bert without a release; prod takes releases only" in output
+    program.write_text(ours)
+
+    file.write_text(written)
+    made = read_release("bert", story.release, story.folder)
+    elsewhere = made.promoted.model_copy(update={"target": "bert.staging"})
+    other = write_release(made.model_copy(update={"promoted": elsewhere}), story.folder)
+    file.write_text(written.replace(made.name, other))
+    output = story.pulumi("up", "--yes", "--skip-preview", "-s", PROD).failed()
+    assert f"why: {PROD} follows release {other}, which was promoted to bert.staging" in output
+    path = story.folder / release_path("bert", other)
+    path.write_text(path.read_text().replace("bert.staging", PROD))
+    assert "has been changed" in story.pulumi("up", "--yes", "--skip-preview", "-s", PROD).failed()
+    path.unlink()
+    file.write_text(written)
+
+    # a gate that is added later, and a copy of the environment without gates
+    bind(story, "prod", prod.uid, promotion={**GATES, "soak": "24h"})
+    story.up(PROD)
+    report = story.review(PROD).report
+    (finding,) = [each for each in report["findings"] if each["category"] == "promotion"]
+    assert (finding["code"], finding["field"]) == ("TR-PROMOTION-2", "promoted.gates.soak")
+    assert (report["origin"]["source"], report["origin"]["passed"]) == (DEV, [*GATES])
+    bind(story, "prod", prod.uid, promotion=GATES)
+    copied = story.folder / "stacks" / "environments" / "copy.yaml"
+    data = yaml.safe_load((copied.parent / "prod.yaml").read_text()) | {"name": "copy", "promotion": {}}
+    copied.write_text(yaml.safe_dump(data))
+    story.program_stack("bert.copy", {"trainform:environment": "copy", "trainform:experiment": "bert"})
+    story.ssh_secret("bert.copy").succeeded()
+    output = story.pulumi("preview", "-s", "bert.copy").failed()
+    assert f"the namespace {SPACES['prod']} belongs to the environment prod, and not to copy" in output
+    copied.unlink()
+    (file.parent / "Pulumi.bert.copy.yaml").unlink()
+    assert story.job("prod")["metadata"]["uid"] == before
+
+
+def high_findings(story: Story, outcome: str) -> list[str]:
+    report = story.review(PROD).report
+    assert report["outcome"] == outcome
+    return [each["code"] for each in report["findings"] if each["level"] == "high"]
 
 
 def drifts_and_is_put_back(story: Story) -> None:

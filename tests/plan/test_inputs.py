@@ -201,6 +201,7 @@ VARIATIONS: dict[str, Any] = {
     "limits.cache_backends": True,
     "limits.tolerations": ["other"],
     "limits.service_types": ["ClusterIP", "NodePort"],
+    "promotion.required": True,
     "promotion.sources": ["dev"],
     "promotion.succeeded": True,
     "promotion.digest": True,

@@ -131,6 +131,8 @@ def test_an_experiment_that_is_not_there_is_the_wrong_word(tmp_path: Path) -> No
 def test_an_environments_own_stack_stands_for_the_environment(source: str, target: str, tmp_path: Path) -> None:
     """It has the environment's name, as `trainform new --environment` calls it."""
     copy_stacks(tmp_path / "stacks")
+    prod = "config: {trainform:experiment: resnet, trainform:environment: prod}\n"
+    (tmp_path / "stacks" / "Pulumi.resnet.prod.yaml").write_text(prod)
     (tmp_path / "Pulumi.yaml").write_text("name: trainform\nruntime: python\n")
     found = places("resnet", source, target, tmp_path)
     assert [(place.name, place.environment.name) for place in found] == [("resnet.dev", "dev"), ("resnet.prod", "prod")]

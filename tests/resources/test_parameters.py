@@ -77,6 +77,12 @@ def test_every_wrong_parameter_is_named_at_once() -> None:
         SharedStorage("s", {"a": any_(5), "b": any_("1Ti"), "c": ClaimRequest(size="1Ti")}, environment())
 
 
+def test_an_environment_with_gates_refuses_a_job_without_a_release() -> None:
+    prod = environment(name="prod", promotion={"digest": True})
+    with pytest.raises(pulumi.RunError, match=r"trainform:release\n  why: The program makes the job sdxl-lora without"):
+        TrainingJob("x", experiment(), prod)
+
+
 @pytest.mark.parametrize("name", [5, None])
 def test_a_name_that_is_not_text_is_refused(name: Any) -> None:
     with pytest.raises(pulumi.RunError, match=r"why: the key (must be text|is missing)"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import typer
+from msgspec import structs
 
 from trainform.cli.results import Result, Results, reads_experiments
 from trainform.errors import InputError, in_order
@@ -19,6 +20,7 @@ def command(found: Results, as_json: bool) -> None:
     allowed but may surprise. Without an experiment, each environment is checked with the objects of its own stack.
     Exit code: 0, or 2 if there is a problem.
     """
+    found = structs.replace(found, each=tuple(map(_with_gates, found.each)))
     problems = found.problems()
     if as_json:
         described = {"ok": not problems, "experiments": [_as_dict(result) for result in found.each]}
@@ -63,8 +65,20 @@ def _notes(result: Result) -> tuple[str, ...]:
     return (*result.checked.checked().plan.notes, *_lacks(result))
 
 
+def _with_gates(result: Result) -> Result:
+    """Return the result with what the gates of the environment refuse, where it is a stack of an experiment."""
+    from trainform.check import CheckedJob
+
+    if result.stack is None or not isinstance(result.checked, CheckedJob):
+        return result
+    from trainform.project import project_root
+    from trainform.releases.evidence import check_gates
+
+    return structs.replace(result, checked=check_gates(result.checked, result.stack, project_root()))
+
+
 def _lacks(result: Result) -> Iterator[str]:
-    """What the release lacks that the stack names."""
+    """Yield what the release of the stack lacks without being refused for it."""
     from trainform.check import CheckedJob
 
     checked = result.checked

@@ -174,7 +174,7 @@ def _new_experiment(
     written = write_files(root, files, EXISTS_FIX.format(name=request.name, environment=shlex.quote(environment)))
     points = f" ({'; '.join(open_points)})" if open_points else ""
     plan = f"trainform plan {request.name} -e {shlex.quote(environment)}"
-    following = [plan, *engine_commands(stack, experiment.launcher.over_ssh is not None)]
+    following = [plan, *engine_commands(stack, experiment.launcher.over_ssh is not None, target)]
     show_created_files(written, {f"next: edit {path}{points}, then": following}, as_json)
 
 

@@ -10,6 +10,7 @@ from trainform.check_files import check_environment
 from trainform.cli.created_files import show_created_files
 from trainform.errors import InputError, Problem
 from trainform.project import known_stacks, stack_path
+from trainform.releases.gates import needs_release, promote_command
 from trainform.scaffold.experiment import stack_text
 from trainform.scaffold.writing import write_files
 from trainform.spec.environment import Environment
@@ -62,7 +63,7 @@ def _check_stack(stack: str, name: str, environment: str, root: Path) -> None:
 def _following(stack: str, target: Environment, checked: CheckedJob) -> dict[str, list[str]]:
     """The next commands, under the words that lead to them."""
     over_ssh = checked.job is not None and checked.job.experiment.launcher.over_ssh is not None
-    engine = engine_commands(stack, over_ssh)
+    engine = engine_commands(stack, over_ssh, target)
     if not checked.problems:
         return {"next:": [f"trainform plan -s {stack}", *engine]}
     count = len(checked.problems)
@@ -70,15 +71,16 @@ def _following(stack: str, target: Environment, checked: CheckedJob) -> dict[str
     where = (
         f"write what differs there under `environments: {{{target.name}: …}}` in stacks/experiments/{checked.name}.yaml"
     )
-    return {f"next: {problems}: {where}; then": [f"trainform check -s {stack}", *engine]}
+    return {f"next: {problems}: {where}; then": [f"trainform check {checked.name} -e {target.name}", *engine]}
 
 
-def engine_commands(stack: str, over_ssh: bool) -> list[str]:
-    """What is typed to make a stack, once its files pass `check`. over_ssh: its pods reach each other by keys that
-    follow from a secret of the stack."""
+def engine_commands(stack: str, over_ssh: bool, target: Environment) -> list[str]:
+    """Return the commands that make a stack, once its files pass `check`. over_ssh: its pods reach each other by keys
+    that follow from a secret of the stack."""
     secret = [SSH_SECRET.format(stack=stack)] if over_ssh else []
+    promote = [promote_command(stack.partition(".")[0], stack, target)] if needs_release(target.promotion) else []
     made = " && ".join([f"pulumi stack select --create {stack}", *secret, f"pulumi preview -s {stack}"])
-    return [made, f"pulumi up -s {stack}"]
+    return [*promote, made, f"pulumi up -s {stack}"]
 
 
 def name_in_stack(environment: str, root: Path) -> str:

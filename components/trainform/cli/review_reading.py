@@ -310,6 +310,7 @@ def contexts_of(
             files.lacks,
             missing_secrets(needed_secrets(read[at].preview, jobs[at]), live[at]),
             tuple(earlier),
+            files.origin,
         )
     return [found[at] for at in range(len(read))]
 

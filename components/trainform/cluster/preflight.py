@@ -67,6 +67,7 @@ def check_job(
         asked = thread.submit(_ask_server, cluster, plan, manifests, made_here, expected)
         findings = [finding for check in checks for finding in check()]
         outcome = asked.result()
+    outcome += _namespace_owner(cluster, plan)
     _raise(cluster, [*findings, *map(_as_finding, outcome.problems)])
     return outcome
 
@@ -162,6 +163,23 @@ def _namespace(cluster: Cluster, namespace: str, environment: str) -> Iterable[t
                 f"kubectl create namespace {namespace}"
             ),
         )
+
+
+def _namespace_owner(cluster: Cluster, plan: Plan) -> Outcome:
+    """Check that the namespace is not another environment's, whose limits and gates a copy of its file would evade. A
+    namespace without the label belongs to no environment."""
+    found, what = cluster.get("Namespace", plan.namespace), f"the namespace {plan.namespace}"
+    if not found.readable:
+        reason = f"this account may not read whether it belongs to another environment than {plan.environment}"
+        return Outcome(not_checked=[(what, reason)])
+    labels = {} if found.body is None else found.body["metadata"].get("labels") or {}
+    owner = labels.get(defaults.ENVIRONMENT_LABEL, plan.environment)
+    if owner == plan.environment:
+        return Outcome()
+    fix = f"set `trainform:environment` of the stack to {owner}, or give {plan.environment} another namespace"
+    return Outcome(
+        [Problem("", None, f"{what} belongs to the environment {owner}, and not to {plan.environment}", fix)]
+    )
 
 
 def _queue(cluster: Cluster, plan: Plan) -> Iterable[tuple[str, str]]:

@@ -1,43 +1,89 @@
-"""What the release that a stack names lacks: it was promoted to another stack, or under other gates than the
-environment asks for now. Anybody can write the name of a release into a stack's file, which no gate sees."""
+"""What a stack lacks by the gates of its environment. Stack files are edited by hand, so the release may be missing, or
+promoted to another stack, or promoted before a gate was set."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from trainform.errors import InputError, list_names, shorten
-from trainform.releases.gates import asked_gates
+from trainform.check import CheckedJob
+from trainform.errors import InputError, Problem, list_names, shorten
+from trainform.project import stack_path
+from trainform.releases.gates import asked_gates, needs_release, promote_command
 from trainform.releases.model import Release, release_of
 from trainform.spec.environment import Environment
-from trainform.spec.release import read_release_file
+from trainform.spec.release import SETTING, read_release_file
 
 PASSED = ("passed", "waived")
 """Results of a gate with which a release is written."""
+TEXTS = {
+    "program": "The program makes the job {experiment} without a release; {environment} takes releases only{asked}.",
+    "none": "{stack} follows no release, and {environment} takes releases only{asked}.",
+    "unreadable": "{stack} follows release {release}, whose evidence this version of trainform cannot read.",
+    "elsewhere": "{stack} follows release {release}, which was promoted to {found}.",
+    "gate": "Release {release} has neither passed nor waived the gate {gate} of {environment}.",
+    "source": "Release {release} is from {found}, and {environment} takes releases from {sources} only.",
+}
+ANOTHER_STACK, LATER_GATE, NO_RELEASE = "TR-PROMOTION-1", "TR-PROMOTION-2", "TR-PROMOTION-3"
+CODES = {"unreadable": ANOTHER_STACK, "elsewhere": ANOTHER_STACK, "gate": LATER_GATE, "source": LATER_GATE}
+"""The codes of findings. A later gate is not refused: `pulumi up` must still be able to repair drift."""
 
 
 class Lack(Struct, frozen=True):
-    """gate: the one that the release does not have, as the environment asks for it now; "" if it was not promoted to
-    this stack. release: its name. target: the stack to which it was promoted; "" if nobody can read it. text: all of it
-    as a sentence."""
+    """Something that a stack, or a job of a program, lacks."""
 
-    gate: str
-    release: str
-    target: str
-    text: str
+    kind: Literal["program", "none", "unreadable", "elsewhere", "gate", "source"]
+    experiment: str
+    environment: Environment
+    stack: str = ""
+    release: str = ""
+    gate: str = ""
+    found: str = ""
+    """The stack to which the release was promoted, or the environment from which it is."""
+
+    @property
+    def text(self) -> str:
+        """What is missing, as a sentence."""
+        asked = list_names(asked_gates(self.environment.promotion))
+        named = {**structs.asdict(self), "environment": self.environment.name}
+        named |= {"asked": f" (gates: {asked})" if asked else ""}
+        return TEXTS[self.kind].format(**named, sources=list_names(self.environment.promotion.sources))
+
+    @property
+    def code(self) -> str:
+        """Code of the finding."""
+        return CODES.get(self.kind, NO_RELEASE)
+
+    @property
+    def refused(self) -> bool:
+        """Whether `check -s`, `pulumi preview` and `pulumi up` refuse the stack for it."""
+        return self.code != LATER_GATE and needs_release(self.environment.promotion)
+
+    @property
+    def problem(self) -> Problem:
+        """The same with its fix, for the command or the program that refuses the stack."""
+        name = self.environment.name
+        target = self.stack if self.stack else f"{self.experiment}.{name}"
+        promote = promote_command(self.experiment, target, self.environment)
+        new = "" if self.stack else f"trainform new {self.experiment} -e {name} && "
+        fix = f"{new}{promote}; or the platform team sets `promotion: {{required: false}}` in the environment {name}"
+        release, source = self.release if self.release else None, stack_path(self.stack) if self.stack else ""
+        return Problem(SETTING, release, self.text.removesuffix("."), fix, source, code=self.code)
 
 
 def lacks_of(
     stack: str, experiment: str, release: str | None, environment: Environment, root: Path
 ) -> tuple[Lack, ...]:
-    """What the release lacks that a stack of the environment names. Nothing where it names none, where the environment
-    asks for no gate, or where the file cannot be read, which its check says. That looks at the experiment alone:
-    evidence in a form that nobody knows is no evidence."""
-    if release is None or not asked_gates(environment.promotion):
+    """Return what a stack of the environment lacks. A release whose file is missing or edited is a problem of
+    `check_experiment`."""
+    short, needed = stack.rpartition("/")[2], needs_release(environment.promotion)
+    if release is None:
+        return (Lack("none", experiment, environment, short),) if needed else ()
+    if not (needed or asked_gates(environment.promotion)):
         return ()
-    short = stack.rpartition("/")[2]
     try:
         content = read_release_file(experiment, release, root)
     except InputError:
@@ -45,47 +91,43 @@ def lacks_of(
     try:
         return tuple(lacks(short, release_of(content.data, content.source), environment))
     except InputError:
-        why = "in a form that this version of trainform does not know: nobody can read who judged it"
-        return (Lack("", release, "", f"The stack {short} names release {release}, {why}. {_not_judged(environment)}"),)
+        return (Lack("unreadable", experiment, environment, short, release),)
 
 
 def lacks(stack: str, release: Release, environment: Environment) -> Iterator[Lack]:
-    """The same of a release that is read. stack: without its project. A rollback has no gates: it goes back to what the
-    stack had before."""
-    name, target, asked = release.name, release.promoted.target, asked_gates(environment.promotion)
-    if asked and target != stack:
-        target = shorten(release.told.promoted.target)
-        text = (
-            f"The stack {stack} names release {name}, which was promoted to {target} and not to {stack}. "
-            f"{_not_judged(environment)}"
-        )
-        yield Lack("", name, target, text)
+    """Yield what the release lacks. stack: without its project. A rollback has no gates: it restores what the stack had
+    before."""
+    promoted, asked = release.promoted, environment.promotion
+    lack = Lack("gate", str(release.experiment.get("name", "")), environment, stack, release.name)
+    if promoted.target != stack:
+        if asked_gates(asked) or needs_release(asked):
+            yield structs.replace(lack, kind="elsewhere", found=shorten(release.told.promoted.target))
     elif release.rollback is None:
-        for gate in asked:
-            if gate == "from" and _is_from_elsewhere(release, environment):
-                sources, origin = list_names(environment.promotion.sources), shorten(release.told.origin.environment)
-                text = (
-                    f"The environment {environment.name} takes releases from {sources} only, and release {name} is "
-                    f"from {origin}."
-                )
-                yield Lack(gate, name, target, text)
-            elif release.promoted.gates.get(gate) not in PASSED:
-                text = (
-                    f"The environment {environment.name} asks for the gate {gate}, which release {name} has neither "
-                    "passed nor waived."
-                )
-                yield Lack(gate, name, target, text)
+        for gate in asked_gates(asked):
+            result = promoted.gates.get(gate)
+            if result not in PASSED:
+                yield structs.replace(lack, gate=gate)
+            elif gate == "from" and result == "passed" and release.origin.environment not in asked.sources:
+                origin = shorten(release.told.origin.environment)
+                yield structs.replace(lack, kind="source", gate=gate, found=origin)
 
 
-def _not_judged(environment: Environment) -> str:
-    asked = asked_gates(environment.promotion)
-    return (
-        f"Nobody has judged {'the gate' if len(asked) == 1 else 'the gates'} of {environment.name}: {', '.join(asked)}."
-    )
+def check_gates(checked: CheckedJob, stack: str, root: Path) -> CheckedJob:
+    """Return the job of a stack, with what refuses the stack among its problems."""
+    if checked.job is None:
+        return checked
+    environment = checked.job.environment
+    return with_refusals(checked, lacks_of(stack, checked.name, checked.release, environment, root))
 
 
-def _is_from_elsewhere(release: Release, environment: Environment) -> bool:
-    """True if the gate passed for environments of which the release's is none any more. What `soak` asked for then is
-    not known."""
-    passed = release.promoted.gates.get("from") == "passed"
-    return passed and release.origin.environment not in environment.promotion.sources
+def check_program_gates(checked: CheckedJob) -> CheckedJob:
+    """The same for a job that a program makes by itself, without a release."""
+    if checked.job is None:
+        return checked
+    return with_refusals(checked, [Lack("program", checked.name, checked.job.environment)])
+
+
+def with_refusals(checked: CheckedJob, found: Iterable[Lack]) -> CheckedJob:
+    """Return the job with what is refused among its problems."""
+    refused = tuple(lack.problem for lack in found if lack.refused)
+    return structs.replace(checked, problems=(*checked.problems, *refused)) if refused else checked

@@ -1,5 +1,4 @@
-"""The gates before a promotion: what the target's environment asks for, held against what is known of the source. Pure
-functions in a table."""
+"""The gates before a promotion: what the target's environment requires of the source. Pure functions in a table."""
 
 from __future__ import annotations
 
@@ -24,26 +23,28 @@ Refusal = tuple[str, str]
 NAMES: tuple[GateName, ...] = get_args(GateName)
 OPTION, REASON = "--waive", "--reason"
 HALF = re.compile("[\ud800-\udfff]")
-"""What Python makes of a byte on the command line that is no UTF-8."""
+"""A byte on the command line that is not UTF-8, as Python decodes it."""
 
 
 class Facts(Struct, frozen=True):
-    """What is known of the source when it is promoted. environment: of the source. outcome: of its job; None if the
-    cluster has no such job any more. tags: paths of the images that the experiment names without a digest. commit,
-    dirty: of git at the last `pulumi up`; "" and None if Pulumi's history does not say it. now: with its time zone.
-    changed: a `pulumi up` has changed the job object in place after its end."""
+    """Facts about the source at the time of the promotion."""
 
     environment: str
     outcome: Outcome | None
+    """Of its job; None if the job no longer exists."""
     tags: tuple[str, ...]
+    """Paths of the images that the experiment names without a digest."""
     commit: str
+    """Of git at the last `pulumi up`; "" if Pulumi's history has none."""
     dirty: bool | None
     now: datetime.datetime
+    """With its time zone."""
     changed: bool = False
+    """A `pulumi up` changed the job object in place after its end."""
 
 
 class Waiver(Struct, frozen=True):
-    """A gate that somebody waives, and why. by: `NAME <EMAIL>`, or a name alone."""
+    """A gate that is waived, and why. by: `NAME <EMAIL>`, or a name alone."""
 
     gate: str
     reason: str
@@ -51,7 +52,7 @@ class Waiver(Struct, frozen=True):
 
 
 class Judged(Struct, frozen=True):
-    """What came of a gate. reason, fix: of what was refused, also where that is waived."""
+    """The result of a gate. reason, fix: of a refusal, also where it is waived."""
 
     gate: GateName
     result: Result
@@ -77,7 +78,7 @@ def _from(asked: Promotion, facts: Facts) -> Refusal | None:
 
 def _succeeded(asked: Promotion, facts: Facts) -> Refusal | None:
     if facts.outcome is None:
-        return "the cluster has no job of the source any more, so that nothing says whether it has succeeded", AGAIN
+        return "the job of the source no longer exists, so its outcome is unknown", AGAIN
     if facts.outcome.word == "succeeded":
         return (CHANGED, AGAIN) if facts.changed else None
     if facts.outcome.word == "not ended":
@@ -103,13 +104,13 @@ def _soak(asked: Promotion, facts: Facts) -> Refusal | None:
     try:
         passed = facts.now - datetime.datetime.fromisoformat(done)
     except (TypeError, ValueError):  # no time, or one without a zone
-        return "nothing says when the job of the source has succeeded", AGAIN
+        return "the time at which the job of the source succeeded is unknown", AGAIN
     wanted = datetime.timedelta(seconds=seconds(str(asked.soak)))
     if passed >= wanted:
         return None
     until = datetime.datetime.fromisoformat(done) + wanted
     return (
-        f"the job of the source has succeeded less than {asked.soak} ago, at {done}",
+        f"the job of the source succeeded less than {asked.soak} ago, at {done}",
         f"promote it after {until.astimezone(datetime.UTC).strftime('%Y-%m-%d %H:%M:%S')} UTC",
     )
 
@@ -125,11 +126,11 @@ def _clean(asked: Promotion, facts: Facts) -> Refusal | None:
 
 
 AGAIN = "run it again in the source's stack (`run`), and promote it when it has succeeded"
-CHANGED = "the job of the source was changed in place after it had ended, so that what is deployed there has not run"
+CHANGED = "the job of the source was changed in place after its end, so what is deployed there has not run"
 WORDS = {
     "failed": "failed",
     "stopped": "been stopped",
-    "succeeded in part": "succeeded in part only: it is complete for its operator, though pods of it have failed",
+    "succeeded in part": "succeeded in part only: its operator calls it complete, but some of its pods failed",
 }
 GATES: Mapping[GateName, tuple[Callable[[Promotion], bool], Gate]] = {
     "from": (lambda asked: bool(asked.sources), _from),
@@ -138,17 +139,27 @@ GATES: Mapping[GateName, tuple[Callable[[Promotion], bool], Gate]] = {
     "soak": (lambda asked: asked.soak is not None, _soak),
     "clean": (lambda asked: asked.clean, _clean),
 }
-"""Whether an environment asks for the gate, and why it refuses, in the order in which they are told."""
+"""For each gate whether an environment sets it, and why it refuses; in the order in which they are shown."""
 
 
 def asked_gates(asked: Promotion) -> tuple[GateName, ...]:
-    """The gates that the environment asks for."""
+    """Return the gates that the environment sets."""
     return tuple(gate for gate, (is_asked, _) in GATES.items() if is_asked(asked))
 
 
+def needs_release(asked: Promotion) -> bool:
+    """Return whether stacks of the environment must follow a release."""
+    return bool(asked_gates(asked)) if asked.required is None else asked.required
+
+
+def promote_command(experiment: str, stack: str, environment: Environment) -> str:
+    """Return the command that promotes the experiment to the stack of the environment."""
+    source = next(iter(environment.promotion.sources), "ENV")
+    return f"trainform promote {experiment} --from {source} --to {stack}"
+
+
 def judge(environment: Environment, facts: Facts, waivers: Sequence[Waiver] = ()) -> tuple[Judged, ...]:
-    """What each gate of the target's environment says. A waiver counts where the environment lets this person waive
-    this gate."""
+    """Return the result of each gate. A waiver counts if the environment lets this person waive this gate."""
     waived = {waiver.gate: waiver for waiver in waivers}
     return tuple(_judged(environment, facts, gate, waived.get(gate)) for gate in GATES)
 
@@ -166,39 +177,37 @@ def _judged(environment: Environment, facts: Facts, gate: GateName, waiver: Waiv
         more = f"; or {list_names(allowed)} may waive it: {OPTION} {gate} --reason …" if allowed else ""
         return Judged(gate, "refused", reason, f"{fix}{more}")
     if names_of(waiver.by).isdisjoint(allowed):
-        who = f"{list_names(allowed)} may waive it here" if allowed else "nobody may waive it here"
-        return Judged(gate, "refused", f"{reason}, and {who}, not {waiver.by}", fix)
+        who = f"{list_names(allowed)} may waive it here, not {waiver.by}" if allowed else "it cannot be waived here"
+        return Judged(gate, "refused", f"{reason}, and {who}", fix)
     return Judged(gate, "waived", reason, fix, waiver)
 
 
 def names_of(person: str) -> set[str]:
-    """What a list may call a person of whom `NAME <EMAIL>` is known: that, the name or the address."""
+    """Return the names by which a list may call `NAME <EMAIL>`: the whole, the name, the address."""
     name, _, rest = person.partition(" <")
     return {person, name, rest.removesuffix(">")} - {""}
 
 
 def waiver_problems(waivers: Sequence[Waiver], environment: Environment) -> Iterator[Problem]:
-    """What is wrong with waivers as such, whoever writes them: an unknown gate, one that nobody asks for, no reason."""
+    """Yield what is wrong with waivers, whoever writes them: an unknown gate, a gate that is not set, no reason."""
     for waiver in waivers:
         gate = next((name for name in GATES if name == waiver.gate), None)
         if gate is None:
             near = Known(NAMES).nearest(waiver.gate)
             fix = f"known: {list_names(NAMES)}" if near is None else f"did you mean {near}?"
-            yield Problem(OPTION, waiver.gate, "no gate has this name", fix)
+            yield Problem(OPTION, waiver.gate, "this is not a gate", fix)
         elif not GATES[gate][0](environment.promotion):
-            reason = f"the environment {environment.name} does not ask for this gate"
+            reason = f"the environment {environment.name} does not set this gate"
             yield Problem(OPTION, waiver.gate, reason, "leave it out")
     for reason in dict.fromkeys(waiver.reason for waiver in waivers):
         yield from reason_problems(reason)
 
 
 def reason_problems(reason: str) -> Iterator[Problem]:
-    """What is wrong with a reason that stays in a release, where everybody reads it."""
+    """Yield what is wrong with a reason, which stays in a release."""
     if not without_invisible(reason).strip(" .…"):
         yield Problem(REASON, None, "no reason is given", "write why, for those who read the release")
     elif HALF.search(reason):
-        yield Problem(REASON, None, "the reason is not UTF-8, and no file can hold it", "write it in UTF-8")
+        yield Problem(REASON, None, "the reason is not UTF-8", "write it in UTF-8")
     elif secret_in(reason) is not None:
-        yield Problem(
-            REASON, None, "the reason holds what looks like a secret, and a release is no place for one", "leave it out"
-        )
+        yield Problem(REASON, None, "the reason contains what looks like a secret", "leave it out")

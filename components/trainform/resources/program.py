@@ -7,6 +7,7 @@ import pulumi
 from trainform.check import check_experiment
 from trainform.check_files import check_environment
 from trainform.project import project_root
+from trainform.releases.evidence import check_gates
 from trainform.resources.apply import as_run_error
 from trainform.resources.platform import Platform
 from trainform.resources.training_job import TrainingJob
@@ -28,7 +29,8 @@ def run() -> None:
         with as_run_error():
             release = release_name(config.get("release"))
             stack = Stack(experiment_name, environment_name, run_number(config.get("run")), release)
-            job = check_experiment(stack.given, environment_name, stack.run, root).checked()
+            checked = check_experiment(stack.given, environment_name, stack.run, root)
+            job = check_gates(checked, pulumi.get_stack(), root).checked()
         component = TrainingJob.of_rendered(job)
     for key in type(component).__annotations__:
         pulumi.export(key, getattr(component, key))

@@ -19,6 +19,7 @@ from trainform.manifests.manifest import Component, Manifest
 from trainform.manifests.ssh import ssh_names
 from trainform.plan.inputs import JobInputs, job_inputs
 from trainform.plan.model import Plan, RolePlan
+from trainform.releases.evidence import check_program_gates
 from trainform.render import RenderedJob
 from trainform.resources.apply import (
     after_attempt,
@@ -40,7 +41,8 @@ class TrainingJob(pulumi.ComponentResource):
     """One experiment in one environment.
 
     Both are models, or names in `stacks/`, or paths of files. If there are problems in the two, or if the live cluster
-    lacks something, the program ends with all of them (`pulumi.RunError`) before anything is registered.
+    lacks something, the program ends with all of them (`pulumi.RunError`) before anything is registered. An environment
+    with promotion gates takes releases only, which the stacks of `trainform promote` follow, and refuses this one.
     """
 
     job: pulumi.Output[str]
@@ -87,7 +89,7 @@ class TrainingJob(pulumi.ComponentResource):
         text. The preflight does not look for them; name their resources in `depends_on` of the options.
         """
         with as_run_error():
-            job = check_experiment(experiment, environment, run).checked()
+            job = check_program_gates(check_experiment(experiment, environment, run)).checked()
             _refuse_unknown_names(expected_secrets)
         self._register(name, job, opts, expected_secrets)
 

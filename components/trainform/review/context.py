@@ -16,7 +16,7 @@ from msgspec import Struct
 from trainform.cluster.facts import LiveFacts
 from trainform.plan.record import Record
 from trainform.releases.evidence import Lack
-from trainform.review.model import Place
+from trainform.review.model import Origin, Place
 from trainform.review.preview import Preview, Step
 from trainform.spec.environment import Environment
 
@@ -76,8 +76,10 @@ class Context:
     users: tuple[User, ...] | None = None
     """The experiments of the environment whose own stack this is; None for another stack."""
     lacks: tuple[Lack, ...] = ()
-    """What the release of the stack lacks."""
+    """What the stack lacks by the gates of its environment."""
     missing: tuple[str, ...] = ()
     """What the pods need and the cluster does not have: `the Secret hf`."""
     earlier: tuple[Context, ...] = ()
     """Other stacks on this cluster that the same review deploys before this one."""
+    origin: Origin | None = None
+    """Where the release of the stack comes from; None: the stack follows no release."""

@@ -10,10 +10,11 @@ from trainform.check import CheckedJob, check_experiment
 from trainform.check_files import check_environment
 from trainform.check_platform import CheckedPlatform, check_platform
 from trainform.errors import InputError, Problem, TrainformError
-from trainform.releases.evidence import Lack, lacks_of
+from trainform.releases.evidence import Lack, lacks_of, with_refusals
 from trainform.review.context import User
 from trainform.review.limits import OF_ENVIRONMENT
-from trainform.review.model import NotChecked, Place
+from trainform.review.model import NotChecked, Origin, Place
+from trainform.review.origin import read_origin
 from trainform.review.stack_choice import first_reason
 from trainform.review.users import users_in
 from trainform.secrets import masked_path
@@ -28,7 +29,8 @@ RUN = "run"
 class StackFiles(Struct, frozen=True):
     """What the files of a stack hold. checked: the environment alone for its own stack; None where the files cannot be
     read. left_out: why not. users: the experiments in the environment whose own stack it is; None for another stack.
-    lacks: what the release lacks that the stack names. run: where the stack sets the number of the run."""
+    lacks: what the stack lacks by the gates of its environment. origin: of its release. run: where the stack sets the
+    number of the run."""
 
     checked: CheckedJob | CheckedPlatform | None = None
     environment: Environment | None = None
@@ -38,6 +40,7 @@ class StackFiles(Struct, frozen=True):
     users: tuple[User, ...] | None = None
     lacks: tuple[Lack, ...] = ()
     run: Place | None = None
+    origin: Origin | None = None
 
     def locate(self, path: str) -> Place:
         """Where a path stands; one that begins with `environment.` is of the environment, and `run` of the stack."""
@@ -52,8 +55,8 @@ class StackFiles(Struct, frozen=True):
 
 
 def stack_files(chosen: Stack | str, root: Path, name: str = "") -> StackFiles:
-    """The files of what a stack runs. What cannot be read is left out, with the reason. name: of the stack; empty: what
-    its release lacks is not asked."""
+    """The files of what a stack runs. What cannot be read is left out, with the reason. name: of the stack; empty:
+    its release is not read."""
     try:
         if isinstance(chosen, str):
             return _of_environment(chosen, root)
@@ -81,7 +84,9 @@ def _of_experiment(chosen: Stack, root: Path, name: str) -> StackFiles:
     # what is wrong with the experiment alone leaves the environment, which says where the cluster is
     model = check_environment(chosen.environment, root).model if checked.job is None else checked.job.environment
     lacks = () if model is None or not name else lacks_of(name, checked.name, chosen.release, model, root)
-    return StackFiles(checked, model, experiment, environment, _unread(checked), lacks=lacks)
+    origin = read_origin(checked.name, chosen.release, root) if name else None
+    held = with_refusals(checked, lacks)
+    return StackFiles(held, model, experiment, environment, _unread(checked), lacks=lacks, origin=origin)
 
 
 def _unread(checked: CheckedJob) -> tuple[NotChecked, ...]:

@@ -301,6 +301,37 @@ class Picture(Part):
     edges: list[PictureEdge]
 
 
+class WaivedGate(Part):
+    """A gate that was waived when a release was promoted."""
+
+    gate: str
+    by: str
+    reason: str
+
+
+class Origin(Part):
+    """Where the release comes from that the stack follows, by the evidence in its file."""
+
+    release: str
+    source: str = Field(description="The stack from which it was promoted; of a rollback the stack itself.")
+    environment: str = Field(description="The environment in which it was deployed then.")
+    by: str
+    at: str
+    passed: list[str] = Field(default=[], description="Gates that it passed.")
+    waived: list[WaivedGate] = Field(default=[])
+    rollback: str = Field(default="", description="Why the stack was rolled back to it; empty: it was promoted.")
+
+    @property
+    def text(self) -> str:
+        """All of it as one line."""
+        if self.rollback:
+            return f"Release {self.release}: rolled back by {self.by} at {self.at}: {self.rollback}"
+        gates = [f"passed {', '.join(self.passed)}"] if self.passed else []
+        gates += [f"waived {each.gate} by {each.by} ({each.reason})" for each in self.waived]
+        judged = f"; gates: {'; '.join(gates)}" if gates else ""
+        return f"Release {self.release} from {self.source}, promoted by {self.by} at {self.at}{judged}"
+
+
 class Report(Part):
     """The report on one stack. An empty list of findings means: looked, none; what was not looked at stands in
     `not_checked`."""
@@ -309,6 +340,7 @@ class Report(Part):
     environment: str = ""
     experiment: str = ""
     release: str = Field(default="", description="The release that the stack follows; empty: none, or it is not known.")
+    origin: Origin | None = Field(default=None, description="Of the release; null: there is none, or it is not known.")
     outcome: Outcome
     headline: str
     failure: list[str] = Field(

@@ -64,6 +64,7 @@ def build_report(context: Context, checked: Checked = None, left_out: Iterable[N
         environment=_environment(context, checked),
         experiment=_experiment(context, checked),
         release="" if not isinstance(checked, CheckedJob) or checked.release is None else checked.release,
+        origin=context.origin,
         outcome=_outcome(preview, counted, not_checked),
         headline=first if first else headline(context, happens, counted, cost, capacity),
         failure=failure,

@@ -36,6 +36,12 @@ GateName = Literal["from", "succeeded", "digest", "soak", "clean"]
 class Promotion(Model):
     """Gates that a release passes before a stack of this environment can name it."""
 
+    required: bool | None = Field(
+        default=None,
+        json_schema_extra=OnChange.NO_OBJECT,
+        description="Whether each stack of this environment must follow a release that was promoted to it. `check -s`, "
+        "`pulumi preview` and `pulumi up` refuse any other. Empty: yes if there is a gate.",
+    )
     sources: list[Label] = Field(
         default=[],
         alias="from",
@@ -335,7 +341,7 @@ class Environment(Model):
         default=Promotion(),
         examples=[{"from": ["dev"], "succeeded": True, "soak": "24h"}],
         json_schema_extra=OnChange.NO_OBJECT,
-        description="Gates before a release is promoted to here. Empty: none.",
+        description="Gates before a release is promoted to here. Empty: none, and stacks need no release.",
     )
 
     @property

@@ -1,4 +1,4 @@
-"""The release that a stack names, and what it lacks."""
+"""The release that a stack follows, and what the stack lacks."""
 
 from __future__ import annotations
 
@@ -14,19 +14,26 @@ from trainform.releases.evidence import Lack, lacks
 from trainform.review.findings.promotion import KINDS, find
 
 NAME = "8c1f0a2b77de41d09c36"
-ELSEWHERE = Lack("", NAME, "resnet.staging", "The stack resnet.prod names a release of another stack.")
-UNREADABLE = Lack("", NAME, "", "The stack resnet.prod names a release that nobody can read.")
-YOUNGER = Lack("soak", NAME, "resnet.prod", "The environment prod asks for the gate soak.")
+PROD = environment(name="prod", promotion={"from": ["dev"]})
 
 
-def test_what_a_release_lacks_is_a_finding() -> None:
-    other, gate = find(dataclasses.replace(context(), lacks=(ELSEWHERE, YOUNGER)))
+def lack(kind: Any, **parts: Any) -> Lack:
+    return Lack(kind, "resnet", PROD, "resnet.prod", **parts)
+
+
+def test_what_a_stack_lacks_is_a_finding() -> None:
+    elsewhere = lack("elsewhere", release=NAME, found="resnet.staging")
+    unreadable = lack("unreadable", release=NAME)
+    given = (elsewhere, lack("gate", release=NAME, gate="soak"), lack("none"), unreadable)
+    other, gate, none, unread = find(dataclasses.replace(context(), lacks=given))
     assert (other.code, other.level, other.object, other.field) == ("TR-PROMOTION-1", "high", NAME, "promoted.to")
-    assert (other.after, other.title) == ("resnet.staging", ELSEWHERE.text)
+    assert (other.after, other.title) == ("resnet.staging", elsewhere.text)
     assert (gate.code, gate.level, gate.field) == ("TR-PROMOTION-2", "medium", "promoted.gates.soak")
-    (unread,) = find(dataclasses.replace(context(), lacks=(UNREADABLE,)))
-    assert (unread.code, unread.after, unread.title) == ("TR-PROMOTION-1", None, UNREADABLE.text)
-    assert [kind.code for kind in KINDS] == [other.code, gate.code]
+    assert (none.code, none.level, none.object) == ("TR-PROMOTION-3", "high", "resnet.prod")
+    assert none.place is not None
+    assert (none.place.file, none.place.path) == ("stacks/Pulumi.resnet.prod.yaml", "trainform:release")
+    assert (unread.code, unread.after, unread.title) == ("TR-PROMOTION-1", None, unreadable.text)
+    assert [kind.code for kind in KINDS] == [other.code, gate.code, none.code]
 
 
 @pytest.mark.parametrize(
@@ -39,16 +46,13 @@ def test_what_a_release_lacks_is_a_finding() -> None:
     ids=["younger", "forged", "of another source"],
 )
 def test_the_finding_is_true_of_every_way_to_lack_a_gate(gates: dict[str, str], asked: dict[str, Any]) -> None:
-    """Somebody may have judged the gate, before the environment took its source away: to promote from there again is
-    refused then."""
+    """A promotion from a source that the environment has removed is refused."""
     made = release(PROMOTED.model_copy(update={"gates": gates}))
     found = tuple(lacks(PROMOTED.target, made, environment(name="prod", promotion=asked)))
     (gate,) = find(dataclasses.replace(context(), lacks=found))
-    told = f"{KINDS[1].title} {gate.title} {gate.why}"
-    assert [claim for claim in ("nobody", "younger") if claim in told] == []
     assert "`promotion.from`" in gate.fix
     assert "`--waive GATE`" in gate.fix
 
 
-def test_a_release_that_lacks_nothing_is_none() -> None:
+def test_a_stack_that_lacks_nothing_has_no_finding() -> None:
     assert [*find(context())] == []
