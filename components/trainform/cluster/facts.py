@@ -126,6 +126,8 @@ class LiveFacts(Struct, frozen=True):
     """Both by namespace; of one that is not there they were not read."""
     kueue: LiveKueue | None = None
     """None where it was not read."""
+    deployed: frozenset[str] | None = None
+    """PROJECT/STACK of what is deployed in the environment whose own stack is reviewed; None where it was not read."""
 
 
 ENDED = frozenset({"Completed", "Failed", "Terminated", "Aborted"})

@@ -15,6 +15,7 @@ from msgspec import Struct
 from trainform.plan.model import Plan
 from trainform.plan.record import Record
 from trainform.plan.registries import used_registries
+from trainform.secrets import masked
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.queues import QueueRequest
@@ -110,6 +111,19 @@ def environment_part(
     if plan.restricted:  # the other levels change no object
         offered["limits"] = {"pod_security": environment.limits.pod_security}
     return {name: value for name, value in offered.items() if value != {}}
+
+
+def environment_inputs(environment: Environment) -> dict[str, Any]:
+    """Return what the environment's own stack records of its file: all fields but defaults, secrets, and the cluster,
+    whose context is a name on one machine."""
+    recorded: dict[str, Any] = masked(environment.user_set())
+    recorded.pop("cluster", None)
+    return recorded
+
+
+def recorded_environment(inputs: Mapping[str, Any]) -> Environment:
+    """Return the environment that a stack has recorded; ValueError if this version of trainform cannot read it."""
+    return Environment.model_validate(inputs, strict=False)
 
 
 def job_record(experiment: Experiment, environment: Environment, plan: Plan) -> Record | None:

@@ -16,6 +16,7 @@ from msgspec import Struct
 from trainform.cluster.facts import LiveFacts
 from trainform.plan.record import Record
 from trainform.releases.evidence import Lack
+from trainform.render import RenderedJob
 from trainform.review.model import Place
 from trainform.review.preview import Preview, Step
 from trainform.spec.environment import Environment
@@ -48,12 +49,15 @@ Use = tuple[str, str]
 
 class User(Struct, frozen=True):
     """An experiment in the environment whose own stack is reviewed. uses: what it needs of the environment. unread: why
-    nobody knows that; empty: it is known."""
+    nobody knows that; empty: it is known. job: as rendered in the environment's file; None: it cannot be read. lacks:
+    what the release of its stack lacks."""
 
     stack: str
     experiment: str
     uses: frozenset[Use] = frozenset()
     unread: str = ""
+    job: RenderedJob | None = None
+    lacks: tuple[Lack, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

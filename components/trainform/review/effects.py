@@ -15,6 +15,7 @@ from trainform.review.kept import kept_volumes
 from trainform.review.model import Change, Effect
 from trainform.review.platform import platform_causes
 from trainform.review.preview import Step
+from trainform.review.settings import settings_effects
 
 NOTHING = "Nothing changes."
 NOT_WHOLE = "It is not known what changes: the preview is not whole."
@@ -44,6 +45,7 @@ def effects(context: Context) -> list[Effect]:
     `none` if nothing does. Of a preview that is not whole the last one is that more may happen."""
     found = [effect for job in context.jobs for effect in _of_job(fate(context, job))]
     found += _of_objects(steps.others(context), lambda step: platform_causes(step, context), "")
+    found += settings_effects(context)
     found += _of_refresh(context)
     found += _though_inputs_differ(context)
     happens = any(effect.kind != "keep" for effect in found)
