@@ -121,7 +121,7 @@ def test_a_review_compares_the_settings_that_the_last_up_has_recorded(project: P
     write(2, 4, limits={"max_accelerators": 32}, promotion={"soak": "24h"})
     assert project.applied(stack) == [], "settings are no objects"
 
-    write(3, 1)
+    write(3, 1, limits={})
     (component,) = (step for step in project.preview(stack) if step.op == "update")
     assert (component.kind, component.in_cluster) == ("Platform", False)
     report = project.review(stack).report
@@ -141,7 +141,7 @@ def test_a_review_compares_the_settings_that_the_last_up_has_recorded(project: P
     assert "more accelerators" in project.pulumi("preview", "-s", experiment).failed()
     assert (project.review(stack).report["headline"], project.review(stack).code) == ("Nothing changes.", 0)
 
-    write(3, 1, namespace={"name": f"{project.namespace}-new", "create": True})
+    write(3, 1, limits={}, namespace={"name": f"{project.namespace}-new", "create": True})
     report = project.review(stack).report
     (finding,) = (each for each in report["findings"] if each["code"] == "TR-ENVIRONMENT-4")
     assert finding["title"].endswith(f"deployed in {project.namespace}: {experiment}.")

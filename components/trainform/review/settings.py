@@ -4,13 +4,14 @@ of the project: each is rendered with both."""
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
 from trainform.errors import Problem, list_names
 from trainform.plan.inputs import recorded_environment
 from trainform.plan.sums import HourlyCost
+from trainform.releases.gates import asked_gates
 from trainform.render import RenderedJob, render_job
 from trainform.review.context import Context, User
 from trainform.review.difference import Difference, differences
@@ -35,7 +36,7 @@ MOST_NAMED = 5
 
 JUDGED = ("limits.", "promotion.")
 """Settings of which one value allows more than another."""
-GATES = "promotion."
+GATES, REQUIRED = "promotion.", "promotion.required"
 SEVERITY = "limits.severity."
 RANKS = {"error": 0, "warning": 1, "off": 2, "restricted": 0, "baseline": 1, "privileged": 2}
 EMPTY_IS_ANY = ("limits.registries", "promotion.from")
@@ -63,14 +64,13 @@ class Setting(Struct, frozen=True):
 
 
 class Impact(Struct, frozen=True):
-    """What the settings do to one experiment. fails: codes of limits, gates and paths of fields by which it no longer
-    passes. why: the first reason. restarts: its objects differ."""
+    """What the settings do to one experiment. fails: why it no longer passes, by code of the limit, by gate, or by path
+    of the field. costs: before and after. restarts: its objects differ."""
 
     user: User
-    fails: tuple[str, ...] = ()
-    why: str = ""
-    costs: tuple[HourlyCost | None, HourlyCost | None] = (None, None)
-    restarts: bool = False
+    fails: Mapping[str, str]
+    costs: tuple[HourlyCost | None, HourlyCost | None]
+    restarts: bool
 
 
 class Settings(Struct, frozen=True):
@@ -153,6 +153,8 @@ def _room(path: str, value: object) -> Room:
         value = "error" if rule is None else rule.severity
     if isinstance(value, list):
         return None if not value and path in EMPTY_IS_ANY else frozenset(map(str, value))
+    if value is None and path == REQUIRED:
+        value = True
     if value is None:
         return frozenset() if path.startswith(NOBODY) else None
     sign = -1 if path.startswith(GATES) else 1  # a gate that asks for more allows less
@@ -193,7 +195,9 @@ def settings_effects(context: Context) -> Iterator[Effect]:
 def _impacts(
     context: Context, before: Environment, after: Environment, changed: tuple[Setting, ...]
 ) -> Iterator[Impact]:
-    gates = {setting.gate for setting in changed if setting.tighter and setting.gate}
+    gates = {setting.gate for setting in changed if setting.tighter} - {""}
+    if gates and ("required" in gates or not asked_gates(before.promotion)):
+        gates.add("")  # no gate at all: there is no release, or it is that of another stack
     for user in deployed_users(context):
         if user.job is None or user.job.environment.name != after.name:
             continue
@@ -201,12 +205,11 @@ def _impacts(
         then = render_job(now.experiment, before, now.plan.run, today=context.today)
         known = {_identity(problem) for problem in then.problems}
         problems = [problem for problem in now.problems if _identity(problem) not in known]
-        lacks = [lack for lack in user.lacks if lack.gate in gates]
-        fails = [*(problem.code or problem.path for problem in problems), *(f"gate {lack.gate}" for lack in lacks)]
-        reasons = [*(problem.reason for problem in problems), *(lack.text for lack in lacks)]
+        fails = {problem.code or problem.path: problem.reason for problem in reversed(problems)}
+        fails |= {lack.gate or "promotion": lack.text for lack in user.lacks if lack.gate in gates}
         costs = then.plan.totals.cost_per_hour, now.plan.totals.cost_per_hour
         restarts = not (then.problems or now.problems) and _objects(then) != _objects(now)
-        yield Impact(user, tuple(dict.fromkeys(fails)), next(iter(reasons), ""), costs, restarts)
+        yield Impact(user, fails, costs, restarts)
 
 
 def _identity(problem: Problem) -> tuple[str, str]:

@@ -95,7 +95,11 @@ def test_fewer_nodes() -> None:
 def test_a_gate_that_a_release_does_not_have() -> None:
     lacks = (Lack("soak", "0a1b2c3d", "resnet.dev", "The release has no soak."), Lack("clean", "0a1b2c3d", "", "No."))
     [finding] = found({}, {"promotion": {"soak": "1h"}}, lacks=lacks)
-    assert finding.title == "1 stack no longer passes: resnet.dev (gate soak): The release has no soak."
+    assert finding.title == "1 stack no longer passes: resnet.dev (soak): The release has no soak."
+    elsewhere = (Lack("", "0a1b2c3d", "bert.dev", "It was promoted to bert.dev."),)
+    [finding] = found({}, {"promotion": {"soak": "1h"}}, lacks=elsewhere)
+    assert "resnet.dev (promotion)" in finding.title
+    assert found({"promotion": {"clean": True}}, {"promotion": {"clean": True, "soak": "1h"}}, lacks=elsewhere) == []
 
 
 @pytest.mark.parametrize(

@@ -94,14 +94,14 @@ def _value(value: object) -> str:
 
 
 def _no_longer_passes(settings: Settings) -> Iterator[Finding]:
-    failing = [impact for impact in settings.impacts if impact.fails]
-    if not failing:
-        return
-    only = f": {failing[0].why}" if len(failing) == 1 and failing[0].why else ""
-    fails = {impact.user.stack: [*impact.fails] for impact in failing}
-    named = list_names([f"{stack} ({', '.join(codes)})" for stack, codes in fails.items()], MOST_STACKS)
-    verb = "1 stack no longer passes" if len(failing) == 1 else f"{len(failing)} stacks no longer pass"
-    yield NO_LONGER_PASSES.finding(settings.after.name, after=fails, title=f"{verb}: {named}{only}.")
+    failing = {impact.user.stack: impact.fails for impact in settings.impacts if impact.fails}
+    if failing:
+        named = list_names([f"{stack} ({', '.join(fails)})" for stack, fails in failing.items()], MOST_STACKS)
+        first = next(iter(failing.values()))
+        only = f": {next(iter(first.values())).removesuffix('.')}" if len(failing) == 1 else ""
+        verb = "1 stack no longer passes" if len(failing) == 1 else f"{len(failing)} stacks no longer pass"
+        after = {stack: [*fails] for stack, fails in failing.items()}
+        yield NO_LONGER_PASSES.finding(settings.after.name, after=after, title=f"{verb}: {named}{only}.")
 
 
 def _prices(settings: Settings, context: Context) -> Iterator[Finding]:
