@@ -34,6 +34,9 @@ _WITHOUT_EFFECT: Mapping[str, Any] = {
     "rdma": {"per_node"},
 }
 
+OUTPUTS = ("namespace", "queues")
+"""Sections of an environment whose names are outputs of its component, so that they cannot be inputs too: each entry is
+one."""
 STAND_IN = {"per_node": 1, "nodes": 1}
 """Of a kind of accelerators: what its environment must say, and no record has."""
 
@@ -118,12 +121,20 @@ def environment_inputs(environment: Environment) -> dict[str, Any]:
     whose context is a name on one machine."""
     recorded: dict[str, Any] = masked(environment.user_set())
     recorded.pop("cluster", None)
+    for section in OUTPUTS:
+        recorded |= {f"{section}.{key}": value for key, value in recorded.pop(section, {}).items()}
     return recorded
 
 
 def recorded_environment(inputs: Mapping[str, Any]) -> Environment:
     """Return the environment that a stack has recorded; ValueError if this version of trainform cannot read it."""
-    return Environment.model_validate(inputs, strict=False)
+    sections: dict[str, dict[str, Any]] = {}
+    for name, value in inputs.items():
+        section, dot, key = name.partition(".")
+        if dot:
+            sections.setdefault(section, {})[key] = value
+    whole = {name: value for name, value in inputs.items() if "." not in name}
+    return Environment.model_validate({**whole, **sections}, strict=False)
 
 
 def job_record(experiment: Experiment, environment: Environment, plan: Plan) -> Record | None:

@@ -312,8 +312,7 @@ class Selection(Part):
     )
     unaffected: list[str] = Field(
         default=[],
-        description="Stacks that are not previewed: only their environment's file differs, and it changes none of their "
-        "objects.",
+        description="Stacks that are not previewed: only their environment's file differs, and none of their objects do.",
     )
 
 

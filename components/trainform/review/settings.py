@@ -85,7 +85,7 @@ class Settings(Struct, frozen=True):
 
 @functools.lru_cache(maxsize=1)  # three parts of the report ask for it, and each experiment is rendered anew
 def all_settings(context: Context) -> tuple[Settings, ...]:
-    """Return the settings that differ, by environment; nothing where an environment is new, goes, or is not recorded."""
+    """Return the settings that differ, by environment; nothing where one is new, goes, or is not recorded."""
     found = []
     for step in _platforms(context):
         before, after = (None if state is None else _recorded(state.inputs) for state in (step.old, step.new))

@@ -11,7 +11,6 @@ from msgspec import structs
 from tests.review.jobs import EMPTY, PROVIDER, locate, step
 from tests.review.test_settings import URN, platform
 from tests.support.samples import CLUSTER, JOB, environment
-from msgspec import structs
 from trainform.cluster.facts import LiveFacts
 from trainform.releases.evidence import Lack
 from trainform.render import render_job
@@ -57,7 +56,11 @@ def price(amount: float | None, currency: str = "USD") -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("before", "after", "title"),
     [
-        ({"max_accelerators": 16}, {"max_accelerators": None}, "limit `limits.max_accelerators` is loosened: 16 → not set."),
+        (
+            {"max_accelerators": 16},
+            {"max_accelerators": None},
+            "limit `limits.max_accelerators` is loosened: 16 → not set.",
+        ),
         ({}, {"severity": {"TF-RES-1": "off"}}, "limit `limits.severity.TF-RES-1` is loosened: not set → off."),
         ({}, {"waivable": {"TF-RES-2": ["lead"]}}, "limit `limits.waivable.TF-RES-2` is loosened: not set → lead."),
     ],

@@ -112,7 +112,9 @@ def _prices(settings: Settings, context: Context) -> Iterator[Finding]:
     place, stacks = context.locate(f"environment.{path}"), list_names(costs, MOST_STACKS)
     before, after = (_sum(side) for side in zip(*costs.values(), strict=True))
     if before is None or after is None or before[1] != after[1]:
-        title = f"Other prices for {stacks}: the difference is unknown, since a price is missing or in another currency."
+        title = (
+            f"Other prices for {stacks}: the difference is unknown, since a price is missing or in another currency."
+        )
         yield PRICE.finding(settings.after.name, "accelerators", title=title, place=place)
         return
     rise = after[0] - before[0]

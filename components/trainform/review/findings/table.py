@@ -6,7 +6,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from trainform.review.context import Context
-from trainform.review.findings import capacity, contract, cost, data, drift, environment, neighbours, promotion, restart, security
+from trainform.review.findings import (
+    capacity,
+    contract,
+    cost,
+    data,
+    drift,
+    environment,
+    neighbours,
+    promotion,
+    restart,
+    security,
+)
 from trainform.review.kinds import Kind
 from trainform.review.model import Finding
 
