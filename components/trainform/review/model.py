@@ -312,7 +312,7 @@ class Selection(Part):
     )
     unaffected: list[str] = Field(
         default=[],
-        description="Stacks that are not previewed: only their environment's file differs, and none of their objects do.",
+        description="Stacks that are not previewed: only their environment's file differs, and no object of theirs.",
     )
 
 
