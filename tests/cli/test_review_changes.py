@@ -86,7 +86,7 @@ def test_nothing_that_touches_a_stack(project: Path) -> None:
     [
         ("stacks/Pulumi.hello.prod.yaml", ["hello.prod"]),
         ("stacks/experiments/hello.yaml", ["hello.dev", "hello.prod"]),
-        ("stacks/environments/prod.yaml", ["prod", "hello.prod"]),
+        ("stacks/environments/prod.yaml", ["prod"]),
         ("requirements.txt", ["dev", "prod", "hello.dev", "hello.prod", "mnist.dev"]),
         ("stacks/__main__.py", ["dev", "prod", "hello.dev", "hello.prod", "mnist.dev"]),
     ],
@@ -94,6 +94,25 @@ def test_nothing_that_touches_a_stack(project: Path) -> None:
 def test_stacks_that_a_file_touches_those_of_environments_first(project: Path, name: str, stacks: list[str]) -> None:
     edit(project, name)
     assert selection().touched == {stack: [name] for stack in stacks}
+
+
+def test_an_environment_touches_the_stacks_whose_objects_differ(project: Path) -> None:
+    path = "stacks/environments/dev.yaml"
+    write(project, path, f"{DEV}limits: {{max_accelerators: 64}}\n")
+    found = selection()
+    assert (found.touched, found.unaffected) == ({"dev": [path]}, ["hello.dev", "mnist.dev"])
+    shown = " ".join(run("review", "--no-cluster", "--changed-since", "main")[1].split())
+    assert "Not previewed, since their objects do not differ: hello.dev, mnist.dev." in shown
+
+    write(project, path, f"{DEV}image_pull_secrets: [registry]\n")
+    with (project / "stacks/experiments/mnist.yaml").open("a", encoding="utf-8") as file:
+        file.write("labels: {team: vision}\n")
+    found = selection()
+    assert [*found.touched] == ["dev", "hello.dev", "mnist.dev"]
+    assert found.unaffected == []
+
+    write(project, path, f"{DEV}limits: {{registries: [elsewhere.example.com]}}\n")
+    assert [*selection().touched] == ["dev", "hello.dev", "mnist.dev"], "they would be refused"
 
 
 def test_the_report_says_which_files_touch_which_stack(project: Path, tmp_path: Path) -> None:

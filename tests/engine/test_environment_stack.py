@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import sys
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 from tests.engine.live import Live
 from tests.engine.project import Project
+from tests.support.repository import read
 from trainform.backends.queues import API_VERSION as QUEUE_API
 
 pytestmark = pytest.mark.proof("further cases of the environment's stack")
@@ -71,8 +73,13 @@ def test_destroy_keeps_the_namespace_with_everything_in_it_and_the_next_up_adopt
     state = json.loads(project.pulumi("stack", "export", "-s", stack).succeeded())
     (made,) = (each for each in state["deployment"]["resources"] if each["type"].endswith(":Namespace"))
     assert made.pop("retainOnDelete")  # as earlier versions of trainform have written it
+    (component,) = (each for each in state["deployment"]["resources"] if each["type"].endswith(":Platform"))
+    assert component.pop("inputs")["namespace.name"] == namespace
     (project.folder / "state.json").write_text(json.dumps(state))
     project.pulumi("stack", "import", "--file", "state.json", "-s", stack).succeeded()
+    report = project.review(stack).report
+    assert [finding["code"] for finding in report["findings"]] == ["TR-ENVIRONMENT-5"]
+    assert "does not have the settings of the environment dev yet" in str(report["not_checked"])
     destroy = (sys.executable, "-m", "trainform", "destroy", stack, "--", "--yes", "--skip-preview")
     refused = project.run(*destroy)
     assert refused.code == 2
@@ -94,6 +101,50 @@ def test_destroy_keeps_the_namespace_with_everything_in_it_and_the_next_up_adopt
     project.destroy(stack)
     assert live.find("namespaces", namespace) is not None
     live.delete("namespaces", namespace)
+
+
+def test_a_review_compares_the_settings_that_the_last_up_has_recorded(project: Project, live: Live) -> None:
+    kinds = read("environments", "dev")["accelerators"]
+    price = {"amount": 2, "currency": "USD", "as_of": datetime.date(2026, 1, 1)}
+
+    def write(cost: float, nodes: int, **parts: Any) -> None:
+        kind = {**kinds["a800"], "nodes": nodes, "price_per_hour": {**price, "amount": cost}}
+        project.environment(**{"accelerators": {**kinds, "a800": kind}, **parts})
+
+    write(2, 4, limits={"max_accelerators": 32})
+    stack = project.stack()
+    project.up(stack)
+    project.copied("hello", lambda data: data.update(roles={"worker": {"replicas": 2, "accelerators": {"a800": 8}}}))
+    experiment = project.stack("hello")
+    project.up(experiment)
+    live.running_pods(project.namespace, 2)
+    write(2, 4, limits={"max_accelerators": 32}, promotion={"soak": "24h"})
+    assert project.applied(stack) == [], "settings are no objects"
+
+    write(3, 1, limits={})
+    (component,) = (step for step in project.preview(stack) if step.op == "update")
+    assert (component.kind, component.in_cluster) == ("Platform", False)
+    report = project.review(stack).report
+    assert "`limits.max_accelerators`" in report["headline"], report["headline"]
+    titles = [finding["title"] for finding in report["findings"]]
+    assert [finding["level"] for finding in report["findings"]] == ["high", "high", "medium", "low"], titles
+    for title in (
+        "The limit `limits.max_accelerators` is loosened: 32 → not set.",
+        "The gate `promotion.soak` is loosened: 24h → not set.",
+        f"1 stack no longer passes: {experiment} (TF-RES-6): ",
+        f"Other prices: +16.00 USD/h for {experiment}: 32.00 USD/h → 48.00 USD/h.",
+    ):
+        assert [each for each in titles if each.startswith(title)] != [], titles
+    job = live.only_job(project.namespace)["metadata"]["uid"]
+    assert project.applied(stack) == []
+    assert live.only_job(project.namespace)["metadata"]["uid"] == job
+    assert "TF-RES-6" in project.pulumi("preview", "-s", experiment).failed()
+    assert (project.review(stack).report["headline"], project.review(stack).code) == ("Nothing changes.", 0)
+
+    write(3, 1, limits={}, namespace={"name": f"{project.namespace}-new", "create": True})
+    report = project.review(stack).report
+    (finding,) = (each for each in report["findings"] if each["code"] == "TR-ENVIRONMENT-4")
+    assert finding["title"].endswith(f"deployed in {project.namespace}: {experiment}.")
 
 
 def test_a_namespace_of_somebody_else_is_refused_and_destroy_leaves_the_shared_queue_and_kept_claims(

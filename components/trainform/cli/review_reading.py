@@ -278,6 +278,11 @@ def _live(read: Read, jobs: tuple[JobReview, ...]) -> LiveFacts | None:
 
     if read.reads is None:
         return None
+    if read.files.users is not None and read.files.environment is not None:
+        from trainform.review.settings import namespace_before
+
+        model = read.files.environment
+        read.reads.list_deployed(model.name, namespace_before(read.preview) or model.namespace.name)
     asked = asked_of(read.preview, jobs)
     return read.reads.facts(asked.jobs, asked.queues, (*asked.objects, *needed_secrets(read.preview, jobs)))
 

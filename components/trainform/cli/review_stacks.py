@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -62,7 +62,7 @@ def stacks_of(stacks: Sequence[str], environment: str | None) -> tuple[list[str]
 
 def selection_since(since: str) -> Selection:
     """The stacks that the change of files since its beginning touches: those of environments first, which the others
-    need, then by their names.
+    need, then by their names. A stack of which only the environment's file differs is touched if its objects differ.
 
     InputError if git does not say what has changed, or with every problem of the files of config, which say what each
     stack reads.
@@ -78,12 +78,38 @@ def selection_since(since: str) -> Selection:
     chosen = _chosen(root)
     stacks = sorted(chosen, key=lambda stack: (not isinstance(chosen[stack], str), stack))
     found = touched(changed.paths, {stack: files_read(stack, chosen[stack], root) for stack in stacks})
+    unaffected = [*_unaffected(found, chosen, changed.base, root)]
     return Selection(
         since=_text(since),
         base=changed.base,
-        touched={stack: [*map(_text, files)] for stack, files in found.items()},
+        touched={stack: [*map(_text, files)] for stack, files in found.items() if stack not in unaffected},
+        unaffected=unaffected,
         removed=[*map(_text, removed(changed.paths, stacks))],
     )
+
+
+def _unaffected(
+    touched: Mapping[str, list[str]], chosen: Mapping[str, Stack | str], base: str, root: Path
+) -> Iterator[str]:
+    """The stacks that are touched by their environment's file alone, and whose objects do not differ."""
+    texts: dict[str, str | None] = {}
+    for stack, files in touched.items():
+        runs = chosen[stack]
+        if isinstance(runs, str):
+            continue
+        from trainform.review.changed_files import text_before
+        from trainform.review.unaffected import is_unaffected
+        from trainform.spec.environment import Environment
+        from trainform.spec.load import written_path
+
+        path = os.path.normpath(written_path(Environment, runs.environment))
+        if files != [path]:
+            continue
+        if path not in texts:
+            texts[path] = text_before(root, base, path)
+        before = texts[path]
+        if before is not None and is_unaffected(runs, before, root):
+            yield stack
 
 
 def _text(name: str) -> str:

@@ -119,6 +119,8 @@ class LiveFacts(Struct, frozen=True):
     """None where it was not read."""
     priorities: Mapping[str, int] = {}
     """The priority of the pods that hold something, by job (NAMESPACE/NAME)."""
+    deployed: frozenset[str] | None = None
+    """PROJECT/STACK of what is deployed in the environment whose own stack is reviewed; None where it was not read."""
 
 
 ENDED = frozenset({"Completed", "Failed", "Terminated", "Aborted"})

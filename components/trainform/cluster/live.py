@@ -47,6 +47,7 @@ SECONDS = 2.0
 AT_ONCE = 6  # objects; the lists take the other connections of `api.MAX_CONNECTIONS`
 NOT_ENDED = {"fieldSelector": "status.phase!=Succeeded,status.phase!=Failed"}
 QUOTAS = "resource quotas"
+RECORDS = "what is deployed"
 
 
 def _records(jobs: Sequence[AskedJob], namespace: str) -> list[AppliedObject]:
@@ -94,6 +95,13 @@ class LiveReads:
         """Close the connections."""
         if self._api.done() and self._api.exception() is None:
             self._api.result().close()
+
+    def list_deployed(self, environment: str, namespace: str) -> None:
+        """Start to read which stacks are deployed in the environment."""
+        labels = {**defaults.MANAGED_BY, defaults.ENVIRONMENT_LABEL: environment}
+        selector = ",".join(f"{label}={value}" for label, value in labels.items())
+        keep = {"labelSelector": f"{selector},!{defaults.REVISION_LABEL}"}
+        self._list(RECORDS, f"/api/v1/namespaces/{quote(namespace, safe='')}/configmaps", _stack_of_record, keep)
 
     def facts(
         self,
@@ -195,6 +203,10 @@ class LiveReads:
             return " ".join(without_credentials(error.message).split())
         return str(error) if isinstance(error, NotReadError) else f"the answer cannot be read ({type(error).__name__})"
 
+    def has(self, name: str) -> bool:
+        """Return whether the list is read."""
+        return name in self._lists
+
     def found(self, name: str) -> tuple[list[Any] | None, str]:
         """A list, or None and the reason."""
         future = self._lists[name]
@@ -255,6 +267,7 @@ def _facts(
         kueue=_kueue(reads, not_read),
         priorities=priorities(pod for pod in ([] if pods is None else pods) if pod.holds),
     )
+    facts = structs.replace(facts, deployed=_deployed(reads, not_read))
     facts = _with_drift(facts, reads, objects, not_read)
     gone = [*facts.missing, *(_shown(job.object) for job in jobs if reads.object(job.object) == (None, ""))]
     return structs.replace(facts, missing=tuple(dict.fromkeys(gone)), not_read=not_read)
@@ -322,6 +335,20 @@ def _nodes(reads: LiveReads, pods: list[HeldPod] | None, not_read: dict[str, str
         if pod.holds:
             on.setdefault(pod.node, []).append(pod)
     return tuple(with_pods(node, on.get(node.name, ())) for node in sorted(nodes, key=lambda node: node.name))
+
+
+def _stack_of_record(body: Mapping[str, Any]) -> str:
+    return str(mapping(mapping(body.get("metadata")).get("annotations")).get(defaults.STACK_ANNOTATION, ""))
+
+
+def _deployed(reads: LiveReads, not_read: dict[str, str]) -> frozenset[str] | None:
+    if not reads.has(RECORDS):
+        return None
+    stacks, reason = reads.found(RECORDS)
+    if stacks is None:
+        not_read[RECORDS] = reason
+        return None
+    return frozenset(filter(None, stacks))
 
 
 def _quotas(reads: LiveReads, pods: list[HeldPod] | None, not_read: dict[str, str]) -> dict[str, tuple[LiveQuota, ...]]:

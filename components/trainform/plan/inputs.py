@@ -15,6 +15,7 @@ from msgspec import Struct
 from trainform.plan.model import Plan
 from trainform.plan.record import Record
 from trainform.plan.registries import used_registries
+from trainform.secrets import masked
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.queues import QueueRequest
@@ -35,6 +36,9 @@ _WITHOUT_EFFECT: Mapping[str, Any] = {
     "rdma": {"per_node"},
 }
 
+OUTPUTS = ("namespace", "queues")
+"""Sections of an environment whose names are outputs of its component, so that they cannot be inputs too: each entry is
+one."""
 STAND_IN = {"per_node": 1, "nodes": 1}
 """Of a kind of accelerators: what its environment must say, and no record has."""
 
@@ -112,6 +116,27 @@ def environment_part(
     if plan.restricted:  # the other levels change no object
         offered["limits"] = {"pod_security": environment.limits.pod_security}
     return {name: value for name, value in offered.items() if value != {}}
+
+
+def environment_inputs(environment: Environment) -> dict[str, Any]:
+    """Return what the environment's own stack records of its file: all fields but defaults, secrets, and the cluster,
+    whose context is a name on one machine."""
+    recorded: dict[str, Any] = masked(environment.user_set())
+    recorded.pop("cluster", None)
+    for section in OUTPUTS:
+        recorded |= {f"{section}.{key}": value for key, value in recorded.pop(section, {}).items()}
+    return recorded
+
+
+def recorded_environment(inputs: Mapping[str, Any]) -> Environment:
+    """Return the environment that a stack has recorded; ValueError if this version of trainform cannot read it."""
+    sections: dict[str, dict[str, Any]] = {}
+    for name, value in inputs.items():
+        section, dot, key = name.partition(".")
+        if dot:
+            sections.setdefault(section, {})[key] = value
+    whole = {name: value for name, value in inputs.items() if "." not in name}
+    return Environment.model_validate({**whole, **sections}, strict=False)
 
 
 def job_record(experiment: Experiment, environment: Environment, plan: Plan) -> Record | None:

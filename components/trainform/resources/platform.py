@@ -11,13 +11,17 @@ from trainform.backends.queues import CRDS
 from trainform.check_platform import check_platform
 from trainform.cluster.preflight import check_objects
 from trainform.manifests.manifest import Manifest
+from trainform.plan.inputs import environment_inputs
 from trainform.resources.apply import as_run_error, cluster_provider, output_after, register, show_warnings
 from trainform.resources.preflight import preflight
 from trainform.spec.environment import Environment
 
 
 class Platform(pulumi.ComponentResource):
-    """Namespace, queues, priority classes and shared claims of one environment. It fails as `TrainingJob` does."""
+    """Namespace, queues, priority classes and shared claims of one environment. It fails as `TrainingJob` does.
+
+    The state records the environment's file, so that a preview shows changes of limits, gates, prices and nodes too.
+    """
 
     namespace: pulumi.Output[str]
     """Name of the namespace."""
@@ -36,7 +40,7 @@ class Platform(pulumi.ComponentResource):
             rendered = check_platform(environment).checked()
             environment, manifests = rendered.environment, rendered.manifests
             preflight(lambda cluster: check_objects(cluster, manifests, CRDS), environment)
-        super().__init__("trainform:index:Platform", name, None, opts)
+        super().__init__("trainform:index:Platform", name, environment_inputs(environment), opts)
         show_warnings(rendered.warnings, self)
         provider = cluster_provider(self, environment)
         registered: dict[str, pulumi.CustomResource] = {}

@@ -59,6 +59,16 @@ def changed_files(root: Path, since: str) -> ChangedFiles:
     return ChangedFiles(base, tuple(sorted(_from_project(path, prefix) for path in changed)))
 
 
+def text_before(root: Path, base: str, path: str) -> str | None:
+    """Return the text of a file at the commit; None if it was not there, or is not text. path: from the project's
+    folder on."""
+    ran = _Git(root, base).run(root, "cat-file", "blob", f"{base}:./{path}")
+    try:
+        return None if ran.returncode else ran.stdout.decode()
+    except UnicodeDecodeError:
+        return None
+
+
 def _differing(answer: bytes) -> Iterator[str]:
     """The paths of `git diff --raw -z`: for each the modes, then the path itself."""
     parts = _names(answer)
@@ -89,7 +99,7 @@ class _Git(Struct, frozen=True):
 
     def place(self) -> tuple[Path, str]:
         """The top of the repository, and the project's folder from there on."""
-        ran = self._run(self.root, "rev-parse", "--show-toplevel")
+        ran = self.run(self.root, "rev-parse", "--show-toplevel")
         if ran.returncode:
             reason = f"git finds no repository with files of this project ({_said(ran)})"
             raise self._refused(reason, f"run it in a clone of the project's repository, {BY_NAME}")
@@ -98,10 +108,10 @@ class _Git(Struct, frozen=True):
 
     def base(self, top: Path) -> str:
         """The commit from which the change began."""
-        found = self._run(top, "rev-parse", "--verify", "--quiet", f"{self.since}^{{commit}}")
+        found = self.run(top, "rev-parse", "--verify", "--quiet", f"{self.since}^{{commit}}")
         if found.returncode:
             raise self._refused("git knows no such branch, tag or commit", self._near(top))
-        ran = self._run(top, "merge-base", _line(found.stdout), "HEAD")
+        ran = self.run(top, "merge-base", _line(found.stdout), "HEAD")
         if ran.returncode == 0:
             return _line(ran.stdout)
         if self._is_shallow(top):
@@ -115,7 +125,7 @@ class _Git(Struct, frozen=True):
         )
 
     def out(self, folder: Path, *words: str) -> bytes:
-        ran = self._run(folder, *words)
+        ran = self.run(folder, *words)
         if ran.returncode:
             raise self._refused(
                 f"`git {words[0]}` ended with exit code {ran.returncode} ({_said(ran)})", "mend what git says"
@@ -149,7 +159,8 @@ class _Git(Struct, frozen=True):
     def _is_shallow(self, top: Path) -> bool:
         return _line(self.out(top, "rev-parse", "--is-shallow-repository")) == "true"
 
-    def _run(self, folder: Path, *words: str) -> subprocess.CompletedProcess[bytes]:
+    def run(self, folder: Path, *words: str) -> subprocess.CompletedProcess[bytes]:
+        """Return the result of git in the folder, whatever its exit code is."""
         command = ["git", *SETTINGS, *words]
         try:
             return subprocess.run(

@@ -16,6 +16,7 @@ from msgspec import Struct
 from trainform.cluster.facts import LiveFacts
 from trainform.plan.record import Record
 from trainform.releases.evidence import Lack
+from trainform.render import RenderedJob
 from trainform.review.model import Origin, Place
 from trainform.review.preview import Preview, Step
 from trainform.spec.environment import Environment
@@ -54,6 +55,10 @@ class User(Struct, frozen=True):
     """What it needs of the environment."""
     unread: str = ""
     """Why that is unknown; empty if it is known."""
+    job: RenderedJob | None = None
+    """The experiment as rendered in the environment's file; None if a file cannot be read."""
+    lacks: tuple[Lack, ...] = ()
+    """What the release of its stack lacks."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -10,10 +10,12 @@ from trainform.review.context import Context, Use, User
 from trainform.review.effects import WORDS
 from trainform.review.model import Dependents, NotChecked
 from trainform.review.preview import Step
+from trainform.review.settings import all_settings, not_compared
 from trainform.review.shares import Shares, above, shares_of
 
 KINDS = (steps.NAMESPACE, steps.QUEUE, steps.PRIORITY_CLASS, steps.CLAIM)
 """Kinds of the environment's objects that experiments use."""
+ENVIRONMENT = "Environment"
 NOT_READ = "It is not known whether the experiment of the stack {} uses what changes, since it cannot be read: {}."
 
 
@@ -30,15 +32,26 @@ def dependents(context: Context) -> list[Dependents]:
         for stacks in [
             {user.stack: user.experiment for user in users if _is_there(kind, user) or (kind, name) in used[user.stack]}
         ]
-    ]
+    ] + [*_with_other_objects(context)]
+
+
+def _with_other_objects(context: Context) -> Iterator[Dependents]:
+    """Each environment whose settings differ, with the experiments whose objects they change."""
+    for settings in all_settings(context):
+        users = [impact.user for impact in settings.impacts if impact.restarts]
+        if users:
+            name, stacks = settings.after.name, {user.stack: user.experiment for user in users}
+            sentence = f"Environment {name}: the next `pulumi up` of {list_names(stacks)} changes objects."
+            yield Dependents(kind=ENVIRONMENT, object=name, stacks=stacks, sentence=sentence)
 
 
 def not_read(context: Context) -> Iterator[NotChecked]:
-    """The experiments of which nobody knows whether they use what changes."""
+    """The experiments of which it is unknown whether they use what changes, and settings that are not compared."""
     changing = [*_changing(context)]
     for user in () if context.users is None else context.users:
         if user.unread and not all(_is_there(kind, user) for kind, _ in changing):
             yield NotChecked(what="experiments", reason=NOT_READ.format(user.stack, user.unread))
+    yield from (NotChecked(what="environment", reason=reason) for reason in not_compared(context))
 
 
 def _is_there(kind: str, user: User) -> bool:

@@ -17,6 +17,7 @@ from trainform.review.model import Change, Effect, Thing
 from trainform.review.mounts import kept_volumes
 from trainform.review.platform import platform_causes
 from trainform.review.preview import Step
+from trainform.review.settings import settings_effects
 
 Kind = Literal["create", "replace", "update", "scale", "delete", "keep", "stop", "none", "unknown"]
 
@@ -77,6 +78,7 @@ def effects(context: Context) -> list[Effect]:
     `none` if nothing happens. If the preview failed or is not complete, the last effect says that there may be more."""
     found = [effect for job in context.jobs for effect in _of_job(fate(context, job))]
     found += _of_objects(steps.others(context), lambda step: platform_causes(step, context))
+    found += settings_effects(context)
     happens = any(effect.kind != "keep" for effect in found)
     if context.preview.failed or context.preview.incomplete:
         what = "Other changes are" if happens else "What would change is"

@@ -33,6 +33,7 @@ class Category(enum.StrEnum):
     drift = "drift"
     promotion = "promotion"
     limits = "limits"
+    environment = "environment"
     unknown = "unknown"
 
 
@@ -92,9 +93,10 @@ class Effect(Part):
 
 
 class Dependents(Part):
-    """An object of an environment's own stack that changes or goes, and the experiments of the project that use it."""
+    """An object of an environment's own stack that changes or goes, or the environment itself, and the experiments of
+    the project that use it."""
 
-    kind: str = Field(description="Queue, PersistentVolumeClaim, Namespace or PriorityClass.")
+    kind: str = Field(description="Queue, PersistentVolumeClaim, Namespace, PriorityClass or Environment.")
     object: str
     stacks: dict[str, str] = Field(description="The experiment of each stack that uses it; empty: none does.")
     sentence: str
@@ -376,6 +378,10 @@ class Selection(Part):
     removed: list[str] = Field(
         default=[],
         description="Stacks whose file of config is gone: they are not previewed, and their resources stay.",
+    )
+    unaffected: list[str] = Field(
+        default=[],
+        description="Stacks that are not previewed: only their environment's file differs, and no object of theirs.",
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 from trainform.check_files import load_experiment
@@ -13,8 +12,6 @@ from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.load import find_file, written_path
 from trainform.spec.stack import OwnStackError, Stack, load_stack
-
-_MOST_LINKS = 40  # the limit of Linux
 
 
 def chosen_by(stack: str, root: Path) -> Stack | str:
@@ -27,26 +24,15 @@ def chosen_by(stack: str, root: Path) -> Stack | str:
 
 
 def files_read(stack: str, chosen: Stack | str, root: Path) -> set[str]:
-    """The files from which the stack follows, from the project's folder on: those that are named, whether they are
-    there or not, those to which links lead, and the links on the way."""
+    """Return the files that the stack reads, from the project's folder on: those that it names, whether they exist or
+    not, and those to which links lead."""
     environment = chosen if isinstance(chosen, str) else chosen.environment
     named = [stack_path(stack), written_path(Environment, environment)]
     if not isinstance(chosen, str):
         named += [_written(chosen), *_read_by(chosen, root)]
-    real = root.resolve()
-    behind_links = {os.path.relpath(path, real) for name in named for path in _followed(real / name)}
+    real = os.path.realpath(root)
+    behind_links = {os.path.relpath(os.path.realpath(root / name), real) for name in named}
     return {os.path.relpath(root / name, root) for name in named} | behind_links
-
-
-def _followed(path: Path) -> Iterator[Path]:
-    """The links on the way of the path, each by its own place, and the file to which they lead."""
-    for _ in range(_MOST_LINKS):
-        link = next((each for each in (*reversed(path.parents), path) if os.path.islink(each)), None)  # noqa: PTH114 - it returns False if the name is too long
-        if link is None:
-            break
-        yield link
-        path = link.parent / link.readlink() / path.relative_to(link)
-    yield path.resolve()
 
 
 def _written(chosen: Stack) -> str:

@@ -10,6 +10,7 @@ from trainform.errors import InputError, TrainformError
 from trainform.manifests.manifest import job_body
 from trainform.manifests.shapes import mapping
 from trainform.project import known_stacks
+from trainform.releases.evidence import lacks_of
 from trainform.render import RenderedJob
 from trainform.review import steps
 from trainform.review.context import Use, User
@@ -38,7 +39,8 @@ def _user(stack: str, environment: Path | None, root: Path) -> User | None:
         return User(stack, experiment, unread=first_reason(error))
     if checked.job is None:
         return User(stack, checked.name, unread=first_reason(InputError(checked.problems)))
-    return User(stack, checked.name, uses_of(checked.job))
+    lacks = lacks_of(stack, checked.name, chosen.release, checked.job.environment, root)
+    return User(stack, checked.name, uses_of(checked.job), job=checked.job, lacks=lacks)
 
 
 def uses_of(job: RenderedJob) -> frozenset[Use]:

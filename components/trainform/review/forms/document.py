@@ -328,6 +328,8 @@ def _touched(chosen: Selection) -> Iterator[Block]:
     if chosen.touched:
         rows = ((stack, list_names(files, MOST_FILES)) for stack, files in chosen.touched.items())
         yield Table((("stack", "changed files"), *rows))
+    if chosen.unaffected:
+        yield Item(f"Not previewed, since their objects do not differ: {list_names(chosen.unaffected)}.")
     yield Item(f"The change began at the commit {chosen.base}.")
 
 

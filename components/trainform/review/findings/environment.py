@@ -1,0 +1,142 @@
+"""Findings about an environment's own stack: what its limits and gates allow, and what its prices, nodes and namespace
+mean for the experiments that are deployed in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+
+from trainform.errors import list_names, shorten
+from trainform.plan.sums import HourlyCost
+from trainform.review import steps
+from trainform.review.context import Context
+from trainform.review.kinds import Kind
+from trainform.review.model import Category, Finding
+from trainform.review.platform import PLATFORM
+from trainform.review.settings import Setting, Settings, all_settings
+
+LOOSENED = Kind(
+    "TR-ENVIRONMENT-1",
+    Category.environment,
+    "high",
+    "A limit or a gate of the environment is loosened or removed.",
+    "Every experiment in the environment may use it as soon as the file is merged.",
+    "Have the owners of the environment agree to it.",
+)
+NO_LONGER_PASSES = Kind(
+    "TR-ENVIRONMENT-2",
+    Category.environment,
+    "medium",
+    "Experiments that are deployed no longer pass the environment's rules.",
+    "What runs stays. The next `pulumi up` of these stacks is refused.",
+    "`trainform check -s STACK` lists the problems. Change the experiments, have their findings waived, or keep the "
+    "setting.",
+)
+PRICE = Kind(
+    "TR-ENVIRONMENT-3",
+    Category.environment,
+    "low",
+    "Other prices change the cost of what is deployed.",
+    "The bill of every stack that uses the accelerators changes. No stack shows it as a change of its own.",
+    "Check the amount and `as_of` of each price.",
+)
+NAMESPACE = Kind(
+    "TR-ENVIRONMENT-4",
+    Category.environment,
+    "high",
+    "The namespace changes while experiments are deployed in it.",
+    "Nothing moves with it. The next `pulumi up` of each stack makes its job and its claims anew in the new namespace: "
+    "the job starts again with empty claims, and claims without `keep` are deleted in the old one.",
+    "Keep the name. To move: copy the data, `trainform destroy STACK` in the old namespace, then change the name.",
+)
+NOT_KEPT_YET = Kind(
+    "TR-ENVIRONMENT-5",
+    Category.environment,
+    "medium",
+    "The state does not yet say that the namespace is kept.",
+    "Until the next `pulumi up`, `pulumi destroy` deletes the namespace with every job and every claim in it.",
+    "Run `pulumi up` of this stack before anything else: it changes the state alone.",
+)
+KINDS = (LOOSENED, NO_LONGER_PASSES, PRICE, NAMESPACE, NOT_KEPT_YET)
+CENT = Decimal("0.01")
+HIGH, MEDIUM = Decimal(100), Decimal(20)
+"""From so many per hour on a higher price is high, and medium."""
+MOST_STACKS = 5
+
+
+def find(context: Context) -> Iterator[Finding]:
+    """Yield the findings about the settings of each environment, and about its namespace."""
+    for settings in all_settings(context):
+        yield from (_loosened(setting, context) for setting in settings.changed if setting.looser)
+        yield from _no_longer_passes(settings)
+        yield from _prices(settings, context)
+        yield from _namespace(settings, context)
+    for step in steps.of_kind(context.preview.steps, steps.NAMESPACE):
+        stays = steps.fate(step) in ("none", "update") and f"{PLATFORM}::" in step.state.parent
+        if stays and step.old is not None and step.new is not None and step.new.keep and not step.old.keep:
+            title = f"The state does not yet say that the namespace {steps.name_before(step)} is kept."
+            yield NOT_KEPT_YET.finding(steps.name_before(step), title=title)
+
+
+def _loosened(setting: Setting, context: Context) -> Finding:
+    what = "gate" if setting.gate else "limit"
+    title = f"The {what} `{setting.path}` is loosened: {_value(setting.before)} → {_value(setting.after)}."
+    place = context.locate(f"environment.{setting.path}")
+    return LOOSENED.finding(setting.path, setting.path, setting.before, setting.after, title=title, place=place)
+
+
+def _value(value: object) -> str:
+    if isinstance(value, dict):
+        value = " ".join(map(str, value.values()))
+    if isinstance(value, list):
+        value = list_names([str(item) for item in value], MOST_STACKS) if value else "none"
+    return "not set" if value is None else shorten(value)
+
+
+def _no_longer_passes(settings: Settings) -> Iterator[Finding]:
+    failing = {impact.user.stack: impact.fails for impact in settings.impacts if impact.fails}
+    if failing:
+        named = list_names([f"{stack} ({', '.join(fails)})" for stack, fails in failing.items()], MOST_STACKS)
+        first = next(iter(failing.values()))
+        only = f": {next(iter(first.values())).removesuffix('.')}" if len(failing) == 1 else ""
+        verb = "1 stack no longer passes" if len(failing) == 1 else f"{len(failing)} stacks no longer pass"
+        after = {stack: [*fails] for stack, fails in failing.items()}
+        yield NO_LONGER_PASSES.finding(settings.after.name, after=after, title=f"{verb}: {named}{only}.")
+
+
+def _prices(settings: Settings, context: Context) -> Iterator[Finding]:
+    path = next((setting.path for setting in settings.changed if ".price_per_hour" in setting.path), None)
+    costs = {impact.user.stack: impact.costs for impact in settings.impacts if impact.costs[0] != impact.costs[1]}
+    if path is None or not costs:
+        return
+    place, stacks = context.locate(f"environment.{path}"), list_names(costs, MOST_STACKS)
+    before, after = (_sum(side) for side in zip(*costs.values(), strict=True))
+    if before is None or after is None or before[1] != after[1]:
+        title = (
+            f"Other prices for {stacks}: the difference is unknown, since a price is missing or in another currency."
+        )
+        yield PRICE.finding(settings.after.name, "accelerators", title=title, place=place)
+        return
+    rise = after[0] - before[0]
+    shown = [f"{amount.quantize(CENT):f} {currency}/h" for amount, currency in (before, after)]
+    title = f"Other prices: {rise.quantize(CENT):+f} {after[1]}/h for {stacks}: {shown[0]} → {shown[1]}."
+    kind = PRICE.weighing("high" if rise >= HIGH else "medium" if rise >= MEDIUM else "low")
+    yield kind.finding(settings.after.name, "accelerators", *shown, title=title, place=place)
+
+
+def _sum(costs: Sequence[HourlyCost | None]) -> tuple[Decimal, str] | None:
+    """The sum of the costs with its currency; None if one of them is unknown, or there are several currencies."""
+    known = [cost for cost in costs if cost is not None]
+    currencies = {cost.currency for cost in known}
+    if len(currencies) != 1 or len(known) < len(costs):
+        return None
+    return sum((cost.amount for cost in known), Decimal(0)), currencies.pop()
+
+
+def _namespace(settings: Settings, context: Context) -> Iterator[Finding]:
+    before, after = settings.before.namespace.name, settings.after.namespace.name
+    stacks = [impact.user.stack for impact in settings.impacts]
+    if before != after and stacks:
+        title = f"The namespace changes from {before} to {after}; deployed in {before}: {list_names(stacks)}."
+        place = context.locate("environment.namespace.name")
+        yield NAMESPACE.finding(before, "namespace.name", before, after, title=title, place=place)

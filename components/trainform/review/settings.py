@@ -1,0 +1,230 @@
+"""The settings of an environment that its own stack records, before and after, and what they mean for the experiments
+of the project: each is rendered with both."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping
+
+from msgspec import Struct
+
+from trainform.errors import Problem, list_names
+from trainform.plan.inputs import recorded_environment
+from trainform.plan.sums import HourlyCost
+from trainform.releases.gates import asked_gates
+from trainform.render import RenderedJob, render_job
+from trainform.review.context import Context, User
+from trainform.review.difference import Difference, differences
+from trainform.review.model import Change, Effect
+from trainform.review.platform import PLATFORM
+from trainform.review.preview import Preview, Step
+from trainform.rules.limits.table import BY_CODE
+from trainform.spec.environment import Environment
+from trainform.spec.quantities import seconds
+
+NOT_RECORDED = (
+    "The state of the stack does not have the settings of the environment {} yet, so limits, gates, prices and nodes "
+    "are not compared. The next `pulumi up` records them."
+)
+UNREADABLE = "Another version of trainform has recorded the settings of the environment {}, which cannot be read."
+WITH_OBJECTS = ("queues", "claims", "priority_classes")
+"""Sections whose entries are objects of the stack: their changes are those of the objects."""
+
+MOST_NAMED = 5
+
+# --- which value allows more
+
+JUDGED = ("limits.", "promotion.")
+"""Settings of which one value allows more than another."""
+GATES, REQUIRED = "promotion.", "promotion.required"
+SEVERITY = "limits.severity."
+RANKS = {"error": 0, "warning": 1, "off": 2, "restricted": 0, "baseline": 1, "privileged": 2}
+EMPTY_IS_ANY = ("limits.registries", "promotion.from")
+NOBODY = ("limits.waivable.", "promotion.waivable.")
+"""Lists whose absence allows nothing; everywhere else a value that is not set is no limit."""
+
+Room = float | frozenset[str] | None
+"""How much a value allows: a number, a set, or None for anything."""
+
+
+class Setting(Struct, frozen=True):
+    """A field of the environment's file that differs. before, after: with defaults; None: not set. looser, tighter:
+    whether it allows something new, or no longer allows something; a list may do both."""
+
+    path: str
+    before: object
+    after: object
+    looser: bool = False
+    tighter: bool = False
+
+    @property
+    def gate(self) -> str:
+        """The gate that the setting is about; empty if it is about none."""
+        return self.path.removeprefix(GATES).partition(".")[0] if self.path.startswith(GATES) else ""
+
+
+class Impact(Struct, frozen=True):
+    """What the settings do to one experiment. fails: why it no longer passes, by code of the limit, by gate, or by path
+    of the field. costs: before and after. restarts: its objects differ."""
+
+    user: User
+    fails: Mapping[str, str]
+    costs: tuple[HourlyCost | None, HourlyCost | None]
+    restarts: bool
+
+
+class Settings(Struct, frozen=True):
+    """An environment before and after. impacts: on the experiments that are deployed, or of all that the project has
+    where nobody has read what is deployed."""
+
+    before: Environment
+    after: Environment
+    changed: tuple[Setting, ...]
+    impacts: tuple[Impact, ...]
+
+
+@functools.lru_cache(maxsize=1)  # three parts of the report ask for it, and each experiment is rendered anew
+def all_settings(context: Context) -> tuple[Settings, ...]:
+    """Return the settings that differ, by environment; nothing where one is new, goes, or is not recorded."""
+    found = []
+    for step in _platforms(context):
+        before, after = (None if state is None else _recorded(state.inputs) for state in (step.old, step.new))
+        changed = () if before is None or after is None else changed_settings(before, after)
+        if before is not None and after is not None and changed:
+            found.append(Settings(before, after, changed, (*_impacts(context, before, after, changed),)))
+    return tuple(found)
+
+
+def not_compared(context: Context) -> Iterator[str]:
+    """Yield a sentence for each environment whose settings before and after cannot be compared."""
+    for step in _platforms(context):
+        if step.old is None or step.new is None or not step.new.inputs:  # an earlier trainform has made the preview
+            continue
+        if not step.old.inputs:
+            yield NOT_RECORDED.format(step.name)
+        elif _recorded(step.old.inputs) is None or _recorded(step.new.inputs) is None:
+            yield UNREADABLE.format(step.name)
+
+
+def namespace_before(preview: Preview) -> str:
+    """Return the namespace that the environment's own stack has recorded; empty if it has recorded none."""
+    recorded = (_recorded(step.old.inputs) for step in preview.steps if step.type == PLATFORM and step.old is not None)
+    return next((environment.namespace.name for environment in recorded if environment is not None), "")
+
+
+def _platforms(context: Context) -> Iterator[Step]:
+    return (step for step in context.preview.steps if step.type == PLATFORM)
+
+
+def _recorded(inputs: object) -> Environment | None:
+    try:
+        return recorded_environment({**inputs}) if isinstance(inputs, dict) and inputs else None
+    except (ValueError, RecursionError):
+        return None
+
+
+def changed_settings(before: Environment, after: Environment) -> tuple[Setting, ...]:
+    """Return what differs in the two, without what shows in the objects of the stack."""
+    old, new = (each.model_dump(mode="json", by_alias=True, exclude={"cluster"}) for each in (before, after))
+    return tuple(_setting(found) for found in differences(old, new) if not _is_object(found, before, after))
+
+
+def _is_object(found: Difference, before: Environment, after: Environment) -> bool:
+    section, *name = found.keys
+    if section != "queues" or not name:
+        return section in WITH_OBJECTS
+    queues = (each.queues.get(str(name[0])) for each in (before, after))
+    return any(queue is not None and queue.create for queue in queues)
+
+
+def _setting(found: Difference) -> Setting:
+    path = found.path
+    if not path.startswith(JUDGED):
+        return Setting(path, found.before, found.after)
+    was, will = _room(path, found.before), _room(path, found.after)
+    return Setting(path, found.before, found.after, _allows_more(was, will), _allows_more(will, was))
+
+
+def _room(path: str, value: object) -> Room:
+    if isinstance(value, dict):  # an amount of money
+        value = value.get("amount")
+    if path.startswith(SEVERITY) and value is None:
+        rule = BY_CODE.get(path.removeprefix(SEVERITY))
+        value = "error" if rule is None else rule.severity
+    if isinstance(value, list):
+        return None if not value and path in EMPTY_IS_ANY else frozenset(map(str, value))
+    if value is None and path == REQUIRED:
+        value = True
+    if value is None:
+        return frozenset() if path.startswith(NOBODY) else None
+    sign = -1 if path.startswith(GATES) else 1  # a gate that asks for more allows less
+    if isinstance(value, bool | int | float):
+        return sign * value
+    text = str(value)
+    try:
+        return RANKS[text] if text in RANKS else sign * seconds(text)
+    except ValueError:
+        return frozenset({text})
+
+
+def _allows_more(was: Room, will: Room) -> bool:
+    """Whether the second allows something that the first does not."""
+    if was is None or will is None:
+        return was is not will and will is None
+    if isinstance(was, frozenset) or isinstance(will, frozenset):
+        return not (isinstance(was, frozenset) and isinstance(will, frozenset) and will <= was)
+    return will > was
+
+
+def settings_effects(context: Context) -> Iterator[Effect]:
+    """Yield the effect of what an environment's own stack records, with each field that differs as a cause."""
+    for settings in all_settings(context):
+        name, paths = settings.after.name, [f"`{setting.path}`" for setting in settings.changed]
+        places = (context.locate(f"environment.{setting.path}") for setting in settings.changed)
+        causes = [
+            Change(place=place, before=setting.before, after=setting.after)
+            for place, setting in zip(places, settings.changed, strict=True)
+        ]
+        sentence = f"Changes settings of the environment {name}: {list_names(paths, MOST_NAMED)}."
+        yield Effect(kind="update", object=name, sentence=sentence, causes=causes)
+
+
+# --- the experiments
+
+
+def _impacts(
+    context: Context, before: Environment, after: Environment, changed: tuple[Setting, ...]
+) -> Iterator[Impact]:
+    gates = {setting.gate for setting in changed if setting.tighter} - {""}
+    if gates and ("required" in gates or not asked_gates(before.promotion)):
+        gates.add("")  # no gate at all: there is no release, or it is that of another stack
+    for user in deployed_users(context):
+        if user.job is None or user.job.environment.name != after.name:
+            continue
+        now = user.job
+        then = render_job(now.experiment, before, now.plan.run, today=context.today)
+        known = {_identity(problem) for problem in then.problems}
+        problems = [problem for problem in now.problems if _identity(problem) not in known]
+        fails = {problem.code or problem.path: problem.reason for problem in reversed(problems)}
+        fails |= {lack.gate or "promotion": lack.text for lack in user.lacks if lack.gate in gates}
+        costs = then.plan.totals.cost_per_hour, now.plan.totals.cost_per_hour
+        restarts = not (then.problems or now.problems) and _objects(then) != _objects(now)
+        yield Impact(user, fails, costs, restarts)
+
+
+def _identity(problem: Problem) -> tuple[str, str]:
+    return problem.path, problem.code or problem.reason
+
+
+def _objects(job: RenderedJob) -> list[object]:
+    return [manifest for manifest in job.manifests if not manifest.is_record]
+
+
+def deployed_users(context: Context) -> Iterator[User]:
+    """Yield the experiments of the project that are deployed in the environment; all of them where the cluster was not
+    read."""
+    live = None if context.live is None else context.live.deployed
+    project = next((step.urn.split("::")[1] for step in context.preview.steps), "")
+    for user in () if context.users is None else context.users:
+        if live is None or f"{project}/{user.stack}" in live:
+            yield user

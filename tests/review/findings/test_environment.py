@@ -1,0 +1,155 @@
+"""What the settings of an environment mean for the experiments that are deployed in it."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+import pytest
+from msgspec import structs
+
+from tests.review.jobs import EMPTY, PROVIDER, locate, step
+from tests.review.test_settings import URN, platform
+from tests.support.samples import CLUSTER, JOB, environment
+from trainform.cluster.facts import LiveFacts
+from trainform.releases.evidence import Lack
+from trainform.render import render_job
+from trainform.review.context import Context, User
+from trainform.review.dependents import dependents
+from trainform.review.findings.environment import find
+from trainform.review.model import Finding
+from trainform.review.preview import Preview, State
+from trainform.review.users import uses_of
+from trainform.spec import Experiment
+from trainform.spec.merge_patch import merge_patch
+
+DAY = datetime.date(2026, 1, 1)
+EXPERIMENTS = {"resnet": 2, "mnist": 1}
+"""Pods of 8 a800 each."""
+
+
+def review(
+    before: dict[str, Any],
+    after: dict[str, Any],
+    live: LiveFacts | None = None,
+    lacks: tuple[Lack, ...] = (),
+) -> Context:
+    model = environment(**merge_patch(CLUSTER, after))
+    users = []
+    for name, pods in EXPERIMENTS.items():
+        data = {**JOB, "name": name, "roles": {"worker": {"replicas": pods, "accelerators": {"a800": 8}}}}
+        job = render_job(Experiment.model_validate(data), model)
+        users.append(User(f"{name}.dev", name, uses_of(job), job=job, lacks=lacks if name == "resnet" else ()))
+    preview = Preview("stream", (platform(before, after),))
+    return Context("dev", preview, (), environment=model, live=live, locate=locate, users=tuple(users))
+
+
+def found(*given: Any, **more: Any) -> list[Finding]:
+    return [*find(review(*given, **more))]
+
+
+def price(amount: float | None, currency: str = "USD") -> dict[str, Any]:
+    cost = None if amount is None else {"amount": amount, "currency": currency, "as_of": DAY}
+    return {"accelerators": {"a800": {"price_per_hour": cost}}}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "title"),
+    [
+        (
+            {"max_accelerators": 16},
+            {"max_accelerators": None},
+            "limit `limits.max_accelerators` is loosened: 16 → not set.",
+        ),
+        ({}, {"severity": {"TF-RES-1": "off"}}, "limit `limits.severity.TF-RES-1` is loosened: not set → off."),
+        ({}, {"waivable": {"TF-RES-2": ["lead"]}}, "limit `limits.waivable.TF-RES-2` is loosened: not set → lead."),
+    ],
+)
+def test_a_looser_limit(before: Any, after: Any, title: str) -> None:
+    [finding] = found({"limits": before}, {"limits": after})
+    assert (finding.code, finding.level, finding.title) == ("TR-ENVIRONMENT-1", "high", f"The {title}")
+    assert finding.place is not None
+    assert finding.place.path == f"environment.{finding.field}"
+
+
+def test_a_gate_that_is_removed() -> None:
+    [finding] = found({"promotion": {"soak": "24h"}}, {})
+    assert finding.title == "The gate `promotion.soak` is loosened: 24h → not set."
+
+
+def test_experiments_that_no_longer_pass() -> None:
+    [finding] = found({}, {"limits": {"max_accelerators": 8}})
+    assert (finding.code, finding.level) == ("TR-ENVIRONMENT-2", "medium")
+    assert finding.title.startswith("1 stack no longer passes: resnet.dev (TF-RES-2): ")
+    [finding] = found({}, {"limits": {"max_accelerators": 4}})
+    assert finding.title == "2 stacks no longer pass: resnet.dev (TF-RES-2), mnist.dev (TF-RES-2)."
+    assert found({"limits": {"max_accelerators": 4}}, {"limits": {"max_accelerators": 2}}) == [], "they did not before"
+    assert found({}, {"limits": {"max_accelerators": 16}}) == []
+
+
+def test_fewer_nodes() -> None:
+    [finding] = found({}, {"accelerators": {"a800": {"nodes": 1}}})
+    assert finding.title.startswith("1 stack no longer passes: resnet.dev (TF-RES-6): ")
+    [finding] = found({}, {"accelerators": {"a800": {"per_node": 4}}})
+    assert finding.code == "TR-ENVIRONMENT-2"
+    assert found({}, {"accelerators": {"a800": {"nodes": 2}}}) == []
+
+
+def test_a_gate_that_a_release_does_not_have() -> None:
+    lacks = (Lack("soak", "0a1b2c3d", "resnet.dev", "The release has no soak."), Lack("clean", "0a1b2c3d", "", "No."))
+    [finding] = found({}, {"promotion": {"soak": "1h"}}, lacks=lacks)
+    assert finding.title == "1 stack no longer passes: resnet.dev (soak): The release has no soak."
+    elsewhere = (Lack("", "0a1b2c3d", "bert.dev", "It was promoted to bert.dev."),)
+    [finding] = found({}, {"promotion": {"soak": "1h"}}, lacks=elsewhere)
+    assert "resnet.dev (promotion)" in finding.title
+    assert found({"promotion": {"clean": True}}, {"promotion": {"clean": True, "soak": "1h"}}, lacks=elsewhere) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "level", "title"),
+    [
+        (2, 2.5, "low", "Other prices: +12.00 USD/h for resnet.dev, mnist.dev: 48.00 USD/h → 60.00 USD/h."),
+        (2, 3, "medium", "Other prices: +24.00 USD/h for resnet.dev, mnist.dev: 48.00 USD/h → 72.00 USD/h."),
+        (2, 10, "high", "Other prices: +192.00 USD/h for resnet.dev, mnist.dev: 48.00 USD/h → 240.00 USD/h."),
+        (2, 1, "low", "Other prices: -24.00 USD/h for resnet.dev, mnist.dev: 48.00 USD/h → 24.00 USD/h."),
+        (None, 1, "low", "Other prices for resnet.dev, mnist.dev: the difference is unknown, "),
+    ],
+)
+def test_another_price(before: float | None, after: float, level: str, title: str) -> None:
+    [finding] = found(price(before), price(after))
+    assert (finding.code, finding.level) == ("TR-ENVIRONMENT-3", level)
+    assert finding.title.startswith(title)
+
+
+def test_a_price_in_another_currency_and_one_that_nothing_uses() -> None:
+    [finding] = found(price(2), price(2, "EUR"))
+    assert "the difference is unknown" in finding.title
+    unused = {"accelerators": {"l40s": price(1)["accelerators"]["a800"]}}
+    assert found({}, unused) == []
+
+
+def test_the_namespace_changes_under_deployed_experiments() -> None:
+    [finding] = found({"namespace": {"name": "old"}}, {})
+    assert (finding.code, finding.level) == ("TR-ENVIRONMENT-4", "high")
+    assert finding.title == "The namespace changes from old to ai-namespace; deployed in old: resnet.dev, mnist.dev."
+
+
+def test_what_is_not_deployed_does_not_count() -> None:
+    live = structs.replace(EMPTY, deployed=frozenset({"lab/mnist.dev", "other/resnet.dev"}))
+    [finding] = found({"namespace": {"name": "old"}}, {}, live=live)
+    assert finding.title == "The namespace changes from old to ai-namespace; deployed in old: mnist.dev."
+    assert found({"namespace": {"name": "old"}}, {}, live=structs.replace(EMPTY, deployed=frozenset())) == []
+
+
+def test_a_namespace_that_the_state_does_not_keep_yet() -> None:
+    body = {"metadata": {"name": "ai-namespace"}}
+    states = [State(body, parent=URN, provider=PROVIDER, keep=keep) for keep in (False, True)]
+    made = step("same", "kubernetes:core/v1:Namespace", "dev-namespace", *states, detail={})
+    [finding] = find(Context("dev", Preview("stream", (made,)), ()))
+    assert (finding.code, finding.object) == ("TR-ENVIRONMENT-5", "ai-namespace")
+
+
+def test_experiments_whose_objects_change() -> None:
+    [users] = dependents(review({}, {"image_pull_secrets": ["registry"]}))
+    assert users.sentence == "Environment dev: the next `pulumi up` of resnet.dev, mnist.dev changes objects."
+    assert dependents(review({}, {"limits": {"max_accelerators": 32}})) == []
