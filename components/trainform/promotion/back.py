@@ -108,8 +108,13 @@ def prepare_rollback(stack: str, to: str | None, reason: str, root: Path) -> Pre
         else of_record(AFTER, job.plan.record)
     )
     comparison = _comparison(back, will, notes)
-    deployed = record_in(state, back.experiment)
-    resumed = [] if deployed is None else checkpoints(resolved(job.experiment), deployed)
+    writer = record_in(state, back.experiment)
+    resumed = list[Checkpoint]()
+    if writer is not None:
+        resumed = checkpoints(resolved(job.experiment), writer.experiment, f"revision {writer.revision}")
+    elif done is None and back.stack.release is not None:
+        follows = back.stack.release
+        resumed = checkpoints(resolved(job.experiment), back.releases[follows].experiment, f"release {follows}")
     return PreparedRollback(
         back, restored, release, found is not None, comparison, tuple(notes), killed, tuple(resumed)
     )

@@ -47,7 +47,7 @@ def _checkpoints(found: PreparedRollback) -> Iterator[Item]:
     for each in found.checkpoints:
         at = list_names(each.paths, MOST_PATHS) if each.paths else each.mount
         yield Item(
-            f"The job resumes from what revision {each.revision} has written to the claim {each.claim} "
+            f"The job resumes from what {each.written_by} has written to the claim {each.claim} "
             f"({'kept by `pulumi destroy`' if each.keep else 'not kept by `pulumi destroy`'}) at {at}."
         )
     if found.checkpoints:

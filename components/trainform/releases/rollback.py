@@ -27,10 +27,11 @@ class Restored(Struct, frozen=True):
 
 
 class Checkpoint(Struct, frozen=True):
-    """A claim to which the deployed revision writes, and from which the restored experiment resumes."""
+    """A claim to which the deployed experiment writes, and from which the restored one resumes."""
 
     claim: str
-    revision: str
+    written_by: str
+    """The revision that is deployed; if that is unknown, the release that the stack follows."""
     mount: str
     """Where the restored experiment mounts it."""
     paths: tuple[str, ...]
@@ -39,23 +40,19 @@ class Checkpoint(Struct, frozen=True):
     """`pulumi destroy` leaves the claim."""
 
 
-def checkpoints(restored: Mapping[str, Any], deployed: Record) -> list[Checkpoint]:
+def checkpoints(restored: Mapping[str, Any], deployed: Mapping[str, Any], written_by: str) -> list[Checkpoint]:
     """Return the claims that the deployed experiment can write to and that the restored one mounts too."""
-    written = {
-        _claim(deployed.experiment, key): volume
-        for key, volume in _volumes(deployed.experiment)
-        if not volume.get("read_only")
-    }
+    written = {_claim(deployed, key): volume for key, volume in _volumes(deployed) if not volume.get("read_only")}
     found = list[Checkpoint]()
     for key, volume in _volumes(restored):
         claim, mount = _claim(restored, key), str(volume["mount"])
         theirs = written.get(claim)
         if theirs is None or len({theirs.get("sub_path"), volume.get("sub_path")} - {None}) > 1:
             continue
-        both = [masked(restored), masked(deployed.experiment)] if theirs["mount"] == mount else [{}]
+        both = [masked(restored), masked(deployed)] if theirs["mount"] == mount else [{}]
         paths = set[str].intersection(*(_paths(each, mount) for each in both))
         keep = volume.get("claim") is not None or volume.get("keep") is True
-        found.append(Checkpoint(claim, deployed.revision, mount, tuple(sorted(paths)), keep))
+        found.append(Checkpoint(claim, written_by, mount, tuple(sorted(paths)), keep))
     return found
 
 
