@@ -132,7 +132,7 @@ def test_what_the_server_did_not_judge(answer: Answer | ClusterError, reason: st
 
 def test_a_job_that_waits_for_an_object_of_the_same_update() -> None:
     plan, (_, job) = drafted()
-    found = judge(job, status(f"{DENIED}unable to find job queue: queue bert", 400), plan)
+    found = judge(job, status(f"{DENIED}unable to find job queue: queue bert", 400), STACK, plan)
     assert [what for what, _ in found.not_checked] == ["Job bert-000000"]
     assert not found.problems
 
@@ -239,7 +239,7 @@ def test_a_priority_class_is_replaced_in_two_steps() -> None:
 
 def test_a_field_of_another_manager(monkeypatch: pytest.MonkeyPatch) -> None:
     manifest = own("Queue")
-    known = {object_key(manifest.body): {}}
+    known: dict[Any, Any] = {object_key(manifest.body): {}}
     preview, up = (StackContext("dev", applied=known, preview=preview) for preview in (True, False))
     for stack in (STACK, preview):
         (problem,) = judge(run_of(manifest, stack), owned_by("kubectl-edit", ".spec.weight"), stack).problems

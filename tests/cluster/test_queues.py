@@ -9,8 +9,8 @@ import pytest
 
 from tests.cluster.test_read import use
 from tests.support.websites import website
-from trainform.cluster.preflight import check_job
 from trainform.cluster.outcome import StackContext
+from trainform.cluster.preflight import check_job
 from trainform.cluster.read import Cluster
 from trainform.errors import ClusterError
 from trainform.objects import draft_plan

@@ -24,6 +24,7 @@ from trainform.spec import Environment, Experiment
 
 IMAGE = "registry.example.com/ai/pytorch-training:latest"
 TOKEN = {"HF_TOKEN": {"secret": {"name": "hf", "key": "token"}}}
+MERGE = "application/merge-patch+json"
 Ask = Callable[..., Outcome]
 
 
@@ -174,8 +175,7 @@ def test_what_a_platform_team_adds(ask: Ask, project: Project, live: Live) -> No
     assert [what for what, _ in down] == ["the pods of worker"]
     assert 'failed calling webhook "pods.example.com"' in down[0][1]
     labels = {"pod-security.kubernetes.io/warn": "restricted"}
-    kind = "application/merge-patch+json"
-    live.request("PATCH", live.path("namespaces", None, project.namespace), {"metadata": {"labels": labels}}, kind)
+    live.request("PATCH", live.path("namespaces", None, project.namespace), {"metadata": {"labels": labels}}, MERGE)
     (warning,) = until(lambda: ask().warnings or None, "the label to hold")
     assert warning.startswith('the pods of worker: would violate PodSecurity "restricted:latest"')
     with refusing(live, project.namespace, dry_runs=True):
@@ -230,7 +230,7 @@ def test_changes_of_existing_objects(project: Project, live: Live, stiff: str) -
     project.up(stack)
 
     path = live.path("queues", None, "night")
-    edit = live.request("PATCH", f"{path}?fieldManager=autoscaler", {"spec": {"weight": 7}}, "application/merge-patch+json")
+    edit = live.request("PATCH", f"{path}?fieldManager=autoscaler", {"spec": {"weight": 7}}, MERGE)
     assert edit.status_code == 200, edit.text
     project.unchanged(platform)
     changed = {**own, "queues": {"night": {"weight": 5}}, "priority_classes": {"urgent": {"value": 2000}},
@@ -240,17 +240,15 @@ def test_changes_of_existing_objects(project: Project, live: Live, stiff: str) -
     reasons = (
         "claims.datasets.size: the API server refuses PersistentVolumeClaim datasets: ",
         "priority_classes.urgent: the API server refuses PriorityClass urgent: ",
-        "another manager owns spec.weight of Queue night, and Pulumi does not overwrite it: "
-        'conflict with "autoscaler"',
+        'another manager owns spec.weight of Queue night, and Pulumi does not overwrite it: conflict with "autoscaler"',
     )
     for reason in reasons:
         assert reason in refused
     project.experiment("bert", {**job, **uses, "storage": {"runs": {**SIZES, "size": "2Gi"}}})
     assert "storage.runs.size: the API server refuses" in project.pulumi(*preview, stack).failed()
-    project.environ["KUBECONFIG"], kept = person(project, live, "reviewer", ["reviewer", "reader"]), project.environ["KUBECONFIG"]
-    told = project.pulumi(*preview, stack).succeeded()
+    reviewer = person(project, live, "reviewer", ["reviewer", "reader"])
+    told = project.pulumi(*preview, stack, KUBECONFIG=reviewer).succeeded()
     assert "not checked: PersistentVolumeClaim bert-runs: this account has no permission for a dry run" in told
-    project.environ["KUBECONFIG"] = kept
 
     project.environment(**{**changed, "claims": own["claims"]})
     _, _, command = refused.partition("replace it in two steps: ")

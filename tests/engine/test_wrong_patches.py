@@ -46,7 +46,9 @@ def refused(cluster: Cluster, environment: Environment, backend: str, spec: dict
     templates = BACKENDS[backend].templates(job.plan, job.manifests)
     runs = dry_run.dry_runs(job.plan, job.manifests, templates, StackContext())
     answers = cluster.api.send_all([run.request for run in runs])
-    return any(dry_run.judge(run, answer, StackContext(), job.plan).problems for run, answer in zip(runs, answers, strict=True))
+    return any(
+        dry_run.judge(run, answer, StackContext(), job.plan).problems for run, answer in zip(runs, answers, strict=True)
+    )
 
 
 @pytest.mark.parametrize("backend", [defaults.VOLCANO, "jobset"])

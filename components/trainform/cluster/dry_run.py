@@ -133,14 +133,14 @@ def _declaration(manifest: Manifest, stack: StackContext, *, in_job: bool) -> tu
         resource = resource_name(metadata["labels"][defaults.NAME_LABEL], manifest)
         delete = f"pulumi destroy --target '**::{resource}' -s {stack.name}"
         delete = delete if stack.has(manifest) else f"kubectl delete priorityclass {name}"
-        fix = f"replace it in two steps: {delete} && pulumi up -s {stack.name}; in between pods that name it are refused"
+        fix = (
+            f"replace it in two steps: {delete} && pulumi up -s {stack.name}; in between pods that name it are refused"
+        )
         return f"priority_classes.{name}", fix
     return "", ""
 
 
-def judge(
-    run: DryRun, answer: Answer | ClusterError, stack: StackContext, plan: Plan | None = None
-) -> Outcome:
+def judge(run: DryRun, answer: Answer | ClusterError, stack: StackContext, plan: Plan | None = None) -> Outcome:
     """Return what the answer to a dry run says: problems if it is a refusal, or why the server did not judge. plan:
     None for an object of no job."""
     if isinstance(answer, ClusterError):

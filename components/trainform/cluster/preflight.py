@@ -25,7 +25,6 @@ from trainform.errors import ClusterError, Problem
 from trainform.manifests.manifest import Manifest
 from trainform.plan.model import Plan
 from trainform.plan.record import unmark
-from trainform.project import deploy
 from trainform.spec.quantities import amount
 
 Check = Callable[[], Iterable[tuple[str, str]]]
@@ -179,9 +178,7 @@ def _crds(cluster: Cluster, crds: tuple[str, ...]) -> Iterable[tuple[str, str]]:
             yield f"{cluster.cluster_name} has no {name}", f"install {missing} there, or choose another cluster"
 
 
-def _namespace(
-    cluster: Cluster, namespace: str, environment: str, stack: StackContext
-) -> Iterable[tuple[str, str]]:
+def _namespace(cluster: Cluster, namespace: str, environment: str, stack: StackContext) -> Iterable[tuple[str, str]]:
     if cluster.get("Namespace", namespace).missing:
         fix = f"kubectl create namespace {namespace}, or write `create: true` in the environment's `namespace`"
         yield (

@@ -90,7 +90,7 @@ def prepare_rollback(stack: str, to: str | None, reason: str, root: Path) -> Pre
     notes = list[str]()
     done = _updates(back, notes)
     state = exported(back.name, root) if done else {}
-    killed = bool(done) and unfinished(state, back.experiment, done)
+    killed = False if not done else unfinished(state, back.experiment, done)
     notes += [KILLED] if killed else []
     restored = _restored(back, to, done, notes, killed=killed)
     release = rollback(restored, back.stack.release, back.name, reason, author(root), now())
