@@ -10,13 +10,16 @@ import pytest
 from tests.support.samples import environment
 from trainform.backends.table import BACKENDS
 from trainform.cluster.api import Answer
-from trainform.cluster.dry_run import DryRun, dry_runs, judge, without_repeats
-from trainform.cluster.outcome import Outcome
+from trainform.cluster.dry_run import FORCE, DryRun, dry_runs, judge, of_object, without_repeats
+from trainform.cluster.outcome import Outcome, StackContext, object_key
 from trainform.errors import ClusterError
+from trainform.manifests.manifest import Manifest
 from trainform.objects import draft_plan, job_manifests
 from trainform.plan.model import Plan
+from trainform.render_platform import platform_manifests
 from trainform.spec import Experiment
 
+STACK = StackContext("bert.dev")
 MAIN = "roles.worker.pod_overrides.spec.containers.main"
 RBAC = (
     'podtemplates is forbidden: User "ana" cannot create resource "podtemplates" in API group "" in the namespace "ai"'
@@ -32,7 +35,7 @@ def drafted(backend: str = "volcano", patch: dict[str, Any] | None = None, **par
     data = {"name": "bert", "image": "a:1", "launcher": {"command": ["true"]}, "backend": backend, **parts}
     plan = draft_plan(Experiment.model_validate({**data, "roles": {"worker": worker}}), environment())
     manifests = job_manifests(plan)
-    return plan, dry_runs(plan, manifests, BACKENDS[backend].templates(plan, manifests))
+    return plan, dry_runs(plan, manifests, BACKENDS[backend].templates(plan, manifests), STACK)
 
 
 def status(message: str, code: int = 422, *causes: tuple[str, str]) -> Answer:
@@ -44,7 +47,7 @@ def status(message: str, code: int = 422, *causes: tuple[str, str]) -> Answer:
 def test_a_patch_of_the_main_container_under_any_name(backend: str) -> None:
     plan, (pods, _) = drafted(backend, {"containers": {"main": {"resources": {"limits": {"gpu": 1}}}}})
     cause = ("template.spec.containers[0].resources.limits[gpu]", 'Invalid value: "gpu": must be fully qualified')
-    (problem,) = judge(pods, status("invalid", 422, cause), plan).problems
+    (problem,) = judge(pods, status("invalid", 422, cause), STACK, plan).problems
     assert problem.path == f"{MAIN}.resources.limits.gpu"
     assert problem.reason == "the API server refuses the pods of worker: Invalid value: must be fully qualified"
 
@@ -81,13 +84,13 @@ def test_a_patch_of_the_main_container_under_any_name(backend: str) -> None:
 )
 def test_where_the_mistake_is(patch: dict[str, Any], answer: Answer, path: str) -> None:
     plan, (pods, _) = drafted(patch=patch)
-    (problem,) = judge(pods, answer, plan).problems
+    (problem,) = judge(pods, answer, STACK, plan).problems
     assert problem.path == path
 
 
 def test_without_a_field_the_role_and_what_its_patches_set() -> None:
     plan, (pods, _) = drafted(patch={"hostIPC": True, "dnsConfig": {"searches": ["a"]}})
-    (problem,) = judge(pods, status("no naked pods", 403), plan).problems
+    (problem,) = judge(pods, status("no naked pods", 403), STACK, plan).problems
     assert problem.path == "roles.worker"
     assert problem.fix.endswith(
         "roles.worker.pod_overrides.spec.hostIPC, roles.worker.pod_overrides.spec.dnsConfig.searches"
@@ -102,13 +105,13 @@ def test_the_job_object() -> None:
         '  .spec.tasks[name="worker"].template.spec.hostIPC: expected boolean, got &{no}\n'
         "  .spec.minSuccess: expected numeric (int or float), got &{one}"
     )
-    problems = judge(job, status(typed, 500), plan).problems
+    problems = judge(job, status(typed, 500), STACK, plan).problems
     assert [(problem.path, problem.reason.rpartition(": ")[2]) for problem in problems] == [
         ("roles.worker.pod_overrides.spec.hostIPC", "expected boolean"),
         ("manifest_overrides.job.spec.minSuccess", "expected numeric (int or float)"),
     ]
     denied = status(f"{DENIED}spec.task[0].policies[0].event: Invalid value: Foo: unknown event", 400)
-    (problem,) = judge(job, denied, plan).problems
+    (problem,) = judge(job, denied, STACK, plan).problems
     assert problem.path == "manifest_overrides.job.spec.tasks.worker.policies[0].event"
 
 
@@ -124,12 +127,12 @@ def test_the_job_object() -> None:
 )
 def test_what_the_server_did_not_judge(answer: Answer | ClusterError, reason: str) -> None:
     plan, (pods, _) = drafted()
-    assert judge(pods, answer, plan) == Outcome(not_checked=[("the pods of worker", reason)])
+    assert judge(pods, answer, STACK, plan) == Outcome(not_checked=[("the pods of worker", reason)])
 
 
 def test_a_job_that_waits_for_an_object_of_the_same_update() -> None:
     plan, (_, job) = drafted()
-    found = judge(job, status(f"{DENIED}unable to find job queue: queue bert", 400), plan)
+    found = judge(job, status(f"{DENIED}unable to find job queue: queue bert", 400), STACK, plan)
     assert [what for what, _ in found.not_checked] == ["Job bert-000000"]
     assert not found.problems
 
@@ -137,14 +140,14 @@ def test_a_job_that_waits_for_an_object_of_the_same_update() -> None:
 def test_all_that_the_server_refuses_in_one_template() -> None:
     plan, (pods, _) = drafted(patch={"volumes": {"data": {"hostPath": {"path": "/a"}, "emptyDir": {}}}})
     causes = (("template.spec.containers[0].a", "Forbidden: one"), ("template.spec.containers[0].b", "Forbidden: two"))
-    assert len(without_repeats([judge(pods, status("", 422, *causes), plan).problems])) == 2
+    assert len(without_repeats([judge(pods, status("", 422, *causes), STACK, plan).problems])) == 2
 
 
 def test_a_refusal_that_no_patch_causes() -> None:
     plan, (pods, _) = drafted()
     for told in ("images must be signed", RBAC):
-        assert judge(pods, status(DENIED + told, 403), plan).problems
-    (problem,) = judge(pods, status(f"{DENIED}images must be signed", 403), plan).problems
+        assert judge(pods, status(DENIED + told, 403), STACK, plan).problems
+    (problem,) = judge(pods, status(f"{DENIED}images must be signed", 403), STACK, plan).problems
     assert (problem.path, "ask the platform team" in problem.fix) == ("roles.worker", True)
 
 
@@ -153,19 +156,19 @@ def test_only_warnings_of_pod_security_are_shown() -> None:
     warned = Answer(
         201, {}, 0, ("unknown field", 'would violate PodSecurity "restricted:latest": runAsNonRoot != true')
     )
-    assert judge(pods, warned, plan).warnings == [
+    assert judge(pods, warned, STACK, plan).warnings == [
         'the pods of worker: would violate PodSecurity "restricted:latest": runAsNonRoot != true'
     ]
 
 
 def test_the_same_mistake_in_the_template_and_in_the_job_is_one_problem() -> None:
     plan, (pods, job) = drafted(patch={"terminationGracePeriodSeconds": "soon", "hostIPC": True})
-    undecoded = judge(pods, status(f"{UNDECODED}quantities must match", 400), plan).problems
+    undecoded = judge(pods, status(f"{UNDECODED}quantities must match", 400), STACK, plan).problems
     typed = (
         "failed to create typed patch object (x): .spec.tasks[0].template.spec.terminationGracePeriodSeconds: "
         "expected numeric"
     )
-    located = judge(job, status(typed, 500), plan).problems
+    located = judge(job, status(typed, 500), STACK, plan).problems
     assert without_repeats([undecoded, located]) == located
     assert without_repeats([located, located]) == located
 
@@ -180,7 +183,7 @@ def test_no_value_and_no_secret_is_repeated() -> None:
     ]
     for text in texts:
         for run in (pods, job):
-            assert "hunter2" not in repr(judge(run, status(text, 400), plan))
+            assert "hunter2" not in repr(judge(run, status(text, 400), STACK, plan))
 
 
 def test_templates_that_are_alike_are_sent_once() -> None:
@@ -190,3 +193,71 @@ def test_templates_that_are_alike_are_sent_once() -> None:
         ("PATCH", plan.job),
     ]
     assert all(run.request.parameters["dryRun"] == "All" for run in runs)
+
+
+# --- existing objects that change
+
+CONFLICT = "FieldManagerConflict"
+
+
+def owned_by(manager: str, field: str) -> Answer:
+    cause = {"reason": CONFLICT, "message": f'conflict with "{manager}" using v1', "field": field}
+    return Answer(409, {"kind": "Status", "message": "Apply failed", "details": {"causes": [cause]}}, 0)
+
+
+def own(kind: str) -> Manifest:
+    claims = {"datasets": {"size": "2Ti", "keep": True}}
+    made = environment(claims=claims, priority_classes={"urgent": {"value": 2000}}, queues={"night": {"weight": 4}})
+    return next(each for each in platform_manifests(made) if each.body["kind"] == kind)
+
+
+def run_of(manifest: Manifest, stack: StackContext = STACK, plan: Plan | None = None) -> DryRun:
+    return of_object(manifest, "/api/v1/a", stack, plan)
+
+
+def test_a_claim_that_the_server_does_not_grow() -> None:
+    told = 'persistentvolumeclaims "datasets" is forbidden: only dynamically provisioned pvc can be resized'
+    (problem,) = judge(run_of(own("PersistentVolumeClaim")), status(told, 403), STACK).problems
+    assert (problem.path, told in problem.reason) == ("claims.datasets.size", True)
+    plan, _ = drafted(storage={"runs": {"size": "2Gi", "mount": "/runs"}})
+    manifest = next(each for each in job_manifests(plan) if each.key == "claim-runs")
+    assert judge(run_of(manifest, plan=plan), status(told, 403), STACK, plan).problems[0].path == "storage.runs.size"
+    told = 'persistentvolumeclaims "datasets" is forbidden: User "ana" cannot patch resource "persistentvolumeclaims"'
+    found = judge(run_of(own("PersistentVolumeClaim")), status(told, 403), STACK)
+    assert found.not_checked[0][1].endswith("(verb patch of persistentvolumeclaims)")
+
+
+def test_a_priority_class_is_replaced_in_two_steps() -> None:
+    manifest = own("PriorityClass")
+    applied = StackContext("dev", applied={object_key(manifest.body): {}})
+    answer = status("", 422, ("value", "Forbidden: may not be changed in an update."))
+    for stack, command in ((applied, "pulumi destroy --target '**::dev-priority-class-urgent' -s dev"),
+                           (StackContext("dev"), "kubectl delete priorityclass urgent")):  # fmt: skip
+        (problem,) = judge(run_of(manifest, stack), answer, stack).problems
+        assert (problem.path, f"{command} && pulumi up -s dev" in problem.fix) == ("priority_classes.urgent", True)
+
+
+def test_a_field_of_another_manager(monkeypatch: pytest.MonkeyPatch) -> None:
+    manifest = own("Queue")
+    known: dict[Any, Any] = {object_key(manifest.body): {}}
+    preview, up = (StackContext("dev", applied=known, preview=preview) for preview in (True, False))
+    for stack in (STACK, preview):
+        (problem,) = judge(run_of(manifest, stack), owned_by("kubectl-edit", ".spec.weight"), stack).problems
+        assert problem.reason == (
+            "another manager owns spec.weight of Queue night, and Pulumi does not overwrite it: "
+            'conflict with "kubectl-edit" using v1'
+        )
+        assert problem.fix.endswith(f"{FORCE}=true pulumi up -s {stack.name}")
+    assert judge(run_of(manifest, up), owned_by("kubectl-edit", ".spec.weight"), up) == Outcome(), "taken over"
+    assert judge(run_of(manifest, up), owned_by("autoscaler", ".spec.weight"), up).problems
+    assert run_of(manifest).request.parameters["force"] == "false"
+    monkeypatch.setenv(FORCE, "true")
+    assert run_of(manifest).request.parameters["force"] == "true"
+
+
+def test_a_job_that_has_not_changed_is_not_sent() -> None:
+    plan, (*_, job) = drafted()
+    stack = StackContext(applied={object_key(job.body): job.body})
+    manifests = job_manifests(plan)
+    runs = dry_runs(plan, manifests, BACKENDS["volcano"].templates(plan, manifests), stack)
+    assert [run.role for run in runs] == ["worker"]

@@ -26,8 +26,9 @@ WHY = ("--reason", "the loss diverges", "--yes")
 def write(project: Project, tag: str, **parts: Any) -> None:
     data = {
         "image": f"{IMAGE}:{tag}",
-        "launcher": {"torchrun": {"script": "/app/train.py"}},
+        "launcher": {"torchrun": {"script": "/app/train.py", "args": ["--output_dir", "/runs/bert"]}},
         "roles": {"worker": {"replicas": 2}},
+        "storage": {"runs": {"size": "1Gi", "mount": "/runs", "keep": True}},
         "environments": {"dev": {"env": {"TAG": tag}}},
         **parts,
     }
@@ -86,7 +87,16 @@ def test_a_stack_goes_back_to_what_it_had_deployed_as_a_whole(project: Project, 
         "env.TAG": ["b", "c"],
     }
 
-    trainform(project, "rollback", STACK, *WHY).succeeded()
+    told = json.loads(trainform(project, "rollback", STACK, *WHY, "--format", "json").succeeded())
+    assert told["checkpoints"] == [
+        {
+            "claim": "bert-runs",
+            "written_by": f"revision {second.revision}",
+            "mount": "/runs",
+            "paths": ["/runs/bert"],
+            "keep": True,
+        }
+    ]
     one = follows(project)
     made = read_release("bert", one, project.folder)
     assert made.experiment["environments"] == {"dev": {"env": {"TAG": "a"}}}
@@ -104,7 +114,10 @@ def test_a_stack_goes_back_to_what_it_had_deployed_as_a_whole(project: Project, 
     further = trainform(project, "rollback", STACK, *WHY)
     assert further.code == 2, further.output
     assert f"pulumi config rm trainform:release -s {STACK}" in further.output, "an edit of the file does not move it"
-    trainform(project, "rollback", STACK, *WHY, "--to", second.revision).succeeded()
+    further = trainform(project, "rollback", STACK, *WHY, "--to", second.revision)
+    assert f"The job resumes from what revision {back.revision} has written to the claim bert-runs" in " ".join(
+        further.succeeded().split()
+    )
     project.up(STACK)
     assert deployed(project, live).experiment == second.experiment
     assert [event["what"] for event in history(project)["events"]] == ["up", "rollback", "up", "rollback", "up", "up"]

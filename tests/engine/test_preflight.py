@@ -24,6 +24,7 @@ from trainform.spec import Environment, Experiment
 
 IMAGE = "registry.example.com/ai/pytorch-training:latest"
 TOKEN = {"HF_TOKEN": {"secret": {"name": "hf", "key": "token"}}}
+MERGE = "application/merge-patch+json"
 Ask = Callable[..., Outcome]
 
 
@@ -174,8 +175,7 @@ def test_what_a_platform_team_adds(ask: Ask, project: Project, live: Live) -> No
     assert [what for what, _ in down] == ["the pods of worker"]
     assert 'failed calling webhook "pods.example.com"' in down[0][1]
     labels = {"pod-security.kubernetes.io/warn": "restricted"}
-    kind = "application/merge-patch+json"
-    live.request("PATCH", live.path("namespaces", None, project.namespace), {"metadata": {"labels": labels}}, kind)
+    live.request("PATCH", live.path("namespaces", None, project.namespace), {"metadata": {"labels": labels}}, MERGE)
     (warning,) = until(lambda: ask().warnings or None, "the label to hold")
     assert warning.startswith('the pods of worker: would violate PodSecurity "restricted:latest"')
     with refusing(live, project.namespace, dry_runs=True):
@@ -196,3 +196,65 @@ def test_expected_secrets(project: Project) -> None:
     stack = project.program_stack("mine", {"trainform:hfToken": "hunter2-of-the-suite"})
     main.write_text(here)
     assert "hunter2" not in project.pulumi("preview", "-s", stack).succeeded()
+
+
+STIFF = "cannot-grow"  # a storage class
+SIZES = {"size": "1Gi", "class": "stiff", "mount": "/runs", "keep": True}
+
+
+@pytest.fixture
+def stiff(live: Live) -> Iterator[str]:
+    """A storage class whose claims cannot grow."""
+    body = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": STIFF},
+            "provisioner": "example.com/disk", "volumeBindingMode": "WaitForFirstConsumer"}  # fmt: skip
+    live.make(body)
+    yield STIFF
+    live.remove(body)
+
+
+@pytest.mark.proof("refusals of the server that Pulumi's preview swallows, each with what ends it")
+def test_changes_of_existing_objects(project: Project, live: Live, stiff: str) -> None:
+    own: dict[str, Any] = {"storage_classes": {"stiff": stiff}, "queues": {"night": {"weight": 2}},
+                           "claims": {"datasets": {"size": "1Gi", "class": "stiff"}},
+                           "priority_classes": {"urgent": {"value": 1000}}}  # fmt: skip
+    job: dict[str, Any] = {"image": IMAGE, "launcher": {"command": ["true"]}, "roles": {"worker": {}}}
+    uses = {"queue": "night", "priority_class": "urgent", "storage": {
+        "runs": SIZES, "data": {"claim": "datasets", "mount": "/data"}}}  # fmt: skip
+    project.environment(**own)
+    project.experiment("bert", {**job, **uses})
+    platform, stack = project.stack(), project.stack("bert")
+    preview = ("preview", "-s")
+    missing = project.pulumi(*preview, stack).failed()
+    assert missing.count("pulumi stack select --create dev && pulumi up -s dev") == 3, missing
+    project.up(platform)
+    project.up(stack)
+
+    path = live.path("queues", None, "night")
+    edit = live.request("PATCH", f"{path}?fieldManager=autoscaler", {"spec": {"weight": 7}}, MERGE)
+    assert edit.status_code == 200, edit.text
+    project.unchanged(platform)
+    changed = {**own, "queues": {"night": {"weight": 5}}, "priority_classes": {"urgent": {"value": 2000}},
+               "claims": {"datasets": {"size": "2Gi", "class": "stiff"}}}  # fmt: skip
+    project.environment(**changed)
+    refused = " ".join(project.pulumi(*preview, platform).failed().split())
+    reasons = (
+        "claims.datasets.size: the API server refuses PersistentVolumeClaim datasets: ",
+        "priority_classes.urgent: the API server refuses PriorityClass urgent: ",
+        'another manager owns spec.weight of Queue night, and Pulumi does not overwrite it: conflict with "autoscaler"',
+    )
+    for reason in reasons:
+        assert reason in refused
+    project.experiment("bert", {**job, **uses, "storage": {"runs": {**SIZES, "size": "2Gi"}}})
+    assert "storage.runs.size: the API server refuses" in project.pulumi(*preview, stack).failed()
+    reviewer = person(project, live, "reviewer", ["reviewer", "reader"])
+    told = project.pulumi(*preview, stack, KUBECONFIG=reviewer).succeeded()
+    assert "not checked: PersistentVolumeClaim bert-runs: this account has no permission for a dry run" in told
+
+    project.environment(**{**changed, "claims": own["claims"]})
+    _, _, command = refused.partition("replace it in two steps: ")
+    first, _, second = command.partition("; in between")[0].partition(" && ")
+    for words in (first, f"PULUMI_K8S_ENABLE_PATCH_FORCE=true {second}"):
+        project.run("sh", "-c", f"{words} --yes --non-interactive --skip-preview").succeeded()
+    assert live.get("priorityclasses", "urgent")["value"] == 2000
+    assert live.get("queues", "night")["spec"]["weight"] == 5
+    project.unchanged(platform)

@@ -3,7 +3,8 @@
 A file says what is deployed (`before`, a merge patch on the sample), what happens to it then (`between`), what the
 stack becomes (`after`, a merge patch on that) and what the review must say. `version` is another one of trainform,
 which deploys it. `program` is text that follows the stack's program, `environ` are variables of the review's shell, and
-`secrets` are texts that no form of the report may hold, beside the secrets of the stack.
+`secrets` are texts that no form of the report may hold, beside the secrets of the stack. After the review `pulumi up`
+runs, and does what the report has said (`truth`).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from tests.engine.project import Project, Reviewed
 from tests.engine.refusing import LABEL, REASON, refusing
 from tests.engine.test_policy_pack import POD
 from tests.engine.test_ssh_identity import keys, traces
+from tests.engine.truth import objects, starts_as_said, untrue
 from tests.support.repository import ROOT
 from trainform.spec.merge_patch import merge_patch
 
@@ -86,6 +88,21 @@ class Story:
     def review(self, which: str) -> Reviewed:
         """The report of one of the stacks."""
         return self.project.review(self.stacks[which])
+
+    def apply(self, which: str, report: Mapping[str, Any]) -> None:
+        """Run `pulumi up`, and fail where it does anything else than the report has said."""
+        namespace = self.project.namespace
+        before = objects(self.live, namespace)
+        ran = self.project.pulumi("up", "--yes", "--skip-preview", "-s", self.stacks[which])
+        changes = before.changes(objects(self.live, namespace))
+        if report["outcome"] == "failed":
+            assert (ran.code != 0, changes) == (True, set()), ran.output
+            return
+        ran.succeeded()
+        assert untrue(report, changes) == []
+        if which == "experiment":
+            verdict, pods = report["capacity"]["verdict"], self.project.plan(NAME).totals.pods
+            assert starts_as_said(self.live, namespace, verdict, pods), (verdict, report["capacity"]["sentence"])
 
 
 def update(story: Story) -> None:
@@ -173,3 +190,4 @@ def test_what_a_review_says(name: str, project: Project, live: Live) -> None:
     assert expected["headline"] in report["headline"], report["headline"]
     for sentence in expected.get("says", []):
         assert sentence in " ".join(text.split()), text
+    story.apply(step.get("review", "experiment"), report)

@@ -14,6 +14,7 @@ from tests.engine.wrong_patches import ACCEPTED, WRONG
 from trainform import defaults
 from trainform.backends.table import BACKENDS
 from trainform.cluster import dry_run
+from trainform.cluster.outcome import StackContext
 from trainform.cluster.read import Cluster
 from trainform.render import render_job
 from trainform.spec import Environment, Experiment
@@ -43,9 +44,11 @@ def refused(cluster: Cluster, environment: Environment, backend: str, spec: dict
     if job.problems:
         return any(problem.path.startswith("roles.worker.pod_overrides") for problem in job.problems)
     templates = BACKENDS[backend].templates(job.plan, job.manifests)
-    runs = dry_run.dry_runs(job.plan, job.manifests, templates)
+    runs = dry_run.dry_runs(job.plan, job.manifests, templates, StackContext())
     answers = cluster.api.send_all([run.request for run in runs])
-    return any(dry_run.judge(run, answer, job.plan).problems for run, answer in zip(runs, answers, strict=True))
+    return any(
+        dry_run.judge(run, answer, StackContext(), job.plan).problems for run, answer in zip(runs, answers, strict=True)
+    )
 
 
 @pytest.mark.parametrize("backend", [defaults.VOLCANO, "jobset"])

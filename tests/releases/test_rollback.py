@@ -15,8 +15,10 @@ from trainform.plan.inputs import resolved
 from trainform.plan.record import Record
 from trainform.releases.model import Release
 from trainform.releases.rollback import (
+    Checkpoint,
     Restored,
     chain,
+    checkpoints,
     earlier_deployments_of,
     earlier_releases,
     first_deployed,
@@ -188,3 +190,36 @@ def test_what_the_stack_had_differently_in_its_environment_is_restored_too() -> 
     restored = of_deployment(with_base, "vision/sdxl-lora.prod", "prod")
     assert restored.experiment["environments"] == {"prod": {"queue": "research"}}
     assert restored.experiment["queue"] == "default"
+
+
+OUTPUT = {"size": "2Ti", "mount": "/mnt/output", "keep": True}
+SAVES = {"command": ["python", "/app/train.py", "--output_dir=/mnt/output/lora"]}
+
+
+def resumed(restored: dict[str, Any], deployed: dict[str, Any]) -> list[Checkpoint]:
+    one, other = (resolved(Experiment.model_validate({**JOB, **parts})) for parts in (restored, deployed))
+    return checkpoints(one, other, "revision 77aa01")
+
+
+def test_the_checkpoints_from_which_the_restored_experiment_resumes() -> None:
+    saves = {"storage": {"output": OUTPUT}, "launcher": SAVES}
+    assert resumed(saves, saves) == [
+        Checkpoint("sdxl-lora-output", "revision 77aa01", "/mnt/output", ("/mnt/output/lora",), True)
+    ]
+    moved = {**saves, "launcher": {"command": ["python", "/app/train.py", "--output_dir=/mnt/output/dora"]}}
+    assert resumed(saves, moved)[0].paths == ()
+    theirs = {"storage": {"models": {"claim": "models", "mount": "/mnt"}}}
+    assert [(each.claim, each.keep) for each in resumed(theirs, theirs)] == [("models", True)]
+
+
+@pytest.mark.parametrize(
+    ("restored", "deployed"),
+    [
+        ({}, OUTPUT),
+        (OUTPUT, {**OUTPUT, "read_only": True}),
+        ({**OUTPUT, "sub_path": "a"}, {**OUTPUT, "sub_path": "b"}),
+    ],
+)
+def test_what_the_deployed_experiment_has_not_written(restored: dict[str, Any], deployed: dict[str, Any]) -> None:
+    one, other = ({"storage": {"output": volume} if volume else {}} for volume in (restored, deployed))
+    assert resumed(one, other) == []

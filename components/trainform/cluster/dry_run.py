@@ -1,14 +1,16 @@
-"""Dry runs before anything is registered: the API server and its webhooks judge the job object and the pod template of
-each role.
+"""Dry runs before anything is registered: the API server and its webhooks judge the job object, the pod template of
+each role, and changes of existing objects.
 
 A core/v1 PodTemplate stands for the pods: nothing runs from it, and quotas do not count it. Pulumi's own preview
-ignores every 403, and skips objects with values that are known only later.
+ignores every 403, skips objects with values that are known only later, and overwrites fields of other managers where
+`pulumi up` stops at them.
 """
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -17,10 +19,11 @@ from msgspec import Struct
 from trainform import defaults
 from trainform.backends.patches import override_paths
 from trainform.cluster.api import Answer, Request
-from trainform.cluster.outcome import Outcome
+from trainform.cluster.outcome import Outcome, StackContext
 from trainform.cluster.places import experiment_field, place_in, set_by_patches
 from trainform.errors import ClusterError, Problem, without_credentials
-from trainform.manifests.manifest import Manifest
+from trainform.manifests.manifest import Manifest, resource_name
+from trainform.manifests.shapes import mapping, mappings
 from trainform.manifests.templates import Template
 from trainform.plan.model import Plan
 from trainform.secrets import masked_line
@@ -28,8 +31,13 @@ from trainform.secrets import masked_line
 MANAGER = "trainform"
 LONGEST = 500  # characters of one refusal
 _DRY = {"dryRun": "All", "fieldManager": MANAGER, "fieldValidation": "Strict"}
+FORCE = "PULUMI_K8S_ENABLE_PATCH_FORCE"
+"""A variable of Pulumi's provider: with `true` it overwrites fields of other managers."""
+_CONFLICT = "FieldManagerConflict"
+# `pulumi up` takes fields of these managers over when it updates an object; a preview does not.
+_TAKEN_OVER = ('conflict with "kubectl', 'conflict with "before-first-apply"')
 _REFUSALS = (HTTPStatus.BAD_REQUEST, HTTPStatus.FORBIDDEN, HTTPStatus.UNPROCESSABLE_ENTITY)
-_NO_RIGHT = re.compile(r'is forbidden: User ".*?" cannot (\w+) resource')
+_NO_RIGHT = re.compile(r'is forbidden: User ".*?" cannot (\w+) resource "([^"]*)"')
 _DENIED = "denied the request"  # by a webhook, with whatever status it chooses
 # A quota of jobs has room again when `up` has deleted the job before.
 _UNDECIDED = ("failed calling webhook", "exceeded quota")
@@ -45,8 +53,10 @@ _VALUES = re.compile(
 
 
 class DryRun(Struct, frozen=True):
-    """One dry run. body: what `Place`s are looked for in. role: of a pod template; "" for the job object. patches:
-    paths of the merge patches in it. late: see `Manifest.late_refusals`."""
+    """One dry run. body: what `Place`s are looked for in. role: of a pod template; "" for an object. patches: paths of
+    the merge patches in it. late: see `Manifest.late_refusals`. path: the field of the file that declares an object.
+    fix: how to get a change that the server refuses; "" where the refusal says it. taken_over: how messages about
+    managers begin whose fields `pulumi up` overwrites."""
 
     what: str
     request: Request
@@ -54,11 +64,16 @@ class DryRun(Struct, frozen=True):
     role: str = ""
     patches: tuple[str, ...] = ()
     late: tuple[tuple[str, ...], ...] = ()
+    path: str = ""
+    fix: str = ""
+    taken_over: tuple[str, ...] = ()
 
 
-def dry_runs(plan: Plan, manifests: Sequence[Manifest], templates: Iterable[Template]) -> list[DryRun]:
+def dry_runs(
+    plan: Plan, manifests: Sequence[Manifest], templates: Iterable[Template], stack: StackContext
+) -> list[DryRun]:
     """Return the dry runs of a job, pod templates first: the server names the field of a mistake in them more
-    precisely."""
+    precisely. A job that has not changed is left out."""
     collection = f"/api/v1/namespaces/{plan.namespace}/podtemplates"
     # pods of a role with templates of their own differ in labels and ports, unless a patch of the job changes one of
     # them
@@ -75,22 +90,64 @@ def dry_runs(plan: Plan, manifests: Sequence[Manifest], templates: Iterable[Temp
         patches = tuple(path for path in plan.overrides if path in (template.path, "manifest_overrides.job"))
         request = Request("POST", collection, _DRY, body)
         runs.append(DryRun(f"the pods of {template.role}", request, body, template.role, patches))
-    return [*runs, *(_of_object(plan, manifest) for manifest in manifests if manifest.is_job)]
+    return [
+        *runs,
+        *(_of_job(plan, manifest, stack) for manifest in manifests if manifest.is_job and not stack.leaves(manifest)),
+    ]
 
 
-def _of_object(plan: Plan, manifest: Manifest) -> DryRun:
+def _of_job(plan: Plan, manifest: Manifest, stack: StackContext) -> DryRun:
+    body = manifest.body
+    # the plural of every operator's job is regular
+    collection = f"/apis/{body['apiVersion']}/namespaces/{plan.namespace}/{body['kind'].lower()}s"
+    return of_object(manifest, f"{collection}/{body['metadata']['name']}", stack, plan)
+
+
+def of_object(manifest: Manifest, url: str, stack: StackContext, plan: Plan | None = None) -> DryRun:
+    """Return the dry run of the apply that Pulumi sends for an object. url: of the object in the API. plan: None for an
+    object of no job."""
     body = manifest.body
     kind, name = body["kind"], body["metadata"]["name"]
-    # the plural of every operator's job is regular
-    path = f"/apis/{body['apiVersion']}/namespaces/{plan.namespace}/{kind.lower()}s/{name}"
-    request = Request("PATCH", path, {**_DRY, "force": "true"}, body)
-    return DryRun(f"{kind} {name}", request, body, "", tuple(override_paths(plan, manifest)), manifest.late_refusals)
+    force = "true" if os.environ.get(FORCE) == "true" else "false"
+    path, fix = _declaration(manifest, stack, in_job=plan is not None)
+    return DryRun(
+        f"{kind} {name}",
+        Request("PATCH", url, {**_DRY, "force": force}, body),
+        body,
+        patches=() if plan is None else tuple(override_paths(plan, manifest)),
+        late=manifest.late_refusals,
+        path=path,
+        fix=fix,
+        taken_over=_TAKEN_OVER if stack.has(manifest) and not stack.preview else (),
+    )
 
 
-def judge(run: DryRun, answer: Answer | ClusterError, plan: Plan) -> Outcome:
-    """Return what the answer to a dry run says: problems if it is a refusal, or why the server did not judge."""
+def _declaration(manifest: Manifest, stack: StackContext, *, in_job: bool) -> tuple[str, str]:
+    """Return the field that declares an object, and what to do if the server refuses a change of it; "" for none."""
+    kind, metadata = manifest.body["kind"], manifest.body["metadata"]
+    name = metadata["name"]
+    if kind == "PersistentVolumeClaim":
+        path = f"{'storage' if in_job else 'claims'}.{manifest.key.removeprefix('claim-')}.size"
+        return path, "write the size that the claim has, or create a second claim under another name"
+    if kind == "PriorityClass":
+        resource = resource_name(metadata["labels"][defaults.NAME_LABEL], manifest)
+        delete = f"pulumi destroy --target '**::{resource}' -s {stack.name}"
+        delete = delete if stack.has(manifest) else f"kubectl delete priorityclass {name}"
+        fix = (
+            f"replace it in two steps: {delete} && pulumi up -s {stack.name}; in between pods that name it are refused"
+        )
+        return f"priority_classes.{name}", fix
+    return "", ""
+
+
+def judge(run: DryRun, answer: Answer | ClusterError, stack: StackContext, plan: Plan | None = None) -> Outcome:
+    """Return what the answer to a dry run says: problems if it is a refusal, or why the server did not judge. plan:
+    None for an object of no job."""
     if isinstance(answer, ClusterError):
         return Outcome(not_checked=[(run.what, answer.message)])
+    conflicts = [cause for cause in _causes(answer) if cause.get("reason") == _CONFLICT]
+    if conflicts:
+        return Outcome([*_conflicts(run, conflicts, stack)])
     if answer.found:
         told = (_shown(text) for text in answer.warnings if defaults.POD_SECURITY in text)
         return Outcome(warnings=[f"{run.what}: {text}" for text in told])
@@ -98,8 +155,7 @@ def judge(run: DryRun, answer: Answer | ClusterError, plan: Plan) -> Outcome:
     denied = _DENIED in message
     right = _NO_RIGHT.search(message)
     if right is not None and not denied:
-        plural = run.request.path.split("/namespaces/")[1].split("/")[1]
-        reason = f"this account has no permission for a dry run (verb {right[1]} of {plural})"
+        reason = f"this account has no permission for a dry run (verb {right[1]} of {right[2]})"
         return Outcome(not_checked=[(run.what, reason)])
     if any(all(word in message for word in words) for words in run.late):
         reason = "the server accepts it only when an object exists to which it refers"
@@ -112,9 +168,7 @@ def judge(run: DryRun, answer: Answer | ClusterError, plan: Plan) -> Outcome:
 def _refusals(answer: Answer) -> Iterator[tuple[list[str], str]]:
     """Yield the reason of each refusal in a Status, and the fields that the server names for it: of a text, all that
     occur in it."""
-    details = answer.body.get("details")
-    causes = details.get("causes") if isinstance(details, dict) else None
-    fields = [cause for cause in causes or () if cause.get("field") and cause["field"] != "<nil>"]
+    fields = [cause for cause in _causes(answer) if cause.get("field") and cause["field"] != "<nil>"]
     unknown = _UNKNOWN.findall(answer.message)
     if fields:
         yield from (([cause["field"]], str(cause.get("message", ""))) for cause in fields)
@@ -126,8 +180,25 @@ def _refusals(answer: Answer) -> Iterator[tuple[list[str], str]]:
         yield _FIELD.findall(answer.message), answer.message
 
 
-def _problem(run: DryRun, plan: Plan, fields: Sequence[str], reason: str) -> Problem:
+def _causes(answer: Answer) -> list[dict[str, Any]]:
+    return mappings(mapping(answer.body.get("details")).get("causes"))
+
+
+def _conflicts(run: DryRun, causes: Iterable[Mapping[str, Any]], stack: StackContext) -> Iterator[Problem]:
+    """Yield the fields that another manager owns with another value: Pulumi stops at them."""
+    for cause in causes:
+        field, told = str(cause.get("field", "")).removeprefix("."), _shown(str(cause.get("message", "")))
+        if not told.startswith(run.taken_over):
+            reason = f"another manager owns {field} of {run.what}, and Pulumi does not overwrite it: {told}"
+            fix = f"write the value that it has in the cluster, or overwrite it: {FORCE}=true pulumi up -s {stack.name}"
+            yield Problem(run.path, None, reason, fix)
+
+
+def _problem(run: DryRun, plan: Plan | None, fields: Sequence[str], reason: str) -> Problem:
     shown = f"the API server refuses {run.what}: {_shown(reason)}"
+    if plan is None or run.path:
+        shown = shown if not fields or fields[0] in shown else f"{shown} ({fields[0]})"
+        return Problem(run.path, None, shown, run.fix if run.fix else "change what the message names")
     places = [place_in(run.body, field) for field in fields]
     roles = [place.role or run.role for place in places] or [run.role]
     paths = (experiment_field(plan, place, role) for place, role in zip(places, roles, strict=False))

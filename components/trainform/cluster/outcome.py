@@ -1,10 +1,15 @@
-"""The result of checks on a live cluster."""
+"""The result of checks on a live cluster, and what they know of the stack that is checked."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 from msgspec import Struct
 
 from trainform.errors import Problem
+from trainform.manifests.manifest import Manifest
+from trainform.project import deploy
 
 
 class Outcome(Struct, frozen=True):
@@ -19,3 +24,33 @@ class Outcome(Struct, frozen=True):
         return Outcome(
             self.problems + other.problems, self.not_checked + other.not_checked, self.warnings + other.warnings
         )
+
+
+class StackContext(Struct, frozen=True):
+    """The stack whose objects are checked."""
+
+    name: str = "STACK"
+    declared: frozenset[tuple[str, str]] = frozenset()
+    """Kind and name of the objects that the environment's file declares."""
+    applied: Mapping[tuple[str, str, str], Mapping[str, Any]] = {}
+    """The objects in Pulumi's state by kind, namespace and name, as they were sent last."""
+    preview: bool = True
+    """False for `pulumi up`."""
+
+    def has(self, manifest: Manifest) -> bool:
+        """Return True if Pulumi's state has the object."""
+        return object_key(manifest.body) in self.applied
+
+    def leaves(self, manifest: Manifest) -> bool:
+        """Return True if Pulumi sends nothing to the server, because the object has not changed."""
+        return self.applied.get(object_key(manifest.body)) == manifest.body
+
+    def fix(self, kind: str, name: str, environment: str, other: str) -> str:
+        """Return the command that creates a missing object if the environment's file declares it; `other` if not."""
+        return deploy(environment) if (kind, name) in self.declared else other
+
+
+def object_key(body: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Return kind, namespace ("" for a kind of the whole cluster) and name of an object."""
+    metadata = body["metadata"]
+    return body["kind"], metadata.get("namespace", ""), metadata["name"]

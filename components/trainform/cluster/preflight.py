@@ -17,20 +17,20 @@ from trainform import defaults
 from trainform.backends.backend import Existing
 from trainform.backends.table import BACKENDS
 from trainform.cluster import dry_run, references
-from trainform.cluster.api import Answer, Request
+from trainform.cluster.api import Request
 from trainform.cluster.operators import project_of
-from trainform.cluster.outcome import Outcome
-from trainform.cluster.read import Cluster, Found
+from trainform.cluster.outcome import Outcome, StackContext
+from trainform.cluster.read import Cluster
 from trainform.errors import ClusterError, Problem
 from trainform.manifests.manifest import Manifest
 from trainform.plan.model import Plan
 from trainform.plan.record import unmark
-from trainform.project import deploy
 from trainform.spec.quantities import amount
 
 Check = Callable[[], Iterable[tuple[str, str]]]
 """A check returns problems, each with its fix."""
 
+JUDGED_HERE = ("PersistentVolumeClaim", "PriorityClass")
 OWNERSHIP = (*defaults.MANAGED_BY, defaults.NAME_LABEL, defaults.ENVIRONMENT_LABEL)
 
 
@@ -40,33 +40,34 @@ def check_job(
     manifests: Sequence[Manifest],
     crds: tuple[str, ...],
     expected: Collection[str] = (),
+    stack: StackContext | None = None,
 ) -> Outcome:
     """Raise `ClusterError` with all problems that would stop this plan on the live cluster; return what could not be
     checked, and warnings.
 
-    expected: names of Secrets and ConfigMaps that the program makes itself."""
+    expected: names of Secrets and ConfigMaps that the program makes itself. stack: None if it is not known."""
+    stack = StackContext() if stack is None else stack
     made_here = {(manifest.body["kind"], manifest.body["metadata"]["name"]) for manifest in manifests}
     claims = sorted({mount.claim for role in plan.roles for mount in role.mounts})
-    no_namespace = [*_namespace(cluster, plan.namespace, plan.environment)]
+    no_namespace = [*_namespace(cluster, plan.namespace, plan.environment, stack)]
     checks: list[Check] = [
         lambda: _crds(cluster, crds),
         lambda: no_namespace,
-        lambda: _queue(cluster, plan),
-        lambda: _references(cluster, plan),
+        lambda: _queue(cluster, plan, stack),
+        lambda: _references(cluster, plan, stack),
         *(_bind(_existing_object, cluster, plan, wanted) for wanted in BACKENDS[plan.backend].existing(plan)),
         *(
-            _bind(_existing_claim, cluster, plan, claim)
+            _bind(_existing_claim, cluster, plan, claim, stack)
             for claim in claims
             if ("PersistentVolumeClaim", claim) not in made_here
         ),
-        *(_bind(_ownership, cluster, manifest) for manifest in manifests if manifest.revision is None),
     ]
     if no_namespace:
         _run(cluster, checks)
     with ThreadPoolExecutor(1) as thread:  # the server judges while the checks read
-        asked = thread.submit(_ask_server, cluster, plan, manifests, made_here, expected)
+        asked = thread.submit(_ask_server, cluster, plan, manifests, made_here, expected, stack)
         findings = [finding for check in checks for finding in check()]
-        outcome = asked.result()
+        outcome = _made_before(cluster, manifests, stack, plan) + asked.result()
     outcome += _namespace_owner(cluster, plan)
     _raise(cluster, [*findings, *map(_as_finding, outcome.problems)])
     return outcome
@@ -78,39 +79,34 @@ def _ask_server(
     manifests: Sequence[Manifest],
     made_here: Collection[tuple[str, str]],
     expected: Collection[str],
+    stack: StackContext,
 ) -> Outcome:
     """Look up what the pods refer to, and have the server judge the job and its pods."""
     templates = BACKENDS[plan.backend].templates(plan, manifests)
     named = references.references(plan, templates, made_here, expected)
-    runs = dry_run.dry_runs(plan, manifests, templates)
+    runs = dry_run.dry_runs(plan, manifests, templates, stack)
     reads = [Request("GET", each.url(plan.namespace)) for each in named]
     answers = cluster.api.send_all([*(run.request for run in runs), *reads])
-    outcomes = [_judge(cluster, run, answer, plan) for run, answer in zip(runs, answers, strict=False)]
+    outcomes = [dry_run.judge(run, answer, stack, plan) for run, answer in zip(runs, answers, strict=False)]
     problems = dry_run.without_repeats(outcome.problems for outcome in outcomes)
     judged = structs.replace(sum(outcomes, Outcome()), problems=problems)
     for each, answer in zip(named, answers[len(runs) :], strict=True):
         if isinstance(answer, ClusterError):
             raise answer
-        judged += references.judge(each, answer, plan.namespace)
+        judged += references.judge(each, answer, plan.namespace, stack, plan.environment)
     return judged
-
-
-def _judge(cluster: Cluster, run: dry_run.DryRun, answer: Answer | ClusterError, plan: Plan) -> Outcome:
-    """Return what a dry run says. Of a running job Kueue may have changed fields that cannot change back; the engine
-    applies only what differs."""
-    outcome = dry_run.judge(run, answer, plan)
-    if outcome.problems and run.role == "" and cluster.api.get(run.request.path).found:
-        return Outcome(not_checked=[(run.what, f"it runs already, and {outcome.problems[0].reason}")])
-    return outcome
 
 
 def _as_finding(problem: Problem) -> tuple[str, str]:
     return f"{problem.shown_path}: {problem.reason}" if problem.path else problem.reason, problem.fix
 
 
-def check_objects(cluster: Cluster, manifests: Sequence[Manifest], crds: tuple[str, ...] = ()) -> None:
+def check_objects(
+    cluster: Cluster, manifests: Sequence[Manifest], crds: tuple[str, ...] = (), stack: StackContext | None = None
+) -> Outcome:
     """Raise `ClusterError` with all problems of objects without a job: those of an environment's stack, or of a single
-    component."""
+    component; return what could not be checked. stack: None if it is not known."""
+    stack = StackContext() if stack is None else stack
     made_here = {manifest.body["metadata"]["name"] for manifest in manifests if manifest.body["kind"] == "Namespace"}
     needed = {
         (metadata["namespace"], metadata["labels"][defaults.ENVIRONMENT_LABEL])
@@ -119,10 +115,39 @@ def check_objects(cluster: Cluster, manifests: Sequence[Manifest], crds: tuple[s
     }
     checks: list[Check] = [
         lambda: _crds(cluster, crds),
-        *(_bind(_namespace, cluster, namespace, environment) for namespace, environment in sorted(needed)),
-        *(_bind(_ownership, cluster, manifest) for manifest in manifests if manifest.revision is None),
+        *(_bind(_namespace, cluster, namespace, environment, stack) for namespace, environment in sorted(needed)),
     ]
-    _run(cluster, checks)
+    findings = [finding for check in checks for finding in check()]
+    outcome = _made_before(cluster, manifests, stack)
+    _raise(cluster, [*findings, *map(_as_finding, outcome.problems)])
+    return outcome
+
+
+def _made_before(
+    cluster: Cluster, manifests: Iterable[Manifest], stack: StackContext, plan: Plan | None = None
+) -> Outcome:
+    """Check the objects that exist already: each must belong to trainform, and the server judges its change."""
+    found = Outcome()
+    for manifest in manifests:
+        if manifest.revision is None and not manifest.patch:
+            found += _existing(cluster, manifest, stack, plan)
+    return found
+
+
+def _existing(cluster: Cluster, manifest: Manifest, stack: StackContext, plan: Plan | None) -> Outcome:
+    body, metadata = manifest.body, manifest.body["metadata"]
+    name = (body["kind"], metadata["name"], metadata.get("namespace"))
+    live = cluster.get(*name).body
+    if live is None:
+        return Outcome()
+    problems = [Problem("", None, *finding) for finding in _ownership(live, manifest)]
+    # the values of a Secret are not in its manifest
+    if problems or body["kind"] == "Secret" or stack.leaves(manifest):
+        return Outcome(problems)
+    run = dry_run.of_object(manifest, cluster.path(*name), stack, plan)
+    outcome = dry_run.judge(run, cluster.api.send_all([run.request])[0], stack, plan)
+    # that this account may not write here is said of the job once; the size of a claim is judged here alone
+    return outcome if body["kind"] in JUDGED_HERE else structs.replace(outcome, not_checked=[])
 
 
 def _bind(check: Callable[..., Iterable[tuple[str, str]]], *arguments: Any) -> Check:
@@ -154,14 +179,12 @@ def _crds(cluster: Cluster, crds: tuple[str, ...]) -> Iterable[tuple[str, str]]:
             yield f"{cluster.cluster_name} has no {name}", f"install {missing} there, or choose another cluster"
 
 
-def _namespace(cluster: Cluster, namespace: str, environment: str) -> Iterable[tuple[str, str]]:
+def _namespace(cluster: Cluster, namespace: str, environment: str, stack: StackContext) -> Iterable[tuple[str, str]]:
     if cluster.get("Namespace", namespace).missing:
+        fix = f"kubectl create namespace {namespace}, or write `create: true` in the environment's `namespace`"
         yield (
             f"the namespace {namespace} does not exist on {cluster.cluster_name}",
-            (
-                f"{deploy(environment)}, which makes it where the environment says `create: true`; otherwise: "
-                f"kubectl create namespace {namespace}"
-            ),
+            stack.fix("Namespace", namespace, environment, fix),
         )
 
 
@@ -182,7 +205,7 @@ def _namespace_owner(cluster: Cluster, plan: Plan) -> Outcome:
     )
 
 
-def _queue(cluster: Cluster, plan: Plan) -> Iterable[tuple[str, str]]:
+def _queue(cluster: Cluster, plan: Plan, stack: StackContext) -> Iterable[tuple[str, str]]:
     """Check that a queue which the job names is open. The state of a new queue is empty until its controller sets
     it."""
     if plan.queue.request is not None:
@@ -200,15 +223,12 @@ def _queue(cluster: Cluster, plan: Plan) -> Iterable[tuple[str, str]]:
         if not found.readable or state == "Open":
             return
         if found.missing:
-            yield (
-                f"the queue {name} does not exist",
-                missing_queue_fix(name, plan.environment, plan.queue.of_environment),
-            )
+            yield f"the queue {name} does not exist", _missing_queue_fix(name, plan.environment, stack)
             return
         if state:
             yield (
                 f"the queue {name} is {state}, and {QUEUES} accepts jobs only in an open queue",
-                open_queue_fix(name),
+                f"open it: vcctl queue operate --action open --name {name}",
             )
             return
         if time.monotonic() > deadline:
@@ -223,12 +243,11 @@ def _queue(cluster: Cluster, plan: Plan) -> Iterable[tuple[str, str]]:
         time.sleep(1)
 
 
-def _references(cluster: Cluster, plan: Plan) -> Iterable[tuple[str, str]]:
-    if plan.priority_class is not None and cluster.get("PriorityClass", plan.priority_class).missing:
-        yield (
-            f"the priority class {plan.priority_class} does not exist",
-            "add it to priority_classes of the environment, or remove it",
-        )
+def _references(cluster: Cluster, plan: Plan, stack: StackContext) -> Iterable[tuple[str, str]]:
+    name = plan.priority_class
+    if name is not None and cluster.get("PriorityClass", name).missing:
+        fix = "add it to priority_classes of the environment, or remove it"
+        yield f"the priority class {name} does not exist", stack.fix("PriorityClass", name, plan.environment, fix)
     if plan.service_account is not None and cluster.get("ServiceAccount", plan.service_account, plan.namespace).missing:
         yield (
             f"the service account {plan.service_account} does not exist in {plan.namespace}",
@@ -249,34 +268,28 @@ def _existing_object(cluster: Cluster, plan: Plan, wanted: Existing) -> Iterable
             yield f"the {wanted.kind} {wanted.name}: {reason}", fix
 
 
-def _existing_claim(cluster: Cluster, plan: Plan, claim: str) -> Iterable[tuple[str, str]]:
-    if cluster.get("PersistentVolumeClaim", claim, plan.namespace).missing:
-        yield (
-            f"the claim {claim} does not exist in {plan.namespace}",
-            "correct its name, add it to claims of the environment, or write `size:` to create a new one",
-        )
+def _existing_claim(cluster: Cluster, plan: Plan, claim: str, stack: StackContext) -> Iterable[tuple[str, str]]:
+    kind = "PersistentVolumeClaim"
+    if cluster.get(kind, claim, plan.namespace).missing:
+        fix = "correct its name, add it to claims of the environment, or write `size:` to create a new one"
+        yield f"the claim {claim} does not exist in {plan.namespace}", stack.fix(kind, claim, plan.environment, fix)
 
 
-def _ownership(cluster: Cluster, manifest: Manifest) -> Iterable[tuple[str, str]]:
+def _ownership(live: dict[str, Any], manifest: Manifest) -> Iterable[tuple[str, str]]:
     """Check by its labels that an existing object belongs to trainform. Providers before 4.29 would silently overwrite
     another's object."""
     body, metadata = manifest.body, manifest.body["metadata"]
     kind, name = body["kind"], metadata["name"]
-    if manifest.patch:
-        return
-    found: Found = cluster.get(kind, name, metadata.get("namespace"))
-    if found.body is None:
-        return
-    labels = found.body.get("metadata", {}).get("labels", {})
+    labels = live.get("metadata", {}).get("labels", {})
     if any(labels.get(key) != metadata["labels"].get(key) for key in OWNERSHIP):
         yield (
             f"{kind} {name} exists already and does not belong to this environment ({_owner(labels)})",
             FIXES_OF_FOREIGN.get(kind, "rename the new one, or remove the existing one"),
         )
     elif kind == "PersistentVolumeClaim":
-        yield from _data_loss(found.body, body)
+        yield from _data_loss(live, body)
     elif manifest.is_record:
-        yield from _another_stack(found.body, body)
+        yield from _another_stack(live, body)
 
 
 def _another_stack(live: dict[str, Any], wanted: dict[str, Any]) -> Iterable[tuple[str, str]]:
@@ -336,18 +349,12 @@ QUEUES = "Volcano"
 UNOPENED_FIX = "look at the volcano-controllers deployment and its log"
 
 
-def open_queue_fix(name: str) -> str:
-    """Return the fix for a queue that is closed."""
-    return f"open it: vcctl queue operate --action open --name {name}"
-
-
-def missing_queue_fix(name: str, environment: str, created_by_environment: bool) -> str:
-    """Return the fix for a missing queue. `created_by_environment`: True if the environment's stack creates it."""
-    if created_by_environment:
-        return deploy(environment)
+def _missing_queue_fix(name: str, environment: str, stack: StackContext) -> str:
     if name == defaults.QUEUE:
-        return "look at the volcano-scheduler deployment and its log: it creates this queue when it starts"
-    return (
-        f"correct its name in `queues` of {environment} (kubectl get queues.scheduling.volcano.sh), or ask its owner "
-        "to create it"
-    )
+        fix = "look at the volcano-scheduler deployment and its log: it creates this queue when it starts"
+    else:
+        fix = (
+            f"correct its name in `queues` of {environment} (kubectl get queues.scheduling.volcano.sh), or ask its "
+            "owner to create it"
+        )
+    return stack.fix("Queue", name, environment, fix)

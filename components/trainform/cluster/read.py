@@ -101,6 +101,12 @@ class Cluster:
             return self._found(lambda: self._client.get(_GLOBAL_RESOURCES[kind], name))
         return self._found(lambda: self._client.get(_NAMESPACED_RESOURCES[kind], name, namespace=namespace))
 
+    def path(self, kind: str, name: str, namespace: str | None = None) -> str:
+        """The path of an object in the API."""
+        group, version, plural = _GLOBAL[kind] if kind in _GLOBAL else _NAMESPACED[kind]
+        base = f"/apis/{group}/{version}" if group else f"/api/{version}"
+        return f"{base}/{plural}/{name}" if namespace is None else f"{base}/namespaces/{namespace}/{plural}/{name}"
+
     def get_custom(self, api_version: str, kind: str, plural: str, name: str, namespace: str | None) -> Found:
         """One object of a kind that only a backend knows; namespace: None for a kind of the whole cluster."""
         group, _, version = api_version.partition("/")

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from trainform.cluster.api import Answer
-from trainform.cluster.outcome import Outcome
+from trainform.cluster.outcome import Outcome, StackContext
 from trainform.cluster.places import Place, experiment_field
 from trainform.errors import Problem
 from trainform.manifests.shapes import mapping, mappings
@@ -136,8 +136,10 @@ def _of_source(source: dict[str, Any], path: str) -> Iterator[Reference]:
             yield Reference(kind, named["name"], (named["key"],) if named.get("key") else (), path)
 
 
-def judge(reference: Reference, answer: Answer, namespace: str) -> Outcome:
-    """Return what is missing, or that this account may not read the object."""
+def judge(
+    reference: Reference, answer: Answer, namespace: str, stack: StackContext | None = None, environment: str = ""
+) -> Outcome:
+    """Return what is missing, or that this account may not read the object. environment: whose stack may create it."""
     kind, name, keys, path, _ = reference
     if answer.missing and kind == PULL_SECRET:
         fix = (
@@ -152,7 +154,9 @@ def judge(reference: Reference, answer: Answer, namespace: str) -> Outcome:
     if answer.missing:
         place = "" if kind in _IN_CLUSTER else f" in {namespace}"
         reason = f"the {kind} {name} does not exist{place}"
-        return Outcome([Problem(path, name, reason, _creation(reference, namespace))])
+        fix = _creation(reference, namespace)
+        fix = fix if stack is None else stack.fix(kind, name, environment, fix)
+        return Outcome([Problem(path, name, reason, fix)])
     if not answer.found:
         reason = "this account has no permission to read it" if answer.forbidden else f"status {answer.status}"
         return Outcome(not_checked=[(f"{kind} {name}", reason)])

@@ -154,7 +154,7 @@ def namespace(name: str, labels: dict[str, str]) -> Manifest:
 
 
 def priority_class(name: str, request: PriorityClass, labels: dict[str, str]) -> Manifest:
-    """A PriorityClass. Kubernetes refuses changes of its value and its preemption, so Pulumi replaces the object."""
+    """Return a PriorityClass. Kubernetes refuses changes of its value and its preemption."""
     body: dict[str, Any] = {
         "apiVersion": "scheduling.k8s.io/v1",
         "kind": "PriorityClass",

@@ -120,8 +120,7 @@ def _rendezvous(layout: Layout) -> Rendezvous:
 
 def _queue(experiment: Experiment, environment: Environment) -> QueuePlan:
     if not isinstance(experiment.queue, OwnQueue):
-        listed = environment.queues.get(experiment.queue)
-        return QueuePlan(experiment.queue, None, of_environment=listed is not None and listed.create)
+        return QueuePlan(experiment.queue, None)
     name = experiment.name if experiment.queue.name is None else experiment.queue.name
     return QueuePlan(name, experiment.queue, queue_amounts(experiment.queue, environment))
 

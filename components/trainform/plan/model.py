@@ -63,13 +63,11 @@ class ClaimPlan(Struct, frozen=True):
 
 
 class QueuePlan(Struct, frozen=True):
-    """The queue of the job. request: None if the queue belongs to somebody else. of_environment: the environment's
-    stack makes the queue."""
+    """The queue of the job. request: None if the queue belongs to somebody else."""
 
     name: str
     request: QueueRequest | None
     amounts: dict[str, dict[str, str]] = {}
-    of_environment: bool = False
 
 
 class World(Struct, frozen=True):

@@ -13,18 +13,21 @@ from trainform.comparison.compare import Comparison, Version, compare
 from trainform.comparison.versions import of_file, of_record
 from trainform.deployed.earlier import EarlierDeployment, earlier_deployments
 from trainform.deployed.engine import exported
-from trainform.deployed.state import unfinished
+from trainform.deployed.state import record_in, unfinished
 from trainform.deployed.updates import ALL, Update, updates
 from trainform.errors import InputError, Problem, TrainformError, list_names
 from trainform.plan.images import without_digest
+from trainform.plan.inputs import resolved
 from trainform.promotion.stacks import experiment_of
 from trainform.releases.author import author, now
 from trainform.releases.files import read_release, releases_of, unfollowed
 from trainform.releases.model import Release
 from trainform.releases.promote import begun
 from trainform.releases.rollback import (
+    Checkpoint,
     Restored,
     chain,
+    checkpoints,
     earlier_deployments_of,
     earlier_releases,
     first_deployed,
@@ -67,7 +70,8 @@ class Back(Struct, frozen=True):
 class PreparedRollback(Struct, frozen=True):
     """release: what would be written, or, if `is_begun`, what a rollback that was ended half way has written.
     comparison: what the stack's files say now beside what they will say; None if they are wrong now. killed: the state
-    must be refreshed before the next `pulumi up`, since the last one was killed."""
+    must be refreshed before the next `pulumi up`, since the last one was killed. checkpoints: the claims from which the
+    restored experiment resumes."""
 
     back: Back
     restored: Restored
@@ -76,6 +80,7 @@ class PreparedRollback(Struct, frozen=True):
     comparison: Comparison | None
     notes: tuple[str, ...]
     killed: bool = False
+    checkpoints: tuple[Checkpoint, ...] = ()
 
 
 def prepare_rollback(stack: str, to: str | None, reason: str, root: Path) -> PreparedRollback:
@@ -84,7 +89,8 @@ def prepare_rollback(stack: str, to: str | None, reason: str, root: Path) -> Pre
     back = _back(stack, root)
     notes = list[str]()
     done = _updates(back, notes)
-    killed = False if not done else unfinished(exported(back.name, root), back.experiment, done)
+    state = exported(back.name, root) if done else {}
+    killed = False if not done else unfinished(state, back.experiment, done)
     notes += [KILLED] if killed else []
     restored = _restored(back, to, done, notes, killed=killed)
     release = rollback(restored, back.stack.release, back.name, reason, author(root), now())
@@ -102,7 +108,16 @@ def prepare_rollback(stack: str, to: str | None, reason: str, root: Path) -> Pre
         else of_record(AFTER, job.plan.record)
     )
     comparison = _comparison(back, will, notes)
-    return PreparedRollback(back, restored, release, found is not None, comparison, tuple(notes), killed)
+    writer = record_in(state, back.experiment)
+    resumed = list[Checkpoint]()
+    if writer is not None:
+        resumed = checkpoints(resolved(job.experiment), writer.experiment, f"revision {writer.revision}")
+    elif done is None and back.stack.release is not None:
+        follows = back.stack.release
+        resumed = checkpoints(resolved(job.experiment), back.releases[follows].experiment, f"release {follows}")
+    return PreparedRollback(
+        back, restored, release, found is not None, comparison, tuple(notes), killed, tuple(resumed)
+    )
 
 
 def _back(stack: str, root: Path) -> Back:

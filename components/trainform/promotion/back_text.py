@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
+from msgspec import to_builtins
+
 from trainform.comparison.text import changes, changing
+from trainform.errors import list_names
 from trainform.project import release_path
 from trainform.promotion.back import PreparedRollback
 from trainform.promotion.text import origin_items
 from trainform.review.forms.sections import Item, Section, bounded
+
+MOST_PATHS = 3
 
 
 def headline(found: PreparedRollback) -> str:
@@ -31,9 +37,21 @@ def sections(found: PreparedRollback) -> list[Section]:
         Section(f"Rollback of {name}", (Item(headline(found)),
                 *([] if comparison is None else [Item(changes(comparison, name, "changes"))]))),
         *([] if comparison is None else changing(comparison, name)),
+        Section("Checkpoints", tuple(_checkpoints(found))),
         Section("Where it comes from", tuple(origin_items(found.release.told.origin))),
         Section("Notes", tuple(map(Item, found.notes))),
     ])  # fmt: skip
+
+
+def _checkpoints(found: PreparedRollback) -> Iterator[Item]:
+    for each in found.checkpoints:
+        at = list_names(each.paths, MOST_PATHS) if each.paths else each.mount
+        yield Item(
+            f"The job resumes from what {each.written_by} has written to the claim {each.claim} "
+            f"({'kept by `pulumi destroy`' if each.keep else 'not kept by `pulumi destroy`'}) at {at}."
+        )
+    if found.checkpoints:
+        yield Item("To resume from older checkpoints, move the newer ones away before `pulumi up`.")
 
 
 def as_data(found: PreparedRollback, *, written: bool) -> dict[str, Any]:
@@ -55,5 +73,6 @@ def as_data(found: PreparedRollback, *, written: bool) -> dict[str, Any]:
         "origin": told.origin.model_dump(),
         "promoted": told.promoted.model_dump(by_alias=True),
         "changes": [{"path": row.path, "values": [*row.values]} for row in rows],
+        "checkpoints": [to_builtins(each) for each in found.checkpoints],
         "notes": [*found.notes],
     }

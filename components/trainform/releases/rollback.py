@@ -3,15 +3,18 @@ what Pulumi's history has."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from msgspec import Struct
 
 from trainform.deployed.earlier import EarlierDeployment
+from trainform.manifests.shapes import mapping
 from trainform.plan.record import Record
 from trainform.releases.model import Origin, Promoted, Release, Rollback
 from trainform.releases.promote import as_released, origin, recorded
+from trainform.secrets import masked
 from trainform.spec.release import digest
 
 
@@ -21,6 +24,55 @@ class Restored(Struct, frozen=True):
     release: str | None
     experiment: dict[str, Any]
     origin: Origin
+
+
+class Checkpoint(Struct, frozen=True):
+    """A claim to which the deployed experiment writes, and from which the restored one resumes."""
+
+    claim: str
+    written_by: str
+    """The revision that is deployed; if that is unknown, the release that the stack follows."""
+    mount: str
+    """Where the restored experiment mounts it."""
+    paths: tuple[str, ...]
+    """Paths below the mount that both experiments name."""
+    keep: bool
+    """`pulumi destroy` leaves the claim."""
+
+
+def checkpoints(restored: Mapping[str, Any], deployed: Mapping[str, Any], written_by: str) -> list[Checkpoint]:
+    """Return the claims that the deployed experiment can write to and that the restored one mounts too."""
+    written = {_claim(deployed, key): volume for key, volume in _volumes(deployed) if not volume.get("read_only")}
+    found = list[Checkpoint]()
+    for key, volume in _volumes(restored):
+        claim, mount = _claim(restored, key), str(volume["mount"])
+        theirs = written.get(claim)
+        if theirs is None or len({theirs.get("sub_path"), volume.get("sub_path")} - {None}) > 1:
+            continue
+        both = [masked(restored), masked(deployed)] if theirs["mount"] == mount else [{}]
+        paths = set[str].intersection(*(_paths(each, mount) for each in both))
+        keep = volume.get("claim") is not None or volume.get("keep") is True
+        found.append(Checkpoint(claim, written_by, mount, tuple(sorted(paths)), keep))
+    return found
+
+
+def _volumes(experiment: Mapping[str, Any]) -> Iterable[tuple[str, Mapping[str, Any]]]:
+    return mapping(experiment.get("storage")).items()
+
+
+def _claim(experiment: Mapping[str, Any], key: str) -> str:
+    claim = experiment["storage"][key].get("claim")
+    return f"{experiment['name']}-{key}" if claim is None else str(claim)
+
+
+def _paths(value: Any, mount: str) -> set[str]:
+    """Return the paths below the mount in all texts of an experiment, such as that of `--output_dir /mnt/output/a`."""
+    if isinstance(value, Mapping):
+        return set[str]().union(*(_paths(item, mount) for key, item in value.items() if key != "storage"))
+    if isinstance(value, list):
+        return set[str]().union(*(_paths(item, mount) for item in value))
+    inside = rf"(?<![\w./-]){re.escape(mount.rstrip('/'))}/[\w./-]+"
+    return set(re.findall(inside, value)) if isinstance(value, str) else set()
 
 
 def restored_by(name: str, releases: Mapping[str, Release]) -> str:

@@ -23,7 +23,7 @@ from trainform.manifests.manifest import Manifest, ownership, with_own_annotatio
 from trainform.manifests.objects import claim, launch_files, rendezvous_service
 from trainform.plan.build import plan_claim, queue_amounts
 from trainform.plan.model import QueuePlan
-from trainform.resources.apply import as_run_error, cluster_provider
+from trainform.resources.apply import as_run_error, cluster_provider, show_outcome
 from trainform.resources.part import Part
 from trainform.resources.preflight import preflight
 from trainform.rules.environment import environment_problems
@@ -60,7 +60,7 @@ class TrainingQueue(Part):
             environment = with_own(check_environment(environment).checked(), queues={name: request})
             plan = QueuePlan(name, request, queue_amounts(request, environment))
             manifest = with_own_annotations(queue_manifest(plan, ownership(name, environment=environment.name)))
-            preflight(lambda cluster: check_objects(cluster, [manifest], CRDS), environment)
+            preflight(lambda cluster, stack: check_objects(cluster, [manifest], CRDS, stack), environment)
         self._register(name, request.user_set() | {"environment": environment.name}, opts)
         self._set_outputs(self._outputs(self._register_objects([manifest], cluster_provider(self, environment), name)))
 
@@ -97,9 +97,10 @@ class SharedStorage(Part):
                 )
                 for key, request in claims.items()
             ]
-            preflight(lambda cluster: check_objects(cluster, manifests), environment)
+            outcome = preflight(lambda cluster, stack: check_objects(cluster, manifests, (), stack), environment)
         inputs = {key: request.user_set() for key, request in claims.items()}
         self._register(name, {"requests": inputs, "environment": environment.name}, opts)
+        show_outcome(outcome, self)
         self._set_outputs(self._outputs(self._register_objects(manifests, cluster_provider(self, environment), name)))
 
     def _outputs(self, names: Mapping[str, pulumi.Output[str]]) -> dict[str, Any]:
@@ -144,7 +145,7 @@ class Rendezvous(Part):
             manifest = with_own_annotations(
                 rendezvous_service(name, environment.namespace.name, dict(selector), labels)
             )
-            preflight(lambda cluster: check_objects(cluster, [manifest]), environment)
+            preflight(lambda cluster, stack: check_objects(cluster, [manifest], (), stack), environment)
         self._register(name, {"selector": dict(selector), "environment": environment.name}, opts)
         self._set_outputs(self._outputs(self._register_objects([manifest], cluster_provider(self, environment), name)))
 
@@ -207,7 +208,7 @@ class RoleGroup(Part):
                 )
                 raise InputError([Problem("role", role, reason, "give it replicas")])
             script = with_own_annotations(_renamed(launch_files(plan, backend.files(plan)), f"{name}-{plan.revision}"))
-            preflight(lambda cluster: check_objects(cluster, [script]), environment)
+            preflight(lambda cluster, stack: check_objects(cluster, [script], (), stack), environment)
         user_set = experiment.roles[role].user_set()
         self._register(name, {**user_set, "experiment": experiment.name, "environment": environment.name}, opts)
         template = pods[0].body

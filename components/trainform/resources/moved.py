@@ -49,6 +49,11 @@ def _problems(cluster: Connection, uid: str | None) -> Iterator[Problem]:
             yield from () if problem is None else (problem,)
 
 
+def objects_in_state() -> list[Mapping[str, Any]]:
+    """Return the outputs of the stack's Kubernetes objects; `__inputs` is what was sent last."""
+    return [each["outputs"] for each in _state().values() if str(each.get("type", "")).startswith(OBJECT)]
+
+
 def _clusters_with_objects() -> set[str]:
     """The UIDs in the stack's state, if the state has objects of Kubernetes."""
     resources = _state()

@@ -12,7 +12,14 @@ from trainform.check_platform import check_platform
 from trainform.cluster.preflight import check_objects
 from trainform.manifests.manifest import Manifest
 from trainform.plan.inputs import environment_inputs
-from trainform.resources.apply import as_run_error, cluster_provider, output_after, register, show_warnings
+from trainform.resources.apply import (
+    as_run_error,
+    cluster_provider,
+    output_after,
+    register,
+    show_outcome,
+    show_warnings,
+)
 from trainform.resources.preflight import preflight
 from trainform.spec.environment import Environment
 
@@ -39,9 +46,10 @@ class Platform(pulumi.ComponentResource):
         with as_run_error():
             rendered = check_platform(environment).checked()
             environment, manifests = rendered.environment, rendered.manifests
-            preflight(lambda cluster: check_objects(cluster, manifests, CRDS), environment)
+            outcome = preflight(lambda cluster, stack: check_objects(cluster, manifests, CRDS, stack), environment)
         super().__init__("trainform:index:Platform", name, environment_inputs(environment), opts)
         show_warnings(rendered.warnings, self)
+        show_outcome(outcome, self)
         provider = cluster_provider(self, environment)
         registered: dict[str, pulumi.CustomResource] = {}
         for manifest in manifests:

@@ -74,7 +74,7 @@ class SshIdentity(Part):
             names = Names(service, namespace, service, folder, port)
             manifest = with_own_annotations(ssh_secret(name, names, ownership(name, environment=environment.name)))
             files = private_files(names, rotation)
-            preflight(lambda cluster: check_objects(cluster, [manifest]), environment)
+            preflight(lambda cluster, stack: check_objects(cluster, [manifest], (), stack), environment)
         inputs = {
             "service": service,
             "rotation": rotation,

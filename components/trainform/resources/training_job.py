@@ -113,7 +113,8 @@ class TrainingJob(pulumi.ComponentResource):
         with as_run_error():
             secrets = _ssh_secrets(plan)
             outcome = preflight(
-                lambda cluster: check_job(cluster, plan, objects, rendered.crds, expected_secrets), environment
+                lambda cluster, stack: check_job(cluster, plan, objects, rendered.crds, expected_secrets, stack),
+                environment,
             )
         inputs = job_inputs(rendered.experiment, environment, plan)
         super().__init__("trainform:index:TrainingJob", name, inputs.job, opts)

@@ -35,7 +35,7 @@ class OnChange(enum.Enum):
     CLAIMS_REPLACED = (
         "A change is refused where a claim of the class exists: it would replace the claim and delete its data."
     )
-    REPLACED = "A change replaces the object."
+    REPLACED = "Kubernetes refuses a change: the preview says how to replace the object in two steps."
     ALL_REPLACED = "A change replaces every object."
     NAMESPACE_REPLACED = "A change replaces every object of the namespace."
     MADE_OR_REMOVED = "A change makes the object, or removes it."
