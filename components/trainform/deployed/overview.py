@@ -27,6 +27,7 @@ from trainform.plan.record import Record
 from trainform.plan.sums import HourlyCost
 from trainform.plan.totals import hourly_cost
 from trainform.spec.environment import Environment
+from trainform.spec.release import digest
 
 GONE = "Gone"
 """The phase of a job that is recorded as deployed, and that the cluster no longer has."""
@@ -37,9 +38,12 @@ Job = tuple[str, str]
 
 
 class Row(Struct, frozen=True):
-    """What is deployed of one experiment. stack: PROJECT/STACK; "" if the record is of an earlier trainform. created:
-    of the job object, "" if it is gone. cost: per hour, None if nothing runs or a price is missing. unreadable: why the
-    record says nothing."""
+    """One experiment that is deployed.
+
+    stack: PROJECT/STACK; "" if the record is of an earlier trainform. content: the hash that a release of the record
+    has. created: of the job object, "" if it is gone. cost: per hour, None if nothing runs or a price is missing.
+    unreadable: why the record cannot be read.
+    """
 
     experiment: str
     environment: str
@@ -52,6 +56,9 @@ class Row(Struct, frozen=True):
     accelerators: Mapping[str, int] = {}
     cost: HourlyCost | None = None
     created: str = ""
+    queue: str = ""
+    owner: str = ""
+    content: str = ""
     unreadable: str = ""
 
 
@@ -114,7 +121,18 @@ def _row(deployed: Deployed, environment: Environment, live: _Live | None) -> Ro
         if costs and accelerators.keys() <= environment.accelerators.keys()
         else None,
         created=created,
+        queue=_queue(record),
+        owner=str(record.experiment.get("owner", "")),
+        content=digest(record.experiment if record.base is None else record.base),
     )
+
+
+def _queue(record: Record) -> str:
+    """Return the name of the job's queue. One of its own has the experiment's name, unless it is named."""
+    queue = record.experiment.get("queue")
+    if not isinstance(queue, Mapping):
+        return "" if queue is None else str(queue)
+    return str(queue.get("name") or record.experiment.get("name", ""))
 
 
 class _Live:

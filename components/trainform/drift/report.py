@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import datetime
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import version
 
-from msgspec import Struct
-
-from trainform.cluster.drift import SECRETS
+from trainform.cluster.drift import SECRETS, utc_now
 from trainform.deployed.records import Deployed
+from trainform.deployed.stacks import ProjectStack
 from trainform.drift.compare import compared, gone, is_noted, is_written, unsettled
 from trainform.drift.model import DriftReport, FieldDrift, NotCompared, ObjectDrift, Outcome, StackDrift
 from trainform.drift.read import Key, Live, Reads, key_of
@@ -20,7 +18,6 @@ from trainform.errors import ClusterError
 from trainform.manifests.manifest import Manifest, ownership
 from trainform.manifests.shapes import quantity
 from trainform.plan.record import record_name
-from trainform.spec.environment import Environment
 
 WORST = (Outcome.failed, Outcome.incomplete, Outcome.drift, Outcome.in_sync, Outcome.not_deployed)
 NOTHING = (
@@ -39,56 +36,37 @@ UNNOTED = (
 ENDED = "The job is not in the cluster: its `ttl` deletes it some time after it has ended. That is not drift."
 
 
-class Target(Struct, frozen=True):
-    """A stack that is compared. experiment: empty for an environment's own stack."""
-
-    stack: str
-    experiment: str
-    environment: Environment
-    project: str
-
-    @property
-    def own(self) -> str:
-        """The mark of the stack on its record, which no other stack has."""
-        return f"{self.project}/{self.stack}"
-
-    @property
-    def namespace(self) -> str:
-        """Where its record is."""
-        return self.environment.namespace.name
-
-
-def find_drift(targets: Sequence[Target]) -> DriftReport:
+def find_drift(targets: Sequence[ProjectStack]) -> DriftReport:
     """The report, with the stacks in the order of `targets`."""
-    now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    now = utc_now()
     found: dict[str, StackDrift] = {}
     for context in dict.fromkeys(target.environment.cluster.context for target in targets):
         here = [target for target in targets if target.environment.cluster.context == context]
         try:
             with Reads(context) as reads:
                 found |= _elsewhere(here, reads)
-                found |= _on_cluster([target for target in here if target.own not in found], reads)
+                found |= _on_cluster([target for target in here if target.full_name not in found], reads)
         except ClusterError as error:
             reason = f"{error.message}; {error.fix}" if error.fix else error.message
-            found |= {target.own: _without(target, Outcome.failed,
+            found |= {target.full_name: _without(target, Outcome.failed,
                     NotCompared(what="cluster", reason=reason)) for target in here}  # fmt: skip
-    stacks = [found[target.own] for target in targets]
+    stacks = [found[target.full_name] for target in targets]
     worst = min((stack.outcome for stack in stacks), key=WORST.index, default=Outcome.in_sync)
     return DriftReport(generated_by=version("trainform"), read_at=now, outcome=worst, stacks=stacks)
 
 
-def _elsewhere(targets: Sequence[Target], reads: Reads) -> dict[str, StackDrift]:
+def _elsewhere(targets: Sequence[ProjectStack], reads: Reads) -> dict[str, StackDrift]:
     """Those whose environment is bound to another cluster than the one that answers: what it has is not theirs."""
     environments = {target.environment.name: target.environment for target in targets}
     reasons = {name: reads.another_cluster(environment) for name, environment in environments.items()}
     return {
-        target.own: _without(target, Outcome.failed, NotCompared(what="cluster", reason=reason))
+        target.full_name: _without(target, Outcome.failed, NotCompared(what="cluster", reason=reason))
         for target in targets
         if (reason := reasons[target.environment.name])
     }
 
 
-def _on_cluster(targets: Sequence[Target], reads: Reads) -> dict[str, StackDrift]:
+def _on_cluster(targets: Sequence[ProjectStack], reads: Reads) -> dict[str, StackDrift]:
     records = reads.records([(target.experiment, target.namespace) for target in targets if target.experiment])
     found: dict[str, StackDrift] = {}
     wanted: dict[str, Wanted] = {}
@@ -96,24 +74,24 @@ def _on_cluster(targets: Sequence[Target], reads: Reads) -> dict[str, StackDrift
         record = records.get((target.experiment, target.namespace))
         made = _wanted(target, record, reads)
         if isinstance(made, StackDrift):
-            found[target.own] = made
+            found[target.full_name] = made
         else:
-            wanted[target.own] = made
+            wanted[target.full_name] = made
     everything = [manifest for each in wanted.values() for manifest in each.manifests]
     live = reads.objects(everything)
     answers = _answers(everything, live, reads)
     for target in targets:
-        if target.own not in wanted:
+        if target.full_name not in wanted:
             continue
-        if _was_never_written(wanted[target.own], live):
-            found[target.own] = _without(target, Outcome.not_deployed, note=NO_PLATFORM)
+        if _was_never_written(wanted[target.full_name], live):
+            found[target.full_name] = _without(target, Outcome.not_deployed, note=NO_PLATFORM)
         else:
-            found[target.own] = _stack(target, wanted[target.own], records.get((target.experiment, target.namespace)),
+            found[target.full_name] = _stack(target, wanted[target.full_name], records.get((target.experiment, target.namespace)),
                 live, answers)  # fmt: skip
     return found
 
 
-def _wanted(target: Target, record: Deployed | None, reads: Reads) -> Wanted | StackDrift:
+def _wanted(target: ProjectStack, record: Deployed | None, reads: Reads) -> Wanted | StackDrift:
     """The deployed objects, or what is said of a stack of which nobody knows them."""
     try:
         if not target.experiment:
@@ -122,7 +100,7 @@ def _wanted(target: Target, record: Deployed | None, reads: Reads) -> Wanted | S
         if other is not None:
             return _without(target, Outcome.failed, other)
         if record is not None and record.record is not None:
-            return of_record(record.record, target.own)
+            return of_record(record.record, target.full_name)
     except ValueError as error:
         return _without(target, Outcome.failed, NotCompared(what="all objects", reason=str(error)))
     if record is not None and record.unreadable is not None:
@@ -134,14 +112,14 @@ def _wanted(target: Target, record: Deployed | None, reads: Reads) -> Wanted | S
     return _without(target, Outcome.drift, NotCompared(what="all other objects", reason=NO_RECORD), lost)
 
 
-def _other_stack(target: Target, record: Deployed | None) -> NotCompared | None:
+def _other_stack(target: ProjectStack, record: Deployed | None) -> NotCompared | None:
     """What is said if another stack has deployed the experiment: its `pulumi up` counts, and that of this one is
     refused."""
     theirs = "" if record is None else record.stack
-    if theirs in ("", target.own):
+    if theirs in ("", target.full_name):
         return None
     return NotCompared(what="all objects",
-        reason=f"{target.experiment} is deployed there by the stack {theirs}, and not by {target.own}")  # fmt: skip
+        reason=f"{target.experiment} is deployed there by the stack {theirs}, and not by {target.full_name}")  # fmt: skip
 
 
 def _was_never_written(wanted: Wanted, live: Mapping[Key, Live]) -> bool:
@@ -168,7 +146,7 @@ def _answers(manifests: Iterable[Manifest], live: Mapping[Key, Live], reads: Rea
 
 
 def _stack(
-    target: Target, wanted: Wanted, record: Deployed | None, live: Mapping[Key, Live], answers: Answers
+    target: ProjectStack, wanted: Wanted, record: Deployed | None, live: Mapping[Key, Live], answers: Answers
 ) -> StackDrift:
     objects = list[ObjectDrift]()
     not_compared, notes, ahead, read = list[NotCompared](), [*wanted.notes], 0, 0
@@ -205,7 +183,7 @@ def _stack(
         )
     drifted = any(each.state != "as deployed" for each in objects)
     return StackDrift(
-        stack=target.stack,
+        stack=target.name,
         experiment=target.experiment,
         environment=target.environment.name,
         namespace=target.namespace,
@@ -215,12 +193,12 @@ def _stack(
         objects=objects,
         not_compared=not_compared,
         notes=[*notes, *not_put_back(objects)],
-        commands=commands(objects, target.stack) if drifted else [],
+        commands=commands(objects, target.name) if drifted else [],
     )
 
 
 def _without(
-    target: Target,
+    target: ProjectStack,
     outcome: Outcome,
     missing: NotCompared | None = None,
     lost: ObjectDrift | None = None,
@@ -228,7 +206,7 @@ def _without(
 ) -> StackDrift:
     """What is said of a stack of which no object could be compared."""
     return StackDrift(
-        stack=target.stack,
+        stack=target.name,
         experiment=target.experiment,
         environment=target.environment.name,
         namespace=target.namespace,
@@ -236,7 +214,7 @@ def _without(
         objects=[] if lost is None else [lost],
         not_compared=[] if missing is None else [missing],
         notes=[note] if note else [],
-        commands=[] if lost is None else commands([lost], target.stack),
+        commands=[] if lost is None else commands([lost], target.name),
     )
 
 

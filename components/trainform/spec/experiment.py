@@ -70,6 +70,11 @@ class Experiment(Model):
         json_schema_extra=OnChange.NEW_OBJECTS,
         description="Name of the experiment and stem of all names; a DNS label that starts with a letter.",
     )
+    owner: Annotated[NonEmpty, StringConstraints(max_length=128)] | None = Field(
+        default=None,
+        json_schema_extra=OnChange.NO_OBJECT,
+        description="Who is responsible for the job: a name or an e-mail address. `trainform stacks --owner` finds it.",
+    )
     backend: BackendName | None = Field(
         default=None,
         json_schema_extra=OnChange.NEW_REVISION,
