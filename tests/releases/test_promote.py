@@ -19,7 +19,7 @@ from trainform.plan.record import read_record
 from trainform.releases.gates import Judged, Waiver
 from trainform.releases.model import Release
 from trainform.releases.promote import begun, experiment_of, not_of_source, origin_of, promoted_by, unpinned
-from trainform.releases.source import Source, labels_of_pods, wrong_in
+from trainform.releases.source import Source, labels_of_pods
 from trainform.render import render_job
 from trainform.spec import Environment, Experiment
 from trainform.spec.release import Released, digest
@@ -151,24 +151,6 @@ def test_a_promotion_that_was_ended_half_way_is_taken_up() -> None:
     left = [(each.name, each) for each in (*others, first)]
     assert begun(at("2026-11-23T15:00:00Z"), left) == first.name
     assert begun(at("2026-11-23T15:00:00Z", target="sdxl-lora.staging"), left) is None
-
-
-@pytest.mark.parametrize(
-    ("part", "changed", "reason"),
-    [
-        ("experiment", {"name": "bert"}, "it holds another experiment"),
-        ("base", {"name": "bert"}, "it holds another experiment"),
-        ("experiment", {"backend": "gone"}, "it names no operator that is known"),
-        ("environment", {"backend": None}, "it names no operator that is known"),
-        ("environment", {"registries": ["a"]}, "its registries are none"),
-        ("environment", {"registries": {"registry.example.com": {}}}, "its registries are none"),
-    ],
-)
-def test_a_record_that_was_changed_by_hand(part: str, changed: dict[str, Any], reason: str) -> None:
-    record = source(environments=OVERLAYS).record
-    assert wrong_in(record, "sdxl-lora") is None
-    edited = structs.replace(record, **{part: getattr(record, part) | changed})
-    assert wrong_in(edited, "sdxl-lora") == reason
 
 
 def test_what_another_version_has_recorded_and_nobody_can_read() -> None:

@@ -123,7 +123,7 @@ def _row(deployed: Deployed, environment: Environment, live: _Live | None) -> Ro
         created=created,
         queue=_queue(record),
         owner=str(record.experiment.get("owner", "")),
-        content=digest(record.experiment if record.base is None else record.base),
+        content=digest(record.whole),
     )
 
 
@@ -164,14 +164,9 @@ class _Live:
 
 def _kinds(found: Iterable[Deployed]) -> Iterator[tuple[str, str]]:
     """Version and plural of the kinds that the recorded jobs may have."""
-    names = {_backend(each.record) for each in found if each.record is not None}
+    names = {each.record.backend for each in found if each.record is not None}
     for name in sorted(names & BACKENDS.keys()):
         yield from ((BACKENDS[name].API_VERSION, plural) for plural in BACKENDS[name].PLURALS)
-
-
-def _backend(record: Record) -> str:
-    own = record.experiment.get("backend")
-    return str(record.environment.get("backend") if own is None else own)
 
 
 def _listed(api: ClusterApi, path: str, keep: Any = lambda item: item) -> list[Any] | None:

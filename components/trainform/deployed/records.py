@@ -65,7 +65,7 @@ def deployed(api: ClusterApi, experiment: str, namespace: str) -> Deployed | Non
     if answer.missing:
         return None
     if not answer.found:
-        raise _refused(answer, f"read the ConfigMap {record_name(experiment)} of the namespace {namespace}")
+        raise refused(answer, f"read the ConfigMap {record_name(experiment)} of the namespace {namespace}")
     with api.reading(path):
         return _deployed(answer.body)
 
@@ -77,7 +77,7 @@ def all_deployed(api: ClusterApi, namespace: str | None = None) -> tuple[Deploye
     listed = api.listed(path, parameters={"labelSelector": _OF_NO_REVISION})
     if isinstance(listed, Answer):
         where = "all namespaces" if namespace is None else f"the namespace {namespace}"
-        raise _refused(listed, f"list the ConfigMaps of {where}")
+        raise refused(listed, f"list the ConfigMaps of {where}")
     with api.reading(path):
         found = [_deployed(body) for body in listed if _is_record(body)]
     return tuple(sorted(found, key=lambda each: (each.namespace, each.experiment)))
@@ -111,9 +111,8 @@ def _deployed(body: Mapping[str, Any]) -> Deployed:
     )
 
 
-def _refused(answer: Answer, what: str) -> ClusterError:
+def refused(answer: Answer, what: str) -> ClusterError:
+    """Return the error for an answer that is not what was asked for. what: `list the pods of the namespace ai`."""
     if answer.forbidden:
         return ClusterError(f"this account has no permission to {what}", "ask the platform team for the permission")
-    return ClusterError(
-        f"the cluster does not {what}: {answer.message}", "check your access with `kubectl get configmaps`"
-    )
+    return ClusterError(f"the cluster does not {what}: {answer.message}", "check your access with `kubectl get`")

@@ -134,7 +134,7 @@ def prepare(asked: Asked, root: Path) -> Prepared:
         raise InputError(wrong)
     followed = asked.target.stack.release
     before = None if followed is None else read_release(asked.experiment, followed, root)
-    source = read_source(asked.source.name, asked.experiment, asked.source.environment, root)
+    source = read_source(asked.source, root)
     drift = find_drift([asked.source])
     judged = judge(asked.target.environment, _facts(source, tags_of(asked, source, root)), waivers)
     release = Release(
