@@ -48,8 +48,8 @@ def test_what_was_just_deployed_is_what_the_file_and_a_release_of_it_say(name: s
     assert read is not None
     released = Released(stack.experiment, "0a1b2c3d4e5f60718293", as_released(recorded(read, name)))
     deployed = of_record(f"{name}, deployed", read)
-    for given in (released, stack.given):
-        assert compare(deployed, of_file("by its files", given, ROOT, stack.environment)).experiment == ()
+    for written in (released, stack.given):
+        assert compare(deployed, of_file("by its files", written, ROOT, stack.environment)).experiment == ()
 
 
 @settings(max_examples=25)

@@ -159,7 +159,4 @@ def test_what_a_killed_up_has_left_is_read_beside_the_history(pulumi: Path, tmp_
 
 
 def test_without_a_history_nobody_knows() -> None:
-    assert (
-        StackNow(place(ONE), not_read=("the history of sdxl-lora.prod: pulumi is not on PATH",)).state
-        == "unknown"
-    )
+    assert StackNow(place(ONE), not_read=("the history of sdxl-lora.prod: pulumi is not on PATH",)).state == "unknown"

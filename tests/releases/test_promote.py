@@ -165,15 +165,15 @@ def test_what_another_version_has_recorded_and_nobody_can_read() -> None:
     ("ids", "reason"),
     [
         (set(), "no pod of the source that has run it"),
-        ({f"x@{DIGEST}", f"x@sha256:{'5a' * 32}"}, "several things under this name"),
+        ({f"x@{DIGEST}", f"x@sha256:{'5a' * 32}"}, "have run it as x@sha256:4f"),
         (
             {f"other.example.com/ai/pytorch-training@{DIGEST}"},
             (
                 "as other.example.com/ai/pytorch-training@sha256:"
-                "4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945, which is of another repository"
+                "4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945"
             ),
         ),
-        ({f"sha256:{'4f' * 32}"}, "from no registry"),
+        ({f"sha256:{'4f' * 32}"}, "have run it as sha256:4f"),
     ],
 )
 def test_an_image_that_nobody_can_pin_is_refused(ids: set[str], reason: str) -> None:

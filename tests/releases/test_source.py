@@ -32,7 +32,7 @@ def test_the_last_up_is_that_after_which_nothing_has_changed_an_object() -> None
         ({"result": "in-progress"}, "the last `pulumi up` of the stack bert.prod has not ended; what runs"),
         (
             {"in_part": True},
-            r"the last `pulumi up` of the stack bert.prod was for a part of it \(`--target` or `--exclude`\); what runs",
+            r"the last `pulumi up` of the stack bert.prod was for a part of it \(`--target` or `--exclude`\);",
         ),
         ({"kind": "destroy"}, "the stack bert.prod was destroyed, and nothing is deployed there"),
         ({"kind": "destroy", "in_part": True}, "the last `pulumi destroy` of the stack bert.prod was for a part of it"),

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import copy
-import json
 from pathlib import Path
 from typing import Any
 
 from trainform.plan.record import Record
 from trainform.saved.facts import Facts, Source, state_facts
 from trainform.saved.file import keyed
-from trainform.saved.model import Saved
+from trainform.saved.model import Fact, Saved
 
 KEY = b"5f1c2d7e8a544f0e9b1d3f6f6c1b2a90"
 SOURCE = Source("resnet.prod", Path("/nowhere"), KEY)
@@ -62,7 +61,9 @@ def facts(**more: Any) -> Facts:
         "object": {"Job/resnet-1f3a9c": {"uid": "7d6c"}},
         "step": {"Job resnet-job": {"(operation)": "update", "spec": {"replicas": 4}}},
     }
-    made: Facts = {what: SOURCE.fact(data) for what, data in {**given, **more}.items()}  # type: ignore[misc]
+    made: Any = {what: SOURCE.fact(data) for what, data in {**given, **more}.items()}
+    for what in ("config", "program"):  # hashes are shown as they are
+        made[what] = Fact(hash=made[what].hash, shown={**given, **more}[what])
     return {**state_facts(exported(), SOURCE), **made}
 
 

@@ -14,6 +14,7 @@ from tests.saved.samples import EXPERIMENT, KEY, RECORD_URN, exported
 from tests.support.api_objects import ApiObjects
 from tests.support.leaks import HUB_TOKEN
 from tests.support.websites import website
+from trainform.deployed.state import CONFIG_MAP
 from trainform.errors import ClusterError
 from trainform.plan.record import Record
 from trainform.saved import facts
@@ -90,7 +91,7 @@ def test_every_resource_counts(source: Source) -> None:
 
 
 def with_record(data: Any) -> dict[str, Any]:
-    resource = {"urn": RECORD_URN, "type": facts.CONFIG_MAP, "inputs": {"data": data}}
+    resource = {"urn": RECORD_URN, "type": CONFIG_MAP, "inputs": {"data": data}}
     return {"deployment": {"resources": [resource]}}
 
 

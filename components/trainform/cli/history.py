@@ -88,7 +88,7 @@ def _releases(experiment: str | None, root: Path, unread: list[str]) -> dict[str
 
     if experiment is not None:
         return releases_of(experiment, root)
-    found = {}
+    found = dict[str, "Release"]()
     for folder in sorted((root / "stacks" / RELEASES).glob("[!.]*/")):
         try:
             found |= releases_of(folder.name, root)

@@ -140,8 +140,8 @@ def _import_the_rest() -> None:
 
 def _preview_of(run: EngineRun, stack: str) -> Preview:
     """The preview of a run of the engine; one that failed if the engine ended before it had any."""
-    from trainform.review.preview import Message
     from trainform.review.policies import refusal
+    from trainform.review.preview import Message
     from trainform.review.read import INCOMPLETE, read_preview
 
     ended = f"`pulumi preview` ended with exit code {run.code}"

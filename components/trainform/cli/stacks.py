@@ -157,7 +157,9 @@ def _described(row: Row, drift: str | None, own: Collection[str], root: Path) ->
         "queue": row.queue,
         OWNER: row.owner,
         "accelerators": dict(row.accelerators),
-        "cost_per_hour": None if row.cost is None else {"amount": float(row.cost.amount), "currency": row.cost.currency},
+        "cost_per_hour": None
+        if row.cost is None
+        else {"amount": float(row.cost.amount), "currency": row.cost.currency},
         "created": row.created,
         "age": age(row.created, datetime.datetime.now(datetime.UTC)),
         DRIFT: drift,
@@ -237,7 +239,9 @@ def _totals(rows: Sequence[Row], found: Overview) -> str:
     number = sum(row.phase != NOT_DEPLOYED for row in rows)
     parts = [f"{number} experiment{'' if number == 1 else 's'}"]
     parts += [_counted(dict(sorted(counts.items())))] if counts else []
-    parts += [" and ".join(f"{amount:.2f} {currency}" for currency, amount in sorted(costs.items())) + "/h"] if costs else []
+    parts += (
+        [" and ".join(f"{amount:.2f} {currency}" for currency, amount in sorted(costs.items())) + "/h"] if costs else []
+    )
     unread = f"; {', '.join(found.not_read)} not read" if found.not_read else ""
     return f"{', '.join(parts)}{unread}"
 

@@ -62,13 +62,14 @@ def drift_of(applied: Mapping[str, Any], live: Mapping[str, Any]) -> Iterator[Dr
     ours = _without_tools({
         field: value
         for field, value in applied.items()
-        # the provider's own inputs begin with `__`; of a Secret nothing else is read
-        if field not in OF_TYPE and not field.startswith("__") and (kind != SECRETS or field == METADATA)
+        if field not in OF_TYPE and (kind != SECRETS or field == METADATA)  # of a Secret nothing else is read
     })  # fmt: skip
     found = [
         each
         for each in differences(ours, live, _same)
-        if each.before is not None or isinstance(each.keys[-1], int)  # another item of a list without names
+        # an item more is ours only in a list without names; the provider's own inputs begin with `__`
+        if (each.before is not None or isinstance(each.keys[-1], int))
+        and not any(str(key).startswith("__") for key in each.keys)
     ]
     for _, drift in _drifts(found, applied, live, applied):
         yield drift

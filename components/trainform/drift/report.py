@@ -167,9 +167,7 @@ def _failed(target: ProjectStack, what: str, reason: str) -> StackDrift:
     return _report(target, Outcome.failed, not_compared=[NotCompared(what=what, reason=reason)])
 
 
-def _report(
-    target: ProjectStack, outcome: Outcome, objects: Sequence[ObjectDrift] = (), **found: Any
-) -> StackDrift:
+def _report(target: ProjectStack, outcome: Outcome, objects: Sequence[ObjectDrift] = (), **found: Any) -> StackDrift:
     return StackDrift(
         stack=target.name,
         experiment=target.experiment,

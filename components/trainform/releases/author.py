@@ -1,4 +1,4 @@
-"""The author of a release, as git would write it into a commit, or the name of the account; and files that git ignores."""
+"""The author of a release, as git writes it into a commit, or the name of the account; and files that git ignores."""
 
 from __future__ import annotations
 

@@ -55,9 +55,10 @@ class Source(Struct, frozen=True):
         """Return the hash of the data, and the data without secrets."""
         return Fact(hash=keyed(self.key, data), shown=masked(data))
 
-    def hidden(self, values: Mapping[str, Any]) -> Fact:
-        """Return a fact that shows the hash of each value."""
-        return self.fact({name: keyed(self.key, value) for name, value in values.items()})
+    def hidden(self, values: Mapping[str, Any], shown: Mapping[str, str] | None = None) -> Fact:
+        """Return a fact that shows a hash instead of each value, but for those in `shown`."""
+        hashes = {name: keyed(self.key, value) for name, value in values.items()}
+        return Fact(hash=keyed(self.key, hashes), shown={**hashes, **(shown or {})})
 
 
 def gather(source: Source) -> Facts:
@@ -119,13 +120,9 @@ def config_of(source: Source) -> Fact:
     name = stack_path(source.stack.rpartition("/")[2])
     data = read_content(source.root / name, name).data if (source.root / name).is_file() else {}
     values = {**mapping(data.get("config")), **({SERVICES: data[SERVICES]} if SERVICES in data else {})}
-    return source.fact({key: _shown(key, value) or keyed(source.key, value) for key, value in values.items()})
-
-
-def _shown(key: str, value: Any) -> str | None:
-    space, _, name = key.partition(":")
-    known = space == NAMESPACE and name in SHOWN and isinstance(value, str | int)
-    return masked_line(str(value)) if known else None
+    own = {f"{NAMESPACE}:{name}" for name in SHOWN}
+    shown = {key: masked_line(str(each)) for key, each in values.items() if key in own and isinstance(each, str | int)}
+    return source.hidden(values, shown)
 
 
 def state_facts(exported: Mapping[str, Any], source: Source) -> Facts:

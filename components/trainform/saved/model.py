@@ -32,8 +32,8 @@ What = Literal[
 
 
 class Fact(Part):
-    """One of the things from which a preview follows, or that it says. shown: without secrets; a value that is not shown
-    is a keyed hash there."""
+    """One of the things from which a preview follows, or that it says. shown: without secrets, or with keyed hashes
+    instead of values."""
 
     hash: Hash
     shown: JsonValue = None

@@ -13,7 +13,7 @@ from trainform.saved.facts import Facts
 from trainform.saved.model import Fact, Moved, What
 
 PRESENT = "present"
-A_SECRET = "(a secret)"
+HIDDEN = "(a secret)"
 PREFIXES: Mapping[str, str] = {"environment": "environment.", "cluster": "cluster.uid"}
 NAMED = ("object", "step")
 WITH_NAMES = ("deployed", *NAMED)
@@ -63,10 +63,12 @@ def _moved(what: What, sentence: str, was: Fact, now: Fact) -> Iterator[Moved]:
     before, after = was.shown, now.shown
     if what == "object":  # one that could not be read, or that no step touches any more, is not compared
         both = mapping(before).keys() & mapping(after).keys()
-        before, after = ({key: value for key, value in mapping(side).items() if key in both} for side in (before, after))
+        before, after = (
+            {key: value for key, value in mapping(side).items() if key in both} for side in (before, after)
+        )
     found = differences(before, after)
     if not found and what != "object":
-        path = f"{PREFIXES.get(what, '')}{A_SECRET}"
+        path = f"{PREFIXES.get(what, '')}{HIDDEN}"
         yield Moved(what=what, path=path, was=MASKED, now=CHANGED_MASK, sentence=sentence)
     for each in found:
         was_shown, now_shown = (_visible(each, value, what) for value in shown(each))

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from trainform.cluster.drift import drift_of, utc_now
-from trainform.drift.read import Key, Live, Reads, key_of
+from trainform.drift.read import Live, Reads, key_of
 from trainform.errors import TrainformError
 from trainform.manifests.manifest import Manifest
 from trainform.manifests.shapes import mapping

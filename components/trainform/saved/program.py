@@ -74,7 +74,7 @@ WITHOUT_EFFECT = ("PULUMI_K8S_CLIENT_", "PULUMI_K8S_SUPPRESS_", "PULUMI_K8S_HELM
 
 
 def provider_variables(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables that change how Pulumi's Kubernetes provider writes and deletes objects. No preview shows it:
-    with PULUMI_K8S_ENABLE_PATCH_FORCE it takes fields from other managers."""
+    """Return the variables that change how Pulumi's Kubernetes provider writes and deletes objects, which no preview
+    shows: with PULUMI_K8S_ENABLE_PATCH_FORCE it takes fields from other managers."""
     names = sorted(name for name in environ if name.startswith(OF_PROVIDER) and not name.startswith(WITHOUT_EFFECT))
     return {name: environ[name] for name in names}

@@ -70,10 +70,8 @@ class Experiment(Model):
         json_schema_extra=OnChange.NEW_OBJECTS,
         description="Name of the experiment and stem of all names; a DNS label that starts with a letter.",
     )
-    owner: Annotated[NonEmpty, StringConstraints(max_length=128)] | None = Field(
-        default=None,
-        json_schema_extra=OnChange.NO_OBJECT,
-        description="Who is responsible for the job: a name or an e-mail address. `trainform stacks --owner` finds it.",
+    owner: NonEmpty | None = Field(
+        default=None, json_schema_extra=OnChange.NO_OBJECT, description="Name or e-mail address. Empty: unknown."
     )
     backend: BackendName | None = Field(
         default=None,
