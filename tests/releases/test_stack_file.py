@@ -129,8 +129,8 @@ def test_a_stack_that_cannot_be_written_says_that_the_release_is_there(
             follow(release(), "sdxl-lora.prod", tmp_path)
     assert raised.value.lines() == [
         (
-            "stacks/Pulumi.sdxl-lora.prod.yaml cannot be written: no space left on device; the release "
-            f"{release().name} is written, and no stack names it yet"
+            "stacks/Pulumi.sdxl-lora.prod.yaml cannot be written: no space left on device; its release is written, and "
+            "no stack names it yet"
         ),
         "  fix: make room, or correct the permissions, and run the same command again: it takes that release",
     ]

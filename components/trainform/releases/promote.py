@@ -9,9 +9,9 @@ from pydantic import ValidationError
 
 from trainform.backends.table import BACKENDS
 from trainform.deployed.updates import Update
-from trainform.errors import Problem, TrainformError
+from trainform.errors import Problem, TrainformError, list_names
 from trainform.manifests.shapes import mapping
-from trainform.plan.images import digest_of, named_images, pinned, repository
+from trainform.plan.images import digest_of, named_images, pinned
 from trainform.plan.inputs import resolved, with_dates, with_overlays
 from trainform.plan.record import Record
 from trainform.plan.registries import pulled
@@ -34,9 +34,8 @@ def experiment_of(source: Source) -> dict[str, Any]:
 def recorded(record: Record, stack: str) -> Experiment:
     """The experiment that was deployed in the stack, with what it has differently in all environments. TrainformError
     if another version of trainform has recorded it, and this one cannot read it."""
-    base = record.experiment if record.base is None else record.base
     try:
-        return Experiment.model_validate(with_dates(base))
+        return Experiment.model_validate(with_dates(record.whole))
     except (ValidationError, ValueError, TypeError, AttributeError):
         by = "an unknown version of trainform" if record.version is None else f"trainform {record.version}"
         raise TrainformError(
@@ -145,13 +144,4 @@ def _why(image: str, source: Source) -> str:
     ran: Sequence[str] = sorted(source.ran.get(name, ()))
     if not ran:
         return "the image has no digest, and the cluster has no pod of the source that has run it"
-    if len({digest_of(each) for each in ran}) > 1:
-        return "the image has no digest, and the pods of the source have run several things under this name"
-    if digest_of(ran[0]) is None:
-        return "the image has no digest, and the nodes of the source have it from no registry"
-    run = f"the nodes of the source have run it as {ran[0]}"
-    if repository(name) in map(
-        repository, ran
-    ):  # it would be pinned, were it not in an overlay, which stays as it is written
-        return f"the image has no digest in what the environment has differently, and {run}"
-    return f"the image has no digest, and {run}, which is of another repository than {repository(name)}"
+    return f"the image has no digest, and the nodes of the source have run it as {list_names(ran)}"
