@@ -78,7 +78,7 @@ def test_nothing_that_touches_a_stack(project: Path) -> None:
     assert made.project == "vision", "by which an earlier comment is found"
     code, out, err = run("review", "--changed-since", "main")
     assert (code, err) == (0, "")
-    assert out.startswith("Review of 0 stacks\n  No stack is touched by what changed since main.\n")
+    assert out.startswith("Review of 0 stacks: clean\n  No stack touched by the changes since main (commit ")
 
 
 @pytest.mark.parametrize(

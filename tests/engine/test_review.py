@@ -71,7 +71,10 @@ def test_a_running_job_gets_another_image(project: Project, live: Live) -> None:
     assert cause.place.line > 0
     assert {fact.object for fact in changed.live} >= {job}
     assert "TR-DATA-1" not in {finding.code for finding in changed.findings}
-    assert "Findings\n  HIGH " in review(project, stack)
+    shown = review(project, stack)
+    assert "  HIGH    TR-RESTART-1 image (stacks/experiments/bert.yaml:" in shown
+    assert "Change  image: pytorch-training:a → pytorch-training:b" in shown
+    assert shown[shown.index("Review of ") :].count("\n") <= 12, shown
 
 
 def test_a_program_that_fails_is_a_review_that_fails(project: Project) -> None:
@@ -113,4 +116,4 @@ def test_several_stacks_make_one_review(project: Project) -> None:
     ended = reviewed(project, resnet, bert, code=1)
     failed = Review.model_validate_json(ended.forms["json"])
     assert [report.outcome for report in failed.stacks] == [new.outcome, "failed"]
-    assert "Review of 2 stacks\n  Outcome: failed" in ended.forms["shown"]
+    assert "Review of 2 stacks: failed\n" in ended.forms["shown"]

@@ -76,7 +76,8 @@ class Effect(Part):
     thing: Thing = Field(default="object", description="What it happens to; stack: to nothing, or it is not known.")
     object: str = Field(description="Name of the object or component: sdxl-lora-1f3a9c.")
     before: JsonValue = Field(
-        default=None, description="Of a job its name, of a scaled one its replicas by role, of a resized claim its size."
+        default=None,
+        description="Of a job its name, of a scaled one its replicas by role, of a resized claim its size.",
     )
     after: JsonValue = None
     state: Literal["running", "finished", "pending", "absent", "unknown", ""] = Field(
@@ -166,22 +167,60 @@ class Cost(Part):
 
 
 class Shortage(Part):
-    """What is missing of one resource, and who holds it."""
+    """The missing amount of one resource, and who holds it."""
 
     resource: str
     asked: str
     available: str
     missing: str
-    holders: list[str] = Field(default=[])
+    holders: list[str] = Field(default=[], description="ai/bert-77aa01: 8 (queue night, priority 100).")
+    evicts: list[str] = Field(
+        default=[],
+        description="Holders that give way where the scheduler's `preempt` or `reclaim` action is on.",
+    )
+
+
+class RoleRoom(Part):
+    """The room of the cluster's nodes for the pods of a role, each role by itself."""
+
+    role: str
+    pods: int
+    fit: int = Field(description="How many of them fit now.")
+    nodes: int = Field(description="Nodes that can take one more of them now.")
+    resource: str = Field(description="The resource that decides: a800.")
+    largest: str = Field(description="The most of it that is free on one node.")
+
+
+class QueueUse(Part):
+    """What the job's queue holds of the resource that decides."""
+
+    name: str
+    resource: str
+    held: float = Field(description="By other jobs.")
+    requested: float
+    capability: float | None = Field(default=None, description="The most that the queue may hold; null: no limit.")
 
 
 class Capacity(Part):
-    """Whether the pods fit. A feasibility, not a reservation."""
+    """Whether the pods fit. An estimate, not a reservation."""
 
     verdict: Literal["now", "later", "never", "unknown", "unchanged"]
     sentence: str
+    clause: str = Field(
+        default="", description="Why the new job does not start now: waits for 8 a800 held by clip-77aa01."
+    )
     basis: Literal["cluster", "environment", "none"]
     shortages: list[Shortage] = Field(default=[])
+    roles: list[RoleRoom] = Field(default=[])
+    queue: QueueUse | None = Field(default=None, description="null: no queue, or what it holds is unknown.")
+
+
+class Fact(Part):
+    """One of the four answers of a review: the run, the data, the cost, the queue."""
+
+    key: Literal["run", "data", "cost", "queue"]
+    number: str = Field(description="The amount or word to read first: 16 a800, +24.00 USD/h, fits now.")
+    text: str = Field(default="", description="What happens to it, as a part of a sentence.")
 
 
 class RoleFacts(Part):
@@ -250,14 +289,14 @@ class PictureFact(Part):
     after: str | None = None
 
 
-Mark = Literal["same", "added", "removed", "changed"]
+Mark = Literal["same", "added", "removed", "changed", "restarted"]
 
 
 class PictureNode(Part):
     """A part of the picture. A role is one part, however many pods it has."""
 
     id: str = Field(description="Unique in its picture: role/worker.")
-    kind: Literal["queue", "job", "role", "shape", "rendezvous", "claim", "secret"]
+    kind: Literal["queue", "job", "role", "claim"]
     name: str
     change: Mark
     facts: list[PictureFact] = Field(default=[])
@@ -268,16 +307,47 @@ class PictureEdge(Part):
 
     start: str
     end: str
-    label: str = Field(default="", description="Where a claim is mounted, or what a secret is used for.")
+    label: str = Field(default="", description="Where a claim is mounted.")
     change: Mark
 
 
 class Picture(Part):
-    """What a job consists of, before and after. It has names of secrets and never their values."""
+    """What a job consists of, before and after."""
 
     job: str
     nodes: list[PictureNode]
     edges: list[PictureEdge]
+
+
+class WaivedGate(Part):
+    """A gate that was waived when a release was promoted."""
+
+    gate: str
+    by: str
+    reason: str
+
+
+class Origin(Part):
+    """Where the release comes from that the stack follows, by the evidence in its file."""
+
+    release: str
+    source: str = Field(description="The stack from which it was promoted; of a rollback the stack itself.")
+    environment: str = Field(description="The environment in which it was deployed then.")
+    by: str
+    at: str
+    passed: list[str] = Field(default=[], description="Gates that it passed.")
+    waived: list[WaivedGate] = Field(default=[])
+    rollback: str = Field(default="", description="Why the stack was rolled back to it; empty: it was promoted.")
+
+    @property
+    def text(self) -> str:
+        """All of it as one line."""
+        if self.rollback:
+            return f"Release {self.release}: rolled back by {self.by} at {self.at}: {self.rollback}"
+        gates = [f"passed {', '.join(self.passed)}"] if self.passed else []
+        gates += [f"waived {each.gate} by {each.by} ({each.reason})" for each in self.waived]
+        judged = f"; gates: {'; '.join(gates)}" if gates else ""
+        return f"Release {self.release} from {self.source}, promoted by {self.by} at {self.at}{judged}"
 
 
 class Report(Part):
@@ -288,12 +358,14 @@ class Report(Part):
     environment: str = ""
     experiment: str = ""
     release: str = Field(default="", description="The release that the stack follows; empty: none, or it is not known.")
+    origin: Origin | None = Field(default=None, description="Of the release; null: there is none, or it is not known.")
     outcome: Outcome
     headline: str
     failure: list[str] = Field(
         default=[],
         description="Of a preview that failed: the lines that follow the one in the headline, with what to do.",
     )
+    facts: list[Fact] = Field(default=[], description="In the order run, data, cost, queue; empty: the preview failed.")
     effects: list[Effect] = Field(default=[])
     dependents: list[Dependents] = Field(
         default=[], description="Of an environment's own stack: who uses what changes or goes."

@@ -17,6 +17,7 @@ from trainform.review.context import Context
 from trainform.review.cost import cost_of
 from trainform.review.dependents import dependents, not_read
 from trainform.review.effects import effects
+from trainform.review.facts import facts_of
 from trainform.review.findings.table import FINDERS
 from trainform.review.headline import headline
 from trainform.review.limits import job_findings, platform_findings, sentence, waiver_uses
@@ -105,6 +106,7 @@ def _of_whole_preview(
     return {
         "outcome": outcome,
         "headline": headline(context, happens, counted, cost),
+        "facts": facts_of(happens, dependents(context), cost, capacity),
         "effects": happens,
         "findings": found,
         "cost": cost,
