@@ -72,21 +72,30 @@ def test_more_pods_change_in_place() -> None:
 def test_other_nodes_and_another_queue() -> None:
     roles = {"worker": {**WORKER, "accelerators": {"l40s": 4}}}
     picture = of_change(LORA, {**LORA, "queue": "night", "roles": roles})
-    assert (marks(picture)["queue/default"], marks(picture)["queue/night"]) == ("removed", "added")
+    assert (marks(picture)["queue/default"], marks(picture)["queue/night"]) == ("same", "same"), "both exist already"
+    assert {(edge.start, edge.change) for edge in picture.edges if edge.end == "job/"} == {
+        ("queue/default", "removed"),
+        ("queue/night", "added"),
+    }
     assert facts(picture, "role/worker")["each"] == ("8 a800", "4 l40s")
     assert facts(picture, "role/worker")["nodes"][1] == "pool=l40s"
 
 
-def test_a_claim_that_is_removed_and_another_path() -> None:
+@pytest.mark.parametrize(("keep", "mark"), [(True, "same"), (False, "removed")])
+def test_a_claim_that_is_removed_and_an_existing_one(keep: bool, mark: str) -> None:
+    checkpoints = {"checkpoints": {**LORA["storage"]["checkpoints"], "keep": keep}}
     storage = {"data": {"claim": "datasets", "mount": "/data", "read_only": True}}
-    picture = of_change(LORA, {**LORA, "storage": storage})
-    assert (marks(picture)[CLAIM], marks(picture)["claim/datasets"]) == ("removed", "added")
+    picture = of_change({**LORA, "storage": checkpoints}, {**LORA, "storage": storage})
+    assert (marks(picture)[CLAIM], marks(picture)["claim/datasets"]) == (mark, "same")
     assert {(edge.end, edge.label, edge.change) for edge in picture.edges if edge.end.startswith("claim/")} == {
         (CLAIM, "/mnt/output", "removed"),
         ("claim/datasets", "/data (read-only)", "added"),
     }
 
 
-@pytest.mark.parametrize(("before", "after", "mark"), [(None, LORA, "added"), (LORA, None, "removed")])
-def test_a_new_job_and_one_that_is_removed(before: Any, after: Any, mark: str) -> None:
-    assert set(marks(of_change(before, after)).values()) == {mark}
+@pytest.mark.parametrize(("before", "after", "mark", "of_claim"), [
+    (None, LORA, "added", "added"), (LORA, None, "removed", "same"),
+])  # fmt: skip
+def test_a_new_job_and_one_that_is_removed(before: Any, after: Any, mark: str, of_claim: str) -> None:
+    expected = {"job/": mark, "queue/default": "same", "role/worker": mark, CLAIM: of_claim}
+    assert marks(of_change(before, after)) == expected

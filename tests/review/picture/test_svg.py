@@ -46,7 +46,7 @@ def test_boxes_lie_next_to_each_other_with_their_lines_in_them(name: str) -> Non
 
 def test_every_mark_has_a_word() -> None:
     shown = texts("moved")
-    assert {"Job  starts again", "Queue  new", "Queue  removed", "pods 4", "→ 2"} <= {*shown}
+    assert {"Job  starts again", "Queue  exists already", "pods 4 → 2"} <= {*shown}
     assert "Claim  exists already" in shown
 
 

@@ -41,7 +41,7 @@ def by_severity(reports: Iterable[Report]) -> list[Report]:
 
     def weight(report: Report) -> tuple[int, ...]:
         found = Counter(map(level, report.findings))
-        return OUTCOMES.index(report.outcome), *(-found[word] for word in LEVELS)
+        return OUTCOMES.index(report.outcome), *(-found[word] for word in LEVELS), not weighs(report)
 
     return sorted(reports, key=weight)
 
@@ -94,7 +94,7 @@ def _causes(effects: Iterable[model.Effect]) -> Iterator[Row]:
     found = {cause.place.path: cause for effect in effects for cause in effect.causes}
     for path, cause in [*found.items()][:MOST_CAUSES]:
         sides = [cause.before, cause.after]
-        short = [short_image(side) if _is_image(path, side) else shown(side, LONGEST_CAUSE) for side in sides]
+        short = [short_image(str(side)) if _is_image(path, side) else shown(side, LONGEST_CAUSE) for side in sides]
         yield Row("Change", f"{path}: {' → '.join(short if short[0] != short[1] else map(shown, sides))}")
     if len(found) > MOST_CAUSES:
         yield Row("", f"and {counted(len(found) - MOST_CAUSES, 'more field')}")
@@ -112,8 +112,8 @@ def short_image(image: str) -> str:
 
 def _finding_line(finding: Finding, waived: str) -> Item:
     where = finding.field if finding.place is None else located(finding.place)
-    parts = filter(None, [waived if finding.waived else "", where, finding.title])
-    return Item(": ".join(parts), (), finding.level, finding.code)
+    text = f"{waived}: {finding.title}" if finding.waived else finding.title
+    return Item(text, (), finding.level, finding.code, where)
 
 
 def located(place: model.Place) -> str:

@@ -66,7 +66,7 @@ def item(block: Item) -> str:
     """Return a sentence of a list, with its rows below it."""
     level = f"**{block.level.upper()}** " if block.level else ""
     mark = f"{code(block.code)} " if block.code else ""
-    return "\n".join([f"- {level}{mark}{prose(block.text)}", *(f"  {_row(row)}" for row in block.rows)])
+    return "\n".join([f"- {level}{mark}{prose(block.line)}", *(f"  {_row(row)}" for row in block.rows)])
 
 
 def _row(row: Row) -> str:

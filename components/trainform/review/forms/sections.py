@@ -29,12 +29,18 @@ class Row(Struct, frozen=True):
 
 
 class Item(Struct, frozen=True):
-    """A sentence with rows below it. level, code: of a finding."""
+    """A sentence with rows below it. level, code, where: of a finding."""
 
     text: str
     rows: tuple[Row, ...] = ()
     level: str = ""
     code: str = ""
+    where: str = ""
+
+    @property
+    def line(self) -> str:
+        """The sentence after its place."""
+        return f"{self.where}: {self.text}" if self.where else self.text
 
 
 class Table(Struct, frozen=True):
@@ -64,7 +70,8 @@ def _bounded(block: Block) -> Block:
     if isinstance(block, Table):
         return Table(tuple(tuple(cut(cell, LONGEST_SENTENCE) for cell in row) for row in block.rows))
     rows = tuple(structs.replace(row, text=cut(row.text, 2 * LONGEST_SENTENCE)) for row in block.rows)
-    return structs.replace(block, text=cut(block.text, LONGEST_SENTENCE), code=cut(block.code), rows=rows)
+    text, where = cut(block.text, LONGEST_SENTENCE), cut(block.where, LONGEST_SENTENCE)
+    return structs.replace(block, text=text, where=where, code=cut(block.code), rows=rows)
 
 
 def each(things: Sequence[Thing], item: Callable[[Thing], Item]) -> Iterator[Item]:

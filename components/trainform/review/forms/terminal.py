@@ -68,7 +68,7 @@ def _block(block: Block, columns: int, *, brief: bool) -> Iterator[Line]:
         yield from map(Line, _table(block.rows, columns))
         return
     label = f"{GAP}{block.level.upper():<{LEVEL}}" if block.level else GAP
-    text = f"{block.code} {block.text}" if block.code else block.text
+    text = f"{block.code} {block.line}" if block.code else block.line
     found = [*_hanging(label, text, columns)]
     if brief and block.level and len(found) > MOST_LINES:
         found = [*found[: MOST_LINES - 1], f"{found[MOST_LINES - 1][: columns - 2]} …"]

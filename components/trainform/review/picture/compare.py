@@ -17,6 +17,7 @@ from trainform.review.objects import demands_of, local_queue_of, queue_of, templ
 UNREADABLE = (AttributeError, IndexError, KeyError, TypeError, ValueError, ArithmeticError, RecursionError)
 """What an object of an unexpected shape raises."""
 JOB = "job/"
+KINDS = {"claim": steps.CLAIM, "queue": steps.QUEUE}
 
 
 class Side(Struct):
@@ -55,15 +56,20 @@ def _node(job: JobReview, key: str, before: Side, after: Side) -> PictureNode:
     old, new = before.nodes.get(key, {}), after.nodes.get(key, {})
     facts = [PictureFact(label=word, before=old.get(word), after=new.get(word)) for word in dict.fromkeys([*new, *old])]
     mark = _on(key in before.nodes, key in after.nodes)
-    happens = "none" if job.job is None else steps.fate(job.job)
-    changed = {
-        f"claim/{steps.name(step)}" for step in steps.of_kind(job.steps, steps.CLAIM) if steps.fate(step) != "none"
-    }
-    if mark == "same" and happens == "replace" and kind in ("job", "role"):
+    if kind in KINDS:
+        mark = _of_object(job, KINDS[kind], name)
+    elif mark == "same" and job.job is not None and steps.fate(job.job) == "replace":
         mark = "restarted"
-    elif mark == "same" and (old != new or key in changed):
+    elif mark == "same" and old != new:
         mark = "changed"
     return PictureNode(id=key, kind=kind, name=name or job.name, change=mark, facts=facts)
+
+
+def _of_object(job: JobReview, kind: str, name: str) -> Mark:
+    """What happens to a queue or claim. One that the stack does not create exists already, and a kept one stays."""
+    marks: dict[str, Mark] = {"create": "added", "update": "changed", "replace": "changed", "delete": "removed"}
+    found = (step for step in job.steps if step.is_object and step.kind == kind and not steps.leaves(step))
+    return next((marks.get(steps.fate(step), "same") for step in found if steps.name(step) == name), "same")
 
 
 # --- one side

@@ -17,6 +17,7 @@ from trainform.review.model import Mark, Picture, PictureFact, PictureNode
 LETTER, LINE, PADDING = 7.4, 18, 11  # of text of 12 pixels in which all letters are equally wide
 EDGE, GAP, ROOM = 2, 16, 56  # around the picture, between boxes, between columns
 NARROWEST = 20  # letters of a line
+LEGIBLE = 560  # pixels, below which a picture is not made smaller
 LONGEST = 80  # characters of a text that are shown
 COLUMNS = (("queue", "job"), ("role",), ("claim",))
 WORDS: dict[Mark, str] = {
@@ -51,7 +52,8 @@ def element(picture: Picture) -> str:
     width = max((box.x + box.width for box in boxes.values()), default=0.0) + EDGE
     height = max((box.y + box.height for box in boxes.values()), default=0.0) + EDGE
     return "\n".join([
-        f'<svg class="tf" viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}" role="group" '
+        f'<svg class="tf" viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}" '
+        f'style="min-width: {min(width, LEGIBLE):g}px" role="group" '
         f'aria-label="Picture of the job {escape(_whole(picture.job))}">',
         *(_arrow(boxes[edge.start], boxes[edge.end], edge.change)
             for edge in sorted(picture.edges, key=lambda edge: edge.change != "same")),
@@ -80,8 +82,9 @@ def _lines(picture: Picture, node: PictureNode) -> Iterator[Line]:
     yield [("h", _whole(node.name))]
     for fact in node.facts:
         first, *others = _sides(fact, node.change)
-        yield [("q", f"{_whole(fact.label)} "), ("h" if others else "", first)]
-        yield from ([("q", "→ "), ("h", other)] for other in others)
+        together = [first, *others] if len(first + "".join(others)) < NARROWEST else [first]
+        yield [("q", f"{_whole(fact.label)} "), ("h" if others else "", " → ".join(together))]
+        yield from ([("q", "→ "), ("h", other)] for other in others if other not in together)
     for mount in dict.fromkeys(edge.label for edge in picture.edges if edge.end == node.id and edge.label):
         yield [("q", "at "), ("", _whole(mount))]
 
