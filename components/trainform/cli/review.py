@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import sys
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated
 
@@ -314,14 +315,12 @@ def _text(review: Review, form: Form, width: int, *, full: bool) -> str:
 
 def _show(review: Review, form: Form, *, full: bool) -> None:
     """Print the review; in a terminal with colours."""
-    if form is Form.TERMINAL:
+    if form is Form.TERMINAL and sys.stdout.isatty():  # only then is rich worth the time of its import
+        from trainform.review.forms.terminal import lines
         from trainform.terminal.screen import screen
 
         made = screen()
-        if made.is_terminal:
-            from trainform.review.forms.terminal import lines
-
-            for line in lines(review, terminal_width(), full=full):
-                made.print(line.text, style=STYLES[line.style], soft_wrap=True)
-            return
+        for line in lines(review, terminal_width(), full=full):
+            made.print(line.text, style=STYLES[line.style], soft_wrap=True)
+        return
     echo(*_text(review, form, terminal_width(), full=full).removesuffix("\n").split("\n"))

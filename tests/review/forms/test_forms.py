@@ -176,7 +176,7 @@ def test_nothing_empty_is_shown() -> None:
 def test_several_stacks_have_an_overview_and_the_most_severe_first() -> None:
     first, *others = documents(review_of([EMPTY, CHEAPER, RICH, FAILED]))
     assert first[0].title == "Review of 4 stacks: failed"
-    assert others == [[summary(each), *details(each)] for each in (FAILED, RICH, EMPTY, CHEAPER)]
+    assert others == [[summary(each), *details(each)] for each in (FAILED, RICH, CHEAPER, EMPTY)]
     assert documents(ONE) == [[summary(RICH), *details(RICH)]]
     short = terminal.render(review_of([EMPTY, CHEAPER]))
     assert "Review of resnet.prod" in short, "a job is scaled"

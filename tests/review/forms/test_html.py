@@ -13,20 +13,20 @@ from tests.review.forms.samples import EMPTY, ONE_FAILED, RICH, SEVERAL, USUAL
 from tests.review.forms.test_forms import HOSTILE, hostile
 from tests.support.unseen import texts
 from trainform.review.forms import html
-from trainform.review.forms.document import details, summary
+from trainform.review.forms.document import details, summary, weighs
 from trainform.review.model import QueueUse, Report, Review
 from trainform.review.whole import review_of
 
 ONE = review_of([RICH])
 VOID = {"meta", "br"}
 TAGS = {
-    "html", "head", "meta", "title", "style", "body", "main", "article", "div", "h1", "h2", "h3", "p", "b", "span",
+    "html", "head", "meta", "title", "style", "body", "main", "article", "div", "h1", "h2", "h3", "p", "a", "b", "i", "span",
     "code", "ul", "li", "dl", "dt", "dd", "table", "thead", "tbody", "tr", "th", "td", "details", "summary", "svg",
     "rect", "path", "text", "tspan",
 }  # fmt: skip
 ATTRIBUTES = {
     "lang", "charset", "name", "content", "http-equiv", "class", "id", "role", "tabindex", "aria-label",
-    "aria-labelledby", "aria-hidden", "viewbox", "preserveaspectratio", "width", "height", "x", "y", "rx", "d",
+    "aria-labelledby", "aria-hidden", "href", "style", "viewbox", "preserveaspectratio", "width", "height", "x", "y", "rx", "d",
 }  # fmt: skip
 
 
@@ -91,10 +91,11 @@ def test_several_stacks_are_one_page(review: Review) -> None:
     found = page(review)
     assert {tag for tag, _ in found.elements} <= TAGS
     assert [len(found.all(tag)) for tag in ("h1", "main", "table")] == [1, 1, 1]
-    assert len(found.all("h2")) == len(review.stacks)
+    assert len(found.all("h2")) == sum(map(weighs, review.stacks))
+    assert [link["href"] for link in found.all("a")] == [f"#stack-{place + 1}" for place in range(len(review.stacks))]
     ids = [attributes["id"] for _, attributes in found.elements if "id" in attributes]
     assert len(ids) == len({*ids})
-    assert {part["aria-labelledby"] for part in found.all("article")} <= {*ids}
+    assert {f"{link['href']}"[1:] for link in found.all("a")} <= {*ids}
 
 
 def test_the_bar_of_the_queue() -> None:

@@ -14,7 +14,7 @@ from trainform.escaping import display_width
 from trainform.review.picture import svg
 
 TAGS = {"svg", "rect", "path", "text", "tspan"}
-ATTRIBUTES = {"class", "viewBox", "width", "height", "role", "aria-label", "x", "y", "rx", "d"}
+ATTRIBUTES = {"class", "viewBox", "width", "height", "role", "style", "aria-label", "x", "y", "rx", "d"}
 CHANGES = {
     "replaced": ({**LORA}, {**LORA, "image": LONG}),
     "moved": ({**LORA}, {**LORA, "queue": "night", "roles": {"worker": {"replicas": 2, "accelerators": {"l40s": 4}}}}),

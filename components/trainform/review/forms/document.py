@@ -258,6 +258,8 @@ def _selected(chosen: model.Selection) -> Iterator[Block]:
     for stack in chosen.removed:
         why = f"The file of the stack {stack} is gone, so it has no preview"
         yield Item(f"{why}: its resources stay in the cluster until `pulumi destroy -s {stack}`.")
-    count = counted(len(chosen.touched), "other stack" if chosen.removed else "stack") if chosen.touched else "No stack"
+    other = "other " if chosen.removed else ""
+    count = counted(len(chosen.touched), f"{other}stack") if chosen.touched else f"No {other}stack"
+    verb = "are" if len(chosen.touched) > 1 else "is"
     files = (Row("", f"{stack}: {list_names(names, MOST_FILES)}") for stack, names in chosen.touched.items())
-    yield Item(f"{count} touched by the changes since {chosen.since} (commit {chosen.base}).", tuple(files))
+    yield Item(f"{count} {verb} touched by the changes since {chosen.since} (commit {chosen.base}).", tuple(files))

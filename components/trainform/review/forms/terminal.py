@@ -17,7 +17,7 @@ WIDEST, NARROWEST, USUAL = 119, 40, 80
 GAP = "  "
 LEVEL, LABEL = 8, 8
 """Columns of the levels of findings, and of the labels below an item: their texts stand below each other."""
-MOST_LINES = 2  # of a finding, where its title is cut
+MOST_LINES = 3  # of a finding, where its title is cut
 DETAILS = "details: --full"
 
 
@@ -45,7 +45,7 @@ def lines(review: Review, width: int = USUAL, *, full: bool = False) -> Iterator
 
 
 def lines_of(found: Iterable[Sequence[Section]], width: int, *, brief: bool = False) -> Iterator[Line]:
-    """Yield the lines of documents, each of which has its title in the first section. brief: at most two lines for a
+    """Yield the lines of documents, each of which has its title in the first section. brief: at most three lines for a
     finding."""
     columns = max(NARROWEST, min(width, WIDEST))
     for index, document in enumerate(found):
