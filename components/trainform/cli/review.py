@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-import sys
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated
 
@@ -26,7 +25,7 @@ from trainform.cli.review_stacks import (
     stacks_of,
 )
 from trainform.errors import CommandLineError, InputError, Problem
-from trainform.terminal.lines import echo, terminal_width
+from trainform.terminal.lines import echo, output_stream, terminal_width
 
 if TYPE_CHECKING:
     from trainform.cli.review_reading import Begin, Read
@@ -315,7 +314,7 @@ def _text(review: Review, form: Form, width: int, *, full: bool) -> str:
 
 def _show(review: Review, form: Form, *, full: bool) -> None:
     """Print the review; in a terminal with colours."""
-    if form is Form.TERMINAL and sys.stdout.isatty():  # only then is rich worth the time of its import
+    if form is Form.TERMINAL and output_stream().isatty():  # only then is rich worth the time of its import
         from trainform.review.forms.terminal import lines
         from trainform.terminal.screen import screen
 

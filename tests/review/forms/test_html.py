@@ -20,13 +20,14 @@ from trainform.review.whole import review_of
 ONE = review_of([RICH])
 VOID = {"meta", "br"}
 TAGS = {
-    "html", "head", "meta", "title", "style", "body", "main", "article", "div", "h1", "h2", "h3", "p", "a", "b", "i", "span",
-    "code", "ul", "li", "dl", "dt", "dd", "table", "thead", "tbody", "tr", "th", "td", "details", "summary", "svg",
-    "rect", "path", "text", "tspan",
+    "html", "head", "meta", "title", "style", "body", "main", "article", "div", "h1", "h2", "h3", "p", "a", "b", "i",
+    "span", "code", "ul", "li", "dl", "dt", "dd", "table", "thead", "tbody", "tr", "th", "td", "details", "summary",
+    "svg", "rect", "path", "text", "tspan",
 }  # fmt: skip
 ATTRIBUTES = {
     "lang", "charset", "name", "content", "http-equiv", "class", "id", "role", "tabindex", "aria-label",
-    "aria-labelledby", "aria-hidden", "href", "style", "viewbox", "preserveaspectratio", "width", "height", "x", "y", "rx", "d",
+    "aria-labelledby", "aria-hidden", "href", "style", "viewbox", "preserveaspectratio", "width", "height", "x", "y",
+    "rx", "d",
 }  # fmt: skip
 
 
