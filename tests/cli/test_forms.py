@@ -10,7 +10,7 @@ import pytest
 from tests.secrets.samples import SHAPES
 from tests.support.leaks import GITHUB_TOKEN, HUB_TOKEN, OTHER_HUB_TOKEN, PASSWORD, leaks
 from trainform.cli.forms import Form, show
-from trainform.review.forms.sections import Fold, Item, Row, Section, Table
+from trainform.review.forms.sections import Item, Row, Section, Table
 
 SECRETS = (GITHUB_TOKEN, HUB_TOKEN, OTHER_HUB_TOKEN, PASSWORD)
 
@@ -19,7 +19,7 @@ def shown(secret: str, form: Form) -> str:
     """What is printed of a report with the text in each place."""
     item = Item(f"rolled back: {secret} was wrong.", (Row("reason", secret, verbatim=True),), code=secret)
     title = Section(f"History of {secret}", (item,))
-    blocks = (item, Table((("stack", "release"), ("prod", secret))), Fold(f"Fold {secret}", (item,)))
+    blocks = (item, Table((("stack", "release"), ("prod", secret))))
     data = {"stacks": [{"stack": secret, "environment": {secret: [secret]}}]}
     with contextlib.redirect_stdout(io.StringIO()) as out:
         show(form, [title, Section("What happened", blocks)], data)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -78,7 +79,7 @@ def test_nothing_that_touches_a_stack(project: Path) -> None:
     assert made.project == "vision", "by which an earlier comment is found"
     code, out, err = run("review", "--changed-since", "main")
     assert (code, err) == (0, "")
-    assert out.startswith("Review of 0 stacks\n  No stack is touched by what changed since main.\n")
+    assert out.startswith("Review of 0 stacks: clean\n  No stack is touched by the changes since main (commit")
 
 
 @pytest.mark.parametrize(
@@ -124,8 +125,8 @@ def test_the_report_says_which_files_touch_which_stack(project: Path, tmp_path: 
     assert made.selection is not None
     assert made.selection.touched == {"mnist.dev": files}
     for name in ("a.md", "a.html", "a.txt"):
-        text = " ".join((tmp_path / name).read_text(encoding="utf-8").split())
-        assert "Touched since main" in text
+        text = " ".join(re.sub("<[^>]*>|`", "", (tmp_path / name).read_text(encoding="utf-8")).split())
+        assert "touched by the changes since main" in text
         assert ", ".join(files) in text
 
 
@@ -142,7 +143,7 @@ def test_a_new_stack_and_one_that_is_gone(project: Path) -> None:
     assert found.touched == {"mnist.prod": ["stacks/Pulumi.mnist.prod.yaml"]}
     assert found.removed == ["mnist.dev"]
     out = " ".join(run("review", "--no-cluster", "--changed-since", "main")[1].split())
-    gone = "The file of config of the stack mnist.dev is gone, so there is no preview of it"
+    gone = "The file of the stack mnist.dev is gone, so it has no preview"
     assert f"{gone}: its resources stay in the cluster until `pulumi destroy -s mnist.dev`." in out
 
 
@@ -207,5 +208,5 @@ def test_the_environments_own_stack_says_who_uses_what_changes(project: Path, wo
     [unread] = [part.reason for part in reports["dev"].not_checked if part.what == "experiments"]
     assert "whether the experiment of the stack mnist.dev uses what changes, since it cannot be read: " in unread
     assert reports["hello.dev"].dependents == []
-    shown = " ".join(run("review", "--no-cluster", *words)[1].split())
-    assert "Who uses what changes Queue research: hello (hello.dev) uses it." in shown
+    shown = " ".join(run("review", "--no-cluster", "--full", *words)[1].split())
+    assert "Users of what changes Queue research: hello (hello.dev) uses it." in shown

@@ -17,12 +17,12 @@ def test_several_files_at_once(preview: str, tmp_path: Path) -> None:
     words = [word for file in made for word in ("-o", str(file))]
     code, out, err = review("--preview-json", preview, *words)
     assert (code, err) == (0, "")
-    assert out.startswith("Review of dev\n")
+    assert out.startswith("Review of dev: ")
     assert [file.read_text(encoding="utf-8") for file in made] == [
         markdown.render(expected),
         html.render(expected),
         stored.render(expected),
-        terminal.render(expected, 100),
+        terminal.render(expected, 100, full=True),
     ]
 
 

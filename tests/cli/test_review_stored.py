@@ -109,7 +109,7 @@ def test_a_comment(report: str) -> None:
     words = ["--format", "comment", "--details", "https://ci.example.com/review.html"]
     code, out, err = run("review", "--review-json", report, *words)
     assert (code, err) == (0, "")
-    assert out.startswith("<!-- trainform-review training -->\n## Review of 2 stacks\n")
+    assert out.startswith("<!-- trainform-review training -->\n## Review of 2 stacks: ")
     assert out.endswith("[The whole report](https://ci.example.com/review.html)\n")
 
 

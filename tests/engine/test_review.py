@@ -73,7 +73,10 @@ def test_a_running_job_gets_another_image(project: Project, live: Live) -> None:
     assert cause.place.line > 0
     assert {fact.object for fact in changed.live} >= {job}
     assert "TR-DATA-1" not in {finding.code for finding in changed.findings}
-    assert "Findings\n  HIGH " in review(project, stack)
+    shown = review(project, stack)
+    assert "  HIGH    TR-RESTART-1 image (stacks/experiments/bert.yaml:" in shown
+    assert "Change  image: pytorch-training:a → pytorch-training:b" in shown
+    assert shown[shown.index("Review of ") :].count("\n") <= 12, shown
 
 
 def test_a_stack_that_the_backend_does_not_have_and_a_program_that_fails(project: Project) -> None:
@@ -138,5 +141,5 @@ def test_several_stacks_make_one_review(project: Project, live: Live) -> None:
     write(project, "c", roles={})
     ended = reviewed(project, resnet, bert, code=1)
     failed = Review.model_validate_json(ended.forms["json"])
-    assert [report.outcome for report in failed.stacks][1:] == ["failed"]
-    assert "Review of 2 stacks\n  Outcome: failed" in ended.forms["shown"]
+    assert [report.outcome for report in failed.stacks] == [new.outcome, "failed"]
+    assert "Review of 2 stacks: failed\n" in ended.forms["shown"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -26,7 +26,12 @@ def leaked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, str]]]:
     from trainform.review.model import Report
     from trainform.review.whole import review_of
 
-    forms = {"terminal": terminal.render, "markdown": markdown.render, "html": html.render, "json": stored.render}
+    forms: dict[str, Callable[[Any], str]] = {
+        "terminal": lambda review: terminal.render(review, full=True),
+        "markdown": markdown.render,
+        "html": html.render,
+        "json": stored.render,
+    }
     found: list[tuple[str, str]] = []
     make = Report.__init__
 

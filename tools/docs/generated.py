@@ -11,7 +11,6 @@ from tools.docs.fields import environment_page, experiment_page
 from tools.docs.figures import layers_figure, stack_figure
 from tools.docs.launch_contract import contract_page
 from tools.docs.limits import limits_page
-from tools.docs.picture import picture_figure
 from tools.docs.review import review_page
 from tools.docs.review_page import review_html
 from tools.docs.versions import versions_page
@@ -27,7 +26,6 @@ GENERATED: Mapping[str, Callable[[], str]] = {
     "reference/review.md": review_page,
     "reference/versions.md": versions_page,
     "figures/layers.svg": layers_figure,
-    "figures/picture.svg": picture_figure,
     "figures/review.html": review_html,
     "figures/stack.svg": stack_figure,
 }

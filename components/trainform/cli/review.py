@@ -25,7 +25,7 @@ from trainform.cli.review_stacks import (
     stacks_of,
 )
 from trainform.errors import CommandLineError, InputError, Problem
-from trainform.terminal.lines import echo, terminal_width
+from trainform.terminal.lines import echo, output_stream, terminal_width
 
 if TYPE_CHECKING:
     from trainform.cli.review_reading import Begin, Read
@@ -81,6 +81,9 @@ StoredOption = Annotated[
 ]
 FormOption = Annotated[
     Form, typer.Option("--format", metavar="terminal|markdown|html|json|comment", help="Form on standard output.")
+]
+FullOption = Annotated[
+    bool, typer.Option("--full", help="In a terminal: all objects, fields and reasons. Files always have them.")
 ]
 FilesOption = Annotated[
     list[str] | None,
@@ -147,6 +150,7 @@ def command(
     preview_json: PreviewsOption = None,
     review_json: StoredOption = None,
     form: FormOption = Form.TERMINAL,
+    full: FullOption = False,
     files: FilesOption = None,
     fail_on: FailOption = None,
     duration: DurationOption = None,
@@ -197,7 +201,7 @@ def command(
 
         echo(*comment.render(review, *length_and_page).removesuffix("\n").split("\n"))
     else:
-        _show(review, form)
+        _show(review, form, full=full)
     if saving is not None:
         saving.write()
     if review_json is None or form is not Form.COMMENT or conditions is not None:
@@ -287,29 +291,35 @@ def _write(review: Review, file: str, form: Form) -> None:
     from trainform.terminal.output import output_to
 
     with output_to(file, was_read):
-        echo(*_text(review, form, WIDTH_OF_FILES).removesuffix("\n").split("\n"))
+        echo(*_text(review, form, WIDTH_OF_FILES, full=True).removesuffix("\n").split("\n"))
 
 
-def _text(review: Review, form: Form, width: int) -> str:
+def _text(review: Review, form: Form, width: int, *, full: bool) -> str:
+    if form is Form.TERMINAL:
+        from trainform.review.forms import terminal
+
+        return terminal.render(review, width, full=full)
+    if form is Form.MARKDOWN:
+        from trainform.review.forms import markdown
+
+        return markdown.render(review)
+    if form is Form.HTML:
+        from trainform.review.forms import html
+
+        return html.render(review)
     from trainform.review import stored
-    from trainform.review.forms import html, markdown, terminal
 
-    if form is Form.TERMINAL:
-        return terminal.render(review, width)
-    renderers = {Form.MARKDOWN: markdown.render, Form.HTML: html.render, Form.JSON: stored.render}
-    return renderers[form](review)
+    return stored.render(review)
 
 
-def _show(review: Review, form: Form) -> None:
+def _show(review: Review, form: Form, *, full: bool) -> None:
     """Print the review; in a terminal with colours."""
-    if form is Form.TERMINAL:
+    if form is Form.TERMINAL and output_stream().isatty():  # only then is rich worth the time of its import
+        from trainform.review.forms.terminal import lines
         from trainform.terminal.screen import screen
 
         made = screen()
-        if made.is_terminal:
-            from trainform.review.forms.terminal import lines
-
-            for line in lines(review, terminal_width()):
-                made.print(line.text, style=STYLES[line.style], soft_wrap=True)
-            return
-    echo(*_text(review, form, terminal_width()).removesuffix("\n").split("\n"))
+        for line in lines(review, terminal_width(), full=full):
+            made.print(line.text, style=STYLES[line.style], soft_wrap=True)
+        return
+    echo(*_text(review, form, terminal_width(), full=full).removesuffix("\n").split("\n"))

@@ -28,9 +28,10 @@ class Form(StrEnum):
 
 FORM_OF_SUFFIX = {".md": Form.MARKDOWN, ".html": Form.HTML, ".json": Form.JSON, ".txt": Form.TERMINAL}
 _LONGEST_BEGINNING = 1000  # bytes; the name of a stack is in it
+_TITLE = rb"(\S+|\d+ stacks?:?)( (clean|incomplete|findings|failed)[^\n]*)?\n"
 _BEGINNINGS = {
-    Form.TERMINAL: re.compile(rb"Review of (\S+|\d+ stacks?)\n"),
-    Form.MARKDOWN: re.compile(rb"## Review of (\S+|\d+ stacks?)\n"),
+    Form.TERMINAL: re.compile(rb"Review of " + _TITLE),
+    Form.MARKDOWN: re.compile(rb"## Review of " + _TITLE),
     Form.HTML: re.compile(
         rb'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta name="generator" content="trainform review">'
     ),

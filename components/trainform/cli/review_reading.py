@@ -135,8 +135,7 @@ def _import_the_rest() -> None:
     import trainform.review.forms.terminal
     import trainform.review.jobs
     import trainform.review.report
-    import trainform.review.whole
-    import trainform.terminal.screen  # noqa: F401
+    import trainform.review.whole  # noqa: F401
 
 
 def _preview_of(run: EngineRun, stack: str) -> Preview:

@@ -224,6 +224,14 @@ class Capacity(Part):
     queue: QueueUse | None = Field(default=None, description="null: no queue, or what it holds is unknown.")
 
 
+class Fact(Part):
+    """One of the four answers of a review: the run, the data, the cost, the queue."""
+
+    key: Literal["run", "data", "cost", "queue"]
+    number: str = Field(description="The amount or word to read first: 16 a800, +24.00 USD/h, fits now.")
+    text: str = Field(default="", description="What happens to it, as a part of a sentence.")
+
+
 class FieldChange(Part):
     """A field of an object, without noise. null: not set."""
 
@@ -273,14 +281,14 @@ class PictureFact(Part):
     after: str | None = None
 
 
-Mark = Literal["same", "added", "removed", "changed"]
+Mark = Literal["same", "added", "removed", "changed", "restarted"]
 
 
 class PictureNode(Part):
     """A part of the picture. A role is one part, however many pods it has."""
 
     id: str = Field(description="Unique in its picture: role/worker.")
-    kind: Literal["queue", "job", "role", "shape", "rendezvous", "claim", "secret"]
+    kind: Literal["queue", "job", "role", "claim"]
     name: str
     change: Mark
     facts: list[PictureFact] = Field(default=[])
@@ -291,12 +299,12 @@ class PictureEdge(Part):
 
     start: str
     end: str
-    label: str = Field(default="", description="Where a claim is mounted, or what a secret is used for.")
+    label: str = Field(default="", description="Where a claim is mounted.")
     change: Mark
 
 
 class Picture(Part):
-    """What a job consists of, before and after. It has names of secrets and never their values."""
+    """What a job consists of, before and after."""
 
     job: str
     nodes: list[PictureNode]
@@ -349,6 +357,7 @@ class Report(Part):
         default=[],
         description="Of a preview that failed: the lines that follow the one in the headline, with what to do.",
     )
+    facts: list[Fact] = Field(default=[], description="In the order run, data, cost, queue; empty: the preview failed.")
     effects: list[Effect] = Field(default=[])
     dependents: list[Dependents] = Field(
         default=[], description="Of an environment's own stack: who uses what changes or goes."

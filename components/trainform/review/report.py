@@ -17,6 +17,7 @@ from trainform.review.context import Context
 from trainform.review.cost import cost_of
 from trainform.review.dependents import dependents, not_read
 from trainform.review.effects import FAILED, INCOMPLETE, effects
+from trainform.review.facts import facts_of
 from trainform.review.findings.table import FINDERS
 from trainform.review.headline import headline
 from trainform.review.limits import job_findings, platform_findings, sentence, waiver_uses, with_waivers
@@ -68,6 +69,7 @@ def build_report(context: Context, checked: Checked = None, left_out: Iterable[N
         outcome=_outcome(preview, counted, not_checked),
         headline=first if first else headline(context, happens, counted, cost, capacity),
         failure=failure,
+        facts=facts_of(happens, dependents(context), cost, capacity),
         effects=happens,
         dependents=dependents(context),
         findings=found,

@@ -11,6 +11,7 @@ from trainform.review.model import (
     Dependents,
     Effect,
     EngineMessage,
+    Fact,
     FieldChange,
     Finding,
     LiveFact,
@@ -76,12 +77,17 @@ TAG = finding(
 )
 REPLACED = Effect(
     kind="replace",
+    thing="job",
+    state="running",
+    age="16 h",
+    size="32 a800",
     object="sdxl-lora-1f3a9c",
     sentence="The running job sdxl-lora-1f3a9c (up 16 h, 32 a800) is deleted, and sdxl-lora-7b20de takes its place.",
     causes=[Change(place=Place(path="image", file=FILE, line=4), before=OLD, after=NEW)],
 )
 KEPT = Effect(
     kind="keep",
+    thing="claim",
     object="sdxl-lora-checkpoints",
     sentence="The claim sdxl-lora-checkpoints and its mount path /checkpoints are unchanged.",
 )
@@ -93,26 +99,38 @@ PICTURE = Picture(
             id="job/",
             kind="job",
             name="sdxl-lora",
-            change="changed",
+            change="restarted",
             facts=[PictureFact(label="object", before="sdxl-lora-1f3a9c", after="sdxl-lora-7b20de")],
         ),
         PictureNode(
             id="role/worker",
             kind="role",
             name="worker",
-            change="changed",
+            change="restarted",
             facts=[PictureFact(label="pods", before="4", after="4"), PictureFact(label="image", before=OLD, after=NEW)],
         ),
         PictureNode(id="claim/sdxl-lora-checkpoints", kind="claim", name="sdxl-lora-checkpoints", change="same"),
-        PictureNode(id="secret/hub", kind="secret", name="hub", change="added"),
+        PictureNode(id="claim/datasets", kind="claim", name="datasets", change="added"),
     ],
     edges=[
         PictureEdge(start="queue/default", end="job/", change="same"),
         PictureEdge(start="job/", end="role/worker", change="same"),
         PictureEdge(start="role/worker", end="claim/sdxl-lora-checkpoints", label="/checkpoints", change="same"),
-        PictureEdge(start="role/worker", end="secret/hub", label="variable HF_TOKEN", change="added"),
+        PictureEdge(start="role/worker", end="claim/datasets", label="/data (read-only)", change="added"),
     ],
 )
+FACTS = [
+    Fact(key="run", number="32 a800", text="sdxl-lora-1f3a9c (up 16 h) stops and starts again"),
+    Fact(key="data", number="1 claim unchanged", text="sdxl-lora-checkpoints"),
+    Fact(key="cost", number="+0.00 USD/h", text="96.00 USD an hour as before, 6912.00 USD for 72 h"),
+    Fact(key="queue", number="fits now"),
+]
+NONE = [
+    Fact(key="run", number="unchanged"),
+    Fact(key="data", number="unchanged"),
+    Fact(key="cost", number="no price"),
+    Fact(key="queue", number="unchanged"),
+]
 USUAL = Report(
     stack="sdxl-lora.prod",
     environment="prod",
@@ -120,6 +138,7 @@ USUAL = Report(
     outcome=Outcome.findings,
     headline="Replaces the running job sdxl-lora-1f3a9c (up 16 h, 32 a800) because `image` changes; checkpoints stay "
     "in sdxl-lora-checkpoints. +0.00 USD/h. 1 high finding.",
+    facts=FACTS,
     effects=[REPLACED, KEPT],
     findings=[RESTART, TAG],
     cost=Cost(
@@ -204,6 +223,12 @@ RICH = USUAL.model_copy(
                 ],
             ),
         ],
+        "facts": [
+            FACTS[0],
+            Fact(key="data", number="1 claim deleted", text="sdxl-lora-dataset; 1 unchanged"),
+            Fact(key="cost", number="unknown", text="The cost is not known: no price of a800."),
+            Fact(key="queue", number="waits", text="24 nvidia.com/gpu missing, held by ml/llama-sft-20ab4c"),
+        ],
         "cost": Cost(known=False, unknown="The cost is not known: no price of a800."),
         "capacity": Capacity(
             verdict="later",
@@ -264,6 +289,8 @@ EMPTY = Report(
     stack="hello.dev",
     outcome=Outcome.clean,
     headline="Nothing changes.",
+    facts=NONE,
+    effects=[Effect(kind="none", thing="stack", object="hello.dev", sentence="Nothing changes.")],
     cost=Cost(),
     capacity=Capacity(verdict="unchanged", sentence="Nothing asks for more.", basis="none"),
 )
@@ -271,7 +298,10 @@ FAILED = EMPTY.model_copy(
     update={
         "stack": "llama-sft.prod",
         "outcome": Outcome.failed,
-        "headline": "The preview failed: incorrect passphrase.",
+        "headline": "The preview failed: incorrect passphrase",
+        "failure": ["set PULUMI_CONFIG_PASSPHRASE to the passphrase of the stack"],
+        "facts": [],
+        "effects": [],
         "cost": Cost(known=False, unknown="The preview failed, so the cost is not known."),
         "capacity": Capacity(
             verdict="unknown",
@@ -286,6 +316,20 @@ CHEAPER = USUAL.model_copy(
         "headline": "Scales the elastic role worker 5 → 3 in place. -24.00 USD/h.",
         "outcome": Outcome.clean,
         "findings": [],
+        "effects": [
+            Effect(
+                kind="scale",
+                thing="job",
+                object="resnet-b35761",
+                sentence="Scales the elastic role worker 5 → 3 in place.",
+            )
+        ],
+        "facts": [
+            Fact(key="run", number="40 a800", text="resnet-b35761 keeps running with other replicas"),
+            *NONE[1:2],
+            Fact(key="cost", number="-24.00 USD/h", text="60.00 USD → 36.00 USD an hour, 2592.00 USD for 72 h"),
+            Fact(key="queue", number="fits now"),
+        ],
         "cost": Cost(
             before=usd("60.00"),
             after=usd("36.00"),
@@ -303,6 +347,8 @@ SHARED = EMPTY.model_copy(
         "stack": "prod",
         "environment": "prod",
         "headline": "Changes the queue research because `environment.queues.research.weight` changes.",
+        "facts": [Fact(key="run", number="2 experiments", text="used by resnet, sdxl-lora"), *NONE[1:]],
+        "effects": [Effect(kind="update", thing="queue", object="research", sentence="Changes the queue research.")],
         "dependents": [
             Dependents(
                 kind="Queue",

@@ -10,7 +10,6 @@ from trainform.review.model import Picture
 from trainform.review.picture.compare import pictures
 from trainform.spec import Environment
 
-EXPERIMENTS = ["allreduce", "elastic", "extras", "hello", "llama-sft", "mnist", "resnet", "sdxl-lora"]
 LONG = "registry.example.com/" + "research-platform/" * 8 + "trainer:2026.11"
 
 

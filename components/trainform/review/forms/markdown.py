@@ -8,9 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from trainform.escaping import escaped
 from trainform.review.forms.document import documents
-from trainform.review.forms.sections import Block, Drawing, Fold, Item, Row, Section, Table
-from trainform.review.model import Picture, Review
-from trainform.review.picture.words import described, title
+from trainform.review.forms.sections import Item, Row, Section, Table
+from trainform.review.model import Review
 
 # A word as it may stand outside of a code span. Everything else goes into one, where Markdown and GitHub read nothing:
 # `@name`, `#12`, `<b>`, `[a](b)`, `https://…`, `a_b_c`, `$x$`, `:smile:`.
@@ -21,59 +20,57 @@ _WORD = re.compile(r"(?:`[^`]*`|[^\s`]|`)+")
 _BEFORE, _AFTER = "(\"'", ",.;:!?)\"'"
 # What would begin a list, a quotation or a heading at the beginning of a line.
 _OPENING = re.compile(r"([0-9]+)([.)])(?=\s|$)|[-+=](?=\s|$|[-+=])|[-+](?=.)")
+FOLD, END = "<details>\n<summary>Details</summary>", "</details>"
 
 
 def render(review: Review) -> str:
-    """The review as text that ends with a line feed."""
-    return render_documents(documents(review))
+    """Return the review as text that ends with a line feed: summaries, with the details of each folded."""
+    parts = [part for document in documents(review) for part in folded(document)]
+    return "\n\n".join(parts) + "\n"
+
+
+def folded(document: Sequence[Section]) -> Iterator[str]:
+    """Yield the summary of a document, and its details folded."""
+    summary, *details = document
+    yield from section(summary, "##")
+    if details:
+        yield from [FOLD, *(part for each in details for part in section(each, "###")), END]
 
 
 def render_documents(found: Iterable[Sequence[Section]]) -> str:
-    """Documents, each with its title in the first section, as text that ends with a line feed."""
-    return "\n\n".join(block for document in found for block in _document(*document)) + "\n"
+    """Return documents, each with its title in the first section, as text that ends with a line feed."""
+    parts = (section(part, "###" if place else "##") for document in found for place, part in enumerate(document))
+    return "\n\n".join(block for part in parts for block in part) + "\n"
 
 
-def _document(first: Section, *others: Section) -> Iterator[str]:
-    yield f"## {prose(first.title)}"
-    yield from (prose(block.text) for block in first.blocks if isinstance(block, Item))
-    for section in others:
-        yield f"### {prose(section.title)}"
-        yield from merged(section.blocks)
-
-
-def merged(blocks: Sequence[Block]) -> Iterator[str]:
-    """The blocks as Markdown; items that follow each other are one list."""
+def section(part: Section, heading: str) -> Iterator[str]:
+    """Yield the heading and the blocks of a section; items that follow each other are one list. At the head of a
+    document, sentences are paragraphs."""
+    yield f"{heading} {prose(part.title)}"
     listed: list[str] = []
-    for block in blocks:
-        if isinstance(block, Item):
-            listed.append(_item(block))
+    for block in part.blocks:
+        if isinstance(block, Item) and (block.level or heading != "##"):
+            listed.append(item(block))
             continue
-        if listed:
-            yield "\n".join(listed)
-            listed = []
-        yield _block(block)
-    if listed:
-        yield "\n".join(listed)
+        yield from ["\n".join(listed)] * bool(listed)
+        listed = []
+        if isinstance(block, Table):
+            yield _table(block)
+        else:
+            yield prose(block.text)
+            yield from ["\n".join(map(_row, block.rows))] * bool(block.rows)
+    yield from ["\n".join(listed)] * bool(listed)
 
 
-def _block(block: Table | Fold | Drawing) -> str:
-    match block:
-        case Table():
-            return _table(block)
-        case Fold():
-            return _fold(block)
-        case Drawing():
-            return drawing(block.picture)
-
-
-def _item(item: Item) -> str:
-    level = f"**{item.level.upper()}** " if item.level else ""
-    mark = f"{code(item.code)} " if item.code else ""
-    return "\n".join([f"- {level}{mark}{prose(item.text)}", *map(_row, item.rows)])
+def item(block: Item) -> str:
+    """Return a sentence of a list, with its rows below it."""
+    level = f"**{block.level.upper()}** " if block.level else ""
+    mark = f"{code(block.code)} " if block.code else ""
+    return "\n".join([f"- {level}{mark}{prose(block.line)}", *(f"  {_row(row)}" for row in block.rows)])
 
 
 def _row(row: Row) -> str:
-    return f"  - {f'{row.label}: ' if row.label else ''}{code(row.text) if row.verbatim else prose(row.text)}"
+    return f"- {f'{row.label}: ' if row.label else ''}{code(row.text) if row.verbatim else prose(row.text)}"
 
 
 def _table(table: Table) -> str:
@@ -82,24 +79,12 @@ def _table(table: Table) -> str:
 
 
 def cell(text: str) -> str:
-    """A cell: what separates cells does so in code spans too, and parsers differ in how it is escaped there."""
+    """Return a cell. Parsers differ in how a separator is escaped in code spans."""
     return prose(text.replace("|", r"\x7c"))
 
 
-def _fold(fold: Fold) -> str:
-    """The items behind their title. GitHub reads no Markdown in a summary: the title is one of ours, of plain words."""
-    items = "\n".join(map(_item, fold.items))
-    return f"<details>\n<summary>{prose(fold.title)}</summary>\n\n{items}\n\n</details>"
-
-
-def drawing(picture: Picture) -> str:
-    """The picture in words: the page of HTML draws it."""
-    told = "\n".join(f"- {prose(sentence)}" for sentence in described(picture))
-    return f"{prose(title(picture))}:\n\n<details>\n<summary>The picture in words</summary>\n\n{told}\n\n</details>"
-
-
 def code(text: str) -> str:
-    """A code span that shows exactly this text, on one line."""
+    """Return a code span that shows exactly this text, on one line."""
     text = escaped(text)
     if not text.strip(" "):
         return "(empty)"
@@ -109,7 +94,7 @@ def code(text: str) -> str:
 
 
 def prose(text: str) -> str:
-    """A sentence, in which each word that Markdown or GitHub would read as something else is a code span."""
+    """Return a sentence, in which each word that Markdown or GitHub would read as something else is a code span."""
     words = [_word(word) for word in _WORD.findall(escaped(text))]
     if not words:
         return "(empty)"

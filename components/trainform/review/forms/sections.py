@@ -1,33 +1,27 @@
-"""Sections of items, of which every report is made that people read: a review, drift, a promotion, a history. The forms
-show them."""
+"""Sections of items, of which every report made for people consists: a review, drift, a promotion, a history."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeVar
 
 from msgspec import Struct, structs
 
 from trainform.review.stand_ins import CHANGED_MASK, MASKED, UNKNOWN
 
-if TYPE_CHECKING:  # the models of reviews take longer to import than a report of drift needs
-    from trainform.review.model import Picture
-
-LONGEST, LONGEST_DESTRUCTIVE = 120, 1000
-"""Characters of a value that are shown: a longer one is cut, and its length is said. What is lost for good is shown at
-more length."""
+LONGEST = 120
+"""Characters of a value that are shown: a longer one is cut, and its length is given."""
 LONGEST_SENTENCE = 2000
 MOST_ITEMS, MOST_ROWS = 500, 200
-"""Items of a section and rows of an item that are shown: nobody reads more. What else there is, is counted by what it
-does; the JSON has all of it."""
+"""Items of a section and rows of an item that are shown. The others are counted; the JSON has all of them."""
 NOT_SET = "not set"
+Thing = TypeVar("Thing")
 _STAND_INS = frozenset({MASKED, CHANGED_MASK, UNKNOWN})
 
 
 class Row(Struct, frozen=True):
-    """A line below an item. label: one of our words, "" for none. text: a sentence, or a value or path to be shown as
-    it is (`verbatim`)."""
+    """A line below an item. label: a word of ours, or "". verbatim: the text is a value or path, not a sentence."""
 
     label: str
     text: str
@@ -35,12 +29,18 @@ class Row(Struct, frozen=True):
 
 
 class Item(Struct, frozen=True):
-    """A sentence with rows below it. level: of a finding, "" for anything else. code: the name of its kind."""
+    """A sentence with rows below it. level, code, where: of a finding."""
 
     text: str
     rows: tuple[Row, ...] = ()
     level: str = ""
     code: str = ""
+    where: str = ""
+
+    @property
+    def line(self) -> str:
+        """The sentence after its place."""
+        return f"{self.where}: {self.text}" if self.where else self.text
 
 
 class Table(Struct, frozen=True):
@@ -49,20 +49,7 @@ class Table(Struct, frozen=True):
     rows: tuple[tuple[str, ...], ...]
 
 
-class Fold(Struct, frozen=True):
-    """Items that a form may hide behind their title: nothing is lost for good by them."""
-
-    title: str
-    items: tuple[Item, ...]
-
-
-class Drawing(Struct, frozen=True):
-    """The picture of a job, for forms that can show one; a terminal cannot."""
-
-    picture: Picture
-
-
-Block = Item | Table | Fold | Drawing
+Block = Item | Table
 
 
 class Section(Struct, frozen=True):
@@ -73,30 +60,35 @@ class Section(Struct, frozen=True):
 
 
 def bounded(made: Iterable[Section]) -> list[Section]:
-    """The sections that say something, without texts that nobody reads to their end."""
-    return [Section(cut(part.title), tuple(map(_bounded, part.blocks))) for part in made if part.blocks]
+    """Return the sections that have a block, with long texts cut: a preview may hold names of any length."""
+    return [
+        Section(cut(part.title, LONGEST_SENTENCE), tuple(map(_bounded, part.blocks))) for part in made if part.blocks
+    ]
 
 
 def _bounded(block: Block) -> Block:
-    """The block with the beginnings of long texts: a preview may hold names of any length."""
-    match block:
-        case Table():
-            return Table(tuple(tuple(cut(cell, LONGEST_SENTENCE) for cell in row) for row in block.rows))
-        case Fold():
-            return Fold(block.title, tuple(map(_bounded_item, block.items)))
-        case Item():
-            return _bounded_item(block)
-        case Drawing():
-            return block
+    if isinstance(block, Table):
+        return Table(tuple(tuple(cut(cell, LONGEST_SENTENCE) for cell in row) for row in block.rows))
+    rows = tuple(structs.replace(row, text=cut(row.text, 2 * LONGEST_SENTENCE)) for row in block.rows)
+    text, where = cut(block.text, LONGEST_SENTENCE), cut(block.where, LONGEST_SENTENCE)
+    return structs.replace(block, text=text, where=where, code=cut(block.code), rows=rows)
 
 
-def _bounded_item(item: Item) -> Item:
-    rows = tuple(structs.replace(row, text=cut(row.text, 2 * LONGEST_SENTENCE)) for row in item.rows)
-    return structs.replace(item, text=cut(item.text, LONGEST_SENTENCE), code=cut(item.code), rows=rows)
+def each(things: Sequence[Thing], item: Callable[[Thing], Item]) -> Iterator[Item]:
+    """Yield an item for each of the first things, and how many others there are."""
+    yield from map(item, things[:MOST_ITEMS])
+    if len(things) > MOST_ITEMS:
+        yield Item(f"And {len(things) - MOST_ITEMS} more.")
+
+
+def below(rows: Sequence[Row]) -> tuple[Row, ...]:
+    """Return the first rows, and how many others there are."""
+    more = len(rows) - MOST_ROWS
+    return tuple(rows) if more <= 0 else (*rows[:MOST_ROWS], Row("", f"And {more} more."))
 
 
 def shown(value: Any, longest: int = LONGEST) -> str:
-    """The value as JSON on one line, cut where it is long; what stands for a value that is not shown stays as it is."""
+    """Return the value as JSON on one line, cut where it is long. A mask stays as it is."""
     if value is None:
         return NOT_SET
     if isinstance(value, str) and value in _STAND_INS:
@@ -105,10 +97,10 @@ def shown(value: Any, longest: int = LONGEST) -> str:
 
 
 def cut(text: str, longest: int = LONGEST) -> str:
-    """The beginning of a long text, with the number of characters of the whole."""
+    """Return the beginning of a long text, with the number of characters of the whole."""
     return text if len(text) <= longest else f"{text[:longest]}… ({len(text)} characters)"
 
 
 def counted(number: int, noun: str) -> str:
-    """The number with its noun: `1 stack`, `0 stacks`."""
+    """Return the number with its noun: `1 stack`, `0 stacks`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

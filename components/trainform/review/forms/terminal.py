@@ -8,90 +8,79 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from trainform.escaping import display_width, escaped, wrapped
-from trainform.review.forms.sections import Block, Drawing, Fold, Item, Row, Section, Table
+from trainform.review.forms.sections import Block, Section, Table
 
 if TYPE_CHECKING:
     from trainform.review.model import Review
 
-WIDEST, NARROWEST = 119, 40
-USUAL = 80
+WIDEST, NARROWEST, USUAL = 119, 40, 80
 GAP = "  "
-LEVEL, LABEL = 10, 8
+LEVEL, LABEL = 8, 8
 """Columns of the levels of findings, and of the labels below an item: their texts stand below each other."""
+MOST_LINES = 3  # of a finding, where its title is cut
+DETAILS = "details: --full"
 
 
 class Line(Struct, frozen=True):
-    """A line of the review. style: what it is (`title`, `high`, `medium`, `low`), for the colours of a terminal; "" for
-    none."""
+    """A line of the review. style: what it is (`title`, `high`, `medium`, `low`), for the colours of a terminal."""
 
     text: str
     style: str = ""
 
 
-def render(review: Review, width: int = USUAL) -> str:
-    """The review as text that ends with a line feed. width: columns; it is brought between `NARROWEST` and `WIDEST`."""
-    return "".join(f"{line.text}\n" for line in lines(review, width))
+def render(review: Review, width: int = USUAL, *, full: bool = False) -> str:
+    """Return the review as text that ends with a line feed. width: columns, between `NARROWEST` and `WIDEST`. full:
+    with all details, and the stacks of which the overview says all."""
+    return "".join(f"{line.text}\n" for line in lines(review, width, full=full))
 
 
-def lines(review: Review, width: int = USUAL) -> Iterator[Line]:
-    """The lines of the review, each with what it is."""
+def lines(review: Review, width: int = USUAL, *, full: bool = False) -> Iterator[Line]:
+    """Yield the lines of the review, each with its style."""
     from trainform.review.forms.document import documents  # here, since other reports have no review
 
-    return lines_of(documents(review), width)
+    found = documents(review, every=full)
+    yield from lines_of(found if full else [document[:1] for document in found], width, brief=not full)
+    if not full:
+        yield Line(f"{GAP}{DETAILS}")
 
 
-def lines_of(found: Iterable[Sequence[Section]], width: int) -> Iterator[Line]:
-    """The lines of documents, each of which has its title in the first section."""
+def lines_of(found: Iterable[Sequence[Section]], width: int, *, brief: bool = False) -> Iterator[Line]:
+    """Yield the lines of documents, each of which has its title in the first section. brief: at most three lines for a
+    finding."""
     columns = max(NARROWEST, min(width, WIDEST))
     for index, document in enumerate(found):
         if index:
             yield from (Line(""), Line(""))
-        yield from _document(document, columns)
+        yield from _document(document, columns, brief=brief)
 
 
-def _document(sections: Sequence[Section], columns: int) -> Iterator[Line]:
-    shown = [part for part in sections if not all(isinstance(block, Drawing) for block in part.blocks)]
-    for index, section in enumerate(shown):
+def _document(sections: Sequence[Section], columns: int, *, brief: bool) -> Iterator[Line]:
+    for index, section in enumerate(sections):
         if index:
             yield Line("")
         yield from (Line(text, "title") for text in _filled(section.title, columns))
         for block in section.blocks:
-            yield from _block(block, columns)
+            yield from _block(block, columns, brief=brief)
 
 
-def _block(block: Block, columns: int) -> Iterator[Line]:
-    match block:
-        case Table():
-            yield from map(Line, _table(block.rows, columns))
-        case Fold():
-            yield from (Line(f"{GAP}{text}:") for text in _filled(block.title, columns - len(GAP) - 1))
-            for item in block.items:
-                yield from _item(item, columns)
-        case Item():
-            yield from _item(block, columns)
+def _block(block: Block, columns: int, *, brief: bool) -> Iterator[Line]:
+    if isinstance(block, Table):
+        yield from map(Line, _table(block.rows, columns))
+        return
+    label = f"{GAP}{block.level.upper():<{LEVEL}}" if block.level else GAP
+    text = f"{block.code} {block.line}" if block.code else block.line
+    found = [*_hanging(label, text, columns)]
+    if brief and block.level and len(found) > MOST_LINES:
+        found = [*found[: MOST_LINES - 1], f"{found[MOST_LINES - 1][: columns - 2]} …"]
+    yield from (Line(line, block.level) for line in found)
+    for row in block.rows:
+        yield from map(Line, _hanging(f"{GAP}{GAP}{f'{row.label:<{LABEL}}' if row.label else ''}", row.text, columns))
 
 
-def _item(item: Item, columns: int) -> Iterator[Line]:
-    if not item.level:
-        yield from map(Line, _hanging(GAP, _filled(item.text, columns - len(GAP))))
-    else:
-        label = f"{GAP}{item.level.upper():<{LEVEL}}"
-        first, *others = _filled(f"{item.code} {item.text}", columns - len(label))
-        yield Line(f"{label}{first}", item.level)
-        yield from (Line(f"{'':<{len(label)}}{text}", item.level) for text in others)
-    for row in item.rows:
-        yield from map(Line, _row(row, columns))
-
-
-def _row(row: Row, columns: int) -> Iterator[str]:
-    label = f"{GAP}{GAP}{f'{row.label:<{LABEL}}' if row.label else ''}"
-    return _hanging(label, _filled(row.text, columns - len(label)))
-
-
-def _hanging(label: str, texts: Sequence[str]) -> Iterator[str]:
-    """The lines with the label before the first one, and below each other."""
-    for index, text in enumerate(texts):
-        yield f"{label if index == 0 else ' ' * len(label)}{text}".rstrip()
+def _hanging(label: str, text: str, columns: int) -> Iterator[str]:
+    """The text in lines below each other, the first one with the label before it."""
+    for index, line in enumerate(_filled(text, columns - len(label))):
+        yield f"{label if index == 0 else ' ' * len(label)}{line}".rstrip()
 
 
 def _filled(text: str, room: int) -> list[str]:
@@ -117,14 +106,12 @@ def _table(rows: Sequence[Sequence[str]], columns: int) -> Iterator[str]:
     widths = [max(map(display_width, column)) for column in zip(*cells, strict=True)]
     if sum(widths) + len(GAP) * len(widths) <= columns:
         for row in cells:
-            padded = (
-                f"{GAP}{cell}{' ' * (wide - display_width(cell))}" for cell, wide in zip(row, widths, strict=True)
-            )
-            yield "".join(padded).rstrip()
+            padded = (f"{cell}{' ' * (wide - display_width(cell))}" for cell, wide in zip(row, widths, strict=True))
+            yield f"{GAP}{GAP.join(padded)}".rstrip()
         return
     names, *others = cells
     label = max(map(len, names)) + len(GAP)
     for first, *rest in others:
-        yield from (f"{GAP}{text}" for text in _filled(f"{names[0]} {first}", columns - len(GAP)))
+        yield from _hanging(GAP, f"{names[0]} {first}", columns)
         for name, cell in zip(names[1:], rest, strict=True):
-            yield from _hanging(f"{GAP}{GAP}{name:<{label}}", _filled(cell, columns - label - 2 * len(GAP)))
+            yield from _hanging(f"{GAP}{GAP}{name:<{label}}", cell, columns)

@@ -1,116 +1,122 @@
-"""The pictures of a preview: both sides of each job put on top of each other, with what is added, removed and
-changed."""
+"""The picture of each job of a preview: its queue, roles and claims, with what is new, removed, changed or started
+again."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
+from typing import Any
 
-from trainform.review import steps, wanted
-from trainform.review.changes import body_differences, field_differences, new_names
+from msgspec import Struct
+
+from trainform.manifests.shapes import mapping, mappings
+from trainform.manifests.templates import CONTAINER_FIELDS, Template
+from trainform.review import steps
 from trainform.review.context import Context, JobReview
 from trainform.review.model import Mark, Picture, PictureEdge, PictureFact, PictureNode
-from trainform.review.objects import queue_of, templates_of
-from trainform.review.picture.sketch import Node, Seen, Sketch, sketch
+from trainform.review.objects import demands_of, local_queue_of, queue_of, templates_of
 
 UNREADABLE = (AttributeError, IndexError, KeyError, TypeError, ValueError, ArithmeticError, RecursionError)
-"""What an object of another shape than it should have raises."""
-PARTS: Mapping[str, str] = {steps.CLAIM: "claim", steps.QUEUE: "queue", steps.SECRET: "secret"}
-"""The objects that are parts of their own; all others belong to the job."""
-REPLACED = PictureFact(label="replaced", before="with its job", after="with its job")
+"""What an object of an unexpected shape raises."""
+JOB = "job/"
+KINDS = {"claim": steps.CLAIM, "queue": steps.QUEUE}
+
+
+class Side(Struct):
+    """The parts of one side by their ids, with facts by label, and the lines between them with their labels."""
+
+    nodes: dict[str, dict[str, str]] = {}
+    edges: dict[tuple[str, str, str], None] = {}
 
 
 def pictures(context: Context) -> list[Picture]:
-    """A picture of each job whose pods the preview has."""
+    """Return a picture of each job in which something changes, and whose pods the preview has."""
     return [picture for job in context.jobs if (picture := _of_job(context, job)) is not None]
 
 
 def _of_job(context: Context, job: JobReview) -> Picture | None:
     try:
         before, after = (_side(context, job, after=after) for after in (False, True))
+        nodes = [_node(job, key, before, after) for key in dict.fromkeys([*after.nodes, *before.nodes])]
     except UNREADABLE:
         return None
-    if before is None and after is None:
-        return None
-    replaced = job.job is not None and steps.fate(job.job) == "replace"
-    return compared(job.name, before, after, {*_changed(context, job)}, replaced=replaced)
-
-
-def _changed(context: Context, job: JobReview) -> Iterator[str]:
-    """The ids of the parts whose objects or pods change, whatever the picture says of them."""
-    touched = [
-        step for step in job.steps if step.is_object and not steps.is_record(step) and steps.fate(step) != "none"
-    ]
-    names = new_names(job)
-    for step in touched:
-        if any(field_differences(step, names)):
-            kind = steps.kind(step)
-            yield f"{PARTS[kind]}/{steps.name(step)}" if kind in PARTS else "job/"
-    before, after = ((templates_of(job, context.environment, after=after) or ()) for after in (False, True))
-    for role in {template.role for template in before} if touched else ():
-        sides = ([template.body for template in side if template.role == role] for side in (before, after))
-        if any(any(body_differences(was, will, names)) for was, will in zip(*sides, strict=False)):
-            yield f"role/{role}"
-
-
-def _side(context: Context, job: JobReview, *, after: bool) -> Sketch | None:
-    state = None if job.job is None else job.job.new if after else job.job.old
-    templates = None if state is None else templates_of(job, context.environment, after=after)
-    if job.job is None or templates is None:
-        return None
-    side = wanted.after(job) if after else wanted.before(job)
-    seen = Seen(
-        job.name,
-        steps.body(job.job, state),
-        [steps.body(step, step.new if after else step.old) for step in job.steps if step.is_object],
-        templates,
-        queue_of(job, after=after),
-        None if side is None else side.model,
-        context.environment,
-        frozenset(_kept(job, after=after)),
-    )
-    return sketch(seen)
-
-
-def _kept(job: JobReview, *, after: bool) -> Iterator[str]:
-    for step in job.steps:
-        state = step.new if after else step.old
-        if state is not None and state.keep and steps.kind(step) == steps.CLAIM:
-            yield steps.name(step, state)
-
-
-def compared(
-    job: str, before: Sketch | None, after: Sketch | None, changed: Set[str] = frozenset(), *, replaced: bool = False
-) -> Picture:
-    """The picture of two sides; what only one of them has is added or removed. With one side alone twice it is the
-    picture of that side. changed: the ids of parts that change beyond what they say of themselves. replaced: the job
-    object is made anew, and all its pods with it."""
-    old, new = (Sketch() if side is None else side for side in (before, after))
-    nodes = [
-        _node(key, old.nodes.get(key), new.nodes.get(key), key in changed, replaced and key.startswith("role/"))
-        for key in dict.fromkeys([*new.nodes, *old.nodes])
-    ]
     edges = [
-        PictureEdge(start=start, end=end, label=label,
-            change=_mark((start, end, label) in old.edges, (start, end, label) in new.edges))
-        for start, end, label in dict.fromkeys([*new.edges, *old.edges])
-    ]  # fmt: skip
-    return Picture(job=job, nodes=nodes, edges=edges)
+        PictureEdge(start=edge[0], end=edge[1], label=edge[2], change=_on(edge in before.edges, edge in after.edges))
+        for edge in dict.fromkeys([*after.edges, *before.edges])
+    ]
+    changes = any(node.change != "same" for node in nodes)
+    return Picture(job=job.name, nodes=nodes, edges=edges) if changes else None
 
 
-def _mark(before: bool, after: bool) -> Mark:
+def _on(before: bool, after: bool) -> Mark:
     return "same" if before and after else "added" if after else "removed"
 
 
-def _node(key: str, before: Node | None, after: Node | None, changed: bool, replaced: bool) -> PictureNode:
-    some = before if after is None else after
-    assert some is not None  # noqa: S101 - the key is of one of the sides
-    old, new = ({} if side is None else side.facts for side in (before, after))
-    facts = [
-        PictureFact(label=label, before=old.get(label), after=new.get(label)) for label in dict.fromkeys([*new, *old])
-    ]
-    mark = _mark(before is not None, after is not None)
-    if mark == "same":
-        facts += [REPLACED] if replaced else []
-        if changed or replaced or any(fact.before != fact.after for fact in facts):
-            mark = "changed"
-    return PictureNode(id=key, kind=some.kind, name=some.name, change=mark, facts=facts)
+def _node(job: JobReview, key: str, before: Side, after: Side) -> PictureNode:
+    kind: Any
+    kind, _, name = key.partition("/")
+    old, new = before.nodes.get(key, {}), after.nodes.get(key, {})
+    facts = [PictureFact(label=word, before=old.get(word), after=new.get(word)) for word in dict.fromkeys([*new, *old])]
+    mark = _on(key in before.nodes, key in after.nodes)
+    if kind in KINDS:
+        mark = _of_object(job, KINDS[kind], name)
+    elif mark == "same" and job.job is not None and steps.fate(job.job) == "replace":
+        mark = "restarted"
+    elif mark == "same" and old != new:
+        mark = "changed"
+    return PictureNode(id=key, kind=kind, name=name or job.name, change=mark, facts=facts)
+
+
+def _of_object(job: JobReview, kind: str, name: str) -> Mark:
+    """What happens to a queue or claim. One that the stack does not create exists already, and a kept one stays."""
+    marks: dict[str, Mark] = {"create": "added", "update": "changed", "replace": "changed", "delete": "removed"}
+    found = (step for step in job.steps if step.is_object and step.kind == kind and not steps.leaves(step))
+    return next((marks.get(steps.fate(step), "same") for step in found if steps.name(step) == name), "same")
+
+
+# --- one side
+
+
+def _side(context: Context, job: JobReview, *, after: bool) -> Side:
+    """The parts of one side; none where it has no job. Raises ValueError where the pods are not known."""
+    found = Side()
+    state = None if job.job is None else job.job.new if after else job.job.old
+    if job.job is None or state is None:
+        return found
+    templates = templates_of(job, context.environment, after=after)
+    if templates is None:
+        raise ValueError(job.name)
+    body = steps.body(job.job, state)
+    found.nodes[JOB] = {"object": str(mapping(body.get("metadata")).get("name")), "kind": str(body.get("kind"))}
+    queue = queue_of(job, after=after) or local_queue_of(job, after=after)
+    if queue:
+        found.nodes[f"queue/{queue}"] = {}
+        found.edges[f"queue/{queue}", JOB, ""] = None
+    demands = demands_of(job, context.environment, after=after) or ()
+    each = {demand.role: f"{demand.each} {demand.kind}" for demand in demands}
+    for template in templates:
+        _add_role(found, template, each.get(template.role, ""))
+    for step in steps.of_kind(job.steps, steps.CLAIM):
+        claim = step.new if after else step.old
+        if claim is not None:
+            spec = mapping(steps.body(step, claim).get("spec"))
+            size = mapping(mapping(spec.get("resources")).get("requests")).get("storage")
+            found.nodes[f"claim/{steps.name(step, claim)}"] = {"size": str(size), "kept": "yes" if claim.keep else "no"}
+    return found
+
+
+def _add_role(found: Side, template: Template, each: str) -> None:
+    """A role and the claims that its containers mount."""
+    role = f"role/{template.role}"
+    facts = found.nodes.setdefault(role, {})
+    main = next(iter(mappings(template.spec.get("containers"))), {})
+    nodes = ", ".join(sorted(f"{key}={value}" for key, value in mapping(template.spec.get("nodeSelector")).items()))
+    given = {"pods": str(template.replicas + int(facts.get("pods", "0"))), "each": each, "image": main.get("image")}
+    facts |= {label: str(value) for label, value in (given | {"nodes": nodes}).items() if value}
+    found.edges[JOB, role, ""] = None
+    volumes = {str(volume.get("name")): mapping(volume.get("persistentVolumeClaim")) for volume in template.volumes()}
+    containers = (each for field in CONTAINER_FIELDS for each in mappings(template.spec.get(field)))
+    for mount in (each for container in containers for each in mappings(container.get("volumeMounts"))):
+        claim = volumes.get(str(mount.get("name")), {})
+        if claim.get("claimName"):
+            reads = " (read-only)" if mount.get("readOnly") or claim.get("readOnly") else ""
+            found.nodes.setdefault(f"claim/{claim['claimName']}", {})
+            found.edges[role, f"claim/{claim['claimName']}", f"{mount.get('mountPath', '')}{reads}"] = None

@@ -1,0 +1,103 @@
+"""The four facts of a review, each with one number: what happens to the run, the data, the cost and the queue."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from trainform.errors import list_names
+from trainform.review.model import Capacity, Cost, Dependents, Effect, Fact
+
+MOST_NAMED = 3
+RUNS = {
+    "replace": "{object}{up} starts again",
+    "stop": "{object}{up} stops",
+    "delete": "{object} is deleted",
+    "create": "{object} is new",
+    "scale": "{object} keeps running with other replicas",
+    "update": "{object} changes in place",
+    "unknown": "unknown change of {object}",
+}
+STATES = {"running": " stops and", "finished": " has finished and", "unknown": ", which may be running,"}
+CLAIMS = {
+    "delete": "deleted",
+    "replace": "replaced by an empty one",
+    "stop": "deleted",
+    "unknown": "with an unknown change",
+    "update": "changed",
+    "scale": "changed",
+    "create": "new",
+    "keep": "unchanged",
+}
+"""What happens to claims, the worst first."""
+VERDICTS = {
+    "now": "fits now",
+    "later": "waits",
+    "never": "never starts",
+    "unknown": "unknown",
+    "unchanged": "unchanged",
+}
+
+
+def facts_of(effects: Sequence[Effect], dependents: Sequence[Dependents], cost: Cost, capacity: Capacity) -> list[Fact]:
+    """Return the facts in the order run, data, cost, queue."""
+    return [_run(effects, dependents), _data(effects), _cost(cost), _queue(capacity)]
+
+
+def _run(effects: Sequence[Effect], dependents: Sequence[Dependents]) -> Fact:
+    jobs = [effect for effect in effects if effect.thing == "job" and effect.kind in RUNS]
+    users = sorted({experiment for each in dependents for experiment in each.stacks.values()})
+    if not jobs and users:
+        return Fact(key="run", number=_counted(users, "experiment"), text=f"used by {list_names(users, MOST_NAMED)}")
+    if not jobs:
+        return Fact(key="run", number="unchanged")
+    texts = []
+    for job in jobs[:MOST_NAMED]:
+        up = f" (up {job.age})" if job.age else ""
+        state = STATES.get(job.state, "") if job.kind == "replace" else ""
+        texts.append(RUNS[job.kind].format(object=job.object, up=f"{up}{state}"))
+    number = jobs[0].size if len(jobs) == 1 and jobs[0].size else _counted(jobs, "job")
+    more = [f"{len(jobs) - MOST_NAMED} more"] if len(jobs) > MOST_NAMED else []
+    return Fact(key="run", number=number, text="; ".join([*texts, *more]))
+
+
+def _data(effects: Sequence[Effect]) -> Fact:
+    lost = [each.object for each in effects if each.thing == "namespace" and each.kind in ("delete", "stop", "replace")]
+    if lost:
+        text = f"{_counted(lost, 'namespace')} deleted with all claims: {list_names(lost, MOST_NAMED)}"
+        return Fact(key="data", number="all claims", text=text)
+    found = {
+        kind: list(dict.fromkeys(each.object for each in effects if each.thing == "claim" and each.kind == kind))
+        for kind in CLAIMS
+    }
+    worst, *others = [kind for kind in CLAIMS if found[kind]] or [""]
+    if not worst:
+        return Fact(key="data", number="unchanged")
+    rest = [f"{len(found[kind])} {CLAIMS[kind]}" for kind in others]
+    text = "; ".join([list_names(found[worst], MOST_NAMED), *rest])
+    return Fact(key="data", number=f"{_counted(found[worst], 'claim')} {CLAIMS[worst]}", text=text)
+
+
+def _cost(cost: Cost) -> Fact:
+    if cost.difference is None:
+        return Fact(key="cost", number="no price" if cost.known else "unknown", text="" if cost.known else cost.unknown)
+    before, after = (money.text if money is not None else "0" for money in (cost.before, cost.after))
+    text = f"{after} an hour as before" if before == after else f"{before} → {after} an hour"
+    if cost.total is not None:
+        text += f", {cost.total.text} for {cost.hours} h"
+    return Fact(key="cost", number=f"{cost.difference.amount:+.2f} {cost.difference.currency}/h", text=text)
+
+
+def _queue(capacity: Capacity) -> Fact:
+    number = VERDICTS[capacity.verdict]
+    if capacity.verdict in ("now", "unchanged"):
+        return Fact(key="queue", number=number)
+    lacks = [
+        f"{lack.missing} {lack.resource} missing"
+        f"{f', held by {list_names(lack.holders, MOST_NAMED)}' if lack.holders else ''}"
+        for lack in capacity.shortages
+    ]
+    return Fact(key="queue", number=number, text="; ".join(lacks) if lacks else capacity.sentence)
+
+
+def _counted(things: Sequence[object], noun: str) -> str:
+    return f"{len(things)} {noun}{'' if len(things) == 1 else 's'}"
