@@ -120,7 +120,9 @@ def test_a_kept_claim_that_leaves_the_stack_still_costs() -> None:
     leaves = Step("delete", "urn:data", "kubernetes:core/v1:PersistentVolumeClaim", "data", claim)
     kept = cost_of(context(steps=(leaves,), environment=priced))
     assert (kept.before, kept.after, kept.difference) == (usd("2.00"), usd("2.00"), usd("0.00"))
-    lost = cost_of(context(steps=(structs.replace(leaves, old=structs.replace(claim, keep=False)),), environment=priced))
+    lost = cost_of(
+        context(steps=(structs.replace(leaves, old=structs.replace(claim, keep=False)),), environment=priced)
+    )
     assert (lost.before, lost.difference) == (usd("2.00"), usd("-2.00"))
 
 

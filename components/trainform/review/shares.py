@@ -10,7 +10,7 @@ from trainform.cluster import budgets
 from trainform.cluster.amounts import NOTHING, Amounts, amounts_of, summed
 from trainform.cluster.facts import LiveFacts, LiveQueue
 from trainform.review.context import Context
-from trainform.review.objects import LEFT_ALONE, body_of, queue_steps
+from trainform.review.objects import body_of, queue_steps
 
 MOST_LEVELS = 16  # of queues above a queue: teams have three or four
 Shares = Mapping[str, LiveQueue]
@@ -29,12 +29,12 @@ def shares_of(context: Context, *, own: bool = True) -> dict[str, LiveQueue]:
         for name, queue in context.environment.queues.items():
             found[name] = LiveQueue(name, queue.weight, {}, {}, {}, parent=queue.parent)
     for each in (*context.earlier, *([context] if own else [])):
-        steps = [*queue_steps(each.preview)]
-        for name, step in steps:
+        changes = [*queue_steps(each.preview)]
+        for name, step in changes:
             if step.new is None and step.kind == "Queue":
                 found.pop(name, None)
-        for name, step in steps:
-            if step.new is not None and (name not in found or step.operation not in LEFT_ALONE):
+        for name, step in changes:
+            if step.new is not None and (name not in found or steps.fate(step) != "none"):
                 found[name] = budgets.queue(body_of(step.new))
     return found
 

@@ -14,6 +14,7 @@ from trainform.review.context import JobReview
 from trainform.review.findings.cost import find
 from trainform.spec import Environment
 
+
 def fresh(days: int = 1, **parts: Any) -> Environment:
     """The environment with a price of some days ago."""
     price = {**PRICE, "as_of": TODAY - datetime.timedelta(days=days)}

@@ -24,6 +24,7 @@ from trainform.spec import Experiment
 from trainform.spec.merge_patch import merge_patch
 
 DAY = datetime.date(2026, 1, 1)
+ENV = environment()
 EXPERIMENTS = {"resnet": 2, "mnist": 1}
 """Pods of 8 a800 each."""
 
@@ -96,10 +97,10 @@ def test_fewer_nodes() -> None:
 
 
 def test_a_gate_that_a_release_does_not_have() -> None:
-    lacks = (Lack("soak", "0a1b2c3d", "resnet.dev", "The release has no soak."), Lack("clean", "0a1b2c3d", "", "No."))
-    [finding] = found({}, {"promotion": {"soak": "1h"}}, lacks=lacks)
-    assert finding.title == "1 stack no longer passes: resnet.dev (soak): The release has no soak."
-    elsewhere = (Lack("", "0a1b2c3d", "bert.dev", "It was promoted to bert.dev."),)
+    lacks = [Lack("gate", "resnet", ENV, "resnet.dev", "0a1b2c3d", gate) for gate in ("soak", "clean")]
+    [finding] = found({}, {"promotion": {"soak": "1h"}}, lacks=tuple(lacks))
+    assert finding.title.startswith("1 stack no longer passes: resnet.dev (soak): ")
+    elsewhere = (Lack("elsewhere", "resnet", ENV, "resnet.dev", "0a1b2c3d", found="bert.dev"),)
     [finding] = found({}, {"promotion": {"soak": "1h"}}, lacks=elsewhere)
     assert "resnet.dev (promotion)" in finding.title
     assert found({"promotion": {"clean": True}}, {"promotion": {"clean": True, "soak": "1h"}}, lacks=elsewhere) == []

@@ -22,10 +22,11 @@ from trainform.cluster.amounts import (
 from trainform.cluster.facts import NO_HOLDERS, LiveFacts
 from trainform.errors import list_names
 from trainform.manifests.shapes import quantity
+from trainform.review import steps
 from trainform.review.context import Context, JobReview
 from trainform.review.kinds import Kind
 from trainform.review.model import Category, Finding, Place
-from trainform.review.objects import LEFT_ALONE, body_of, metadata_of, own_names, queue_of, queue_steps
+from trainform.review.objects import body_of, metadata_of, own_names, queue_of, queue_steps
 from trainform.review.pod_needs import needs_of
 from trainform.review.preview import Step
 from trainform.review.shares import Shares, above, fair_share, held_below, live_queues, offered, shares_of
@@ -94,7 +95,7 @@ TAKEN_AT_ONCE = ("guarantee", "deserved", "reclaimable")
 def find(context: Context) -> Iterator[Finding]:
     """Yield what the owners of other jobs must know."""
     touched: set[str] = set()
-    changing = [(name, step) for name, step in queue_steps(context.preview) if step.operation not in LEFT_ALONE]
+    changing = [(name, step) for name, step in queue_steps(context.preview) if steps.fate(step) != "none"]
     for name, step in changing:
         found = [*_of_queue(name, step, context)]
         touched |= {name} if found and step.old is not None else set()
