@@ -9,6 +9,7 @@ from trainform import defaults
 from trainform.cluster import budgets
 from trainform.cluster.amounts import NOTHING, Amounts, amounts_of, summed
 from trainform.cluster.facts import LiveFacts, LiveQueue
+from trainform.review import steps
 from trainform.review.context import Context
 from trainform.review.objects import body_of, queue_steps
 
