@@ -214,9 +214,7 @@ class Capacity(Part):
     verdict: Literal["now", "later", "never", "unknown", "unchanged"]
     sentence: str
     clause: str = Field(
-        default="",
-        description="What the new job does for lack of room: waits for 8 a800 held by clip; empty: it starts now, or "
-        "that is unknown.",
+        default="", description="Why the new job does not start now: waits for 8 a800 held by clip-77aa01."
     )
     basis: Literal["cluster", "environment", "none"]
     shortages: list[Shortage] = Field(default=[])

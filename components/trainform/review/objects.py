@@ -28,6 +28,8 @@ from trainform.rules.limits.judged import Judged
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 
+LEFT_ALONE = frozenset({"same", "read", "refresh"})
+"""Operations that change nothing in the cluster."""
 QUEUE_KINDS = ("Queue", "QueuePatch")
 OF_QUEUES = f"kubernetes:{QUEUE_API.partition('/')[0]}/"
 HIDDEN = frozenset({MASKED, CHANGED_MASK, UNKNOWN})
@@ -46,7 +48,7 @@ def metadata_of(state: State | None) -> dict[str, Any]:
 def places_pods(job: JobReview) -> bool:
     """True if the engine creates or replaces the job object, or changes in place how many pods it has."""
     step = job.job
-    if step is None or step.new is None or step.operation in ("same", "read", "refresh"):
+    if step is None or step.new is None or step.operation in LEFT_ALONE:
         return False
     return step.operation != "update" or step.old is None or _numbers(step.old) != _numbers(step.new)
 

@@ -67,8 +67,7 @@ LONGEST_REASON = 4000  # characters
 
 _BEGINNING = re.compile(r'^\{|\{(?=\r?\n    ")', re.MULTILINE)
 _EVENT = "Event"
-_START = re.compile(r'\{\s*"')
-_SEQUENCE = re.compile(r'\{\s*"sequence"')
+_SEQUENCE = '{"sequence"'
 
 
 def _refuse_constant(name: str) -> NoReturn:
@@ -133,29 +132,22 @@ def _events(text: str) -> tuple[list[dict[str, Any]], int]:
 
 
 def _events_of(line: str) -> tuple[list[dict[str, Any]], int]:
-    """The events of a line, before which and between which other text may stand, and how many parts of it hold an event
-    that cannot be read."""
+    """The events of a line, before which and between which other text may stand, and 1 if an event cannot be read."""
     events: list[dict[str, Any]] = []
-    other: list[str] = []
-    told = at = 0
-    whole = True
+    at, is_whole = 0, True
     for _ in range(MOST_BEGINNINGS):
-        start = _START.search(line, at)
-        if start is None:
+        start = line.find('{"', at)
+        if start < 0:
             break
         try:
-            found, at = DECODER.raw_decode(line, start.start())
+            found, at = DECODER.raw_decode(line, start)
         except (ValueError, RecursionError):
-            whole, at = False, start.end()
+            at, is_whole = start + 1, False
             continue
         if _is_event(found):
             events.append(found)
-            whole = True
-        if whole:
-            other.append(line[told : start.start()])
-            told = at
-    other.append(line[told:])
-    return events, sum(f'{_EVENT}"' in part or _SEQUENCE.search(part) is not None for part in other)
+            is_whole = True
+    return events, int(not is_whole and (f'{_EVENT}"' in line or _SEQUENCE in line))
 
 
 def _is_event(found: Mapping[str, Any]) -> bool:
