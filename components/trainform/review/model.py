@@ -66,7 +66,9 @@ class Change(Part):
     after: JsonValue = None
 
 
-Thing = Literal["job", "claim", "queue", "secret", "namespace", "priority class", "object", "stack"]
+Thing = Literal[
+    "job", "claim", "queue", "Secret", "namespace", "priority class", "environment", "record", "object", "stack"
+]
 
 
 class Effect(Part):
@@ -76,7 +78,8 @@ class Effect(Part):
     thing: Thing = Field(default="object", description="What it happens to; stack: to nothing, or it is not known.")
     object: str = Field(description="Name of the object or component: sdxl-lora-1f3a9c.")
     before: JsonValue = Field(
-        default=None, description="Of a job its name, of a scaled one its replicas by role, of a resized claim its size."
+        default=None,
+        description="Of a job its name, of a scaled one its replicas by role, of a resized claim its size.",
     )
     after: JsonValue = None
     state: Literal["running", "finished", "pending", "absent", "unknown", ""] = Field(
@@ -180,25 +183,11 @@ class Capacity(Part):
 
     verdict: Literal["now", "later", "never", "unknown", "unchanged"]
     sentence: str
+    clause: str = Field(
+        default="", description="Why the new job does not start now: waits for 8 a800 held by clip-77aa01."
+    )
     basis: Literal["cluster", "environment", "none"]
     shortages: list[Shortage] = Field(default=[])
-
-
-class RoleFacts(Part):
-    """A role as a reader sees it."""
-
-    replicas: int
-    ranked: bool
-    accelerators: dict[str, int] = Field(default={}, description="Of one pod, by kind.")
-    image: str = ""
-
-
-class RoleChange(Part):
-    """A role before and after; null: it is not there."""
-
-    name: str
-    before: RoleFacts | None = None
-    after: RoleFacts | None = None
 
 
 class FieldChange(Part):
@@ -301,7 +290,6 @@ class Report(Part):
     findings: list[Finding] = Field(default=[])
     cost: Cost
     capacity: Capacity
-    roles: list[RoleChange] = Field(default=[])
     objects: list[ObjectChange] = Field(default=[])
     pictures: list[Picture] = Field(default=[])
     live: list[LiveFact] = Field(default=[])
