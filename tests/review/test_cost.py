@@ -120,7 +120,9 @@ def test_a_kept_claim_that_leaves_the_stack_still_costs() -> None:
     leaves = Step("delete", "urn:data", "kubernetes:core/v1:PersistentVolumeClaim", "data", claim)
     kept = cost_of(context(steps=(leaves,), environment=priced))
     assert (kept.before, kept.after, kept.difference) == (usd("2.00"), usd("2.00"), usd("0.00"))
-    lost = cost_of(context(steps=(structs.replace(leaves, old=structs.replace(claim, keep=False)),), environment=priced))
+    lost = cost_of(
+        context(steps=(structs.replace(leaves, old=structs.replace(claim, keep=False)),), environment=priced)
+    )
     assert (lost.before, lost.difference) == (usd("2.00"), usd("-2.00"))
 
 
@@ -164,8 +166,14 @@ def test_an_unknown_cost_is_no_zero(cluster: Any, roles: dict[str, Any], unknown
 
 
 def test_a_job_without_a_record_has_no_known_cost() -> None:
+    """Unless the preview has its pods."""
     made = scaled(2, 3)
     job = JobReview(made.name, made.component, made.job, None, made.after, made.steps)
     cost = cost_of(context(job, environment=CLUSTER))
-    assert (cost.before, cost.after, cost.difference) == (None, usd("50.40"), None)
+    assert (cost.before, cost.after, cost.difference) == (usd("33.60"), usd("50.40"), usd("16.80"))
+    assert made.job is not None
+    bare = structs.replace(made.job, old=State({"metadata": {"name": "sdxl-lora"}}))
+    job = JobReview(made.name, made.component, bare, None, made.after, (bare,))
+    cost = cost_of(context(job, environment=CLUSTER))
+    assert (cost.before, cost.difference) == (None, None)
     assert cost.unknown == "The cost is not known: no record says what the job sdxl-lora is made of."

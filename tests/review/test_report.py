@@ -115,7 +115,9 @@ def test_a_finding_of_the_review_can_be_waived() -> None:
         ("applies", ""),
         ("void", f"The finding has changed: TR-RESTART-1 finds {found.fingerprint} here now."),
     ]
-    late = build_report(reviewed(), checked([waiver(found.fingerprint, until="2026-11-22", rule="TR-RESTART-1")], allows))
+    late = build_report(
+        reviewed(), checked([waiver(found.fingerprint, until="2026-11-22", rule="TR-RESTART-1")], allows)
+    )
     assert not of_code(late, "TR-RESTART-1")[0].waived
 
 

@@ -157,7 +157,9 @@ def key_place(name: str, root: Path, key: str) -> Problem:
     """Return where the file of a stack sets a key of its config: path, file and line, as a problem without a reason."""
     own = _read(root, stack_path(name))
     paths = [f"config.{spelling}" for spelling in spellings(key, root)]
-    return own.source.locate(Problem(next((path for path in paths if path in own.source.lines), paths[0]), None, "", ""))
+    return own.source.locate(
+        Problem(next((path for path in paths if path in own.source.lines), paths[0]), None, "", "")
+    )
 
 
 def release_name(written: str | None) -> str | None:
