@@ -166,8 +166,14 @@ def test_an_unknown_cost_is_no_zero(cluster: Any, roles: dict[str, Any], unknown
 
 
 def test_a_job_without_a_record_has_no_known_cost() -> None:
+    """Unless the preview has its pods."""
     made = scaled(2, 3)
     job = JobReview(made.name, made.component, made.job, None, made.after, made.steps)
     cost = cost_of(context(job, environment=CLUSTER))
-    assert (cost.before, cost.after, cost.difference) == (None, usd("50.40"), None)
+    assert (cost.before, cost.after, cost.difference) == (usd("33.60"), usd("50.40"), usd("16.80"))
+    assert made.job is not None
+    bare = structs.replace(made.job, old=State({"metadata": {"name": "sdxl-lora"}}))
+    job = JobReview(made.name, made.component, bare, None, made.after, (bare,))
+    cost = cost_of(context(job, environment=CLUSTER))
+    assert (cost.before, cost.difference) == (None, None)
     assert cost.unknown == "The cost is not known: no record says what the job sdxl-lora is made of."

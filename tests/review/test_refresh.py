@@ -74,7 +74,7 @@ def test_a_claim_that_the_program_makes_again() -> None:
     assert drifts(report) == [("TR-DRIFT-2", "high", "bert-logs")]
     assert sentences(report) == ["Creates the claim bert-logs."]
     (finding,) = report.findings
-    assert finding.why.startswith("This change makes it anew")
+    assert finding.why.startswith("This change creates it again")
 
 
 def test_a_refresh_that_finds_what_the_state_has_says_nothing() -> None:

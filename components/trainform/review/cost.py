@@ -19,7 +19,7 @@ from trainform.review import steps
 from trainform.review.context import Context, JobReview
 from trainform.review.fate import Fate, fate
 from trainform.review.model import Cost, Money
-from trainform.review.objects import accelerators_of, demands_of, metadata_of, places_pods
+from trainform.review.objects import accelerators_of, demands_of, metadata_of, places_pods, templates_of
 from trainform.review.preview import State, Step
 from trainform.spec.environment import Environment
 
@@ -164,9 +164,10 @@ def _side(jobs: Iterable[tuple[JobReview, Record | None]], environment: Environm
     """Return the cost of all pods: as their templates are, or else as the roles in the records are."""
     counts: Counter[str] = Counter()
     for job, record in jobs:
-        if record is None:
+        if record is None and templates_of(job, environment, after=after) is None:
             return _unknown(f"no record says what the job {job.name} is made of")
-        counts.update(accelerators_of(demands_of(job, environment, after=after), record.experiment.get("roles")))
+        roles = {} if record is None else record.experiment.get("roles")
+        counts.update(accelerators_of(demands_of(job, environment, after=after), roles))
     used = {kind: count for kind, count in sorted(counts.items()) if count}
     if not used:
         return Side(None, why="The jobs have no accelerators, so they have no price.")

@@ -156,8 +156,8 @@ def _secret_paths(states: States, found: set[Path], index: _Index) -> tuple[set[
 
 
 def _secrets(value: Any, name: str = "", path: Path = (), kind: str = "") -> Iterator[tuple[Path, bool]]:
-    """Yield the path of each secret in a state, and whether it is plain text that the engine has not marked. The path of
-    a key which is a secret ends with None. name: of the field. kind: of the object."""
+    """Yield the path of each secret in a state, and whether it is plain text that the engine has not marked. The path
+    of a key which is a secret ends with None. name: of the field. kind: of the object."""
     inside = inside_text(value) if isinstance(value, str) else None
     if is_mark(value) or len(path) > DEEPEST:
         yield path, False

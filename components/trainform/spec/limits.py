@@ -101,8 +101,8 @@ class Limits(Model):
         default={},
         examples=[{"TF-COST-1": ["team-lead"]}],
         json_schema_extra=OnChange.NO_OBJECT,
-        description="Codes whose findings an experiment may waive, of limits (TF-COST-1) and of reviews (TR-RESTART-1), "
-        "each with those who may own such a waiver. Empty: none.",
+        description="Codes whose findings an experiment may waive, of limits (TF-COST-1) and of reviews "
+        "(TR-RESTART-1), each with those who may own such a waiver. Empty: none.",
     )
     longest_waiver: Duration = Field(
         default=defaults.LONGEST_WAIVER,

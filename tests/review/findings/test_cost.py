@@ -18,7 +18,8 @@ from trainform.spec import Environment
 def fresh(days: int = 1, **parts: Any) -> Environment:
     """The environment with a price of some days ago."""
     price = {**PRICE, "as_of": TODAY - datetime.timedelta(days=days)}
-    kinds = {**SAMPLE["accelerators"], "a800": {**SAMPLE["accelerators"]["a800"], "price_per_hour": price}}
+    priced = {**SAMPLE["accelerators"]["a800"], "nodes": 64, "price_per_hour": price}
+    kinds = {**SAMPLE["accelerators"], "a800": priced}
     return environment(accelerators=kinds, **parts)
 
 
@@ -69,7 +70,7 @@ def test_all_of_a_first_deployment_is_a_rise(replicas: int, levels: dict[str, An
 
 
 def test_a_large_rise_is_high_whatever_its_percentage() -> None:
-    before, after = rendered(CLUSTER, **workers(100)), rendered(CLUSTER, **workers(106))
+    before, after = rendered(CLUSTER, **workers(40)), rendered(CLUSTER, **workers(46))
     (finding,) = find(context(job_review(before, after), environment=fresh()))
     assert (finding.level, finding.title.partition(" per")[0]) == ("high", "The stack costs 100.80 USD")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.review.jobs import LORA, change, context, locate, object_step
+from tests.review.jobs import LORA, change, context, deployed, job_review, locate, object_step
 from tests.support import previews
 from tests.support.leaks import OTHER_HUB_TOKEN as TOKEN
 from tests.support.samples import CLUSTER
@@ -95,7 +95,10 @@ def test_a_danger_of_several_roles_is_one_finding_with_its_cause() -> None:
     assert "spec.hostNetwork = true in worker, reader of sdxl-lora" in host.title
     patch = {"pod_overrides": {"spec": {"containers": {"main": {"securityContext": {"privileged": True}}}}}}
     role = {**LORA["roles"]["worker"], **patch}
-    (privileged,) = find(change(both, {**both, "roles": {**both["roles"], "worker": role}}, locate=locate))
+    open_cluster = {**CLUSTER, "limits": {"pod_security": "privileged"}}
+    patched = {**both, "roles": {**both["roles"], "worker": role}}
+    job = job_review(deployed(both, open_cluster), deployed(patched, open_cluster))
+    (privileged,) = find(context(job, locate=locate))
     assert privileged.place is not None
     assert privileged.place.path.startswith("roles.worker.pod_overrides")
 

@@ -213,7 +213,7 @@ def test_an_environment_lowers_no_rule_that_always_holds(field: str, code: str) 
         ("waivable", "TR-RESTART-9", "did you mean TR-RESTART-5?"),
         ("waivable", "TR-SECURITY-9", "did you mean TR-SECURITY-8?"),
         ("waivable", "TR-CONTRACT-4", "remove the entry"),
-        ("severity", "TR-RESTART-1", "known: "),
+        ("severity", "TR-RESTART-1", ""),
     ],
 )
 def test_codes_of_reviews_can_be_waived_and_have_no_severity(field: str, code: str, fix: str | None) -> None:
