@@ -305,14 +305,14 @@ def contexts_of(
             read[at].stack,
             read[at].preview,
             jobs[at],
-            files.environment,
-            live[at],
-            files.locate,
-            today,
-            hours,
-            files.users,
-            files.lacks,
-            tuple(earlier),
+            environment=files.environment,
+            live=live[at],
+            locate=files.locate,
+            today=today,
+            hours=hours,
+            users=files.users,
+            lacks=files.lacks,
+            earlier=tuple(earlier),
         )
     return [found[at] for at in range(len(read))]
 
