@@ -140,7 +140,7 @@ TWO_ROLES = {
         (
             workers(4),
             [*NODES[:3], structs.replace(NODES[3], open=False)],
-            "the nodes have room for 24 a800, and the job needs 32 a800",
+            "the nodes have room for 24 a800, and the job needs 32 a800 (cordoned nodes not counted: 1)",
         ),
         (workers(1), [structs.replace(NODES[0], open=False)], "no node takes pods (cordoned nodes not counted: 1)"),
         (

@@ -12,7 +12,7 @@ from msgspec import Struct, structs
 from trainform import defaults
 from trainform.backends.gangs import GROUP_ANNOTATION, PREEMPTABLE, QUEUE_ANNOTATION
 from trainform.backends.table import BACKENDS
-from trainform.cluster.amounts import NOTHING, POD_SLOTS, Amounts, all_spelled
+from trainform.cluster.amounts import POD_SLOTS, Amounts, all_spelled, summed
 from trainform.cluster.facts import LiveNode, LiveQueue
 from trainform.manifests.shapes import mapping, mappings
 from trainform.manifests.templates import Template
@@ -85,7 +85,8 @@ def _asked(pod: Template, known: dict[str, Amounts]) -> Amounts:
     holders = [(pod.spec, None), *((each, index is None) for index, each in pod.containers())]
     key = repr([(holder.get("resources"), holder.get("restartPolicy"), kind) for holder, kind in holders])
     if key not in known:
-        known[key] = {resource: pod.pod_request(resource) for resource in sorted(pod.resources())}
+        requested = {resource: pod.pod_request(resource) for resource in sorted(pod.resources())}
+        known[key] = {**requested, POD_SLOTS: Decimal(1)}
     return known[key]
 
 
@@ -108,10 +109,10 @@ def _started(status: Mapping[str, Any]) -> str:
 
 def held_by_job(pods: Iterable[HeldPod]) -> dict[str, dict[str, str]]:
     """What the pods of each job ask for, by its name in order."""
-    sums: dict[str, Amounts] = {}
+    requests: dict[str, list[Amounts]] = {}
     for pod in pods:
-        _add(sums.setdefault(pod.job, {}), pod)
-    return {job: all_spelled(sums[job]) for job in sorted(sums)}
+        requests.setdefault(pod.job, []).append(pod.asked)
+    return {job: all_spelled(summed(requests[job])) for job in sorted(requests)}
 
 
 def priorities(pods: Iterable[HeldPod]) -> dict[str, int]:
@@ -129,16 +130,10 @@ def with_holders(queue: LiveQueue, pods: Sequence[HeldPod]) -> LiveQueue:
     return structs.replace(queue, holders=held_by_job(pods), firm=frozenset(firm))
 
 
-def _add(total: Amounts, pod: HeldPod) -> None:
-    for name, value in (*pod.asked.items(), (POD_SLOTS, Decimal(1))):
-        total[name] = total.get(name, NOTHING) + value
-
-
 def with_pods(node: LiveNode, pods: Iterable[HeldPod]) -> LiveNode:
     """The node with what these pods, all of those on it, ask for."""
-    here, total = list(pods), Amounts()
-    for pod in here:
-        _add(total, pod)
+    here = list(pods)
+    total = summed(pod.asked for pod in here)
     holders = held_by_job(pod for pod in here if not pod.of_node)
     return structs.replace(node, requested=all_spelled(total), holders=holders)
 

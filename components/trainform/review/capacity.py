@@ -15,7 +15,7 @@ from trainform.cluster.facts import NO_HOLDERS
 from trainform.errors import list_names
 from trainform.review.context import Context
 from trainform.review.model import Capacity, QueueUse, RoleRoom, Shortage
-from trainform.review.node_room import Short, admitting, kept_out, rooms_of, scarcest, too_few
+from trainform.review.node_room import Short, admitting, cordoned, kept_out, rooms_of, scarcest, too_few
 from trainform.review.objects import places_pods
 from trainform.review.pod_limits import Jobs, Limit, limits, stopped
 from trainform.review.pod_needs import MOST_CONTEXTS, Need, Pods, freed, needs_of
@@ -122,7 +122,8 @@ class _Judge:
         before = [pods for need in self.jobs.earlier for pods in need.pods]
         short = too_few(self.pods, (), rooms_of(self.nodes, None), attrgetter("gang"))
         if short is not None:
-            yield Lack("never", self._reason(short, ""), short.resource, short.asked, short.missing)
+            reason = f"{self._reason(short, '')}{cordoned(self.nodes)}"
+            yield Lack("never", reason, short.resource, short.asked, short.missing)
             return
         for part in (False, True):
             short = too_few(self.pods, before, self.now, attrgetter("every" if part else "gang"))

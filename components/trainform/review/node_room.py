@@ -105,9 +105,7 @@ def scarcest(pods: Pods, rooms: Sequence[NodeRoom]) -> str:
 
 def kept_out(pods: Pods, nodes: Sequence[LiveNode]) -> str:
     """Why none of the nodes admits the pods: cordoned nodes, a label that no node has, or taints."""
-    opened = [node for node in nodes if node.open]
-    shut = len(nodes) - len(opened)
-    but = f" (cordoned nodes not counted: {shut})" if shut else ""
+    opened, but = [node for node in nodes if node.open], cordoned(nodes)
     if not opened:
         return f"no node takes pods{but}"
     labels = {f"{key}={value}": (key, value) for key, value in pods.selector.items()}
@@ -118,6 +116,12 @@ def kept_out(pods: Pods, nodes: Sequence[LiveNode]) -> str:
         return f"no node has the label{'' if len(named) == 1 else 's'} {', '.join(named)}{but}"
     taints = {_shown(taint) for node in selected for taint in node.taints if not pods.tolerates(taint)}
     return f"the pods of {pods.role} do not tolerate the taint {', '.join(sorted(taints))}{but}"
+
+
+def cordoned(nodes: Sequence[LiveNode]) -> str:
+    """How many nodes do not count, in brackets; "" if all count."""
+    shut = sum(not node.open for node in nodes)
+    return f" (cordoned nodes not counted: {shut})" if shut else ""
 
 
 def _shown(taint: Mapping[str, str]) -> str:
