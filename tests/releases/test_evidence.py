@@ -129,8 +129,22 @@ def test_a_stack_without_a_release_is_refused_with_the_command_that_promotes(tmp
     assert (problem.source, problem.path, problem.value) == (f"stacks/Pulumi.{STACK}.yaml", "trainform:release", None)
     assert problem.fix.startswith(f"trainform promote sdxl-lora --from dev --to {STACK}; or ")
     gated(tmp_path, **ASKED, required=False)
-    again = check_experiment("sdxl-lora", "prod", root=tmp_path)
-    assert check_gates(again, STACK, tmp_path) is again
+    assert not check_gates(check_experiment("sdxl-lora", "prod", root=tmp_path), STACK, tmp_path).problems
+
+
+def test_a_second_file_of_the_environment_is_refused(tmp_path: Path) -> None:
+    """It may have the same name, which the namespace has as its label, and no gates."""
+    project(tmp_path)
+    copy = tmp_path / "prod.yaml"
+    copy.write_text((tmp_path / "stacks/environments/prod.yaml").read_text())
+    gated(tmp_path, **ASKED)
+    for path in ("prod.yaml", str(copy)):
+        (problem,) = check_gates(check_experiment("sdxl-lora", path, root=tmp_path), STACK, tmp_path).problems
+        assert (problem.source, problem.path) == (path, "name")
+        assert problem.reason == "stacks/environments/prod.yaml has this name too"
+    gated(tmp_path)
+    for path in ("./stacks/environments/prod.yaml", "prod"):
+        assert not check_gates(check_experiment("sdxl-lora", path, root=tmp_path), STACK, tmp_path).problems
 
 
 def test_a_job_of_a_program_is_refused_where_releases_are_required() -> None:

@@ -17,7 +17,9 @@ def command(found: Results, as_json: bool) -> None:
     """Find every problem of experiments in an environment, without a cluster.
 
     All problems of all files are printed at once: the path, the value, the reason, and the fix. Notes show what is
-    allowed but may surprise. Without an experiment, each environment is checked with the objects of its own stack.
+    allowed but may surprise. Without an experiment, each environment is checked with the objects of its own stack. A
+    stack (-s) must also follow a release where its environment has promotion gates.
+
     Exit code: 0, or 2 if there is a problem.
     """
     found = structs.replace(found, each=tuple(map(_with_gates, found.each)))

@@ -11,7 +11,7 @@ from msgspec import Struct, structs
 
 from trainform.check import CheckedJob
 from trainform.errors import InputError, Problem, list_names, shorten
-from trainform.project import stack_path
+from trainform.project import ENVIRONMENTS, stack_path
 from trainform.releases.gates import asked_gates, needs_release, promote_command
 from trainform.releases.model import Release, release_of
 from trainform.spec.environment import Environment
@@ -117,7 +117,16 @@ def check_gates(checked: CheckedJob, stack: str, root: Path) -> CheckedJob:
     if checked.job is None:
         return checked
     environment = checked.job.environment
-    return with_refusals(checked, lacks_of(stack, checked.name, checked.release, environment, root))
+    held = with_refusals(checked, lacks_of(stack, checked.name, checked.release, environment, root))
+    return structs.replace(held, problems=(*held.problems, *_copies(checked.sources[1].name, environment.name, root)))
+
+
+def _copies(used: str, name: str, root: Path) -> Iterator[Problem]:
+    """Yield a problem if the environment's file is a second one of that name, which may leave out its gates."""
+    own = f"stacks/{ENVIRONMENTS}/{name}.yaml"
+    if used and (root / own).exists() and (root / used).resolve() != (root / own).resolve():
+        fix = f"write `trainform:environment: {name}` in the stack, or give the other file another name"
+        yield Problem("name", name, f"{own} has this name too", fix, used)
 
 
 def check_program_gates(checked: CheckedJob) -> CheckedJob:
@@ -129,5 +138,5 @@ def check_program_gates(checked: CheckedJob) -> CheckedJob:
 
 def with_refusals(checked: CheckedJob, found: Iterable[Lack]) -> CheckedJob:
     """Return the job with what is refused among its problems."""
-    refused = tuple(lack.problem for lack in found if lack.refused)
-    return structs.replace(checked, problems=(*checked.problems, *refused)) if refused else checked
+    refused = (lack.problem for lack in found if lack.refused)
+    return structs.replace(checked, problems=(*checked.problems, *refused))
