@@ -354,6 +354,9 @@ def _touched(chosen: Selection) -> Iterator[Block]:
         yield Table((("stack", "changed files"), *rows))
     if chosen.unaffected:
         yield Item(f"Not previewed, since their objects do not differ: {list_names(chosen.unaffected)}.")
+    for name in chosen.unrecorded:
+        line = f"`trainform:environment: {name}` under `config` in stacks/Pulumi.{name}.yaml"
+        yield Item(f"The settings of the environment {name} are not reviewed, since it has no stack: write {line}.")
     yield Item(f"The change began at the commit {chosen.base}.")
 
 
