@@ -105,6 +105,10 @@ def test_an_environment_touches_the_stacks_whose_objects_differ(project: Path) -
     shown = " ".join(run("review", "--no-cluster", "--changed-since", "main")[1].split())
     assert "Not previewed, since their objects do not differ: hello.dev, mnist.dev." in shown
 
+    (project / "stacks/Pulumi.dev.yaml").unlink()
+    assert selection().unrecorded == ["dev"]
+    git(project, "checkout", "stacks/Pulumi.dev.yaml")
+
     write(project, path, f"{DEV}image_pull_secrets: [registry]\n")
     with (project / "stacks/experiments/mnist.yaml").open("a", encoding="utf-8") as file:
         file.write("labels: {team: vision}\n")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from trainform.cli.arguments import ENVIRONMENT_VARIABLE
 from trainform.errors import CommandLineError, InputError, Problem, list_names
-from trainform.project import known_stacks, project_root, require_project
+from trainform.project import ENVIRONMENTS, known_names, known_stacks, project_root, require_project
 
 if TYPE_CHECKING:
     from trainform.review.model import Selection
@@ -84,6 +84,7 @@ def selection_since(since: str) -> Selection:
         base=changed.base,
         touched={stack: [*map(_text, files)] for stack, files in found.items() if stack not in unaffected},
         unaffected=unaffected,
+        unrecorded=[*_unrecorded(changed.paths, chosen, root)],
         removed=[*map(_text, removed(changed.paths, stacks))],
     )
 
@@ -99,10 +100,8 @@ def _unaffected(
             continue
         from trainform.review.changed_files import text_before
         from trainform.review.unaffected import is_unaffected
-        from trainform.spec.environment import Environment
-        from trainform.spec.load import written_path
 
-        path = os.path.normpath(written_path(Environment, runs.environment))
+        path = _environment_path(runs.environment)
         if files != [path]:
             continue
         if path not in texts:
@@ -110,6 +109,21 @@ def _unaffected(
         before = texts[path]
         if before is not None and is_unaffected(runs, before, root):
             yield stack
+
+
+def _unrecorded(changed: Sequence[str], chosen: Mapping[str, Stack | str], root: Path) -> Iterator[str]:
+    """The environments whose file differs, and that have no stack of their own."""
+    recorded = {_environment_path(runs) for runs in chosen.values() if isinstance(runs, str)}
+    for name in known_names(ENVIRONMENTS, root):
+        if _environment_path(name) in changed and _environment_path(name) not in recorded:
+            yield name
+
+
+def _environment_path(environment: str) -> str:
+    from trainform.spec.environment import Environment
+    from trainform.spec.load import written_path
+
+    return os.path.normpath(written_path(Environment, environment))
 
 
 def _text(name: str) -> str:

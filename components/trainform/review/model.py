@@ -390,6 +390,11 @@ class Selection(Part):
         default=[],
         description="Stacks that are not previewed: only their environment's file differs, and no object of theirs.",
     )
+    unrecorded: list[str] = Field(
+        default=[],
+        description="Environments whose file differs and that have no stack of their own: their settings are not "
+        "reviewed.",
+    )
 
 
 class Review(Part):

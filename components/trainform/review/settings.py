@@ -34,7 +34,7 @@ MOST_NAMED = 5
 
 # --- which value allows more
 
-JUDGED = ("limits.", "promotion.")
+JUDGED = ("limits.", "promotion.", "cost_levels.")
 """Settings of which one value allows more than another."""
 GATES, REQUIRED = "promotion.", "promotion.required"
 SEVERITY = "limits.severity."

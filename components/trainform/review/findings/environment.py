@@ -67,7 +67,8 @@ MOST_STACKS = 5
 def find(context: Context) -> Iterator[Finding]:
     """Yield the findings about the settings of each environment, and about its namespace."""
     for settings in all_settings(context):
-        yield from (_loosened(setting, context) for setting in settings.changed if setting.looser)
+        name = settings.after.name
+        yield from (_loosened(name, setting, context) for setting in settings.changed if setting.looser)
         yield from _no_longer_passes(settings)
         yield from _prices(settings, context)
         yield from _namespace(settings, context)
@@ -78,11 +79,11 @@ def find(context: Context) -> Iterator[Finding]:
             yield NOT_KEPT_YET.finding(steps.name_before(step), title=title)
 
 
-def _loosened(setting: Setting, context: Context) -> Finding:
+def _loosened(environment: str, setting: Setting, context: Context) -> Finding:
     what = "gate" if setting.gate else "limit"
     title = f"The {what} `{setting.path}` is loosened: {_value(setting.before)} → {_value(setting.after)}."
     place = context.locate(f"environment.{setting.path}")
-    return LOOSENED.finding(setting.path, setting.path, setting.before, setting.after, title=title, place=place)
+    return LOOSENED.finding(environment, place.path, setting.before, setting.after, title=title, place=place)
 
 
 def _value(value: object) -> str:
@@ -115,13 +116,13 @@ def _prices(settings: Settings, context: Context) -> Iterator[Finding]:
         title = (
             f"Other prices for {stacks}: the difference is unknown, since a price is missing or in another currency."
         )
-        yield PRICE.finding(settings.after.name, "accelerators", title=title, place=place)
+        yield PRICE.finding(settings.after.name, place.path, title=title, place=place)
         return
     rise = after[0] - before[0]
     shown = [f"{amount.quantize(CENT):f} {currency}/h" for amount, currency in (before, after)]
     title = f"Other prices: {rise.quantize(CENT):+f} {after[1]}/h for {stacks}: {shown[0]} → {shown[1]}."
     kind = PRICE.weighing("high" if rise >= HIGH else "medium" if rise >= MEDIUM else "low")
-    yield kind.finding(settings.after.name, "accelerators", *shown, title=title, place=place)
+    yield kind.finding(settings.after.name, place.path, *shown, title=title, place=place)
 
 
 def _sum(costs: Sequence[HourlyCost | None]) -> tuple[Decimal, str] | None:
@@ -139,4 +140,4 @@ def _namespace(settings: Settings, context: Context) -> Iterator[Finding]:
     if before != after and stacks:
         title = f"The namespace changes from {before} to {after}; deployed in {before}: {list_names(stacks)}."
         place = context.locate("environment.namespace.name")
-        yield NAMESPACE.finding(before, "namespace.name", before, after, title=title, place=place)
+        yield NAMESPACE.finding(before, place.path, before, after, title=title, place=place)

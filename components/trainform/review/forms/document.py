@@ -265,3 +265,6 @@ def _selected(chosen: model.Selection) -> Iterator[Block]:
     yield Item(f"{count} {verb} touched by the changes since {chosen.since} (commit {chosen.base}).", tuple(files))
     if chosen.unaffected:
         yield Item(f"Not previewed, since their objects do not differ: {list_names(chosen.unaffected)}.")
+    for name in chosen.unrecorded:
+        line = f"`trainform:environment: {name}` under `config` in stacks/Pulumi.{name}.yaml"
+        yield Item(f"The settings of the environment {name} are not reviewed, since it has no stack: write {line}.")
