@@ -43,6 +43,7 @@ NAME = "sdxl-lora"
 MAIN = (ROOT / "stacks" / "__main__.py").read_text()
 OTHER_SECRET = "another secret of thirty-two letters"  # noqa: S105 - of the tests' stacks
 FORBIDDEN = {"labels": LABEL}
+OF_PLATFORM = ("queues", "claims", "priority_classes")
 
 
 class Story:
@@ -54,7 +55,7 @@ class Story:
         self.experiment: dict[str, Any] = merge_patch(SAMPLE, before.get("experiment", {}))
         self.program = before.get("program", "")
         self.write()
-        self.stacks = {"environment": project.stack(), "experiment": project.stack(NAME)}
+        self.stacks = {"experiment": project.stack(NAME)}
         project.ssh_secret(self.stacks["experiment"]).succeeded()
 
     def write(self) -> None:
@@ -73,11 +74,12 @@ class Story:
 
     def deploy(self, others: Mapping[str, Any]) -> None:
         """Apply both stacks, and a stack for each other experiment, and wait until all pods run. No SSH key may be told
-        from now on."""
+        from now on. An environment without objects needs no stack."""
         plan = self.project.plan(NAME)
         for rotation in (1, 2) if plan.ssh is not None else ():
             self.project.secrets |= traces(keys(plan, rotation))
-        self.project.up(self.stacks["environment"])
+        if "environment" in self.stacks or any(self.environment.get(kind) for kind in OF_PLATFORM):
+            self.project.up(self.stacks.setdefault("environment", self.project.stack()))
         for name, patch in others.items():
             self.project.experiment(name, merge_patch(SAMPLE, {"storage": None, **patch}))
             self.project.up(self.project.stack(name))
@@ -94,12 +96,12 @@ class Story:
         namespace = self.project.namespace
         before = objects(self.live, namespace)
         ran = self.project.pulumi("up", "--yes", "--skip-preview", "-s", self.stacks[which])
-        changes = before.changes(objects(self.live, namespace))
+        after = objects(self.live, namespace)
         if report["outcome"] == "failed":
-            assert (ran.code != 0, changes) == (True, set()), ran.output
+            assert (ran.code != 0, before.changes(after)) == (True, set()), ran.output
             return
         ran.succeeded()
-        assert untrue(report, changes) == []
+        assert untrue(report, before, after) == []
         if which == "experiment":
             verdict, pods = report["capacity"]["verdict"], self.project.plan(NAME).totals.pods
             assert starts_as_said(self.live, namespace, verdict, pods), (verdict, report["capacity"]["sentence"])
@@ -173,6 +175,8 @@ def test_what_a_review_says(name: str, project: Project, live: Live) -> None:
     step = STEPS[name]
     before = step.get("before", {})
     story = Story(project, live, {} if before == "nothing" else before)
+    if step.get("review") == "environment":
+        story.stacks["environment"] = project.stack()
     project.secrets.update(step.get("secrets", []))
     if before != "nothing":
         with project.as_version(before.get("version", version("trainform"))):

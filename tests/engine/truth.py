@@ -84,8 +84,9 @@ def content(body: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def untrue(report: Mapping[str, Any], changes: set[Change]) -> list[str]:
+def untrue(report: Mapping[str, Any], before: Objects, after: Objects) -> list[str]:
     """What the report has said otherwise than `pulumi up` did, as sentences."""
+    changes = before.changes(after)
     said = {(each["kind"], each["name"]): each for each in report["objects"]}
     replaced = {kind for (kind, _), each in said.items() if "replace" in each["operation"]}
     found = [
@@ -98,15 +99,28 @@ def untrue(report: Mapping[str, Any], changes: set[Change]) -> list[str]:
         expected = _expected(each["operation"])
         if not (expected is None or real == expected or (not each["destructive"] and expected == {OLD} and not real)):
             found.append(f"{kind} {name}: the review says {each['operation']}, and it is {sorted(real)}")
-    lost = {f"{each.kind} {each.name}" for each in changes if each.what == OLD and each.kind in LOSSES}
-    if lost and report["outcome"] == "clean":
-        found.append(f"the review is clean, and {sorted(lost)} are gone")
+    found += _of_effects(report, {name for kind, name in before.found if kind in JOBS}, changes)
     if changes and report["headline"].startswith("Nothing changes"):
         found.append(f"the review says that nothing changes, and {sorted(changes)} do")
     return found
 
 
-LOSSES = ("Job", "JobSet", "PersistentVolumeClaim")
+JOBS, CLAIM = ("Job", "JobSet"), "PersistentVolumeClaim"
+
+
+def _of_effects(report: Mapping[str, Any], jobs: set[str], changes: set[Change]) -> Iterator[str]:
+    """What is told of jobs that end, and of claims. jobs: names of those before."""
+    told = {kind: {each["object"] for each in report["effects"] if each["kind"] == kind} for kind in KINDS}
+    ended = {each.name for each in changes if each.what == OLD and each.kind in JOBS}
+    said = set[str]().union(*told.values()) & jobs - told["keep"]
+    if ended != said:
+        yield f"the review says that the jobs {sorted(said)} end, and {sorted(ended)} do"
+    lost = {each.name for each in changes if each.what == OLD and each.kind == CLAIM}
+    if lost & told["keep"] or (lost and not any(each["category"] == "data" for each in report["findings"])):
+        yield f"the claims {sorted(lost)} are gone, without a finding"
+
+
+KINDS = ("replace", "stop", "delete", "keep")
 
 
 def _expected(operation: str) -> set[str] | None:
