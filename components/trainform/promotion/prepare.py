@@ -135,7 +135,16 @@ def prepare(asked: Asked, root: Path) -> Prepared:
     before = None if followed is None else read_release(asked.experiment, followed, root)
     source = read_source(asked.source, root)
     drift = find_drift([asked.source])
-    judged = judge(asked.target.environment, _facts(source, tags_of(asked, source, root)), waivers)
+    facts = Facts(
+        environment=source.environment,
+        outcome=source.outcome,
+        tags=tuple(tags_of(asked, source, root)),
+        commit=source.update.commit,
+        dirty=source.update.dirty,
+        now=datetime.datetime.now(datetime.UTC),
+        changed=source.changed,
+    )
+    judged = judge(asked.target.environment, facts, waivers)
     release = Release(
         experiment=experiment_of(source),
         origin=origin_of(source),
@@ -188,19 +197,6 @@ def tags_of(asked: Asked, source: Source, root: Path) -> list[str]:
     if loaded.model is None:  # its problems are reported when the release is checked
         return [*without_digest(source.record.experiment)]
     return [loaded.source.locate(Problem(path, None, "", "")).path for path in without_digest(resolved(loaded.model))]
-
-
-def _facts(source: Source, tags: Sequence[str]) -> Facts:
-    update = source.update
-    return Facts(
-        environment=source.environment,
-        outcome=source.outcome,
-        tags=tuple(tags),
-        commit=update.commit,
-        dirty=update.dirty,
-        now=datetime.datetime.now(datetime.UTC),
-        changed=source.changed,
-    )
 
 
 def _checked(asked: Asked, release: Release, source: Source, root: Path) -> tuple[RenderedJob, dict[str, str]]:
