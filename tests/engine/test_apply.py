@@ -42,9 +42,7 @@ def test_a_first_deployment_is_applied_once(project: Project, live: Live) -> Non
     before = state(project, stack)
     again = apply(project, file)
     refused(again)
-    assert again.moved == {("deployed", "hello"), ("state", "written"), ("state", "resources")}, (
-        "one `up` is not as many things as it has objects"
-    )
+    assert again.moved == {("state", "written"), ("state", "resources")}, "not as many things as it has objects"
     assert state(project, stack) == before
 
     # destroyed, the stack is as empty as it was when the review was made
@@ -121,10 +119,7 @@ def test_an_up_or_a_refresh_in_between(project: Project, live: Live) -> None:
     project.copied("hello", variable("WARN"))
     project.up(stack)
     project.copied("hello", variable("INFO"))
-    found = apply(project, file)
-    refused(found, ("deployed", "hello.env.LETTER"), ("state", "written"))
-    told = {each["path"]: (each["was"], each["now"]) for each in found.verdict["moved"]}
-    assert told["hello.env.LETTER"][1] == "WARN"
+    refused(apply(project, file), ("state", "written"), ("state", "resources"))
 
     file = save(project, stack)
     project.pulumi("refresh", "--yes", "--skip-preview", "-s", stack).succeeded()

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import copy
 from pathlib import Path
 from typing import Any
 
-from trainform.plan.record import Record
-from trainform.saved.facts import Facts, Source, state_facts
+from trainform.saved.facts import Facts, Source, state_of
 from trainform.saved.file import keyed
 from trainform.saved.model import Fact, Saved
 
@@ -24,23 +22,16 @@ JOB_URN = (
     "urn:pulumi:resnet.prod::trainform::trainform:index:TrainingJob$kubernetes:batch.volcano.sh/v1alpha1:Job::resnet-"
     "job"
 )
-RECORD_URN = (
-    "urn:pulumi:resnet.prod::trainform::trainform:index:TrainingJob$kubernetes:core/v1:ConfigMap::resnet-deployed"
-)
 
 
 def exported(replicas: int = 4, time: str = "2026-11-23T09:14:00Z") -> dict[str, Any]:
     """What `pulumi stack export` prints of a job with so many nodes."""
-    experiment = copy.deepcopy(EXPERIMENT)
-    experiment["roles"]["node"]["replicas"] = replicas
-    record = Record("1f3a9c", "resnet-1f3a9c", 1, experiment, {"namespace": {"name": "ai"}}, "0.1.0")
     job = {
         "urn": JOB_URN,
         "type": "kubernetes:batch.volcano.sh/v1alpha1:Job",
         "inputs": {"spec": {"replicas": replicas}},
     }
-    deployed = {"urn": RECORD_URN, "type": "kubernetes:core/v1:ConfigMap", "inputs": {"data": record.data()}}
-    return {"version": 3, "deployment": {"manifest": {"time": time}, "resources": [job, deployed]}}
+    return {"version": 3, "deployment": {"manifest": {"time": time}, "resources": [job]}}
 
 
 def facts(**more: Any) -> Facts:
@@ -64,7 +55,7 @@ def facts(**more: Any) -> Facts:
     made: Any = {what: SOURCE.fact(data) for what, data in {**given, **more}.items()}
     for what in ("config", "program"):  # hashes are shown as they are
         made[what] = Fact(hash=made[what].hash, shown={**given, **more}[what])
-    return {**state_facts(exported(), SOURCE), **made}
+    return {"state": state_of(exported(), SOURCE), **made}
 
 
 def saved(stack: str = "resnet.prod") -> Saved:

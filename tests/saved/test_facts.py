@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -10,18 +9,14 @@ from typing import Any
 import pytest
 
 from tests.cluster.test_read import use
-from tests.saved.samples import EXPERIMENT, KEY, RECORD_URN, exported
+from tests.saved.samples import KEY, exported
 from tests.support.api_objects import ApiObjects
-from tests.support.leaks import HUB_TOKEN
 from tests.support.websites import website
-from trainform.deployed.state import CONFIG_MAP
 from trainform.errors import ClusterError
-from trainform.plan.record import Record
 from trainform.saved import facts
-from trainform.saved.facts import Source, state_facts
+from trainform.saved.facts import Source, state_of
 from trainform.spec.load import load_environment
 
-SECRET = {"4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270", "ciphertext": "v1:abc"}
 DEV = load_environment("dev").checked()
 SYSTEM: dict[str, Any] = {
     "apiVersion": "v1",
@@ -76,39 +71,17 @@ def test_no_value_is_in_the_hashes(source: Source) -> None:
     assert "1234" not in facts.config_of(source).model_dump_json()
 
 
-def test_a_stack_without_a_state_and_an_empty_one(source: Source) -> None:
-    empty: list[dict[str, Any]] = [{}, {"deployment": None}, {"deployment": {"manifest": {}, "resources": None}}]
-    for data in empty:
-        assert state_facts(data, source)["deployed"].shown == {}
+@pytest.mark.parametrize("data", [{}, {"deployment": None}, {"deployment": {"manifest": {}, "resources": None}}])
+def test_a_stack_without_a_state_and_an_empty_one(source: Source, data: dict[str, Any]) -> None:
+    assert state_of(data, source) == state_of({}, source)
 
 
 def test_every_resource_counts(source: Source) -> None:
     data = exported()
-    before = state_facts(data, source)["state"].hash
-    assert state_facts(exported(5), source)["state"].hash != before
+    before = state_of(data, source).hash
+    assert state_of(exported(5), source).hash != before
     data["deployment"]["resources"].append({**data["deployment"]["resources"][0], "delete": True})
-    assert state_facts(data, source)["state"].hash != before
-
-
-def with_record(data: Any) -> dict[str, Any]:
-    resource = {"urn": RECORD_URN, "type": CONFIG_MAP, "inputs": {"data": data}}
-    return {"deployment": {"resources": [resource]}}
-
-
-def test_what_is_deployed_is_shown_without_secrets(source: Source) -> None:
-    experiment = json.loads(json.dumps(EXPERIMENT))
-    experiment["roles"]["node"]["env"]["HF_TOKEN"] = HUB_TOKEN
-    found = state_facts(with_record(Record("1", "j", 1, experiment, {}).data()), source)["deployed"]
-    assert HUB_TOKEN not in found.model_dump_json()
-    shown: Any = found.shown
-    assert shown["resnet"]["roles"]["node"]["replicas"] == 4
-
-
-@pytest.mark.parametrize(
-    "data", [SECRET, {"revision": "1"}, {"revision": "", "job": "", "experiment": "{", "environment": "[]"}, None]
-)
-def test_a_record_that_nobody_can_read_is_a_resource_like_others(source: Source, data: Any) -> None:
-    assert state_facts(with_record(data), source)["deployed"].shown == {}
+    assert state_of(data, source).hash != before
 
 
 def test_the_cluster_is_known_by_the_uid_that_no_other_one_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

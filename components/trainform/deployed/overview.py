@@ -120,7 +120,7 @@ def _row(deployed: Deployed, environment: Environment, live: _Live | None) -> Ro
         else None,
         created=created,
         queue=_queue(record),
-        owner=str(record.experiment.get("owner", "")),
+        owner=str(record.experiment.get("owner") or ""),
         content=digest(record.whole),
     )
 

@@ -144,27 +144,26 @@ def _place_in(experiment: str, option: str, word: str, root: Path) -> ProjectSta
     """Return the only stack of the experiment in the environment of this name."""
     if word not in known_names(ENVIRONMENTS, root):
         names = list(dict.fromkeys([*known_names(ENVIRONMENTS, root), *known_stacks(root)]))
-        near = difflib.get_close_matches(word, names, 1)
-        fix = f"did you mean {near[0]}?" if near else f"known: {list_names(names)}"
+        fix = _nearest(word, names, f"known: {list_names(names)}")
         raise InputError([Problem(option, word, "no stack and no environment of the project has this name", fix)])
     check_environment(word, root).checked()
     loaded, unread = load_project_stacks(known_stacks(root), root)
     found = [each for each in loaded if each.experiment == experiment and Path(each.stack.environment).stem == word]
     if len(found) == 1:
         return found[0]
-    meant = unread.get(f"{experiment}.{word}")
-    if not found and meant is not None:
-        raise meant
-    unknown = f"; the files of {list_names(unread)} cannot be read" if unread else ""
-    reason = f"no stack of the project runs {experiment} there{unknown}"
-    fix = _new(experiment, word, root)
+    if not found and f"{experiment}.{word}" in unread:
+        raise unread[f"{experiment}.{word}"]
     if found:
         reason, fix = f"{list_names([each.name for each in found])} run {experiment} there", "name one of them"
+    else:
+        unknown = f"; the files of {list_names(unread)} cannot be read" if unread else ""
+        reason, known = f"no stack of the project runs {experiment} there{unknown}", known_names(EXPERIMENTS, root)
+        fix = f"`trainform new {experiment} -e {word}` writes one"
+        if experiment not in known:
+            fix = _nearest(experiment, known, "`trainform stacks` shows what is deployed")
     raise InputError([Problem(option, word, reason, fix)])
 
 
-def _new(experiment: str, environment: str, root: Path) -> str:
-    if experiment in known_names(EXPERIMENTS, root):
-        return f"`trainform new {experiment} -e {environment}` writes one"
-    near = difflib.get_close_matches(experiment, known_names(EXPERIMENTS, root), 1)
-    return f"did you mean {near[0]}?" if near else "`trainform stacks` shows what is deployed"
+def _nearest(word: str, known: list[str], otherwise: str) -> str:
+    near = difflib.get_close_matches(word, known, 1)
+    return f"did you mean {near[0]}?" if near else otherwise

@@ -81,9 +81,9 @@ class Prepared(Struct, frozen=True):
 
     release: what would be written, or, if `is_begun`, what an interrupted promotion has written. same: the target
     follows this content already, with its evidence. changes: the target as it is deployed and as it will be; None if
-    nothing is deployed. comparison: the source and the target as it will be. left: releases of interrupted promotions
-    to the target. new_images: images of the target's pods that the source has not run, by the paths that name them.
-    drift: changes of the source outside Pulumi.
+    nothing is deployed. comparison: the source and the target as it will be.
+    new_images: images of the target's pods that the source has not run, by the paths that name them. drift: of the
+    source.
     """
 
     asked: Asked
@@ -98,7 +98,6 @@ class Prepared(Struct, frozen=True):
     changes: Comparison | None
     cost: Cost
     capacity: Capacity
-    left: tuple[str, ...] = ()
     new_images: Mapping[str, str] = {}
     drift: DriftReport | None = None
 
@@ -136,7 +135,16 @@ def prepare(asked: Asked, root: Path) -> Prepared:
     before = None if followed is None else read_release(asked.experiment, followed, root)
     source = read_source(asked.source, root)
     drift = find_drift([asked.source])
-    judged = judge(asked.target.environment, _facts(source, tags_of(asked, source, root)), waivers)
+    facts = Facts(
+        environment=source.environment,
+        outcome=source.outcome,
+        tags=tuple(tags_of(asked, source, root)),
+        commit=source.update.commit,
+        dirty=source.update.dirty,
+        now=datetime.datetime.now(datetime.UTC),
+        changed=source.changed,
+    )
+    judged = judge(asked.target.environment, facts, waivers)
     release = Release(
         experiment=experiment_of(source),
         origin=origin_of(source),
@@ -144,7 +152,6 @@ def prepare(asked: Asked, root: Path) -> Prepared:
     )
     others = dict(unfollowed(asked.experiment, root))
     found = begun(release, others.items())
-    left = tuple(name for name, other in others.items() if name != found and _is_beside(other, release))
     if found is not None:
         release = others[found]
     job, new_images = _checked(asked, release, source, root)
@@ -164,26 +171,18 @@ def prepare(asked: Asked, root: Path) -> Prepared:
         None if deployed is None else compare(deployed, will),
         target_cost(context, current),
         capacity_of(context),
-        left,
         new_images,
         drift,
     )
 
 
 def is_same(before: Release, release: Release, target: ProjectStack) -> bool:
-    """Whether the target follows this content already, as a release that lacks nothing: what somebody has written into
-    its file is promoted once more."""
+    """True if the target follows this content already, by a release with all its evidence."""
     return before.content == release.content and not any(True for _ in lacks(target.name, before, target.environment))
 
 
-def _is_beside(other: Release, release: Release) -> bool:
-    """Whether the other one was promoted to the same target, in place of the same release."""
-    one, two = other.promoted, release.promoted
-    return other.rollback is None and (one.target, one.replaces) == (two.target, two.replaces)
-
-
 def target_cost(context: Context, current: Current) -> Cost:
-    """The cost; where nobody knows what is deployed, without a difference from it."""
+    """Return the cost; without a difference if what is deployed is unknown."""
     found = cost_of(context)
     if not current.not_read:
         return found
@@ -192,31 +191,17 @@ def target_cost(context: Context, current: Current) -> Cost:
 
 
 def tags_of(asked: Asked, source: Source, root: Path) -> list[str]:
-    """The paths of images without a digest, of those that the target will run: as they were written when the source was
-    deployed."""
+    """Return the paths of the images without a digest in the target, as written when the source was deployed."""
     written = Released(asked.experiment, NOT_WRITTEN, as_released(recorded(source.record, source.stack)))
     loaded = load_experiment(written, root, asked.target.environment.name)
-    if loaded.model is None:  # told with all its problems, when the release is checked
+    if loaded.model is None:  # its problems are reported when the release is checked
         return [*without_digest(source.record.experiment)]
     return [loaded.source.locate(Problem(path, None, "", "")).path for path in without_digest(resolved(loaded.model))]
 
 
-def _facts(source: Source, tags: Sequence[str]) -> Facts:
-    update = source.update
-    return Facts(
-        environment=source.environment,
-        outcome=source.outcome,
-        tags=tuple(tags),
-        commit=update.commit,
-        dirty=update.dirty,
-        now=datetime.datetime.now(datetime.UTC),
-        changed=source.changed,
-    )
-
-
 def _checked(asked: Asked, release: Release, source: Source, root: Path) -> tuple[RenderedJob, dict[str, str]]:
-    """The job that the release makes in the target, by the same pass as ever, and its images that are none of the
-    source's, by the paths that name them. InputError with every problem, images without a digest among them."""
+    """Return the job of the release in the target, and its images that the source has not run. InputError with every
+    problem, also images without a digest."""
     given = Released(asked.experiment, release.name, release.experiment)
     stack = asked.target.stack
     checked: CheckedJob = check_experiment(given, stack.environment, stack.run, root)
@@ -262,8 +247,7 @@ FORM = "promotion"
 
 
 def context_of(stack: str, job: RenderedJob, before: Record | None, live: LiveFacts | None) -> Context:
-    """The job as a preview of its stack would have it. before: what is deployed there; None: nothing, or nobody
-    knows."""
+    """Return the job as in a preview of its stack. before: what is deployed; None: nothing, or unknown."""
     body = job_body(job.manifests)
     old = None if before is None else State(_named(body, before.job), id=before.job)
     changes = before is None or before.job != job.plan.job

@@ -7,7 +7,7 @@ from typing import Any
 
 from trainform.comparison.text import as_data as compared_data
 from trainform.comparison.text import changes, changing, differing
-from trainform.drift.text import field_rows, object_sentence
+from trainform.drift.model import Outcome
 from trainform.project import release_path
 from trainform.promotion.prepare import Prepared
 from trainform.releases.gates import Judged
@@ -16,8 +16,6 @@ from trainform.review.forms.document import capacity_items, cost_items
 from trainform.review.forms.sections import Item, Row, Section, bounded
 
 UNKNOWN = "unknown"
-NOT_RUN = "{path} names an image that {source} has not run: only {target} has it."
-BY_HAND = "What has run there may not be what is promoted."
 OVER = "Promote what does not have this fault; `--over-rollback` takes it all the same."
 
 
@@ -106,42 +104,22 @@ def _reasons(each: Judged) -> Iterator[Row]:
 def _notes(found: Prepared) -> Iterator[Item]:
     source, target = found.asked.source.name, found.asked.target.name
     for path, image in found.new_images.items():
-        text = NOT_RUN.format(path=path, source=source, target=target)
+        text = f"{path} names an image that {source} has not run: only {target} has it."
         yield Item(text, (Row("image", image, verbatim=True),))
-    yield from _by_hand(found)
-    for name in found.left:
-        path = release_path(found.asked.experiment, name)
-        yield Item(
-            f"Release {name} was promoted to {found.asked.target.name} too, and no stack names it. If it was never "
-            f"deployed, {path} can go."
-        )
+    if found.drift is not None:
+        (stack,) = found.drift.stacks
+        if stack.outcome is Outcome.drift:
+            yield Item(
+                f"{source} is not as deployed, so what has run there may not be what is promoted: `trainform drift "
+                f"{source}` shows it."
+            )
+        for missing in stack.not_compared:
+            yield Item(f"The drift of {source} is unknown: {missing.what}: {missing.reason}.")
     if found.current.not_read:
-        yield Item(f"What is deployed in the target: {found.current.not_read}.")
+        yield Item(f"What is deployed in the target is unknown: {found.current.not_read}.")
     if found.current.live is not None:
         for what, reason in found.current.live.not_read.items():
             yield Item(f"{what}: {reason}.")
-
-
-def _by_hand(found: Prepared) -> Iterator[Item]:
-    """Return the changes of the source outside Pulumi."""
-    if found.drift is None:
-        return
-    (stack,) = found.drift.stacks
-    at, others = found.drift.read_at, 0
-    for each in stack.objects:
-        if not each.is_job:
-            others += each.state != "as deployed"
-            continue
-        if each.state != "as deployed":
-            yield Item(f"{object_sentence(each, stack, at)} {BY_HAND}", tuple(field_rows(each.fields, at)))
-        if each.others:
-            text = f"Others have written fields of {each.kind} {each.name}. {BY_HAND}"
-            yield Item(text, tuple(field_rows(each.others, at)))
-    if others:
-        count = "1 other object is" if others == 1 else f"{others} other objects are"
-        yield Item(f"In {stack.stack} {count} not as deployed: `trainform drift {stack.stack}` shows it.")
-    for missing in stack.not_compared:
-        yield Item(f"The drift of {stack.stack} is unknown: {missing.what}: {missing.reason}.")
 
 
 def as_data(found: Prepared, *, written: bool) -> dict[str, Any]:
@@ -162,7 +140,6 @@ def as_data(found: Prepared, *, written: bool) -> dict[str, Any]:
         "content": release.content,
         "path": None if name is None else release_path(asked.experiment, name),
         "reused": found.is_begun,
-        "left": [*found.left],
         "rollback": None if found.rollback is None else asked.target.stack.release,
         "origin": told.origin.model_dump(),
         "promoted": told.promoted.model_dump(by_alias=True),

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Mapping
 from pathlib import Path
-
-import yaml
 
 from trainform.atomic import replacing
 from trainform.errors import TrainformError
@@ -15,14 +14,12 @@ from trainform.project import stack_path
 from trainform.releases.files import write_releases
 from trainform.releases.model import Release
 from trainform.spec.files import read_text
-from trainform.spec.libyaml import Loader
 from trainform.spec.read import parse_mapping
 from trainform.spec.release import SETTING
 from trainform.spec.stack import pinned_release, spellings
 
 MARK = "\ufeff"
 """Some editors of Windows begin a file with it. It is not part of the text."""
-Entry = tuple[yaml.ScalarNode, yaml.ScalarNode]
 
 
 def follow(release: Release, stack: str, root: Path) -> str:
@@ -91,60 +88,34 @@ def _text_with(stack: str, name: str, root: Path) -> str | None:
 
 def with_release(text: str, name: str, path: str, root: Path) -> str:
     """Return the text of a stack's file with the release, behind the experiment where the file has none."""
-    config, entries = _config(text)
-    value = f'"{name}"'  # without quotes digits, also around an `e`, are a number
-    found, experiment = (
-        next((spelling for spelling in spellings(key, root) if spelling in entries), None)
-        for key in ("release", "experiment")
-    )
-    if found is not None:
-        old = entries[found][1]
-        written = f"{text[: old.start_mark.index]}{value}{text[old.end_mark.index :]}"
-    elif config is None or experiment is None:
-        raise _not_changed(path, name)
+    written, value = text, f'"{name}"'  # without quotes digits, also around an `e`, are a number
+    key = _key_in(text, "release", root)
+    if key is not None:
+        written = re.sub(rf"^( +{re.escape(key)}: *)[^\s#]*", rf"\g<1>{value}", text, count=1, flags=re.MULTILINE)
     else:
-        key, last = entries[experiment]
-        end = last.end_mark.index
-        if not config.flow_style:  # a comment may follow on the line
-            end = next((index for index in range(end, len(text)) if text[index] in "\r\n"), len(text))
-        newline = "\r\n" if text[end : end + 2] == "\r\n" else "\n"
-        between = ", " if config.flow_style else f"{newline}{' ' * key.start_mark.column}"
-        written = f"{text[:end]}{between}{SETTING}: {value}{text[end:]}"
-    if not _differ_by_release(text, written, SETTING if found is None else found, name):
-        raise _not_changed(path, name)
+        experiment = _key_in(text, "experiment", root) or ""
+        found = re.search(rf"^( +){re.escape(experiment)}:[^\r\n]*(\r?\n|$)", text, re.MULTILINE)
+        if found is not None:
+            newline = found[2] or "\n"
+            line = f"{found[1]}{SETTING}: {value}{newline}"
+            written = f"{text[: found.start()]}{found[0].removesuffix(newline)}{newline}{line}{text[found.end() :]}"
+    if not _differ_by_release(text, written, key or SETTING, name):
+        fix = f"write `{SETTING}: {value}` under `config` there, and run the same command again"
+        raise TrainformError(f"{path} cannot be changed without a change of something else in it", fix)
     return written
 
 
-def _config(text: str) -> tuple[yaml.MappingNode | None, dict[str, Entry]]:
-    """The mapping under `config`, and its entries of one value each."""
-    try:
-        top = _entries(yaml.compose(text, Loader=Loader))
-    except yaml.YAMLError:  # somebody has written it meanwhile
-        return None, {}
-    config = top.get("config", (None, None))[1]
-    if not isinstance(config, yaml.MappingNode):
-        return None, {}
-    pairs = _entries(config).items()
-    return config, {name: (key, value) for name, (key, value) in pairs if isinstance(value, yaml.ScalarNode)}
-
-
-def _entries(node: yaml.Node | None) -> dict[str, tuple[yaml.ScalarNode, yaml.Node]]:
-    pairs = node.value if isinstance(node, yaml.MappingNode) else []
-    return {key.value: (key, value) for key, value in pairs if isinstance(key, yaml.ScalarNode)}
+def _key_in(text: str, key: str, root: Path) -> str | None:
+    """Return the spelling of the key in the file."""
+    found = (name for name in spellings(key, root) if re.search(rf"^ +{re.escape(name)}:", text, re.MULTILINE))
+    return next(found, None)
 
 
 def _differ_by_release(before: str, after: str, key: str, name: str) -> bool:
     """True if nothing but the release differs."""
-    expected = parse_mapping(before, "").data
-    expected["config"] = {**expected["config"], key: name}
     try:
-        return parse_mapping(after, "").data == expected
-    except TrainformError:
+        expected = parse_mapping(before, "").data
+        expected["config"] = {**expected["config"], key: name}
+        return bool(parse_mapping(after, "").data == expected)
+    except (TrainformError, KeyError, TypeError):
         return False
-
-
-def _not_changed(path: str, name: str) -> TrainformError:
-    return TrainformError(
-        f"{path} cannot be changed without a change of something else in it",
-        f'write `{SETTING}: "{name}"` under `config` there, and run the same command again',
-    )

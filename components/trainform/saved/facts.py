@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
@@ -18,15 +18,12 @@ from trainform.check import CheckedJob
 from trainform.cluster.api import ClusterApi
 from trainform.cluster.identity import place
 from trainform.deployed.engine import exported
-from trainform.deployed.state import CONFIG_MAP
 from trainform.errors import ClusterError
-from trainform.manifests.shapes import mapping, mappings
+from trainform.manifests.shapes import mapping
 from trainform.plan.inputs import resolved
-from trainform.plan.record import Record, read_record
 from trainform.project import stack_path
 from trainform.review.files import StackFiles, stack_files
 from trainform.review.stack_choice import chosen_by
-from trainform.review.steps import RECORD
 from trainform.saved.engine import backend, engine_version
 from trainform.saved.file import keyed
 from trainform.saved.model import Fact, What
@@ -82,7 +79,7 @@ def gather(source: Source) -> Facts:
             "program": source.hidden({path: text.hex() for path, text in program_files(root)}),
             "policy": source.hidden({path: text.hex() for path, text in policy_files(os.environ, root)}),
             "variable": source.hidden(provider_variables(os.environ)),
-            **state_facts(state.result(), source),
+            "state": state_of(state.result(), source),
         }
 
 
@@ -125,32 +122,12 @@ def config_of(source: Source) -> Fact:
     return source.hidden(values, shown)
 
 
-def state_facts(exported: Mapping[str, Any], source: Source) -> Facts:
-    """Return the state of the stack, as `pulumi stack export` prints it, and the records of what is deployed."""
+def state_of(exported: Mapping[str, Any], source: Source) -> Fact:
+    """Return the state of the stack, as `pulumi stack export` prints it."""
     deployment = mapping(exported.get("deployment"))
-    resources = mappings(deployment.get("resources"))
     parts = {
         "written": str(mapping(deployment.get("manifest")).get("time", "")),
-        "resources": keyed(source.key, resources),
+        "resources": keyed(source.key, deployment.get("resources")),
         "pending": keyed(source.key, deployment.get("pending_operations")),
     }
-    deployed = {
-        str(record.experiment.get("name", record.job)): {
-            **record.experiment,
-            "environment": record.environment,
-            "run": record.run,
-        }
-        for record in _records(resources)
-    }
-    return {"deployed": source.fact(deployed), "state": source.fact(parts)}
-
-
-def _records(resources: list[dict[str, Any]]) -> Iterator[Record]:
-    """Return the records. One that cannot be read is a resource like any other."""
-    for resource in resources:
-        data = mapping(mapping(resource.get("inputs")).get("data"))
-        if resource.get("type") == CONFIG_MAP and data.keys() >= RECORD:
-            with contextlib.suppress(ClusterError):
-                record = read_record({"metadata": {"name": ""}, "data": data})
-                if record is not None:
-                    yield record
+    return source.fact(parts)

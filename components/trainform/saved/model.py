@@ -23,7 +23,6 @@ What = Literal[
     "program",
     "policy",
     "variable",
-    "deployed",
     "state",
     "packs",
     "object",

@@ -16,8 +16,6 @@ PRESENT = "present"
 HIDDEN = "(a secret)"
 PREFIXES: Mapping[str, str] = {"environment": "environment.", "cluster": "cluster.uid"}
 NAMED = ("object", "step")
-WITH_NAMES = ("deployed", *NAMED)
-"""Facts whose first key is the name of an experiment or a resource."""
 _HASH = re.compile("[0-9a-f]{64}")
 SENTENCES: Mapping[What, str] = {
     "backend": "The states of stacks are kept in another backend.",
@@ -31,7 +29,6 @@ SENTENCES: Mapping[What, str] = {
     "program": "A file of the program has changed.",
     "policy": "A file of a policy pack has changed.",
     "variable": "A variable of the shell for Pulumi's Kubernetes provider has changed.",
-    "deployed": "Something else is deployed.",
     "state": "The state was written since the review: by an `up`, a `refresh`, an `import` or a `destroy`.",
     "packs": "Other policy packs judge the preview.",
     "object": "An object in the cluster was created, changed or deleted.",
@@ -85,6 +82,6 @@ def _path(what: What, found: Difference) -> str:
 
 def _visible(found: Difference, value: Any, what: What) -> Any:
     """Hide hashes, and whole files and resources."""
-    if isinstance(value, Mapping) and len(found.keys) <= (what in WITH_NAMES):
+    if isinstance(value, Mapping) and len(found.keys) <= (what in NAMED):
         return PRESENT
     return None if isinstance(value, str) and _HASH.fullmatch(value) else value

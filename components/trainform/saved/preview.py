@@ -6,7 +6,8 @@ themselves.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterator
 from typing import Any
 
 from trainform.cluster.drift import drift_of, utc_now
@@ -58,29 +59,29 @@ def planned(preview: Preview) -> dict[str, Any]:
     """Return what the engine does to each resource, by its kind and name. Resources that stay as they are follow from
     the state, but not the versions of providers."""
     changing = [step for step in preview.steps if steps.fate(step) != "none" or step.type.startswith(PROVIDERS)]
-    chosen = {name for step in changing if (name := _chosen_name(step))}
     found = dict[str, Any]()
     for step in sorted(changing, key=lambda step: (step.urn, step.operation)):
         name = f"{step.kind} {step.name}"
         while name in found:
             name += "'"
-        found[name] = _planned(step, chosen)
-    return found
+        found[name] = _planned(step)
+    text = json.dumps(found)
+    for name in filter(None, map(_chosen_name, changing)):
+        text = text.replace(name, CHOSEN_LATER)
+    made: dict[str, Any] = json.loads(text)
+    return made
 
 
-def _planned(step: Step, chosen: set[str]) -> dict[str, Any]:
+def _planned(step: Step) -> dict[str, Any]:
     state = State({}) if step.new is None else step.new
-    return {
-        "(operation)": step.operation,
-        **{key: _without_chosen(value, chosen) for key, value in state.inputs.items()},
-        "(options)": {
-            "type": step.type,
-            "parent": state.parent,
-            "provider": state.provider.rpartition("::")[0],  # without the id of a provider that is replaced
-            "keep": state.keep,
-            "protect": state.protect,
-        },
+    options = {
+        "type": step.type,
+        "parent": state.parent,
+        "provider": state.provider.rpartition("::")[0],  # without the id of a provider that is replaced
+        "keep": state.keep,
+        "protect": state.protect,
     }
+    return {"(operation)": step.operation, **state.inputs, "(options)": options}
 
 
 def _chosen_name(step: Step) -> str:
@@ -90,19 +91,6 @@ def _chosen_name(step: Step) -> str:
     metadata = mapping(step.new.inputs.get("metadata"))
     is_drawn = mapping(metadata.get("annotations")).get(AUTONAMED) == "true"
     return str(metadata.get("name", "")) if is_drawn else ""
-
-
-def _without_chosen(value: Any, chosen: set[str]) -> Any:
-    if not chosen:
-        return value
-    if isinstance(value, Mapping):
-        return {key: _without_chosen(item, chosen) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_without_chosen(item, chosen) for item in value]
-    if isinstance(value, str):
-        for name in chosen:
-            value = value.replace(name, CHOSEN_LATER)
-    return value
 
 
 # --- live objects
