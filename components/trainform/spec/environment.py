@@ -304,7 +304,7 @@ class Environment(Model):
         examples=[{"medium": 20, "high": 100}],
         json_schema_extra=OnChange.NO_OBJECT,
         description="Levels of a rising cost in a review. A rise of 20 % is medium and one of 50 % high, whatever the "
-        "amount is, unless it is below 1.",
+        "amount is, unless it is below 1. Default: medium from 20 and high from 100 an hour.",
     )
     ports: PortRange = Field(
         default=defaults.HOST_PORTS,
