@@ -36,7 +36,7 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
     # objects
     "create": ("create", "Creates {the}{note}."),
     "update": ("update", "Changes {the}{note}{why}."),
-    "replace": ("replace", "Replaces {the}{note}{why}."),
+    "replace": ("replace", "Replaces {the}{note}{why}{kept}."),
     "delete": ("delete", "Deletes {the}{note}."),
     "unknown": ("unknown", "Unknown change of {the}: the engine calls it `{operation}`."),
     "several": ("update", "{verb} {count}."),
@@ -235,20 +235,20 @@ def _changed(step: Step, happens: steps.Fate, causes: list[Change]) -> Effect:
         return _about(step, "refused", causes, refused=refused(step))
     if happens == "delete" and (kept or steps.gives_up(step)):
         return _about(step, "leave" if kept else "give up")
-    is_claim = steps.kind(step) == steps.CLAIM
+    is_claim, goes = steps.kind(step) == steps.CLAIM, happens in ("delete", "replace") and not kept
     sizes = [value_at(steps.body(step, state), SIZE) for state in (step.old, step.new)]
     resized = happens == "update" and is_claim and sizes[0] != sizes[1]
     renamed = happens == "replace" and steps.name(step) != steps.name_before(step)
     notes = [
         f" from {sizes[0]} to {sizes[1]}" if resized else "",
-        " and everything in it" if steps.kind(step) == steps.NAMESPACE and happens in ("delete", "replace") else "",
+        " and everything in it" if goes and steps.kind(step) == steps.NAMESPACE else "",
         f" by {steps.name(step)}" if renamed else "",
-        "; the old one is kept" if happens == "replace" and kept else "",
         " (or adopts an existing one with its data)" if happens == "create" and is_claim and step.state.keep else "",
         ": a secret value changed" if happens == "update" and _has_new_values(step) else "",
     ]
     data = {"before": sizes[0], "after": sizes[1]} if resized else None
-    return _about(step, happens, causes, data, note="".join(notes), operation=step.operation)
+    stays = "; the old one is kept" if kept else ""
+    return _about(step, happens, causes, data, note="".join(notes), kept=stays, operation=step.operation)
 
 
 def _about(
