@@ -143,7 +143,7 @@ def test_a_cause_without_a_record_and_without_any() -> None:
 )
 def test_a_volume_stays_only_where_claim_and_mount_path_are_unchanged(part: dict[str, Any], stays: bool) -> None:
     after = {**stored(**part), "image": IMAGE["image"]}
-    expected = "The volume checkpoints stays in the claim sdxl-lora-checkpoints, mounted at /mnt/output as before."
+    expected = "Keeps the claim sdxl-lora-checkpoints, mounted at /mnt/output as before."
     assert (expected in sentences(change(LORA, after))) is stays
 
 

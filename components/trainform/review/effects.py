@@ -14,7 +14,7 @@ from trainform.review.changes import field_differences
 from trainform.review.context import Context
 from trainform.review.fate import Fate, accelerators, fate
 from trainform.review.model import Change, Effect, Thing
-from trainform.review.mounts import kept_volumes
+from trainform.review.mounts import kept_claims
 from trainform.review.platform import platform_causes
 from trainform.review.preview import Step
 
@@ -30,7 +30,7 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
     "job delete": ("delete", "Deletes {the}."),
     "job stop": ("stop", "Deletes {the}."),
     "job unknown": ("unknown", "Unknown change of {the}: the engine calls it `{operation}`."),
-    "volume": ("keep", "The volume {volume} stays in {the}, mounted at {path} as before."),
+    "claim stays": ("keep", "Keeps {the}, mounted at {path} as before."),
     "recorded": ("update", "Changes what is recorded as deployed of {object}, and nothing that runs{why}."),
     "version": ("update", "Records another version of trainform for {object}: {versions}."),
     # objects
@@ -116,8 +116,8 @@ def _of_job(happens: Fate) -> Iterator[Effect]:
         yield job_effect(happens)
         rest = tuple(step for step in rest if _is_own(step) or steps.fate(step) == "unknown")
     if happens.kind == "replace":
-        for key, claim, volume in kept_volumes(happens):
-            yield _effect("volume", "claim", claim, volume=key, path=volume.mount)
+        for claim, paths in kept_claims(job).items():
+            yield _effect("claim stays", "claim", claim, path=listed(paths))
     of_objects = [*_of_objects(rest, lambda step: object_causes(step, happens))]
     yield from of_objects
     if any(steps.is_record(step) and steps.fate(step) == "update" for step in job.steps):
