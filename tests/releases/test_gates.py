@@ -185,7 +185,7 @@ def test_a_refusal_says_who_may_waive_it() -> None:
             Waiver("soak", f"see {TOKEN}", LEAD),
             [
                 "--reason",
-                "  why: the reason contains what looks like a secret",
+                "  why: the reason holds what looks like a secret",
                 "  fix: leave it out",
             ],
         ),

@@ -210,4 +210,4 @@ def reason_problems(reason: str) -> Iterator[Problem]:
     elif HALF.search(reason):
         yield Problem(REASON, None, "the reason is not UTF-8", "write it in UTF-8")
     elif secret_in(reason) is not None:
-        yield Problem(REASON, None, "the reason contains what looks like a secret", "leave it out")
+        yield Problem(REASON, None, "the reason holds what looks like a secret", "leave it out")

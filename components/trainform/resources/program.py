@@ -27,8 +27,8 @@ def run() -> None:
         component = Platform(environment.name, environment)
     else:
         with as_run_error():
-            release = release_name(config.get("release"))
-            stack = Stack(experiment_name, environment_name, run_number(config.get("run")), release)
+            run, release = run_number(config.get("run")), release_name(config.get("release"))
+            stack = Stack(experiment_name, environment_name, run, release)
             checked = check_experiment(stack.given, environment_name, stack.run, root)
             job = check_gates(checked, pulumi.get_stack(), root).checked()
         component = TrainingJob.of_rendered(job)

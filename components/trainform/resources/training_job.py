@@ -40,9 +40,8 @@ from trainform.spec.experiment import Experiment
 class TrainingJob(pulumi.ComponentResource):
     """One experiment in one environment.
 
-    Both are models, or names in `stacks/`, or paths of files. If there are problems in the two, or if the live cluster
-    lacks something, the program ends with all of them (`pulumi.RunError`) before anything is registered. An environment
-    with promotion gates takes releases only, which the stacks of `trainform promote` follow, and refuses this one.
+    Both are models, or names in `stacks/`, or paths of files. If there are problems in the two, if the environment has
+    promotion gates, or if the live cluster lacks something, the program ends with all of them (`pulumi.RunError`).
     """
 
     job: pulumi.Output[str]
