@@ -301,6 +301,8 @@ def test_the_queue_counts_as_the_preview_makes_it() -> None:
     wider = queue_step("night", {"capability": {GPU: "24"}}, {"capability": {GPU: "32"}})
     job = new_job(**workers(4), queue="night")
     assert judged(job, *NODES, queues=night(24), steps=(wider,)).verdict == "now"
+    patched = queue_step("night", {"weight": 1}, {"weight": 2}, "QueuePatch")
+    assert judged(job, *NODES, queues=night(24), steps=(patched,)).verdict == "never"
 
 
 def test_a_queue_above_limits_all_queues_below_it() -> None:

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 
+from msgspec import structs
+
 from trainform import defaults
 from trainform.cluster import budgets
 from trainform.cluster.amounts import NOTHING, Amounts, amounts_of, summed
 from trainform.cluster.facts import LiveFacts, LiveQueue
+from trainform.manifests.shapes import mapping
 from trainform.review import steps
 from trainform.review.context import Context
 from trainform.review.objects import body_of, queue_steps
+from trainform.review.preview import Step
 
 MOST_LEVELS = 16  # of queues above a queue: teams have three or four
 Shares = Mapping[str, LiveQueue]
@@ -36,8 +40,18 @@ def shares_of(context: Context, *, own: bool = True) -> dict[str, LiveQueue]:
                 found.pop(name, None)
         for name, step in changes:
             if step.new is not None and (name not in found or steps.fate(step) != "none"):
-                found[name] = budgets.queue(body_of(step.new))
+                found[name] = _made(step, found.get(name))
     return found
+
+
+def _made(step: Step, before: LiveQueue | None) -> LiveQueue:
+    """The queue as the step makes it; a `QueuePatch` sets only the fields that it has."""
+    body = body_of(step.new)
+    queue = budgets.queue(body)
+    if step.kind == "Queue" or before is None:
+        return queue
+    fields = mapping(body.get("spec")).keys() & set(LiveQueue.__struct_fields__)
+    return structs.replace(before, **{field: getattr(queue, field) for field in fields})
 
 
 def above(name: str, shares: Shares) -> tuple[str, ...]:
