@@ -96,6 +96,12 @@ def test_fewer_nodes() -> None:
     assert found({}, {"accelerators": {"a800": {"nodes": 2}}}) == []
 
 
+def test_a_smaller_queue() -> None:
+    queues = {"queues": {"default": {"weight": 1, "capability": {"a800": 8}}}}
+    [finding] = found({}, queues)
+    assert finding.title.startswith("1 stack no longer passes: resnet.dev (TF-QUE-3): ")
+
+
 def test_a_gate_that_a_release_does_not_have() -> None:
     lacks = (Lack("soak", "0a1b2c3d", "resnet.dev", "The release has no soak."), Lack("clean", "0a1b2c3d", "", "No."))
     [finding] = found({}, {"promotion": {"soak": "1h"}}, lacks=lacks)
