@@ -26,7 +26,9 @@ from tests.review.jobs import (
     step,
     urn,
 )
+from tests.support.samples import environment
 from trainform.cluster.facts import LiveFacts
+from trainform.plan.inputs import environment_inputs
 from trainform.review.context import Context
 from trainform.review.effects import effects
 from trainform.review.fate import fate
@@ -312,64 +314,90 @@ def of_versions(before: dict[str, Any], after: dict[str, Any]) -> Context:
     return context(job_review(deployed(before, version="0.8.0"), deployed(after)), live=EMPTY)
 
 
-def platform(operation: str, type_: str, name: str, old: dict[str, Any] | None, new: dict[str, Any] | None) -> Context:
-    """A change of an object of an environment's own stack."""
+def platform(
+    operation: str,
+    type_: str,
+    name: str,
+    old: dict[str, Any] | None,
+    new: dict[str, Any] | None,
+    *settings: dict[str, Any],
+) -> Context:
+    """A change of an object of an environment's own stack. settings: parts of the environment before and after."""
     states = [
         None if body is None else State({"metadata": {"name": name}, **body}, parent=PLATFORM, provider=PROVIDER)
         for body in (old, new)
     ]
-    component = step("same", "trainform:index:Platform", "dev", State({}), State({}))
+    inputs = [State(environment_inputs(environment(**parts))) for parts in settings or ({}, {})]
+    component = step("same", "trainform:index:Platform", "dev", *inputs)
     return context(others=[component, step(operation, type_, f"dev-{name}", *states, detail={})], locate=locate)
 
 
 def test_causes_of_an_environments_own_stack_are_fields_of_its_file() -> None:
     old = {"spec": {"weight": 4, "capability": {"cpu": "8"}}}
     new = {"spec": {"weight": 8, "capability": {"cpu": "16"}, "guarantee": {"resource": {"cpu": "4"}}}}
-    (made,) = effects(platform("update", QUEUE, "night", old, new))
+    sides = [
+        {"queues": {"night": queue}}
+        for queue in (
+            {"weight": 4, "capability": {"cpu": "8"}},
+            {"weight": 8, "capability": {"cpu": "16"}, "deserved": {"cpu": "4"}, "guarantee": {"cpu": "4"}},
+        )
+    ]
+    (made,) = effects(platform("update", QUEUE, "night", old, new, *sides))
     assert made.sentence == (
         "Changes the queue night because `environment.queues.night.weight`, `environment.queues.night.capability.cpu` "
-        "and `environment.queues.night.guarantee` change."
+        "and 2 more fields change."
     )
     assert [(cause.before, cause.after) for cause in made.causes][:2] == [(4, 8), ("8", "16")]
     assert made.causes[0].place.file
 
 
 SIZES = [{"spec": {"resources": {"requests": {"storage": size}}}} for size in ("1Ti", "2Ti")]
+CLAIMS = [{"claims": {"night": {"size": size}}} for size in ("1Ti", "2Ti")]
+CLASSES = [{"priority_classes": {"night": {"value": value}}} for value in (1, 2)]
 
 
 @pytest.mark.parametrize(
-    ("type_", "old", "new", "said"),
+    ("type_", "old", "new", "settings", "said"),
     [
-        (CLAIM, *SIZES, "Changes the claim night from 1Ti to 2Ti because `environment.claims.night.size` changes."),
+        (
+            CLAIM,
+            *SIZES,
+            CLAIMS,
+            "Changes the claim night from 1Ti to 2Ti because `environment.claims.night.size` changes.",
+        ),
         (
             PRIORITY_CLASS,
             {"value": 1},
             {"value": 2},
+            CLASSES,
             "Changes the priority class night because `environment.priority_classes.night.value` changes.",
         ),
-        (NAMESPACE, None, {}, "Creates the namespace night."),
-        (NAMESPACE, {}, None, "Deletes the namespace night and everything in it."),
-        (QUEUE, None, {}, "Creates the queue night."),
-        (f"{QUEUE}Patch", {}, None, "Stops setting fields of the queue night, which stays in the cluster."),
-        ("kubernetes:apps/v1:Deployment", {"spec": 1}, {"spec": 2}, "Changes the Deployment night."),
+        (QUEUE, {"spec": 1}, {"spec": 2}, [], "Changes the queue night."),
+        (NAMESPACE, None, {}, [], "Creates the namespace night."),
+        (NAMESPACE, {}, None, [], "Deletes the namespace night and everything in it."),
+        (QUEUE, None, {}, [], "Creates the queue night."),
+        (f"{QUEUE}Patch", {}, None, [], "Stops setting fields of the queue night, which stays in the cluster."),
+        ("kubernetes:apps/v1:Deployment", {"spec": 1}, {"spec": 2}, [], "Changes the Deployment night."),
     ],
 )
-def test_objects_of_an_environments_own_stack(type_: str, old: Any, new: Any, said: str) -> None:
+def test_objects_of_an_environments_own_stack(type_: str, old: Any, new: Any, settings: Any, said: str) -> None:
     operation = "create" if old is None else "delete" if new is None else "update"
-    assert sentences(platform(operation, type_, "night", copy.deepcopy(old), copy.deepcopy(new))) == [said]
+    made = platform(operation, type_, "night", copy.deepcopy(old), copy.deepcopy(new), *settings)
+    assert sentences(made) == [said]
 
 
 def test_a_renamed_namespace() -> None:
     namespaces = [{"metadata": {"name": name}} for name in ("ai-old", "ai-new")]
-    (made,) = effects(platform("replace", NAMESPACE, "namespace", *namespaces))
+    sides = [{"namespace": {"name": name, "create": True}} for name in ("ai-old", "ai-new")]
+    (made,) = effects(platform("replace", NAMESPACE, "namespace", *namespaces, *sides))
     assert made.sentence == (
         "Replaces the namespace ai-old and everything in it by ai-new because `environment.namespace.name` changes."
     )
     assert (made.thing, made.object) == ("namespace", "ai-old")
-    [*_, gone] = platform("replace", NAMESPACE, "namespace", *namespaces).preview.steps
+    component, gone = platform("replace", NAMESPACE, "namespace", *namespaces, *sides).preview.steps
     assert gone.old is not None
     kept = structs.replace(gone, old=structs.replace(gone.old, keep=True))
-    assert sentences(context(others=[kept])) == [
+    assert sentences(context(others=[component, kept])) == [
         "Replaces the namespace ai-old by ai-new because `environment.namespace.name` changes; the old one is kept."
     ]
 

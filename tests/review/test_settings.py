@@ -11,16 +11,18 @@ from tests.review.jobs import context, locate, step, urn
 from tests.support.samples import CLUSTER, environment
 from trainform.plan.inputs import environment_inputs, recorded_environment
 from trainform.review.context import Context
+from trainform.review.effects import effects
 from trainform.review.model import Change, Place
-from trainform.review.platform import PLATFORM
+from trainform.review.platform import PLATFORM, recorded_in
 from trainform.review.preview import State, Step
 from trainform.review.settings import (
+    Setting,
     all_settings,
     changed_settings,
     namespace_before,
     not_compared,
-    settings_effects,
 )
+from trainform.spec.environment import Environment
 from trainform.spec.merge_patch import merge_patch
 
 DAY = datetime.date(2026, 1, 1)
@@ -38,6 +40,13 @@ def platform(before: dict[str, Any] | None, after: dict[str, Any] | None = None)
 
 def reviewed(before: dict[str, Any], after: dict[str, Any], **more: Any) -> Context:
     return context(others=[platform(before, after)], locate=locate, **more)
+
+
+def changed(before: Environment, after: Environment) -> tuple[Setting, ...]:
+    """The settings that differ in what is recorded."""
+    states = [State(environment_inputs(each)) for each in (before, after)]
+    [found] = recorded_in(context(others=[step("update", PLATFORM, "dev", *states)]))
+    return changed_settings(found)
 
 
 def test_what_is_recorded_can_be_read_back_and_has_no_cluster_and_no_secret() -> None:
@@ -101,31 +110,32 @@ def test_which_value_allows_more(field: str, tight: Any, loose: Any) -> None:
         if name == "max_cost_per_hour" and key:
             inner["currency"] = "USD"
         sides.append(environment(**{section: {} if inner is None else {name: inner}}))
-    [found] = changed_settings(*sides)
+    [found] = changed(*sides)
     assert (found.path, found.looser, found.tighter) == (field, True, False)
-    [back] = changed_settings(*reversed(sides))
+    [back] = changed(*reversed(sides))
     assert (back.looser, back.tighter) == (False, True)
 
 
 def test_another_list_allows_and_forbids_and_other_settings_do_neither() -> None:
     lists = [environment(limits={"registries": [name]}) for name in ("a.example.com", "b.example.com")]
-    [found] = changed_settings(*lists)
+    [found] = changed(*lists)
     assert (found.looser, found.tighter) == (True, True)
-    [found] = changed_settings(environment(ports="20000-20100"), environment(ports="20000-30000"))
+    [found] = changed(environment(ports="20000-20100"), environment(ports="20000-30000"))
     assert (found.path, found.looser, found.tighter) == ("ports", False, False)
 
 
 def test_what_has_objects_of_its_own_shows_there() -> None:
     queues = {**CLUSTER["queues"], "shared": {"create": False, "capability": {"a800": 8}}}
-    changed = {**queues, "night": {"weight": 9}, "shared": {"create": False, "capability": {"a800": 16}}}
+    other = {**queues, "night": {"weight": 9}, "shared": {"create": False, "capability": {"a800": 16}}}
     before = environment(queues=queues, claims={"data": {"size": "1Ti"}})
-    after = environment(queues=changed, priority_classes={"urgent": {"value": 9}})
-    assert [found.path for found in changed_settings(before, after)] == ["queues.shared.capability.a800"]
+    after = environment(queues=other, priority_classes={"urgent": {"value": 9}})
+    assert [found.path for found in changed(before, after)] == ["queues.shared.capability.a800"]
 
 
 def test_the_effect_names_the_fields_with_their_lines() -> None:
     found = reviewed({"limits": {"max_accelerators": 8}}, {"limits": {"max_accelerators": 16}, "ports": "1-9"})
-    [effect] = settings_effects(found)
+    [effect] = effects(found)
+    assert (effect.kind, effect.thing, effect.object) == ("update", "environment", "dev")
     assert effect.sentence == "Changes settings of the environment dev: `ports`, `limits.max_accelerators`."
     path = "environment.limits.max_accelerators"
     place = Place(path=path, file="stacks/experiments/sdxl-lora.yaml", line=len(path))

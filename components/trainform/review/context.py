@@ -56,9 +56,9 @@ class User(Struct, frozen=True):
     unread: str = ""
     """Why that is unknown; empty if it is known."""
     job: RenderedJob | None = None
-    """The experiment as rendered in the environment's file; None if a file cannot be read."""
+    """As rendered in the environment's file; None if it cannot be read."""
     lacks: tuple[Lack, ...] = ()
-    """What the release of its stack lacks."""
+    """What its stack lacks by the gates of the environment."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Literal
 
 from trainform.backends.workloads import value_at
+from trainform.errors import list_names
 from trainform.review import steps
 from trainform.review.causes import VERSION, because
 from trainform.review.changes import field_differences
@@ -17,7 +18,7 @@ from trainform.review.model import Change, Effect, Thing
 from trainform.review.mounts import kept_claims
 from trainform.review.platform import platform_causes
 from trainform.review.preview import Step
-from trainform.review.settings import settings_effects
+from trainform.review.settings import all_settings
 
 Kind = Literal["create", "replace", "update", "scale", "delete", "keep", "stop", "none", "unknown"]
 
@@ -47,6 +48,7 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
     "no longer kept": ("update", "No longer keeps {the}: {after_keep}."),
     "no longer protected": ("update", "No longer protects {the}: a later `pulumi destroy` may delete it."),
     # the stack
+    "settings": ("update", "Changes settings of {the}: {paths}."),
     "none": ("none", "Nothing changes."),
     "incomplete": ("unknown", "{What} unknown: the preview {ended}."),
 }
@@ -66,6 +68,8 @@ AFTER_KEEP = {
     True: "it is protected, so `pulumi destroy` refuses to delete it, and deletes it when that ends",
 }
 """What happens to a claim that is no longer kept, by whether it is protected."""
+MOST_SETTINGS = 5
+"""Settings of an environment that a sentence names."""
 SIZE = "spec.resources.requests.storage"
 KEEP = ".keep"  # the end of the path of the option that keeps a claim
 INCOMPLETE, FAILED = "is not complete", "failed"
@@ -78,7 +82,7 @@ def effects(context: Context) -> list[Effect]:
     `none` if nothing happens. If the preview failed or is not complete, the last effect says that there may be more."""
     found = [effect for job in context.jobs for effect in _of_job(fate(context, job))]
     found += _of_objects(steps.others(context), lambda step: platform_causes(step, context))
-    found += settings_effects(context)
+    found += _of_settings(context)
     happens = any(effect.kind != "keep" for effect in found)
     if context.preview.failed or context.preview.incomplete:
         what = "Other changes are" if happens else "What would change is"
@@ -106,6 +110,17 @@ def _effect(
         **{"kind": kind, "thing": thing, "object": name, "causes": reasons, **fields},
         sentence=sentence.format(**values),
     )
+
+
+def _of_settings(context: Context) -> Iterator[Effect]:
+    for settings in all_settings(context):
+        causes = [
+            Change(place=context.locate(f"environment.{each.path}"), before=each.before, after=each.after)
+            for each in settings.changed
+        ]
+        paths = list_names([f"`{setting.path}`" for setting in settings.changed], MOST_SETTINGS)
+        if paths:
+            yield _effect("settings", "environment", settings.after.name, causes, paths=paths)
 
 
 # --- jobs

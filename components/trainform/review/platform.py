@@ -1,79 +1,69 @@
-"""Why an object of an environment's own stack changes: its fields in the words of the environment's file. Such a stack
-has no record."""
+"""What differs in an environment's file, as its own stack has recorded it before and after, and which of it changes an
+object of the stack."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
 
+from msgspec import Struct
+
+from trainform.plan.inputs import recorded_environment
 from trainform.review import steps
-from trainform.review.changes import field_differences
 from trainform.review.context import Context
-from trainform.review.difference import Difference, Keys, shown
+from trainform.review.difference import Difference, differences, shown
 from trainform.review.model import Change
-from trainform.review.preview import Step
+from trainform.review.preview import State, Step
 from trainform.spec.environment import Environment
 
 PLATFORM = "trainform:index:Platform"
-
 SECTIONS = {
-    steps.QUEUE: "queues.{name}",
-    steps.CLAIM: "claims.{name}",
-    steps.PRIORITY_CLASS: "priority_classes.{name}",
+    steps.QUEUE: "queues",
+    steps.CLAIM: "claims",
+    steps.PRIORITY_CLASS: "priority_classes",
     steps.NAMESPACE: "namespace",
 }
-"""Where the environment's file has an object of a kind."""
+"""Section of the environment's file by kind of the object."""
 
-FIELDS: tuple[tuple[str, Keys, str], ...] = (
-    (steps.QUEUE, ("spec", "weight"), "weight"),
-    (steps.QUEUE, ("spec", "reclaimable"), "reclaimable"),
-    (steps.QUEUE, ("spec", "parent"), "parent"),
-    (steps.QUEUE, ("spec", "priority"), "priority"),
-    (steps.QUEUE, ("spec", "capability"), "capability"),
-    (steps.QUEUE, ("spec", "deserved"), "deserved"),
-    (steps.QUEUE, ("spec", "guarantee", "resource"), "guarantee"),
-    (steps.QUEUE, ("spec", "guarantee"), "guarantee"),
-    (steps.CLAIM, ("spec", "resources", "requests", "storage"), "size"),
-    (steps.CLAIM, ("spec", "storageClassName"), "class"),
-    (steps.CLAIM, ("spec", "accessModes"), "access_modes"),
-    (steps.NAMESPACE, ("metadata", "name"), "name"),
-    (steps.PRIORITY_CLASS, ("value",), "value"),
-    (steps.PRIORITY_CLASS, ("preemptionPolicy",), "preempt"),
-    (steps.PRIORITY_CLASS, ("description",), "description"),
-)
-"""The kind, the field of the object, and the field of the file that it follows from. What stands below the field is a
-name in both."""
+
+class Recorded(Struct, frozen=True):
+    """An environment that is recorded before and after."""
+
+    before: Environment
+    after: Environment
+    differences: tuple[Difference, ...]
+
+
+def recorded(state: State | None) -> Environment | None:
+    """Return what a stack has recorded; None if that is nothing, or if this version of trainform cannot read it."""
+    try:
+        return None if state is None or not state.inputs else recorded_environment(state.inputs)
+    except (ValueError, RecursionError):
+        return None
+
+
+@functools.lru_cache(maxsize=1)  # each object and several parts of the report ask for it
+def recorded_in(context: Context) -> tuple[Recorded, ...]:
+    """Return each environment of the preview that is recorded on both sides."""
+    found = []
+    for step in context.preview.steps:
+        before, after = (recorded(state if step.type == PLATFORM else None) for state in (step.old, step.new))
+        if before is not None and after is not None:
+            old, new = (each.model_dump(mode="json", by_alias=True, exclude={"cluster"}) for each in (before, after))
+            found.append(Recorded(before, after, tuple(differences(old, new))))
+    return tuple(found)
 
 
 def platform_causes(step: Step, context: Context) -> list[Change]:
-    """The fields of the environment's file that differ for this object; none for an object of another program."""
-    if f"{PLATFORM}::" not in step.state.parent:
+    """Return the fields of the environment's file that differ for this object; none for an object of another
+    program."""
+    section = SECTIONS.get(steps.kind(step)) if step.is_object else None
+    if section is None or f"{PLATFORM}::" not in step.state.parent:
         return []
-    return [*_causes(step, context)]
+    keys = (section,) if section == "namespace" else (section, steps.name(step))
+    every = (found for each in recorded_in(context) for found in each.differences)
+    return [_change(found, context) for found in every if found.keys[: len(keys)] == keys]
 
 
-def _causes(step: Step, context: Context) -> Iterator[Change]:
-    kind, name = steps.kind(step), steps.name(step)
-    for found in field_differences(step):
-        field = _field(kind, found, context.environment)
-        if field is not None:
-            path = f"environment.{SECTIONS[kind].format(name=name)}.{field}"
-            was, will = shown(found)
-            yield Change(place=context.locate(path).model_copy(update={"path": path}), before=was, after=will)
-    if step.old is not None and step.new is not None and step.old.keep != step.new.keep and kind == steps.CLAIM:
-        path = f"environment.{SECTIONS[kind].format(name=name)}.keep"
-        place = context.locate(path).model_copy(update={"path": path})
-        yield Change(place=place, before=step.old.keep, after=step.new.keep)
-
-
-def _field(kind: str, found: Difference, environment: Environment | None) -> str | None:
-    for of_kind, keys, field in FIELDS:
-        if kind == of_kind and found.keys[: len(keys)] == keys:
-            return ".".join([field, *(_in_file(str(key), environment) for key in found.keys[len(keys) :])])
-    return None
-
-
-def _in_file(resource: str, environment: Environment | None) -> str:
-    """The kind of accelerators whose resource it is, as the file's amounts name it; the name itself if it is no
-    kind's."""
-    kinds = {} if environment is None else environment.accelerators
-    return next((name for name, kind in kinds.items() if kind.resource == resource), resource)
+def _change(found: Difference, context: Context) -> Change:
+    path, (before, after) = f"environment.{found.path}", shown(found)
+    return Change(place=context.locate(path).model_copy(update={"path": path}), before=before, after=after)

@@ -8,16 +8,14 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
-from trainform.errors import Problem, list_names
-from trainform.plan.inputs import recorded_environment
+from trainform.errors import Problem
 from trainform.plan.sums import HourlyCost
 from trainform.releases.gates import asked_gates
 from trainform.render import RenderedJob, render_job
 from trainform.review.context import Context, User
-from trainform.review.difference import Difference, differences
-from trainform.review.model import Change, Effect
-from trainform.review.platform import PLATFORM
-from trainform.review.preview import Preview, Step
+from trainform.review.difference import Difference
+from trainform.review.platform import PLATFORM, Recorded, recorded, recorded_in
+from trainform.review.preview import Preview
 from trainform.rules.limits.table import BY_CODE
 from trainform.spec.environment import Environment
 from trainform.spec.quantities import seconds
@@ -30,7 +28,6 @@ UNREADABLE = "Another version of trainform has recorded the settings of the envi
 WITH_OBJECTS = ("queues", "claims", "priority_classes")
 """Sections whose entries are objects of the stack: their changes are those of the objects."""
 
-MOST_NAMED = 5
 
 # --- which value allows more
 
@@ -74,8 +71,8 @@ class Impact(Struct, frozen=True):
 
 
 class Settings(Struct, frozen=True):
-    """An environment before and after. impacts: on the experiments that are deployed, or of all that the project has
-    where nobody has read what is deployed."""
+    """An environment before and after. changed: without what shows in objects of the stack. impacts: on the experiments
+    that are deployed, or on all of the project where what is deployed was not read."""
 
     before: Environment
     after: Environment
@@ -87,53 +84,43 @@ class Settings(Struct, frozen=True):
 def all_settings(context: Context) -> tuple[Settings, ...]:
     """Return the settings that differ, by environment; nothing where one is new, goes, or is not recorded."""
     found = []
-    for step in _platforms(context):
-        before, after = (None if state is None else _recorded(state.inputs) for state in (step.old, step.new))
-        changed = () if before is None or after is None else changed_settings(before, after)
-        if before is not None and after is not None and changed:
-            found.append(Settings(before, after, changed, (*_impacts(context, before, after, changed),)))
+    for each in recorded_in(context):
+        if each.differences:
+            changed = changed_settings(each)
+            impacts = tuple(_impacts(context, each.before, each.after, changed))
+            found.append(Settings(each.before, each.after, changed, impacts))
     return tuple(found)
 
 
 def not_compared(context: Context) -> Iterator[str]:
     """Yield a sentence for each environment whose settings before and after cannot be compared."""
-    for step in _platforms(context):
-        if step.old is None or step.new is None or not step.new.inputs:  # an earlier trainform has made the preview
-            continue
+    for step in context.preview.steps:
+        if step.type != PLATFORM or step.old is None or step.new is None or not step.new.inputs:
+            continue  # a preview without inputs is of an earlier trainform
         if not step.old.inputs:
             yield NOT_RECORDED.format(step.name)
-        elif _recorded(step.old.inputs) is None or _recorded(step.new.inputs) is None:
+        elif recorded(step.old) is None or recorded(step.new) is None:
             yield UNREADABLE.format(step.name)
 
 
 def namespace_before(preview: Preview) -> str:
     """Return the namespace that the environment's own stack has recorded; empty if it has recorded none."""
-    recorded = (_recorded(step.old.inputs) for step in preview.steps if step.type == PLATFORM and step.old is not None)
-    return next((environment.namespace.name for environment in recorded if environment is not None), "")
+    found = (recorded(step.old) for step in preview.steps if step.type == PLATFORM)
+    return next((environment.namespace.name for environment in found if environment is not None), "")
 
 
-def _platforms(context: Context) -> Iterator[Step]:
-    return (step for step in context.preview.steps if step.type == PLATFORM)
+def changed_settings(environment: Recorded) -> tuple[Setting, ...]:
+    """Return what differs, without what shows in the objects of the stack."""
+    return tuple(_setting(found) for found in environment.differences if not _is_object(found, environment))
 
 
-def _recorded(inputs: object) -> Environment | None:
-    try:
-        return recorded_environment({**inputs}) if isinstance(inputs, dict) and inputs else None
-    except (ValueError, RecursionError):
-        return None
-
-
-def changed_settings(before: Environment, after: Environment) -> tuple[Setting, ...]:
-    """Return what differs in the two, without what shows in the objects of the stack."""
-    old, new = (each.model_dump(mode="json", by_alias=True, exclude={"cluster"}) for each in (before, after))
-    return tuple(_setting(found) for found in differences(old, new) if not _is_object(found, before, after))
-
-
-def _is_object(found: Difference, before: Environment, after: Environment) -> bool:
+def _is_object(found: Difference, environment: Recorded) -> bool:
     section, *name = found.keys
+    if section == "namespace":
+        return environment.before.namespace.create and environment.after.namespace.create
     if section != "queues" or not name:
         return section in WITH_OBJECTS
-    queues = (each.queues.get(str(name[0])) for each in (before, after))
+    queues = (each.queues.get(str(name[0])) for each in (environment.before, environment.after))
     return any(queue is not None and queue.create for queue in queues)
 
 
@@ -174,19 +161,6 @@ def _allows_more(was: Room, will: Room) -> bool:
     if isinstance(was, frozenset) or isinstance(will, frozenset):
         return not (isinstance(was, frozenset) and isinstance(will, frozenset) and will <= was)
     return will > was
-
-
-def settings_effects(context: Context) -> Iterator[Effect]:
-    """Yield the effect of what an environment's own stack records, with each field that differs as a cause."""
-    for settings in all_settings(context):
-        name, paths = settings.after.name, [f"`{setting.path}`" for setting in settings.changed]
-        places = (context.locate(f"environment.{setting.path}") for setting in settings.changed)
-        causes = [
-            Change(place=place, before=setting.before, after=setting.after)
-            for place, setting in zip(places, settings.changed, strict=True)
-        ]
-        sentence = f"Changes settings of the environment {name}: {list_names(paths, MOST_NAMED)}."
-        yield Effect(kind="update", object=name, sentence=sentence, causes=causes)
 
 
 # --- the experiments

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from tests.review.jobs import LORA, PROVIDER, change, context, locate, object_step, step, urn
+from tests.support.samples import environment
 from trainform.cluster.facts import LiveFacts, LiveQueue
+from trainform.plan.inputs import environment_inputs
 from trainform.review.context import Context
 from trainform.review.effects import effects
 from trainform.review.findings.data import KINDS, find
@@ -115,7 +117,10 @@ def renamed(*others: Step, **more: Any) -> Context:
     """The namespace of an environment's own stack gets another name."""
     parent = urn("trainform:index:Platform", "dev")
     sides = [State({"metadata": {"name": name}}, parent=parent, provider=PROVIDER) for name in ("ai-old", "ai-new")]
-    return context(others=[step("replace", NAMESPACE, "dev-namespace", *sides), *others], locate=locate, **more)
+    inputs = [State(environment_inputs(environment(namespace={"name": name}))) for name in ("ai-old", "ai-new")]
+    component = step("update", "trainform:index:Platform", "dev", *inputs)
+    gone = step("replace", NAMESPACE, "dev-namespace", *sides)
+    return context(others=[component, gone, *others], locate=locate, **more)
 
 
 def test_a_renamed_namespace_is_told_by_its_old_name_with_its_jobs() -> None:
