@@ -66,7 +66,9 @@ class Change(Part):
     after: JsonValue = None
 
 
-Thing = Literal["job", "claim", "queue", "secret", "namespace", "priority class", "object", "stack"]
+Thing = Literal[
+    "job", "claim", "queue", "Secret", "namespace", "priority class", "environment", "record", "object", "stack"
+]
 
 
 class Effect(Part):
@@ -223,23 +225,6 @@ class Fact(Part):
     text: str = Field(default="", description="What happens to it, as a part of a sentence.")
 
 
-class RoleFacts(Part):
-    """A role as a reader sees it."""
-
-    replicas: int
-    ranked: bool
-    accelerators: dict[str, int] = Field(default={}, description="Of one pod, by kind.")
-    image: str = ""
-
-
-class RoleChange(Part):
-    """A role before and after; null: it is not there."""
-
-    name: str
-    before: RoleFacts | None = None
-    after: RoleFacts | None = None
-
-
 class FieldChange(Part):
     """A field of an object, without noise. null: not set."""
 
@@ -373,7 +358,6 @@ class Report(Part):
     findings: list[Finding] = Field(default=[])
     cost: Cost
     capacity: Capacity
-    roles: list[RoleChange] = Field(default=[])
     objects: list[ObjectChange] = Field(default=[])
     pictures: list[Picture] = Field(default=[])
     live: list[LiveFact] = Field(default=[])

@@ -25,8 +25,6 @@ from trainform.review.model import (
     PictureNode,
     Place,
     Report,
-    RoleChange,
-    RoleFacts,
     Selection,
     Shortage,
     WaiverUse,
@@ -41,10 +39,6 @@ NEW = "registry.example.com/ai/diffusers-lora:2.4"
 
 def usd(amount: str) -> Money:
     return Money(amount=amount, currency="USD")
-
-
-def role(replicas: int, image: str, *, ranked: bool = True) -> RoleFacts:
-    return RoleFacts(replicas=replicas, ranked=ranked, accelerators={"a800": 8}, image=image)
 
 
 def finding(**given: Any) -> Finding:
@@ -250,11 +244,6 @@ RICH = USUAL.model_copy(
                 )
             ],
         ),
-        "roles": [
-            RoleChange(name="master", before=role(1, OLD), after=role(1, NEW)),
-            RoleChange(name="worker", before=role(3, OLD), after=role(5, NEW)),
-            RoleChange(name="evaluator", after=role(1, NEW, ranked=False)),
-        ],
         "objects": [
             *USUAL.objects,
             ObjectChange(

@@ -57,7 +57,11 @@ def _stack(report: Report, name: str, heading: str) -> Iterator[str]:
     for picture in report.pictures:
         label = f"Queue, roles and claims of {_text(cut(picture.job))}"
         yield f'<div class="wide" role="group" tabindex="0" aria-label="{label}">{svg.element(picture)}</div>'
-    yield from ["<details><summary>Details</summary>", *_details(rest, "h2" if heading == "h1" else "h3"), "</details></article>"]
+    yield from [
+        "<details><summary>Details</summary>",
+        *_details(rest, "h2" if heading == "h1" else "h3"),
+        "</details></article>",
+    ]
 
 
 def _folded(report: Report, name: str) -> Iterator[str]:
