@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.live_objects import GPU, NAMESPACE, pod
 from trainform.cluster.facts import LiveQueue
-from trainform.cluster.held import free_node, held_by_job, held_pod, pod_reader, with_holders, with_pods
+from trainform.cluster.held import free_node, held_by_job, held_pod, pod_reader, priorities, with_holders, with_pods
 
 
 def with_labels(owner: str = "", **labels: str) -> dict[str, Any]:
@@ -75,6 +75,13 @@ def test_amounts_are_summed_and_rounded_up_to_a_thousandth() -> None:
         body["spec"]["containers"][0]["resources"]["requests"] = {"cpu": "0.0005", "memory": "1536Mi", GPU: "0"}
     amounts = held_by_job(map(held_pod, bodies))
     assert amounts == {f"{NAMESPACE}/mnist-0a1b2c": {"cpu": "2m", "memory": "4608Mi", "pods": "3"}}
+
+
+def test_the_priority_of_a_job_is_that_of_its_highest_pod() -> None:
+    bodies = [pod("mnist-0a1b2c", index) for index in range(3)]
+    for body, priority in zip(bodies, (100, None, 0), strict=True):
+        body["spec"] |= {} if priority is None else {"priority": priority}
+    assert priorities(map(held_pod, bodies)) == {f"{NAMESPACE}/mnist-0a1b2c": 100}
 
 
 @pytest.mark.parametrize("body", [None, [], "text", {"metadata": 5, "spec": [], "status": "x"}])

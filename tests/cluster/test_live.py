@@ -9,7 +9,7 @@ import pytest
 from tests.cluster.live_cluster import JOB, OTHER, asked, cluster
 from tests.support.api_objects import ApiObjects
 from tests.support.live_objects import GPU, NAMESPACE, node, pod, queue, volcano_job
-from trainform.cluster.facts import AppliedObject, LiveRange
+from trainform.cluster.facts import AppliedObject
 
 # --- jobs, queues, nodes
 
@@ -77,40 +77,34 @@ def test_nodes_with_what_their_pods_ask_for(read: Any) -> None:
     assert second.allocatable["memory"] == "1Ti"
 
 
-def test_quotas_and_limit_ranges_of_the_namespaces(read: Any) -> None:
+def test_quotas_of_the_namespaces(read: Any) -> None:
     def of_namespace(
         kind: str, name: str, spec: dict[str, Any], namespace: str = NAMESPACE, **more: Any
     ) -> dict[str, Any]:
         metadata = {"name": name, "namespace": namespace}
         return {"apiVersion": "v1", "kind": kind, "metadata": metadata, "spec": spec, **more}
 
-    hard, used = {f"requests.{GPU}": "32"}, {f"requests.{GPU}": "8"}
-    item = {"type": "Container", "default": {"cpu": "8"}}
+    hard = {f"requests.{GPU}": "32"}
     objects = cluster(
-        of_namespace("ResourceQuota", "team", {"hard": hard}, status={"hard": hard, "used": used}),
+        of_namespace("ResourceQuota", "team", {"hard": hard}),
         of_namespace("ResourceQuota", "best-effort", {"hard": {"pods": "4"}, "scopes": ["BestEffort"]}),
         of_namespace("ResourceQuota", "elsewhere", {"hard": hard}, "team-b"),
-        of_namespace("LimitRange", "sizes", {"limits": [item]}),
         pod("waits-123456", 0, "Pending", on=None),
         pod("done-123456", 0, "Succeeded"),
     )
     facts = read(objects)
     scoped, team = facts.quotas[NAMESPACE]
     assert (scoped.name, scoped.scoped, team.scoped) == ("best-effort", True, False)
-    assert (team.name, team.hard, team.used) == ("team", hard, used)
+    assert (team.name, team.hard) == ("team", hard)
     assert {job: amounts[GPU] for job, amounts in team.holders.items()} == {
         f"{NAMESPACE}/{JOB}": "8",
         f"{NAMESPACE}/waits-123456": "8",
     }
-    assert facts.ranges == {NAMESPACE: (LiveRange(NAMESPACE, "sizes", (item,)),)}
     assert set(facts.quotas) == {NAMESPACE}
-    objects.forbidden = frozenset({"resourcequotas", "limitranges"})
+    objects.forbidden = frozenset({"resourcequotas"})
     facts = read(objects)
-    assert (facts.quotas, facts.ranges) == ({}, {})
-    assert facts.not_read == {
-        f"{kind} of {NAMESPACE}": f"this account has no permission to list {kind} of {NAMESPACE}"
-        for kind in ("resource quotas", "limit ranges")
-    }
+    what = f"resource quotas of {NAMESPACE}"
+    assert (facts.quotas, facts.not_read) == ({}, {what: f"this account has no permission to list {what}"})
     objects.forbidden = frozenset({"*/pods"})
     assert [each.holders for each in read(objects).quotas[NAMESPACE]] == [None, None]
 

@@ -65,6 +65,7 @@ TOLERATES = {"tolerations": [{"key": "pool", "operator": "Exists"}]}
         (nodes({"unschedulable": True}), pods(2), "now"),
         (nodes(KEEPS_OUT), pods(3), "never"),
         (nodes(KEEPS_OUT), pods(3, **TOLERATES), "now"),
+        (nothing, {"roles": {"worker": {"node_selector": {"zone": "x"}}}}, "never"),
         (quota, pods(3), "never"),
         (quota, pods(2), "now"),
     ],

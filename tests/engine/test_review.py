@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from decimal import Decimal
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from tests.engine.live import Live
 from tests.engine.project import Project, Reviewed
+from tests.engine.test_capacity import WAITS
 from trainform.review.model import Report, Review
 
 pytestmark = pytest.mark.proof("a review of a running job")
@@ -85,17 +87,18 @@ def test_a_program_that_fails_is_a_review_that_fails(project: Project) -> None:
     review(project, stack, "--fail-on", "high", code=1)
 
 
-def test_several_stacks_make_one_review(project: Project) -> None:
-    """The environment's own stack, an experiment that changes and one that is new; then one of them fails."""
-    offered = {"queues": {"research": {"weight": 2}}}
-    project.environment(**offered)
-    write(project, "a")
-    write(project, "b", "resnet", storage={})
+def test_several_stacks_make_one_review(project: Project, live: Live) -> None:
+    """A change makes a queue smaller, replaces a job in it and adds another; then one of the stacks fails."""
+    sizes = [{"research": {"weight": weight, "capability": {"a800": most}}} for weight, most in ((2, 32), (3, 16))]
+    project.environment(queues=sizes[0])
+    write(project, "a", queue="research")
+    write(project, "b", "resnet", storage={}, queue="research")
     own, bert, resnet = project.stack(), project.stack("bert"), project.stack("resnet")
     project.up(own)
     project.up(bert)
-    project.environment(queues={"research": {"weight": 3}})
-    write(project, "c")
+    live.running_pods(project.namespace, 2)
+    project.environment(queues=sizes[1])
+    write(project, "c", queue="research")
 
     found = review_in(project, "--all", "-e", "dev")
     assert [report.stack for report in found.stacks] == [own, bert, resnet]
@@ -109,11 +112,22 @@ def test_several_stacks_make_one_review(project: Project) -> None:
     assert Decimal(found.cost.after.amount) == sum(hourly)
     assert len(hourly) == 2
 
+    job = project.plan("bert").job
+    assert (changed.capacity.verdict, new.capacity.clause) == ("now", f"waits for 16 a800 held by {job}")
+
     named = review_in(project, resnet, bert)
-    assert [report.headline for report in named.stacks] == [new.headline, changed.headline]
+    assert [report.stack for report in named.stacks] == [resnet, bert]
+    assert [report.capacity.verdict for report in named.stacks] == ["now", "now"], (
+        "the deployed queue has room for both"
+    )
+
+    for stack in (own, bert, resnet):
+        project.up(stack)
+    time.sleep(WAITS)
+    assert {pod["metadata"]["name"].startswith(job) for pod in live.running_pods(project.namespace, 2)} == {True}
 
     write(project, "c", roles={})
     ended = reviewed(project, resnet, bert, code=1)
     failed = Review.model_validate_json(ended.forms["json"])
-    assert [report.outcome for report in failed.stacks] == [new.outcome, "failed"]
+    assert [report.outcome for report in failed.stacks][1:] == ["failed"]
     assert "Review of 2 stacks: failed\n" in ended.forms["shown"]

@@ -56,7 +56,7 @@ def test_everything_in_its_place(prepared: Prepared) -> None:
     assert "soak" not in text, "which nobody asks for"
     rows = {row["path"]: row["values"] for row in as_data(prepared, written=False)["comparison"]["experiment"]}
     assert rows["roles.worker.replicas"] == [2, 1, 2], "deployed in the source, in the target, and as it will be"
-    assert "All 2 pods of the gang" in text
+    assert "It is unknown whether the pods fit" in text
     assert markdown.render_documents([sections(prepared)]).startswith(
         "## Promotion of sdxl-lora from sdxl-lora.dev to sdxl-lora.prod"
     )

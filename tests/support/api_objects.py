@@ -20,7 +20,6 @@ SERVED = {
         "Secret": ("secrets", True),
         "Service": ("services", True),
         "ResourceQuota": ("resourcequotas", True),
-        "LimitRange": ("limitranges", True),
         "Namespace": ("namespaces", False),
         "PersistentVolumeClaim": ("persistentvolumeclaims", True),
     },

@@ -24,10 +24,11 @@ from trainform.terminal.lines import note
 if TYPE_CHECKING:
     from trainform.cluster.facts import LiveFacts
     from trainform.cluster.live import LiveReads
-    from trainform.review.context import JobReview
+    from trainform.review.context import Context, JobReview
     from trainform.review.files import StackFiles
     from trainform.review.model import Report, Review, Selection
     from trainform.review.preview import Preview
+    from trainform.spec.environment import Environment
 
 PREVIEW_FIX = "give the path of a file that `pulumi preview --json` has written, or `-` for standard input"
 ERROR = "error:"
@@ -251,14 +252,11 @@ def review_of_read(
     from trainform.review.jobs import jobs_of
     from trainform.review.whole import review_of
 
-    today = datetime.datetime.now(datetime.UTC).date()
     jobs = [jobs_of(each.preview) for each in read]
     with ThreadPoolExecutor(max(len(read), 1)) as pool:
         live = [*pool.map(_live, read, jobs)]
-    reports = [
-        _report(each, found, seen, today, hours, ask_cluster=ask_cluster)
-        for each, found, seen in zip(read, jobs, live, strict=True)
-    ]
+    contexts = contexts_of(read, jobs, live, hours)
+    reports = [_report(each, context, ask_cluster=ask_cluster) for each, context in zip(read, contexts, strict=True)]
     return review_of(reports, selection, _project(read))
 
 
@@ -282,24 +280,46 @@ def _live(read: Read, jobs: tuple[JobReview, ...]) -> LiveFacts | None:
     return read.reads.facts(asked.jobs, asked.queues, asked.objects)
 
 
-def _report(
-    read: Read,
-    jobs: tuple[JobReview, ...],
-    live: LiveFacts | None,
-    today: datetime.date,
+def contexts_of(
+    read: Sequence[Read],
+    jobs: Sequence[tuple[JobReview, ...]],
+    live: Sequence[LiveFacts | None],
     hours: Fraction | None,
-    *,
-    ask_cluster: bool,
-) -> Report:
+) -> list[Context]:
+    """Everything about each stack, with the stacks on its cluster that are deployed before it: environments first."""
     from trainform.review.context import Context
+
+    today = datetime.datetime.now(datetime.UTC).date()
+    found: dict[int, Context] = {}
+    for at in sorted(range(len(read)), key=lambda at: read[at].files.users is None):
+        files, where = read[at].files, _cluster(read[at].files.environment)
+        earlier = (other for other in found.values() if where is not None and _cluster(other.environment) == where)
+        found[at] = Context(
+            read[at].stack,
+            read[at].preview,
+            jobs[at],
+            environment=files.environment,
+            live=live[at],
+            locate=files.locate,
+            today=today,
+            hours=hours,
+            users=files.users,
+            lacks=files.lacks,
+            earlier=tuple(earlier),
+        )
+    return [found[at] for at in range(len(read))]
+
+
+def _cluster(environment: Environment | None) -> str | None:
+    return None if environment is None else environment.cluster.context
+
+
+def _report(read: Read, context: Context, *, ask_cluster: bool) -> Report:
     from trainform.review.model import NotChecked
     from trainform.review.report import build_report
 
     left_out = [*read.files.left_out]
-    if live is None:
+    if context.live is None:
         why = "Without the environment's file nothing says which one it is." if ask_cluster else "--no-cluster is set."
         left_out.append(NotChecked(what="cluster", reason=why))
-    files = read.files
-    where = files.environment, live, files.locate, today, hours
-    context = Context(read.stack, read.preview, jobs, *where, files.users, files.lacks)
-    return build_report(context, files.checked, left_out)
+    return build_report(context, read.files.checked, left_out)

@@ -7,6 +7,7 @@ from decimal import ROUND_UP, Decimal
 from typing import Any
 
 from trainform.manifests.shapes import mapping, quantity
+from trainform.spec.environment import Environment
 from trainform.spec.quantities import MILLI, spell
 
 Amounts = dict[str, Decimal]
@@ -17,7 +18,7 @@ POD_SLOTS = "pods"
 
 
 def amounts_of(quantities: Any) -> Amounts:
-    """The amounts of quantities by resource; what is no quantity is left out."""
+    """The amounts of quantities by resource, without values that are not quantities."""
     read = {str(name): quantity(value) for name, value in mapping(quantities).items()}
     return {name: value for name, value in read.items() if value is not None}
 
@@ -31,6 +32,11 @@ def summed(amounts: Iterable[Mapping[str, Decimal]]) -> Amounts:
     return total
 
 
+def without(amounts: Mapping[str, Decimal], taken: Mapping[str, Decimal]) -> Amounts:
+    """The amounts less those that are taken; below 0 where more is taken than there is."""
+    return {**amounts} | {name: amounts.get(name, NOTHING) - value for name, value in taken.items()}
+
+
 def spelled(resource: str, value: Decimal) -> str:
     """The amount as a quantity, rounded up to a thousandth; pods are counted in full digits."""
     if resource == POD_SLOTS and value == value.to_integral_value():
@@ -39,5 +45,12 @@ def spelled(resource: str, value: Decimal) -> str:
 
 
 def all_spelled(amounts: Mapping[str, Decimal]) -> dict[str, str]:
-    """Amounts as quantities, by resource in order; those of 0 are left out."""
+    """Amounts as quantities, by resource in order, without those of 0."""
     return {name: spelled(name, value) for name, value in sorted(amounts.items()) if value}
+
+
+def resource_names(environment: Environment | None) -> dict[str, str]:
+    """The kind of accelerators of each resource that only one kind has: `baidu.com/a800_80g_cgpu` is a800."""
+    kinds = {} if environment is None else environment.accelerators
+    resources = [kind.resource for kind in kinds.values()]
+    return {kind.resource: name for name, kind in kinds.items() if resources.count(kind.resource) == 1}

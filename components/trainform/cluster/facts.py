@@ -44,6 +44,7 @@ class LiveQueue(Struct, frozen=True):
     reclaimable: bool = True
     parent: str = defaults.ROOT_QUEUE
     firm: frozenset[str] = frozenset()
+    guarantee: Mapping[str, str] = {}
 
 
 class LiveNode(Struct, frozen=True):
@@ -67,17 +68,8 @@ class LiveQuota(Struct, frozen=True):
     namespace: str
     name: str
     hard: Mapping[str, str]
-    used: Mapping[str, str]
     scoped: bool = False
     holders: Mapping[str, Mapping[str, str]] | None = None
-
-
-class LiveRange(Struct, frozen=True):
-    """A LimitRange, with its items as they are."""
-
-    namespace: str
-    name: str
-    items: tuple[Mapping[str, Any], ...]
 
 
 class LiveClusterQueue(Struct, frozen=True):
@@ -120,12 +112,13 @@ class LiveFacts(Struct, frozen=True):
     """Objects that the state has and the cluster has not: Kind/NAME."""
     not_read: Mapping[str, str] = {}
     other_queues: tuple[LiveQueue, ...] = ()
-    """Those that nobody asked for: what is kept for them is kept from the others."""
+    """All others of the cluster: their shares decide about the share of each."""
     quotas: Mapping[str, tuple[LiveQuota, ...]] = {}
-    ranges: Mapping[str, tuple[LiveRange, ...]] = {}
-    """Both by namespace; of one that is not there they were not read."""
+    """By namespace; a namespace without an entry was not read."""
     kueue: LiveKueue | None = None
     """None where it was not read."""
+    priorities: Mapping[str, int] = {}
+    """The priority of the pods that hold something, by job (NAMESPACE/NAME)."""
 
 
 ENDED = frozenset({"Completed", "Failed", "Terminated", "Aborted"})

@@ -1,4 +1,4 @@
-"""Pods of a live cluster as far as the review needs them: whose they are, where they run and what they ask for."""
+"""Pods of a live cluster: their job, node, queue and requests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from msgspec import Struct, structs
 from trainform import defaults
 from trainform.backends.gangs import GROUP_ANNOTATION, PREEMPTABLE, QUEUE_ANNOTATION
 from trainform.backends.table import BACKENDS
-from trainform.cluster.amounts import NOTHING, POD_SLOTS, Amounts, all_spelled
+from trainform.cluster.amounts import POD_SLOTS, Amounts, all_spelled, summed
 from trainform.cluster.facts import LiveNode, LiveQueue
 from trainform.manifests.shapes import mapping, mappings
 from trainform.manifests.templates import Template
@@ -34,7 +34,7 @@ OF_NODES = frozenset({"DaemonSet", "Node"})
 class HeldPod(Struct, frozen=True):
     """One pod. job: NAMESPACE/NAME of the job that it belongs to, or of its owner, or its own. group: its PodGroup.
     queue: the queue that it names itself; each "" if there is none. started: when its containers began to run. of_node:
-    it belongs to its node and never ends. firm: it says to Volcano that no other pod may take its place."""
+    it belongs to its node and never ends. firm: Volcano must not evict it. priority: None if it has none."""
 
     job: str
     group: str
@@ -45,6 +45,7 @@ class HeldPod(Struct, frozen=True):
     of_node: bool
     asked: Amounts
     firm: bool = False
+    priority: int | None = None
 
     @property
     def holds(self) -> bool:
@@ -63,6 +64,7 @@ def held_pod(body: Any, known: dict[str, Amounts] | None = None) -> HeldPod:
     metadata, status = mapping(pod.body.get("metadata")), mapping(pod.body.get("status"))
     namespace, annotations = str(metadata.get("namespace", "")), pod.annotations
     owner = next((owner for owner in mappings(metadata.get("ownerReferences")) if owner.get("controller")), {})
+    priority = pod.spec.get("priority")
     phase = TERMINATING if metadata.get("deletionTimestamp") else str(status.get("phase", ""))
     group = annotations.get(GROUP_ANNOTATION)
     return HeldPod(
@@ -75,6 +77,7 @@ def held_pod(body: Any, known: dict[str, Amounts] | None = None) -> HeldPod:
         of_node=owner.get("kind") in OF_NODES,
         asked=_asked(pod, {} if known is None else known),
         firm=str(annotations.get(PREEMPTABLE, pod.labels.get(PREEMPTABLE, "true"))).lower() not in TRUE,
+        priority=priority if isinstance(priority, int) else None,
     )
 
 
@@ -82,7 +85,8 @@ def _asked(pod: Template, known: dict[str, Amounts]) -> Amounts:
     holders = [(pod.spec, None), *((each, index is None) for index, each in pod.containers())]
     key = repr([(holder.get("resources"), holder.get("restartPolicy"), kind) for holder, kind in holders])
     if key not in known:
-        known[key] = {resource: pod.pod_request(resource) for resource in sorted(pod.resources())}
+        requested = {resource: pod.pod_request(resource) for resource in sorted(pod.resources())}
+        known[key] = {**requested, POD_SLOTS: Decimal(1)}
     return known[key]
 
 
@@ -105,10 +109,19 @@ def _started(status: Mapping[str, Any]) -> str:
 
 def held_by_job(pods: Iterable[HeldPod]) -> dict[str, dict[str, str]]:
     """What the pods of each job ask for, by its name in order."""
-    sums: dict[str, Amounts] = {}
+    requests: dict[str, list[Amounts]] = {}
     for pod in pods:
-        _add(sums.setdefault(pod.job, {}), pod)
-    return {job: all_spelled(sums[job]) for job in sorted(sums)}
+        requests.setdefault(pod.job, []).append(pod.asked)
+    return {job: all_spelled(summed(requests[job])) for job in sorted(requests)}
+
+
+def priorities(pods: Iterable[HeldPod]) -> dict[str, int]:
+    """The highest priority of each job's pods, by its name."""
+    found: dict[str, int] = {}
+    for pod in pods:
+        if pod.priority is not None:
+            found[pod.job] = max(pod.priority, found.get(pod.job, pod.priority))
+    return found
 
 
 def with_holders(queue: LiveQueue, pods: Sequence[HeldPod]) -> LiveQueue:
@@ -117,16 +130,10 @@ def with_holders(queue: LiveQueue, pods: Sequence[HeldPod]) -> LiveQueue:
     return structs.replace(queue, holders=held_by_job(pods), firm=frozenset(firm))
 
 
-def _add(total: Amounts, pod: HeldPod) -> None:
-    for name, value in (*pod.asked.items(), (POD_SLOTS, Decimal(1))):
-        total[name] = total.get(name, NOTHING) + value
-
-
 def with_pods(node: LiveNode, pods: Iterable[HeldPod]) -> LiveNode:
     """The node with what these pods, all of those on it, ask for."""
-    here, total = list(pods), Amounts()
-    for pod in here:
-        _add(total, pod)
+    here = list(pods)
+    total = summed(pod.asked for pod in here)
     holders = held_by_job(pod for pod in here if not pod.of_node)
     return structs.replace(node, requested=all_spelled(total), holders=holders)
 

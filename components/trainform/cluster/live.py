@@ -33,8 +33,9 @@ from trainform.cluster.facts import (
     LiveKueue,
     LiveNode,
     LiveQueue,
+    LiveQuota,
 )
-from trainform.cluster.held import HeldPod, free_node, pod_reader, with_holders, with_pods
+from trainform.cluster.held import HeldPod, free_node, pod_reader, priorities, with_holders, with_pods
 from trainform.cluster.operators import KUEUE
 from trainform.cluster.phases import phase_of
 from trainform.cluster.served import NotReadError, Served, collection, refusal, served
@@ -45,7 +46,7 @@ from trainform.plan.record import record_name
 SECONDS = 2.0
 AT_ONCE = 6  # objects; the lists take the other connections of `api.MAX_CONNECTIONS`
 NOT_ENDED = {"fieldSelector": "status.phase!=Succeeded,status.phase!=Failed"}
-QUOTAS, RANGES = "resource quotas", "limit ranges"
+QUOTAS = "resource quotas"
 
 
 def _records(jobs: Sequence[AskedJob], namespace: str) -> list[AppliedObject]:
@@ -113,7 +114,7 @@ class LiveReads:
         return future
 
     def _of_namespaces(self, jobs: Sequence[AskedJob]) -> None:
-        """Start to read the pods of these jobs, also those that have ended, and what their namespaces allow."""
+        """Start to read the pods of these jobs, also those that have ended, and the quotas of their namespaces."""
         self.namespaces = sorted({self._namespace, *(self.namespace_of(job.object) for job in jobs)})
         for namespace in self.namespaces:
             path = f"/api/v1/namespaces/{quote(namespace, safe='')}"
@@ -121,7 +122,6 @@ class LiveReads:
             if here:
                 self._list(f"pods of {namespace}", f"{path}/pods", pod_reader(), _selector(here))
             self._list(f"{QUOTAS} of {namespace}", f"{path}/resourcequotas", budgets.quota)
-            self._list(f"{RANGES} of {namespace}", f"{path}/limitranges", budgets.limit_range)
 
     def _list(
         self, name: str, path: str, keep: Callable[[Any], Any], parameters: Mapping[str, str] | None = None
@@ -249,12 +249,11 @@ def _facts(
     )
     if no_pods:
         not_read[NO_HOLDERS] = no_pods
-    quotas = _by_namespace(reads, QUOTAS, not_read)
     facts = structs.replace(
         facts,
-        quotas={name: tuple(budgets.with_holders(each, pods) for each in found) for name, found in quotas.items()},
-        ranges=_by_namespace(reads, RANGES, not_read),
+        quotas=_quotas(reads, pods, not_read),
         kueue=_kueue(reads, not_read),
+        priorities=priorities(pod for pod in ([] if pods is None else pods) if pod.holds),
     )
     facts = _with_drift(facts, reads, objects, not_read)
     gone = [*facts.missing, *(_shown(job.object) for job in jobs if reads.object(job.object) == (None, ""))]
@@ -325,15 +324,17 @@ def _nodes(reads: LiveReads, pods: list[HeldPod] | None, not_read: dict[str, str
     return tuple(with_pods(node, on.get(node.name, ())) for node in sorted(nodes, key=lambda node: node.name))
 
 
-def _by_namespace(reads: LiveReads, kind: str, not_read: dict[str, str]) -> dict[str, tuple[Any, ...]]:
-    found: dict[str, tuple[Any, ...]] = {}
+def _quotas(reads: LiveReads, pods: list[HeldPod] | None, not_read: dict[str, str]) -> dict[str, tuple[LiveQuota, ...]]:
+    quotas: dict[str, tuple[LiveQuota, ...]] = {}
     for namespace in reads.namespaces:
-        items, reason = reads.found(f"{kind} of {namespace}")
-        if items is None:
-            not_read[f"{kind} of {namespace}"] = reason
+        name = f"{QUOTAS} of {namespace}"
+        found, reason = reads.found(name)
+        if found is None:
+            not_read[name] = reason
         else:
-            found[namespace] = tuple(sorted(items, key=lambda each: str(each.name)))
-    return found
+            ordered = sorted(found, key=lambda quota: str(quota.name))
+            quotas[namespace] = tuple(budgets.with_holders(quota, pods) for quota in ordered)
+    return quotas
 
 
 def _kueue(reads: LiveReads, not_read: dict[str, str]) -> LiveKueue | None:

@@ -1,231 +1,262 @@
-"""Whether the pods that the preview makes fit: now, when others finish, or never. A feasibility, not a reservation."""
+"""Room for the pods of a preview: sums by queue, quota and node. An estimate, not a reservation."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import functools
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
+from operator import attrgetter
 from typing import Literal
 
-from msgspec import structs
+from msgspec import Struct
 
-from trainform.cluster.amounts import NOTHING, amounts_of
-from trainform.cluster.facts import LiveNode
+from trainform.cluster.amounts import NOTHING, amounts_of, resource_names, spelled, summed
+from trainform.cluster.facts import NO_HOLDERS
 from trainform.errors import list_names
-from trainform.manifests.shapes import quantity
-from trainform.review.budgets import by_budgets
 from trainform.review.context import Context
-from trainform.review.gang import Wanted, wanted_of
-from trainform.review.model import Capacity
+from trainform.review.model import Capacity, QueueUse, RoleRoom, Shortage
+from trainform.review.node_room import Short, admitting, cordoned, kept_out, rooms_of, scarcest, too_few
 from trainform.review.objects import places_pods
-from trainform.review.placement import Group, Impossible, Room, impossible, place, scarcest
-from trainform.review.verdicts import WORST, Names, Verdict, ordered, shortage, total_of
-from trainform.spec.environment import Accelerator, Environment
+from trainform.review.pod_limits import Jobs, Limit, limits, stopped
+from trainform.review.pod_needs import MOST_CONTEXTS, Need, Pods, freed, needs_of
+from trainform.review.shares import fair_share, live_queues, offered, shares_of
 
-NOT_RESERVED = "This is a feasibility by resources, node selectors and taints, not a reservation."
+MOST_HOLDERS, MOST_NAMED = 10, 2
+WORST = ("never", "later", "unknown", "now")
 
 
+class Lack(Struct, frozen=True):
+    """One reason why pods do not start now. asked, missing: of the resource. held: what each other job has of it. part:
+    the pods that start together do start, and others wait."""
+
+    word: Literal["never", "later", "unknown", "now"]
+    reason: str
+    resource: str = ""
+    asked: Decimal = NOTHING
+    missing: Decimal = NOTHING
+    held: Mapping[str, Decimal] = {}
+    part: bool = False
+
+
+@functools.lru_cache(maxsize=MOST_CONTEXTS)
 def capacity_of(context: Context) -> Capacity:
-    """Whether the pods of all jobs that change fit together."""
+    """The room for the pods of all jobs that change, together. It is kept, since later stacks ask for it too."""
     if not any(map(places_pods, context.jobs)):
-        sentence = "No job gets other pods, so none needs other room."
-        return Capacity(verdict="unchanged", sentence=sentence, basis="none")
-    wanted = wanted_of(context)
-    if wanted is None or not wanted.groups:
-        sentence = "The preview does not say which pods the job makes, so it is not known whether they fit."
-        return Capacity(verdict="unknown", sentence=sentence, basis="none")
-    nodes = (
-        None
-        if context.live is None or context.live.nodes is None
-        else [node for node in context.live.nodes if node.open]
-    )
-    sized = None if context.environment is None or not _is_sized(context.environment) else context.environment
-    basis: Literal["cluster", "environment", "none"] = (
-        "cluster" if nodes is not None else "environment" if sized is not None else "none"
-    )
-    names = Names(context.environment)
-    found = [*by_budgets(context, wanted, names)]
-    if nodes is not None:
-        found += _by_nodes(wanted, nodes, names)
-    elif sized is not None:
-        found += _by_environment(wanted, sized, names)
-    return _capacity(found, wanted, basis, names)
+        return Capacity(verdict="unchanged", sentence="No job needs other room.", basis="none")
+    needs = needs_of(context)
+    if needs is None or not any(need.pods for need in needs):
+        return Capacity(verdict="unknown", sentence="The preview does not show the pods of the job.", basis="none")
+    return _Judge(context, needs).capacity()
 
 
-def _capacity(
-    found: Sequence[Verdict], wanted: Wanted, basis: Literal["cluster", "environment", "none"], names: Names
-) -> Capacity:
-    ranked = sorted(found, key=lambda verdict: WORST.index(verdict.word))
-    if ranked:
-        said = [each for verdict in ranked if verdict.word == ranked[0].word for each in verdict.shortages]
-        shortages = [each for at, each in enumerate(said) if each not in said[:at]]  # queue and nodes may lack the same
+def is_scaled(context: Context) -> bool:
+    """True if jobs only get more pods or fewer, in place."""
+    return all(job.job is not None and job.job.operation == "update" for job in context.jobs if places_pods(job))
+
+
+class _Judge:
+    """The judgement of one preview."""
+
+    def __init__(self, context: Context, needs: Sequence[Need]) -> None:
+        started = (each for each in context.earlier if capacity_of(each).verdict == "now")
+        earlier = [need for each in started for need in needs_of(each) or ()]
+        self.context, self.live = context, context.live
+        self.jobs = Jobs(needs, earlier, freed(context).union(*map(freed, context.earlier)))
+        self.names = resource_names(context.environment)
+        self.queue_of = {job: queue for queue in live_queues(self.live) for job in queue.holders}
+        self.pods = [pods for need in needs for pods in need.pods]
+        self.nodes = None if self.live is None else self.live.nodes
+        self.now = rooms_of(self.nodes or (), self.jobs.own)
+
+    def capacity(self) -> Capacity:
+        every = [*limits(self.context, self.jobs)]
+        lacks = [*(lack for limit in every for lack in self._by_limit(limit)), *self._by_nodes()]
+        if self.live is not None and self.live.kueue is not None:
+            lacks += (Lack("later", reason) for reason in stopped(self.live.kueue, self.jobs.needs))
+        worst = min(lacks, key=self._rank, default=Lack("now", ""))
+        same = [lack for lack in lacks if lack.word == worst.word and lack.resource]
+        shortages = [self._shortage(lack) for lack in sorted(same, key=self._rank)]
+        clause = self._clause(worst)
+        without_nodes: Literal["environment", "none"] = "none" if self.context.environment is None else "environment"
         return Capacity(
-            verdict=ranked[0].word, sentence=f"{ranked[0].sentence} {NOT_RESERVED}", basis=basis, shortages=shortages
+            verdict=worst.word,
+            sentence=self._sentence(worst, clause, shortages),
+            clause=clause,
+            basis=without_nodes if self.nodes is None else "cluster",
+            shortages=[each for at, each in enumerate(shortages) if each not in shortages[:at]],
+            roles=[*map(self._role, self.pods if self.now else ())],
+            queue=next((self._queue(limit) for limit in every if limit.queue and not limit.unknown), None),
         )
-    pods = names.gang(wanted.groups)
-    if basis == "cluster":
-        return Capacity(verdict="now", sentence=f"{pods} on the nodes now. {NOT_RESERVED}", basis=basis)
-    if basis == "environment":
-        return Capacity(verdict="unknown", sentence=_by_file(wanted, names), basis=basis)
-    sentence = f"{pods} into the queue; what is free of it now is not known. {NOT_RESERVED}"
-    return Capacity(verdict="unknown", sentence=sentence, basis=basis)
 
+    def _rank(self, lack: Lack) -> tuple[int, bool, bool]:
+        """The worst first, and accelerators before other resources."""
+        return WORST.index(lack.word), lack.part, bool(lack.resource) and lack.resource not in self.names
 
-# --- the nodes of the cluster
+    # --- arithmetic
 
+    def _by_limit(self, limit: Limit) -> Iterator[Lack]:
+        for resource in sorted(limit.asked.keys() & limit.most.keys()):
+            asked, most = limit.asked[resource], limit.most[resource]
+            held = {job: amounts.get(resource, NOTHING) for job, amounts in limit.held.items()}
+            free = max(most - sum(held.values(), NOTHING), NOTHING)
+            needed = f"and the job needs {self._amount(resource, asked)}"
+            if asked > most:
+                reason = f"{limit.name} may hold {self._amount(resource, most)}, {needed}"
+                yield Lack("never", reason, resource, asked, asked - most)
+            elif asked > free:
+                reason = f"{limit.name} has {spelled(resource, free)} of {self._amount(resource, most)} left, {needed}"
+                yield Lack("later", reason, resource, asked, asked - free, held)
+            elif limit.unknown:
+                yield Lack("unknown", f"what other jobs hold of {limit.name} was not read ({limit.unknown})")
 
-def _by_nodes(wanted: Wanted, nodes: Sequence[LiveNode], names: Names) -> Iterator[Verdict]:
-    rooms = [_room(node, wanted.own) for node in nodes]
-    over = place(wanted.groups, rooms)
-    if not over:
-        waiting = place(wanted.every, rooms)
-        if waiting:
-            yield _later(waiting, wanted.every, nodes, wanted, names)
-        return
-    emptied = [_room(node, frozenset(node.holders)) for node in nodes]
-    never = impossible(wanted.groups, emptied)
-    if never is not None:
-        yield _never(never, names, "the nodes of the cluster that take pods")
-    elif place(wanted.groups, emptied):
-        yield Verdict(
-            "unknown", "The pods do not fit on the nodes one after the other, even when all others have finished."
+    def _by_nodes(self) -> Iterator[Lack]:
+        if self.nodes is None:
+            reasons = {} if self.live is None else self.live.not_read
+            why = (reasons[what] for what in ("cluster", "nodes", NO_HOLDERS) if what in reasons)
+            yield Lack("unknown", next(why, "the nodes of the cluster were not read"))
+            return
+        shut = next((pods for pods in self.pods if pods.gang and not admitting([pods], self.now)), None)
+        if shut is not None:
+            yield Lack("never", kept_out(shut, self.nodes))
+            return
+        before = [pods for need in self.jobs.earlier for pods in need.pods]
+        short = too_few(self.pods, (), rooms_of(self.nodes, None), attrgetter("gang"))
+        if short is not None:
+            reason = f"{self._reason(short, '')}{cordoned(self.nodes)}"
+            yield Lack("never", reason, short.resource, short.asked, short.missing)
+            return
+        for part in (False, True):
+            short = too_few(self.pods, before, self.now, attrgetter("every" if part else "gang"))
+            if short is not None:
+                reason, held = self._reason(short, " now"), self._held(short)
+                yield Lack("later", reason, short.resource, short.asked, short.missing, held, part)
+                return
+
+    def _held(self, short: Short) -> dict[str, Decimal]:
+        """What each other job holds of the resource on the nodes, and those that the same review starts before."""
+        on_nodes = (
+            {job: amounts_of(held).get(short.resource, NOTHING)}
+            for node in short.nodes
+            for job, held in node.holders.items()
+            if job not in self.jobs.own
         )
-    else:
-        yield _later(over, wanted.groups, nodes, wanted, names)
+        return summed([*on_nodes, {need.name: need.gang.get(short.resource, NOTHING) for need in self.jobs.earlier}])
 
+    def _evicts(self, lack: Lack) -> Iterator[str]:
+        """The holders that a scheduler may evict for the job: of lower priority in its queue, or in a queue above its
+        share while the job's queue stays within its own."""
+        need, live, shares = self.jobs.needs[0], self.live, shares_of(self.context)
+        if live is None or lack.word != "later" or need.queue not in shares:
+            return
+        total = offered(live)
+        room = {name: fair_share(name, lack.resource, shares, total) for name in shares}
+        for queue in live_queues(live):
+            held = (amounts_of(held) for job, held in queue.holders.items() if job not in self.jobs.own)
+            room[queue.name] = room.get(queue.name, NOTHING) - summed(held).get(lack.resource, NOTHING)
+        for job in _largest_first(lack.held):
+            of_job = self.queue_of.get(job)
+            if of_job is None or job in of_job.firm:
+                continue
+            if of_job.name == need.queue:
+                evicts = need.priority is not None and live.priorities.get(job, 0) < need.priority
+            else:
+                evicts = of_job.reclaimable and room[of_job.name] < 0 and lack.asked <= room[need.queue]
+            if evicts:
+                yield self._job(job)
 
-def _later(
-    over: Sequence[tuple[Group, int]],
-    groups: Sequence[Group],
-    nodes: Sequence[LiveNode],
-    wanted: Wanted,
-    names: Names,
-) -> Verdict:
-    """over: the pods without room, of these groups."""
-    missing: dict[str, Decimal] = {}
-    holders: dict[str, dict[str, Decimal]] = {}
-    for group, count in over:
-        admitting = [node for node in nodes if group.admits(_room(node, wanted.own))]
-        resource = scarcest(group, [_room(node, wanted.own) for node in admitting])
-        missing[resource] = missing.get(resource, NOTHING) + group.asked[resource] * count
-        holders.setdefault(resource, {}).update(_holders(admitting, resource, wanted.own))
-    asked = total_of(groups)
-    shortages = tuple(
-        shortage(
-            resource,
-            asked[resource],
-            asked[resource] - missing[resource],
-            ordered(holders[resource], resource),
-            names.of(resource),
+    def _role(self, pods: Pods) -> RoleRoom:
+        here = admitting([pods], self.now)
+        resource, fitting = scarcest(pods, here), [pods.fit(room.free) for room in here]
+        largest = max((room.free.get(resource, NOTHING) for room in here), default=NOTHING)
+        return RoleRoom(
+            role=pods.role,
+            pods=pods.every,
+            fit=min(sum(fitting), pods.every),
+            nodes=sum(map(bool, fitting)),
+            resource=self._name(resource),
+            largest=spelled(resource, max(largest, NOTHING)),
         )
-        for resource in missing
-    )
-    lacking = list_names([names.amount(resource, amount) for resource, amount in missing.items()])
-    pods = sum(count for _, count in over)
-    of_all = sum(group.count for group in groups)
-    which = (
-        f"{_pods(pods)} of the gang" if groups is wanted.groups else f"The gang fits, and {pods} of all {_pods(of_all)}"
-    )
-    sentence = f"{which} {_find(pods)} no room on the nodes now: {lacking} missing until others finish."
-    return Verdict("later", sentence, shortages)
+
+    def _queue(self, limit: Limit) -> QueueUse | None:
+        if self.live is None:
+            return None
+        resource = max(limit.asked.keys() & self.names.keys(), key=lambda name: limit.asked[name], default="cpu")
+        held, requested = summed(limit.held.values()).get(resource, 0), limit.asked.get(resource, 0)
+        most = float(limit.most[resource]) if resource in limit.most else None
+        return QueueUse(
+            name=limit.queue,
+            resource=self._name(resource),
+            held=float(held),
+            requested=float(requested),
+            capability=most,
+        )
+
+    # --- words
+
+    def _name(self, resource: str) -> str:
+        return self.names.get(resource, resource)
+
+    def _amount(self, resource: str, amount: Decimal) -> str:
+        return f"{spelled(resource, amount)} {self._name(resource)}"
+
+    def _reason(self, short: Short, now: str) -> str:
+        resource = short.resource
+        if short.each > short.largest:
+            largest, each = spelled(resource, max(short.largest, NOTHING)), self._amount(resource, short.each)
+            return f"a pod of {short.role} needs {each}, and no node has more than {largest}{now}"
+        there = self._amount(resource, max(short.asked - short.missing, NOTHING))
+        return f"the nodes have room for {there}{now}, and the job needs {self._amount(resource, short.asked)}"
+
+    def _clause(self, lack: Lack) -> str:
+        """What the new job does, to stand after its name: `waits for 8 a800 held by clip-77aa01`."""
+        if lack.word in ("now", "unknown"):
+            return ""
+        if not lack.resource or lack.word == "never":
+            return f"{'never starts' if lack.word == 'never' else 'waits'}: {lack.reason}"
+        jobs = _largest_first(lack.held)
+        more = [f"{len(jobs) - MOST_NAMED} more"] if len(jobs) > MOST_NAMED else []
+        by = f" held by {' and '.join([*map(self._job, jobs[:MOST_NAMED]), *more])}" if jobs else ""
+        waits = f"for {self._amount(lack.resource, lack.missing)}{by}"
+        if is_scaled(self.context):
+            return f"gets its new pods later: they wait {waits}"
+        return f"starts with a part of its pods; the others wait {waits}" if lack.part else f"waits {waits}"
+
+    def _sentence(self, lack: Lack, clause: str, shortages: Sequence[Shortage]) -> str:
+        if lack.word == "now":
+            count, asked = sum(pods.gang for pods in self.pods), summed(need.gang for need in self.jobs.needs)
+            held = [self._amount(name, asked[name]) for name in sorted(asked.keys() & self.names.keys())]
+            pods = f"{count} pod{'' if count == 1 else 's'}"
+            return f"Fits now: {list_names([pods, *held])}."
+        if lack.word == "unknown":
+            return f"It is unknown whether the pods fit: {lack.reason}."
+        more = f": {lack.reason}" if lack.word == "later" and lack.resource else ""
+        evicts = [*dict.fromkeys(job for shortage in shortages for job in shortage.evicts)]
+        may = f" A scheduler with the action `preempt` or `reclaim` may evict {list_names(evicts)}." if evicts else ""
+        return f"{clause[0].upper()}{clause[1:]}{more}.{may}"
+
+    def _job(self, job: str) -> str:
+        """The name of the job, without the namespace of the preview's own jobs."""
+        namespace, _, name = job.partition("/")
+        return name if namespace in {need.namespace for need in self.jobs.needs} else job
+
+    def _shortage(self, lack: Lack) -> Shortage:
+        priorities = {} if self.live is None else self.live.priorities
+        holders = []
+        for job in _largest_first(lack.held):
+            facts = [f"queue {self.queue_of[job].name}"] if job in self.queue_of else []
+            facts += [f"priority {priorities[job]}"] if job in priorities else []
+            beside = f" ({list_names(facts)})" if facts else ""
+            holders.append(f"{job}: {spelled(lack.resource, lack.held[job])}{beside}")
+        more = [f"and {len(holders) - MOST_HOLDERS} more"] if len(holders) > MOST_HOLDERS else []
+        return Shortage(
+            resource=self._name(lack.resource),
+            asked=spelled(lack.resource, lack.asked),
+            available=spelled(lack.resource, max(lack.asked - lack.missing, NOTHING)),
+            missing=spelled(lack.resource, lack.missing),
+            holders=[*holders[:MOST_HOLDERS], *more],
+            evicts=[*self._evicts(lack)],
+        )
 
 
-def _holders(nodes: Iterable[LiveNode], resource: str, own: frozenset[str]) -> dict[str, Decimal]:
-    held: dict[str, Decimal] = {}
-    for node in nodes:
-        for job, amounts in node.holders.items():
-            amount = quantity(amounts.get(resource))
-            if amount and job not in own:
-                held[job] = held.get(job, NOTHING) + amount
-    return held
-
-
-def _room(node: LiveNode, without: frozenset[str]) -> Room:
-    """The node as it is without these jobs."""
-    free = amounts_of(node.allocatable)
-    for name, amount in amounts_of(node.requested).items():
-        free[name] = free.get(name, NOTHING) - amount
-    for job in node.holders.keys() & without:
-        for name, amount in amounts_of(node.holders[job]).items():
-            free[name] = free.get(name, NOTHING) + amount
-    return Room(node.name, node.labels, node.taints, free)
-
-
-# --- the environment's file
-
-
-def _is_sized(environment: Environment) -> bool:
-    """True if the file has the size of all nodes with accelerators."""
-    return all(kind.per_node is not None and kind.nodes is not None for kind in environment.accelerators.values())
-
-
-def _by_environment(wanted: Wanted, environment: Environment, names: Names) -> Iterator[Verdict]:
-    """Judge the pods with accelerators: of other nodes the file says nothing."""
-    resources = {kind.resource for kind in environment.accelerators.values()}
-    fabric = set[str]() if environment.rdma is None else {environment.rdma.resource}
-    known = resources | fabric | {"cpu", "memory"}
-    groups = [
-        structs.replace(group, asked={name: value for name, value in group.asked.items() if name in known})
-        for group in wanted.groups
-        if resources & group.asked.keys()
-    ]
-    count = sum(group.count for group in groups)
-    rooms = [
-        room
-        for name, kind in sorted(environment.accelerators.items())
-        for room in _rooms(name, kind, environment, groups, min(kind.nodes or 0, count))
-    ]
-    never = impossible(groups, rooms) if groups else None
-    if never is not None:
-        yield _never(never, names, "the nodes of the environment's file")
-
-
-def _rooms(
-    name: str, kind: Accelerator, environment: Environment, groups: Sequence[Group], count: int
-) -> Iterator[Room]:
-    """As many nodes of the kind as pods can need. Their labels are those that the file gives to pods, and others that
-    pods select."""
-    own = environment.node_selector | kind.node_selector
-    others = {key: str(value) for group in groups for key, value in group.selector.items()}
-    elsewhere = {key for each in environment.accelerators.values() for key in each.node_selector}
-    labels = {key: value for key, value in others.items() if key not in elsewhere} | own
-    free = {kind.resource: Decimal(kind.per_node or 0), **amounts_of({"cpu": kind.cpu, "memory": kind.memory})}
-    if environment.rdma is not None:
-        free[environment.rdma.resource] = Decimal(environment.rdma.per_node)
-    return (Room(f"{name}-{index}", labels, (), free) for index in range(count))
-
-
-# --- words
-
-
-def _by_file(wanted: Wanted, names: Names) -> str:
-    """What the environment's file says where nothing speaks against the pods: it lists the nodes with accelerators
-    alone."""
-    listed = [group for group in wanted.groups if names.has_accelerators(group)]
-    others = sum(group.count for group in wanted.groups) - sum(group.count for group in listed)
-    rest = f"{_pods(others)} without accelerators, since the environment's file lists only nodes with them"
-    if not listed:
-        return f"It is not known whether there is room for {rest}."
-    fit = f"{names.gang(listed, ' with accelerators' if others else '')} on the nodes of the environment's file"
-    unknown = f", nor whether there is room for {rest}" if others else ""
-    return f"{fit}; what is free of it now is not known{unknown}. {NOT_RESERVED}"
-
-
-def _never(found: Impossible, names: Names, where: str) -> Verdict:
-    resource = found.resource
-    if found.way == "selector":
-        return Verdict("never", f"None of {where} has the labels and taints that the pods of {found.role} need.")
-    asked, there = (names.amount(resource, amount) for amount in (found.asked, found.available))
-    if found.way == "node":
-        sentence = f"A pod of {found.role} asks for {asked}, and none of {where} has more than {there}."
-    else:
-        whose = f"The pods of {found.role}" if found.role else "The pods of all roles"
-        sentence = f"{whose} need {asked} at once, and {where} together hold {there} of such pods."
-    return Verdict("never", sentence, (shortage(resource, found.asked, found.available, (), names.of(resource)),))
-
-
-def _pods(count: int) -> str:
-    return "1 pod" if count == 1 else f"{count} pods"
-
-
-def _find(count: int) -> str:
-    return "finds" if count == 1 else "find"
+def _largest_first(held: Mapping[str, Decimal]) -> list[str]:
+    return sorted((job for job in held if held[job] > 0), key=lambda job: (-held[job], job))

@@ -79,3 +79,5 @@ class Context:
     """What the release of the stack lacks."""
     missing: tuple[str, ...] = ()
     """What the pods need and the cluster does not have: `the Secret hf`."""
+    earlier: tuple[Context, ...] = ()
+    """Other stacks on this cluster that the same review deploys before this one."""

@@ -10,7 +10,7 @@ from trainform.review.context import Context, Use, User
 from trainform.review.effects import WORDS
 from trainform.review.model import Dependents, NotChecked
 from trainform.review.preview import Step
-from trainform.review.shares import Share, above, shares_of
+from trainform.review.shares import Shares, above, shares_of
 
 KINDS = (steps.NAMESPACE, steps.QUEUE, steps.PRIORITY_CLASS, steps.CLAIM)
 """Kinds of the environment's objects that experiments use."""
@@ -46,7 +46,7 @@ def _is_there(kind: str, user: User) -> bool:
     return kind == steps.NAMESPACE and bool(user.experiment)
 
 
-def _used(users: tuple[User, ...], shares: Mapping[str, Share]) -> dict[str, set[Use]]:
+def _used(users: tuple[User, ...], shares: Shares) -> dict[str, set[Use]]:
     """What each stack uses, with the queues above its queue: they share out what it gets."""
     return {
         user.stack: {

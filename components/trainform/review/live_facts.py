@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from trainform.cluster.amounts import resource_names
 from trainform.cluster.facts import NO_HOLDERS, LiveFacts, LiveJob, LiveQueue
 from trainform.review.model import LiveFact
-from trainform.review.verdicts import resource_names
 from trainform.spec.environment import Environment
 
 

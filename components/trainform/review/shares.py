@@ -1,31 +1,60 @@
-"""The most that each queue of Volcano may hold, and the queues above it."""
+"""Volcano's queues as they are and as a preview makes them: their shares, and who holds something in them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
 
-from msgspec import Struct
+from msgspec import structs
 
 from trainform import defaults
-from trainform.cluster.amounts import Amounts, amounts_of
+from trainform.cluster import budgets
+from trainform.cluster.amounts import NOTHING, Amounts, amounts_of, summed
+from trainform.cluster.facts import LiveFacts, LiveQueue
 from trainform.manifests.shapes import mapping
 from trainform.review.context import Context
-from trainform.review.objects import queue_steps
+from trainform.review.objects import LEFT_ALONE, body_of, queue_steps
+from trainform.review.preview import Step
 
 MOST_LEVELS = 16  # of queues above a queue: teams have three or four
+Shares = Mapping[str, LiveQueue]
 
 
-class Share(Struct, frozen=True):
-    """What a queue may hold at most, as it will be."""
-
-    parent: str
-    capability: Amounts
+def live_queues(live: LiveFacts | None) -> tuple[LiveQueue, ...]:
+    """All queues of the cluster; none where they were not read."""
+    return () if live is None or live.queues is None else (*live.queues, *live.other_queues)
 
 
-def above(name: str, shares: Mapping[str, Share]) -> tuple[str, ...]:
-    """The queues above it, the nearest first, without the one that has all nodes. At most `MOST_LEVELS`, so that the
-    work grows with the queues alone."""
+def shares_of(context: Context, *, own: bool = True) -> dict[str, LiveQueue]:
+    """All queues by name, after the stacks that the same review deploys earlier, and after this preview; where the
+    cluster was not read, those of the environment's file. own: False for how they are before the preview."""
+    found = {queue.name: queue for queue in live_queues(context.live)}
+    if not found and context.environment is not None:
+        for name, queue in context.environment.queues.items():
+            found[name] = LiveQueue(name, queue.weight, {}, {}, {}, parent=queue.parent)
+    for each in (*context.earlier, *([context] if own else [])):
+        steps = [*queue_steps(each.preview)]
+        for name, step in steps:
+            if step.new is None and step.kind == "Queue":
+                found.pop(name, None)
+        for name, step in steps:
+            if step.new is not None and (name not in found or step.operation not in LEFT_ALONE):
+                found[name] = _made(step, found.get(name))
+    return found
+
+
+def _made(step: Step, before: LiveQueue | None) -> LiveQueue:
+    """The queue as the step makes it; a `QueuePatch` sets only the fields that it has."""
+    body = body_of(step.new)
+    queue = budgets.queue(body)
+    if step.kind == "Queue" or before is None:
+        return queue
+    fields = mapping(body.get("spec")).keys() & set(LiveQueue.__struct_fields__)
+    return structs.replace(before, **{field: getattr(queue, field) for field in fields})
+
+
+def above(name: str, shares: Shares) -> tuple[str, ...]:
+    """The queues above it, the nearest first, without the root. At most `MOST_LEVELS`, so that a circle ends."""
     found: list[str] = []
     while name in shares and len(found) < MOST_LEVELS and shares[name].parent not in (defaults.ROOT_QUEUE, *found):
         name = shares[name].parent
@@ -33,28 +62,29 @@ def above(name: str, shares: Mapping[str, Share]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def shares_of(context: Context) -> dict[str, Share]:
-    """All queues: as the preview makes them, or else as the cluster or the environment has them."""
-    live, found = context.live, dict[str, Share]()
-    if context.environment is not None:
-        kinds = context.environment.accelerators
-        for name, queue in context.environment.queues.items():
-            capability = {
-                kinds[key].resource if key in kinds else key: value for key, value in queue.capability.items()
-            }
-            found[name] = Share(queue.parent, amounts_of(capability))
-    for queues in () if live is None else (live.queues, live.other_queues):
-        for each in () if queues is None else queues:
-            found[each.name] = Share(each.parent, amounts_of(each.capability))
-    steps = [*queue_steps(context.preview)]
-    for name, step in steps:
-        if step.new is None and step.kind == "Queue":
-            found.pop(name, None)
-    for name, step in steps:
-        if step.new is not None:
-            found[name] = _share(mapping(step.new.inputs.get("spec")))
-    return found
+def offered(live: LiveFacts) -> Amounts:
+    """What all nodes that take pods offer together."""
+    return summed(amounts_of(node.allocatable) for node in live.nodes or () if node.open)
 
 
-def _share(spec: Mapping[str, Any]) -> Share:
-    return Share(str(spec.get("parent", defaults.ROOT_QUEUE)), amounts_of(spec.get("capability")))
+def fair_share(name: str, resource: str, shares: Shares, total: Amounts) -> Decimal:
+    """What the queue keeps of a resource while all other queues use what is theirs: `deserved`, or its part by weight
+    of what the queue above it keeps; never less than `guarantee`. total: of the cluster."""
+    keeps = total.get(resource, NOTHING)
+    for each in (*reversed(above(name, shares)), name):
+        queue = shares.get(each)
+        if queue is None:
+            continue
+        beside = [other for other in shares.values() if other.parent == queue.parent]
+        weights = sum(other.weight for other in beside if other.name != defaults.ROOT_QUEUE)
+        by_weight = keeps * queue.weight / weights if weights else keeps
+        deserved, guarantee = (amounts_of(part).get(resource) for part in (queue.deserved, queue.guarantee))
+        keeps = max(by_weight if deserved is None else deserved, NOTHING if guarantee is None else guarantee)
+    return keeps
+
+
+def held_below(name: str, live: LiveFacts | None, shares: Shares) -> Iterator[tuple[str, Mapping[str, str]]]:
+    """Each job in the queue and the queues below it, with what it holds."""
+    for queue in live_queues(live):
+        if name in (queue.name, *above(queue.name, shares)):
+            yield from queue.holders.items()

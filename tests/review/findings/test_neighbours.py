@@ -14,6 +14,7 @@ from tests.review.jobs_of_previews import (
     environment,
     job_review,
     live,
+    live_node,
     live_queue,
     queue_step,
     rendered,
@@ -25,7 +26,8 @@ from trainform.review.findings.neighbours import KINDS, find
 from trainform.review.model import Finding
 
 CLUSTER = environment()
-EMPTY = live(queues=(live_queue("night"), live_queue("default")))
+NODES = tuple(live_node(f"node-{index}") for index in range(4))  # 32 a800
+EMPTY = live(queues=(live_queue("night"), live_queue("default")), nodes=NODES)
 
 
 def found(context: Context) -> dict[str, Finding]:
@@ -35,6 +37,10 @@ def found(context: Context) -> dict[str, Finding]:
     assert len(by_code) == len(findings)
     assert by_code.keys() <= {kind.code for kind in KINDS}
     return by_code
+
+
+def found_codes(context: Context) -> list[str]:
+    return [finding.code for finding in find(context)]
 
 
 @pytest.mark.parametrize(
@@ -115,59 +121,137 @@ def test_the_queue_of_every_operator(backend: str) -> None:
     assert "TR-NEIGHBOURS-3" in found(context(job_review(before, after), environment=CLUSTER, live=EMPTY))
 
 
-# --- holders
+def test_a_new_queue_takes_what_is_kept_for_it() -> None:
+    step = queue_step("night", None, {"weight": 4, "reclaimable": False})
+    finding = found(context(steps=(step,), live=live(nodes=NODES)))["TR-NEIGHBOURS-1"]
+    assert (finding.title, finding.before) == ("`reclaimable` of the new queue night is false.", None)
 
-WEIGHT = queue_step("night", {"weight": 1}, {"weight": 4})
+
+def test_the_jobs_of_a_queue_that_is_deleted() -> None:
+    facts = live(queues=(live_queue("night", bert_77aa01=16),), nodes=NODES)
+    finding = found(context(steps=(queue_step("night", {}, None),), environment=CLUSTER, live=facts))["TR-NEIGHBOURS-2"]
+    assert finding.title == "The queue night is deleted, with jobs in it: team-b/bert-77aa01 (16 a800)."
 
 
-def test_others_that_hold_something_are_named_with_amounts() -> None:
-    facts = live(queues=(live_queue("night", bert_77aa01=16, vit_010203=8),))
-    findings = found(context(steps=(WEIGHT,), environment=CLUSTER, live=facts))
-    assert findings["TR-NEIGHBOURS-4"].title == (
-        "2 other jobs hold something in the queue night that may be reclaimed where the scheduler's `reclaim` action "
-        "is on: team-b/bert-77aa01 (16 a800), team-b/vit-010203 (8 a800)."
+# --- jobs that hold more than a queue keeps
+
+
+def cluster(weight: int = 4, others: int = 1, **night: Any) -> Any:
+    """A cluster of 32 a800, of which the queue night has its share beside default and other queues."""
+    queue = structs.replace(live_queue("night", **night), weight=weight)
+    return live(
+        queues=(queue, live_queue("default")),
+        other_queues=tuple(live_queue(f"other-{at}") for at in range(others)),
+        nodes=NODES,
     )
-    more = live(queues=(live_queue("night", bert_77aa01=24, vit_010203=8),))
-    later = found(context(steps=(WEIGHT,), live=more))
-    assert later["TR-NEIGHBOURS-4"].fingerprint == findings["TR-NEIGHBOURS-4"].fingerprint
+
+
+LIGHTER = queue_step("night", {"weight": 4}, {"weight": 2})
+
+
+def test_a_queue_within_its_share_loses_nothing() -> None:
+    """2 of 4 parts are 16 a800."""
+    findings = found(context(steps=(LIGHTER,), environment=CLUSTER, live=cluster(bert_77aa01=16)))
+    assert list(findings) == ["TR-NEIGHBOURS-1"]
+    assert "back" not in findings["TR-NEIGHBOURS-1"].why
+
+
+def test_jobs_above_the_share_are_named_with_amounts() -> None:
+    facts = cluster(bert_77aa01=16, vit_010203=8)
+    findings = found(context(steps=(LIGHTER,), environment=CLUSTER, live=facts))
+    assert findings["TR-NEIGHBOURS-4"].title == (
+        "The queue night will hold 8 a800 above its share of 16 a800: team-b/bert-77aa01 (16 a800), "
+        "team-b/vit-010203 (8 a800)."
+    )
+    more = found(context(steps=(LIGHTER,), environment=CLUSTER, live=cluster(bert_77aa01=24, vit_010203=8)))
+    assert more["TR-NEIGHBOURS-4"].fingerprint == findings["TR-NEIGHBOURS-4"].fingerprint
+
+
+def test_a_heavier_queue_shrinks_the_share_of_the_others() -> None:
+    heavier = queue_step("default", {"weight": 1}, {"weight": 9})
+    findings = found(context(steps=(heavier,), environment=CLUSTER, live=cluster(bert_77aa01=16)))
+    assert findings["TR-NEIGHBOURS-4"].object == "night"
+    assert "above its share of 9 a800" in findings["TR-NEIGHBOURS-4"].title
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({"weight": 4, "reclaimable": False}, {"weight": 2, "reclaimable": False}),
+        ({"weight": 4}, {"weight": 2, "deserved": {GPU: "24"}}),
+        ({"weight": 4}, {"weight": 2, "guarantee": {"resource": {GPU: "24"}}}),
+        ({"weight": 2}, {"weight": 4}),
+    ],
+)
+def test_what_a_queue_keeps(before: dict[str, Any], after: dict[str, Any]) -> None:
+    facts = cluster(before["weight"], bert_77aa01=24)
+    findings = found_codes(context(steps=(queue_step("night", before, after),), environment=CLUSTER, live=facts))
+    assert set(findings) == {"TR-NEIGHBOURS-1"}
+
+
+def test_a_queue_that_others_may_take_back_from_now_on() -> None:
+    facts = cluster(1, 0, bert_77aa01=24)
+    kept = structs.replace(facts.queues[0], reclaimable=False)
+    facts = structs.replace(facts, queues=(kept, facts.queues[1]))
+    step = queue_step("night", {"reclaimable": False}, {})
+    assert "TR-NEIGHBOURS-4" in found(context(steps=(step,), environment=CLUSTER, live=facts))
+
+
+def test_a_job_that_joins_a_queue_above_its_share() -> None:
+    before, after = rendered(CLUSTER, **workers(2)), rendered(CLUSTER, **workers(2), queue="night")
+    moving = context(job_review(before, after), environment=CLUSTER, live=cluster(4, bert_77aa01=16))
+    assert "will hold 11 a800 above its share of 21 a800" in found(moving)["TR-NEIGHBOURS-4"].title
+    assert "TR-NEIGHBOURS-4" not in found(context(job_review(before, after), environment=CLUSTER, live=EMPTY))
 
 
 def test_a_lower_capability_ends_nothing_and_lets_nothing_start() -> None:
     step = queue_step("night", {"capability": {GPU: "32", "cpu": "64"}}, {"capability": {GPU: "16", "cpu": "64"}})
     holders = {"team-b/bert-77aa01": {GPU: "24", "cpu": "8"}, "team-b/web-1": {"cpu": "8"}}
-    facts = live(queues=(LiveQueue("night", 1, {}, {}, holders, reclaimable=False),))
-    finding = found(context(steps=(step,), environment=CLUSTER, live=facts))["TR-NEIGHBOURS-4"]
+    queue = LiveQueue("night", 1, {GPU: "32", "cpu": "64"}, {}, holders, reclaimable=False)
+    finding = found(context(steps=(step,), environment=CLUSTER, live=live(queues=(queue,), nodes=NODES)))[
+        "TR-NEIGHBOURS-4"
+    ]
     assert finding.title == (
-        "Nothing new starts in the queue night until its jobs have given back 8 a800: team-b/bert-77aa01 (24 a800)."
+        "Nothing new starts in the queue night until its jobs have given back 8 a800: team-b/bert-77aa01 (24 a800, 8 "
+        "cpu)."
     )
     assert "ends no pods" in finding.why
-    fits = live(queues=(live_queue("night", bert_77aa01=16),))
+    fits = live(queues=(live_queue("night", {GPU: "32", "cpu": "64"}, bert_77aa01=16),), nodes=NODES)
     assert list(found(context(steps=(step,), live=fits))) == ["TR-NEIGHBOURS-1"]
 
 
-def test_the_job_itself_is_no_neighbour() -> None:
+def test_weight_and_capability_lowered_together() -> None:
+    step = queue_step("night", {"weight": 4, "capability": {GPU: "32"}}, {"weight": 1, "capability": {GPU: "16"}})
+    queue = structs.replace(live_queue("night", {GPU: "32"}, bert_77aa01=24), weight=4)
+    facts = live(queues=(queue, live_queue("default")), nodes=NODES)
+    titles = [each.title for each in find(context(steps=(step,), environment=CLUSTER, live=facts))]
+    assert titles[2:] == [
+        "Nothing new starts in the queue night until its jobs have given back 8 a800: team-b/bert-77aa01 (24 a800).",
+        "The queue night will hold 8 a800 above its share of 16 a800: team-b/bert-77aa01 (24 a800).",
+    ]
+
+
+def test_the_job_itself_is_not_a_neighbour() -> None:
     job = job_review(rendered(CLUSTER, **workers(2)), rendered(CLUSTER, **workers(3)))
     own = f"{NAMESPACE}/{job.before.job}"  # type: ignore[union-attr]
-    queue = LiveQueue("night", 1, {}, {}, {own: {GPU: "16"}})
-    findings = found(context(job, steps=(WEIGHT,), live=live(queues=(queue,))))
+    facts = live(queues=(LiveQueue("night", 4, {}, {}, {own: {GPU: "24"}}), live_queue("default")), nodes=NODES)
+    findings = found(context(job, steps=(LIGHTER,), environment=CLUSTER, live=facts))
     assert list(findings) == ["TR-NEIGHBOURS-1"]
 
 
-def test_nothing_is_reclaimed_from_a_queue_that_is_not_reclaimable() -> None:
-    step = queue_step("night", {"weight": 1, "reclaimable": False}, {"weight": 4, "reclaimable": False})
-    facts = live(queues=(live_queue("night", bert_77aa01=16),))
-    assert list(found(context(steps=(step,), live=facts))) == ["TR-NEIGHBOURS-1"]
+def test_queues_below_share_what_their_parent_has() -> None:
+    below = structs.replace(live_queue("night-vision", bert_77aa01=24), parent="night")
+    queues = (structs.replace(live_queue("night"), weight=4), live_queue("default"))
+    facts = live(queues=queues, other_queues=(below, live_queue("day", vit_010203=8)), nodes=NODES)
+    findings = found(context(steps=(LIGHTER,), environment=CLUSTER, live=facts))
+    assert findings["TR-NEIGHBOURS-4"].object == "night-vision"
+    firm = structs.replace(below, firm=frozenset({"team-b/bert-77aa01"}))
+    facts = structs.replace(facts, other_queues=(firm,))
+    assert list(found(context(steps=(LIGHTER,), environment=CLUSTER, live=facts))) == ["TR-NEIGHBOURS-1"]
 
 
-def test_who_is_in_a_queue_below_is_in_the_queue_too() -> None:
-    below = structs.replace(live_queue("night-vision", bert_77aa01=16), parent="night")
-    facts = live(queues=(live_queue("night"),), other_queues=(below, live_queue("day", vit_010203=8)))
-    findings = found(context(steps=(WEIGHT,), live=facts))
-    assert findings["TR-NEIGHBOURS-4"].after == ["team-b/bert-77aa01"]
-    firm = structs.replace(facts, other_queues=(structs.replace(below, reclaimable=False),))
-    assert list(found(context(steps=(WEIGHT,), live=firm))) == ["TR-NEIGHBOURS-1"]
-
-
-@pytest.mark.parametrize("facts", [None, live(queues=None), live(not_read={NO_HOLDERS: "no permission"})])
-def test_without_a_cluster_the_holders_are_not_known(facts: Any) -> None:
-    assert list(found(context(steps=(WEIGHT,), live=facts))) == ["TR-NEIGHBOURS-1", "TR-NEIGHBOURS-5"]
+@pytest.mark.parametrize(
+    "facts", [None, live(queues=None), live(nodes=None), live(not_read={NO_HOLDERS: "no permission"})]
+)
+def test_without_a_cluster_the_holders_are_unknown(facts: Any) -> None:
+    assert list(found(context(steps=(LIGHTER,), live=facts))) == ["TR-NEIGHBOURS-1", "TR-NEIGHBOURS-5"]

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 from msgspec import structs
 
-from trainform.review.capacity import NOT_RESERVED, capacity_of
+from trainform.review.capacity import capacity_of, is_scaled
 from trainform.review.context import Context
-from trainform.review.fate import fate
 from trainform.review.kinds import Kind
 from trainform.review.model import Category, Finding
 from trainform.review.objects import places_pods
@@ -18,7 +17,7 @@ NEVER = Kind(
     Category.capacity,
     "high",
     "The pods of a job never fit.",
-    "The job waits for ever: the former one is gone by then, and nothing runs.",
+    "The job waits for ever. A job that it replaces is gone by then.",
     "Ask for less, or for another queue or kind of node.",
 )
 LATER = Kind(
@@ -26,25 +25,24 @@ LATER = Kind(
     Category.capacity,
     "medium",
     "The pods of a job fit only when others have finished.",
-    "The job waits, and where it replaces a running one, nothing runs meanwhile.",
-    "Wait with `pulumi up`, ask the holders, or ask for less.",
+    "The job waits. Where it replaces a running job, nothing runs meanwhile.",
+    "Run `pulumi up` later, ask the holders, or ask for less.",
 )
 KINDS = (NEVER, LATER)
-_BY_VERDICT = {"never": NEVER, "later": LATER}
 SCALED = structs.replace(LATER, why="The job runs on with the pods that it has; only the further ones wait.")
 """Where jobs are scaled in place alone: nothing that runs ends."""
 
 
 def find(context: Context) -> Iterator[Finding]:
-    """A verdict other than that the pods fit. What asks counts for the fingerprint, and not what happens to be free."""
+    """Yield a finding unless the pods fit. The fingerprint depends on what is asked for, not on what is free now."""
     capacity = capacity_of(context)
-    kind = _BY_VERDICT.get(capacity.verdict)
+    kind = {"never": NEVER, "later": LATER}.get(capacity.verdict)
     if kind is None:
         return
     jobs = [job for job in context.jobs if places_pods(job)]
-    if kind is LATER and all(fate(context, job).kind == "scale" for job in jobs):
+    if kind is LATER and is_scaled(context):
         kind = SCALED
-    names = ", ".join(job.name for job in jobs)
-    title = capacity.sentence.removesuffix(NOT_RESERVED).strip()
     asked = {shortage.resource: shortage.asked for shortage in capacity.shortages}
+    names = ", ".join(job.name for job in jobs)
+    title = f"The job {names} {capacity.clause}." if len(jobs) == 1 else capacity.sentence
     yield kind.finding(names, "roles", after=asked, title=title, place=context.locate("roles"))
