@@ -24,7 +24,7 @@ GROUPS = {
         "check": "Find every problem of experiments in an environment, without a cluster",
         "plan": "Show what will run: roles, pods, ranks, ports, variables, objects",
         "render": "Print the manifests that `pulumi up` applies",
-        "review": "Say what a change does to the run, the data, the bill and the queue",
+        "review": "Review a change: the run, the data, the cost and the queue",
         "diff": "Compare two experiments field by field, as they are deployed, released or written",
         "apply": "Apply what was reviewed, and nothing else",
         "promote": "Take what is deployed in one stack to another one, as a release",

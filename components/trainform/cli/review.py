@@ -163,10 +163,10 @@ def command(
 
     It runs `pulumi preview` and reads the cluster beside it, for at most 2 seconds more; nothing is changed. Several
     stacks make one report: an overview, and each stack in which something changes, the most severe first. Secrets are
-    masked, those in a program's own messages where they are known. Exit code: 0, 1 if a preview fails, 2 for wrong arguments, or 3 if
-    a condition of --fail-on is met: by one of the stacks, or by the cost of all. With --review-json and --format
-    comment, and without --fail-on, a preview that failed earlier does not count: the job that made the report has
-    failed already.
+    masked, those in a program's own messages where they are known. Exit code: 0, 1 if a preview fails, 2 for wrong
+    arguments, or 3 if a condition of --fail-on is met: by one of the stacks, or by the cost of all. With --review-json
+    and --format comment, and without --fail-on, a preview that failed earlier does not count: the job that made the
+    report has failed already.
     """
     conditions = None if fail_on is None else _conditions(fail_on)
     hours = None if duration is None else _hours(duration)
