@@ -15,7 +15,7 @@ from bench.sections import Section
 from bench.workplace import Workplace
 
 RESOURCES = 200
-SECONDS = 0.5
+SECONDS = 0.35
 # A job whose revision changes, as the engine told it (`tests/engine/test_previews.py`).
 RECORDED = REPOSITORY / "tests" / "review" / "recorded" / "replace.jsonl"
 JOB = re.compile(r"allreduce(?!\.dev)")  # not the name of the stack

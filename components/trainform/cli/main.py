@@ -24,7 +24,7 @@ GROUPS = {
         "check": "Find every problem of experiments in an environment, without a cluster",
         "plan": "Show what will run: roles, pods, ranks, ports, variables, objects",
         "render": "Print the manifests that `pulumi up` applies",
-        "review": "Say what a change does to the run, the data, the bill and the queue",
+        "review": "Review a change: the run, the data, the cost and the queue",
         "diff": "Compare two experiments field by field, as they are deployed, released or written",
         "apply": "Apply a saved review, if nothing has moved since",
         "promote": "Promote deployed experiments to another environment, as releases",

@@ -159,14 +159,14 @@ def command(
     details: DetailsOption = None,
     save: SaveOption = None,
 ) -> None:
-    """Say what a change does to the run, the data, the bill and the queue.
+    """Review a change: the run, the data, the cost and the queue.
 
     It runs `pulumi preview` and reads the cluster beside it, for at most 2 seconds more; nothing is changed. Several
-    stacks make one report: a summary, their cost in sum, and what is to be said of each. Secrets are masked, those in a
-    program's own messages as far as they are known. Exit code: 0, 1 if a preview fails, 2 for wrong arguments, or 3 if
-    a condition of --fail-on is met: by one of the stacks, or by the cost of all. With --review-json and --format
-    comment, and without --fail-on, a preview that failed earlier does not count: the job that made the report has
-    failed already.
+    stacks make one report: an overview, and each stack in which something changes, the most severe first. Secrets are
+    masked, those in a program's own messages where they are known. Exit code: 0, 1 if a preview fails, 2 for wrong
+    arguments, or 3 if a condition of --fail-on is met: by one of the stacks, or by the cost of all. With --review-json
+    and --format comment, and without --fail-on, a preview that failed earlier does not count: the job that made the
+    report has failed already.
     """
     conditions = None if fail_on is None else _conditions(fail_on)
     hours = None if duration is None else _hours(duration)

@@ -59,7 +59,7 @@ def build_report(context: Context, checked: Checked = None, left_out: Iterable[N
         ]
     counted = [finding for finding in found if not finding.waived]
     cost, capacity = _unknown_amounts(ended) if ended else (cost_of(context), capacity_of(context))
-    job = checked.job if isinstance(checked, CheckedJob) else None
+    job, users = checked.job if isinstance(checked, CheckedJob) else None, dependents(context)
     return Report(
         stack=context.stack,
         environment=_environment(context, checked),
@@ -69,9 +69,9 @@ def build_report(context: Context, checked: Checked = None, left_out: Iterable[N
         outcome=_outcome(preview, counted, not_checked),
         headline=first if first else headline(context, happens, counted, cost, capacity),
         failure=failure,
-        facts=[] if preview.failed else facts_of(happens, dependents(context), cost, capacity),
+        facts=[] if preview.failed else facts_of(happens, users, cost, capacity),
         effects=happens,
-        dependents=dependents(context),
+        dependents=users,
         findings=found,
         cost=cost,
         capacity=capacity,

@@ -81,7 +81,7 @@ def test_what_a_page_is_made_of(report: Report) -> None:
     assert found.all("html") == [{"lang": "en"}]
     assert [len(found.all(tag)) for tag in ("h1", "main", "article")] == [1, 1, 1]
     assert found.said("title") == [summary(report).title]
-    assert found.said("h3") == [section.title for section in details(report) if section.title != "Findings"]
+    assert found.said("h2") == [section.title for section in details(report) if section.title != "Findings"]
     assert found.said("dt") == ["Run", "Data", "Cost", "Queue"]
     assert len(found.all("summary")) == len(report.findings) + 1
     assert len(found.all("svg")) == len(report.pictures)
@@ -92,7 +92,7 @@ def test_several_stacks_are_one_page(review: Review) -> None:
     found = page(review)
     assert {tag for tag, _ in found.elements} <= TAGS
     assert [len(found.all(tag)) for tag in ("h1", "main", "table")] == [1, 1, 1]
-    assert len(found.all("h2")) == sum(map(weighs, review.stacks))
+    assert len(found.all("article")) == sum(map(weighs, review.stacks))
     assert [link["href"] for link in found.all("a")] == [f"#stack-{place + 1}" for place in range(len(review.stacks))]
     ids = [attributes["id"] for _, attributes in found.elements if "id" in attributes]
     assert len(ids) == len({*ids})

@@ -213,6 +213,11 @@ def capacity_items(capacity: model.Capacity) -> Iterator[Item]:
         holders = f"; held by {', '.join(lack.holders)}" if lack.holders else ""
         text = f"{lack.resource}: {lack.missing} missing; {lack.asked} requested, {lack.available} available{holders}"
         rows.append(Row("missing", text, verbatim=True))
+    for role in capacity.roles:
+        where = f"on {counted(role.nodes, 'node')}; at most {role.largest} {role.resource} free on a node"
+        rows.append(
+            Row("room", f"{role.role}: {role.fit} of {counted(role.pods, 'pod')} fit now, {where}", verbatim=True)
+        )
     yield Item(capacity.sentence, tuple(rows))
 
 

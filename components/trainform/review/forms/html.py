@@ -57,20 +57,24 @@ def _stack(report: Report, name: str, heading: str) -> Iterator[str]:
     for picture in report.pictures:
         label = f"Queue, roles and claims of {_text(cut(picture.job))}"
         yield f'<div class="wide" role="group" tabindex="0" aria-label="{label}">{svg.element(picture)}</div>'
-    yield from ["<details><summary>Details</summary>", *_details(rest), "</details></article>"]
+    yield from [
+        "<details><summary>Details</summary>",
+        *_details(rest, "h2" if heading == "h1" else "h3"),
+        "</details></article>",
+    ]
 
 
 def _folded(report: Report, name: str) -> Iterator[str]:
     """A stack of which the overview says all."""
     title = _text(summary(report).title)
     yield f'<details id="{name}"><summary>{title}</summary><p>{prose(cut(report.headline, LONGEST_SENTENCE))}</p>'
-    yield from [*_details(details(report)), "</details>"]
+    yield from [*_details(details(report), "h2"), "</details>"]
 
 
-def _details(sections: Iterable[Section]) -> Iterator[str]:
+def _details(sections: Iterable[Section], heading: str) -> Iterator[str]:
     for part in sections:
         if part.title != FINDINGS:
-            yield from [f"<h3>{_text(part.title)}</h3>", *_blocks(part.blocks)]
+            yield from [f"<{heading}>{_text(part.title)}</{heading}>", *_blocks(part.blocks)]
 
 
 def _tile(fact: Fact) -> str:
