@@ -7,12 +7,14 @@ annotations of tools.
 
 from __future__ import annotations
 
+import datetime
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
 
+from trainform.manifests.differences import Difference, Keys, differences
 from trainform.manifests.shapes import mapping, mappings, quantity
 from trainform.secrets import masked
 
@@ -21,7 +23,7 @@ AMOUNTS = frozenset(
     {"requests", "limits", "capability", "deserved", "guarantee", "minResources", "resourcesPerNode", "sizeLimit"}
 )
 # By which field the items of a list are told apart, tried in this order.
-KEYS = ("name", "mountPath", "containerPort", "port", "key")
+KEYS = ("mountPath", "name", "containerPort", "port", "key")
 NOT_OURS = ("pulumi.com/", "kubectl.kubernetes.io/last-applied-configuration")
 """How annotations begin that tell a tool something, and are nothing of the object."""
 SWITCHED_BY_KUEUE = frozenset({"spec.suspend", "spec.runPolicy.suspend"})
@@ -55,38 +57,47 @@ class Drift(Struct, frozen=True):
 
 
 def drift_of(applied: Mapping[str, Any], live: Mapping[str, Any]) -> Iterator[Drift]:
-    """The fields of the applied object that are otherwise in the live one, in the order of the applied object."""
-    kind, name = str(applied.get("kind", "")), str(mapping(applied.get("metadata")).get("name", ""))
-    entries = mappings(mapping(live.get("metadata")).get("managedFields"))
-    # of a Secret nothing else is read
-    ours = {
+    """Return the fields of the applied object that differ in the live one. What only the live one has is not ours."""
+    kind = str(applied.get("kind", ""))
+    ours = _without_tools({
         field: value
         for field, value in applied.items()
-        if field not in OF_TYPE and (kind != SECRETS or field == METADATA)
-    }
-    for path, before, now in _differences(_without_tools(ours), live, ()):
-        if ".".join(path) in SWITCHED_BY_KUEUE:
-            continue
-        manager, written = last_write(entries, path, live)
-        yield Drift(kind, name, ".".join(path), _shown(path, before), _shown(path, now), manager, written)
+        if field not in OF_TYPE and (kind != SECRETS or field == METADATA)  # of a Secret nothing else is read
+    })  # fmt: skip
+    found = [
+        each
+        for each in differences(ours, live, _same)
+        # an item more is ours only in a list without names; the provider's own inputs begin with `__`
+        if (each.before is not None or isinstance(each.keys[-1], int))
+        and not any(str(key).startswith("__") for key in each.keys)
+    ]
+    for _, drift in _drifts(found, applied, live, applied):
+        yield drift
 
 
 def drift_from(answer: Mapping[str, Any], live: Mapping[str, Any]) -> Iterator[tuple[Path, Drift]]:
-    """The fields of which the API server says that they would change if the object was applied again. answer: what it
-    would be then.
-
-    Also what would go: of a list that is written as a whole, items and fields of others.
-    """
-    kind, name = str(live.get("kind", "")), str(mapping(live.get("metadata")).get("name", ""))
-    entries = mappings(mapping(live.get("metadata")).get("managedFields"))
+    """Return the fields that would change if the object was applied again, also items and fields of others that would
+    go. answer: what the API server says the object would be."""
     after, before = _without_tools(_without_server(answer)), _without_tools(_without_server(live))
-    found = {path: (applied, now) for path, applied, now in _differences(after, before, ())}
-    more = {path: (applied, now) for path, now, applied in _differences(before, after, ()) if path not in found}
-    for path, (applied, now) in {**found, **more}.items():
-        if ".".join(path) in SWITCHED_BY_KUEUE:
-            continue
-        manager, written = last_write(entries, path, live)
-        yield path, Drift(kind, name, ".".join(path), _shown(path, applied), _shown(path, now), manager, written)
+    return _drifts(differences(after, before, _same), answer, live, live)
+
+
+def _drifts(
+    found: Iterable[Difference], applied: Mapping[str, Any], live: Mapping[str, Any], named: Mapping[str, Any]
+) -> Iterator[tuple[Path, Drift]]:
+    """Return each difference with its last writer. A list whose items have no names is one value: next to an item of it
+    no name says that it is a secret."""
+    kind, name = str(named.get("kind", "")), str(mapping(named.get("metadata")).get("name", ""))
+    entries = mappings(mapping(live.get("metadata")).get("managedFields"))
+    values = dict[Path, tuple[Any, Any]]()
+    for each in found:
+        index = next((index for index, key in enumerate(each.keys) if isinstance(key, int)), None)
+        path = tuple(map(str, each.keys[:index]))
+        values[path] = (each.before, each.after) if index is None else (value_at(applied, path), value_at(live, path))
+    for path, (before, now) in values.items():
+        if ".".join(path) not in SWITCHED_BY_KUEUE:
+            manager, written = last_write(entries, path, live)
+            yield path, Drift(kind, name, ".".join(path), _shown(path, before), _shown(path, now), manager, written)
 
 
 def written_by_others(keys: Sequence[str], body: Mapping[str, Any], ours: Callable[[str], bool]) -> Iterator[Drift]:
@@ -185,65 +196,16 @@ def _without_tools(body: dict[str, Any]) -> dict[str, Any]:
     return {**body, "metadata": {**kept, "annotations": annotations}}
 
 
-def _differences(applied: Any, live: Any, path: Path) -> Iterator[tuple[Path, Any, Any]]:
-    """Path, applied value and live value of each field that differs."""
-    if isinstance(applied, Mapping):
-        if not isinstance(live, Mapping):
-            if not _is_empty(applied):
-                yield path, applied, live
-            return
-        for field, value in applied.items():
-            if not field.startswith("__"):  # the provider's own inputs
-                yield from _differences(value, live.get(field), (*path, field))
-    elif isinstance(applied, list):
-        yield from _items(applied, live, path)
-    elif not _same(applied, live, path):
-        yield path, applied, live
-
-
-def _items(applied: list[Any], live: Any, path: Path) -> Iterator[tuple[Path, Any, Any]]:
-    """The same of lists: items with a key are compared with the live item of that key, and a live item more is somebody
-    else's."""
-    if not isinstance(live, list):
-        if applied:
-            yield path, applied, live
-        return
-    key = next((key for key in KEYS if _has_key(applied, key) and _has_key(live, key)), None)
-    if key is not None:
-        there = {str(item[key]): item for item in live}
-        for item in applied:
-            yield from _differences(item, there.get(str(item[key])), (*path, str(item[key])))
-        order = [str(item[key]) for item in applied if str(item[key]) in there]
-        now = [name for name in there if name in {*order}]
-        if order != now:  # a variable refers to those that stand before it, and containers start in their order
-            yield path, order, now
-    elif len(applied) == len(live) and any(isinstance(item, Mapping) for item in applied):
-        both = enumerate(zip(applied, live, strict=True))
-        found = [each for index, (item, other) in both for each in _differences(item, other, (*path, str(index)))]
-        if found and any(isinstance(item, Mapping) and "name" in item for item in (*applied, *live)):
-            yield path, applied, live  # a value is known as a secret by the name beside it
-        else:
-            yield from found
-    elif len(applied) != len(live) or not all(map(_same, applied, live, [path] * len(live))):
-        yield path, applied, live
-
-
-def _has_key(items: Sequence[Any], key: str) -> bool:
-    values = [str(item[key]) for item in items if isinstance(item, Mapping) and key in item]
-    return bool(items) and len(values) == len(items) == len(set(values))
-
-
-def _same(applied: Any, live: Any, path: Path) -> bool:
-    if applied == live and isinstance(applied, bool) == isinstance(live, bool):
-        return True
-    if live is None:
-        return _is_empty(applied)  # the API server leaves out what is empty
-    if isinstance(applied, bool) or isinstance(live, bool):
+def _same(keys: Keys, one: Any, other: Any) -> bool:
+    """Return True for two spellings of one amount, and for an empty value that the other side leaves out."""
+    if one is None or other is None:
+        return _is_empty(one) and _is_empty(other)
+    if isinstance(one, bool) or isinstance(other, bool):
         return False
-    if isinstance(applied, str) and isinstance(live, str) and AMOUNTS.isdisjoint(path):
+    if isinstance(one, str) and isinstance(other, str) and AMOUNTS.isdisjoint(keys):
         return False
-    amount = quantity(applied)
-    return amount is not None and amount == quantity(live)
+    amount = quantity(one)
+    return amount is not None and amount == quantity(other)
 
 
 def _is_empty(value: Any) -> bool:
@@ -312,3 +274,8 @@ def writer(manager: str, written: str, read_at: str) -> str:
     day, time = written[:LENGTH_OF_DAY], written[LENGTH_OF_DAY + 1 : LENGTH_OF_DAY + 6]
     when = time if day == read_at[:LENGTH_OF_DAY] else f"{day} {time}"
     return f"manager {manager}, last write {when} UTC"
+
+
+def utc_now() -> str:
+    """Return the time in UTC, to the second (RFC 3339)."""
+    return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import concurrent.futures
 import contextlib
-import datetime
 import functools
 import threading
 from collections import Counter, deque
@@ -23,7 +22,7 @@ from trainform import defaults
 from trainform.backends.queues import API_VERSION as QUEUE_API
 from trainform.cluster import budgets
 from trainform.cluster.api import Answer, ClusterApi
-from trainform.cluster.drift import SECRETS, Drift, drift_of
+from trainform.cluster.drift import SECRETS, Drift, drift_of, utc_now
 from trainform.cluster.facts import (
     NO_HOLDERS,
     AppliedObject,
@@ -234,7 +233,7 @@ def _selector(jobs: Sequence[AskedJob]) -> dict[str, str]:
 def _facts(
     reads: LiveReads, jobs: Sequence[AskedJob], queues: frozenset[str], objects: Sequence[AppliedObject]
 ) -> LiveFacts:
-    now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    now = utc_now()
     if reads.unreachable:
         return LiveFacts(now, not_read={"cluster": reads.unreachable})
     not_read: dict[str, str] = {}

@@ -1,132 +1,16 @@
-"""What differs between two trees of plain data, each place by its path. Items of lists are matched by what names them,
-not by their index."""
+"""How a difference between two trees may be shown."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from msgspec import Struct
-
+from trainform.manifests.differences import Difference, Keys, differences
 from trainform.review.stand_ins import CHANGED_MASK, MASKED
-from trainform.secrets import masked, masked_path
-from trainform.spec.source import join_path
+from trainform.secrets import masked
 
-DEEPEST = 100
-"""Levels below which two values are compared as a whole."""
-
-# What names an item of a list, in the order in which it is tried: a volume may be mounted twice, and a port may have no
-# name.
-NAMES = ("mountPath", "name", "containerPort", "port")
+__all__ = ["Difference", "Keys", "differences", "is_reference", "shown"]
 REFERENCES = ("secret", "secretKeyRef")  # where a variable's value comes from
-
-Keys = tuple[str | int, ...]
-
-
-class Difference(Struct, frozen=True):
-    """A place where two trees differ. keys: to the place, with items of lists by their names. place: the same with the
-    index that an item has in the tree after; in the tree before, if it is there no more. before, after: None where
-    nothing stands."""
-
-    keys: Keys
-    place: Keys
-    before: Any
-    after: Any
-
-    @property
-    def path(self) -> str:
-        """The place for people, without a secret that is a key: `roles.worker.env.NCCL_DEBUG`."""
-        return masked_path(join_path(self.keys))
-
-    @property
-    def where(self) -> str:
-        """The place as the lines of a file are known by: `prepare[0].image`."""
-        return join_path(self.place)
-
-
-Same = Callable[[Keys, Any, Any], bool]
-Ordered = Callable[[Keys], bool]
-
-
-def differences(
-    before: Any,
-    after: Any,
-    same: Same = lambda keys, before, after: False,
-    ordered: Ordered = lambda keys: False,
-) -> list[Difference]:
-    """Every difference, in the order of the tree after; what is gone comes behind its neighbours. A list of texts or
-    numbers is one value. same: True for two spellings of one value. ordered: True for a mapping in which the order of
-    the keys counts."""
-    return [*_Walk(same, ordered).between(before, after, (), ())]
-
-
-class _Walk(Struct, frozen=True):
-    same: Same
-    ordered: Ordered
-
-    def between(self, before: Any, after: Any, keys: Keys, place: Keys) -> Iterator[Difference]:
-        if len(keys) < DEEPEST:
-            if isinstance(before, Mapping) and isinstance(after, Mapping):
-                yield from self._entries(before, after, keys, place)
-                return
-            if _is_items(before) and _is_items(after) and (before or after):
-                yield from self._items(before, after, keys, place)
-                return
-        if not (_equal(before, after) or self.same(keys, before, after)):
-            yield Difference(keys, place, before, after)
-
-    def _entries(
-        self, before: Mapping[str, Any], after: Mapping[str, Any], keys: Keys, place: Keys
-    ) -> Iterator[Difference]:
-        for key in [*after, *(key for key in before if key not in after)]:
-            yield from self.between(before.get(key), after.get(key), (*keys, key), (*place, key))
-        if self.ordered(keys):
-            yield from _order([*before], [*after], keys, place)
-
-    def _items(
-        self, before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]], keys: Keys, place: Keys
-    ) -> Iterator[Difference]:
-        name = next((name for name in NAMES if _identifies(name, before) and _identifies(name, after)), None)
-        if name is None:
-            for index in range(max(len(before), len(after))):
-                yield from self.between(_at(before, index), _at(after, index), (*keys, index), (*place, index))
-            return
-        old, new = ({item[name]: (index, item) for index, item in enumerate(items)} for items in (before, after))
-        for key in [*new, *(key for key in old if key not in new)]:
-            index, _ = new.get(key, old.get(key, (0, None)))
-            (_, was), (_, will) = old.get(key, (0, None)), new.get(key, (0, None))
-            yield from self.between(was, will, (*keys, str(key)), (*place, index))
-        yield from _order([*old], [*new], keys, place)
-
-
-def _order(before: list[Any], after: list[Any], keys: Keys, place: Keys) -> Iterator[Difference]:
-    """The order of what both have, if it differs."""
-    old, new = set(before), set(after)
-    was, will = [key for key in before if key in new], [key for key in after if key in old]
-    if was != will:
-        yield Difference(keys, place, before, after)
-
-
-def _is_items(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(item, Mapping) for item in value)
-
-
-def _identifies(name: str, items: Sequence[Mapping[str, Any]]) -> bool:
-    found = [item.get(name) for item in items]
-    return all(isinstance(value, str | int) for value in found) and len(set(found)) == len(found)
-
-
-def _at(items: Sequence[Any], index: int) -> Any:
-    return items[index] if index < len(items) else None
-
-
-def _equal(before: Any, after: Any) -> bool:
-    """True also for 1 and 1.0, as JSON has no two kinds of numbers; 1 is not `true`. Values that are nested too deep to
-    compare count as different."""
-    try:
-        return isinstance(before, bool) == isinstance(after, bool) and bool(before == after)
-    except RecursionError:
-        return False
 
 
 def shown(difference: Difference) -> tuple[Any, Any]:
