@@ -354,8 +354,9 @@ _EXPERIMENTS: list[tuple[dict[str, Any], dict[str, Any]]] = [
         },
     ),
     (
-        {"waivers": [_WAIVER]},
+        {"waivers": [_WAIVER], "owner": "ada@example.com"},
         {
+            "owner": "grace@example.com",
             "waivers": [],
             "waivers.0.rule": "TF-IMG-2",
             "waivers.0.finding": "1" * 16,

@@ -35,6 +35,17 @@ class Record(Struct, frozen=True):
     version: str | None = None
     base: dict[str, Any] | None = None
 
+    @property
+    def backend(self) -> str:
+        """The name of the operator that runs the job."""
+        own = self.experiment.get("backend")
+        return str(self.environment.get("backend") if own is None else own)
+
+    @property
+    def whole(self) -> dict[str, Any]:
+        """The experiment with what differs in environments, as a release of it has it."""
+        return self.experiment if self.base is None else self.base
+
     def data(self) -> dict[str, str]:
         """The data of the ConfigMap."""
         texts = {"revision": self.revision, "job": self.job, "run": str(self.run)}

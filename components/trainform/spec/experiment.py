@@ -70,6 +70,9 @@ class Experiment(Model):
         json_schema_extra=OnChange.NEW_OBJECTS,
         description="Name of the experiment and stem of all names; a DNS label that starts with a letter.",
     )
+    owner: NonEmpty | None = Field(
+        default=None, json_schema_extra=OnChange.NO_OBJECT, description="Name or e-mail address. Empty: unknown."
+    )
     backend: BackendName | None = Field(
         default=None,
         json_schema_extra=OnChange.NEW_REVISION,
