@@ -74,9 +74,21 @@ def test_a_running_job_gets_another_image(project: Project, live: Live) -> None:
     assert "Findings\n  HIGH " in review(project, stack)
 
 
-def test_a_program_that_fails_is_a_review_that_fails(project: Project) -> None:
+def test_a_stack_that_the_backend_does_not_have_and_a_program_that_fails(project: Project) -> None:
     project.environment()
     write(project, "a")
+    path = project.folder / "stacks" / "Pulumi.bert.dev.yaml"
+    path.write_text("config:\n  trainform:experiment: bert\n  trainform:environment: dev\n")
+    before = path.read_text()
+    new = report_of(project, "bert.dev")
+    assert {effect.kind for effect in new.effects} >= {"create"}, new.headline
+    assert any("The backend does not have the stack bert.dev" in message.text for message in new.messages)
+    assert path.read_text() == before, "no salt"
+    assert "bert.dev" not in project.pulumi("stack", "ls").succeeded()
+    path.write_text(f"{before}  trainform:sshSecret:\n    secure: v1:abc:def\n")
+    assert "needs its passphrase" in report_of(project, "bert.dev", code=1).headline
+    path.unlink()
+
     stack = project.stack("bert")
     write(project, "a", roles={})
     review(project, stack, "--fail-on", "high", code=1)

@@ -141,6 +141,7 @@ def _import_the_rest() -> None:
 def _preview_of(run: EngineRun, stack: str) -> Preview:
     """The preview of a run of the engine; one that failed if the engine ended before it had any."""
     from trainform.review.policies import refusal
+    from trainform.review.preview import Message
     from trainform.review.read import INCOMPLETE, read_preview
 
     ended = f"`pulumi preview` ended with exit code {run.code}"
@@ -151,6 +152,8 @@ def _preview_of(run: EngineRun, stack: str) -> Preview:
         return _without_steps(ended, lines or error.lines(), stack)
     if run.code and lines and preview.failed == INCOMPLETE:  # only standard error says why
         return structs.replace(preview, failed="\n".join(lines))
+    if run.note:
+        preview = structs.replace(preview, messages=(*preview.messages, Message("info", run.note)))
     if run.code == 0 or preview.failed:
         return preview
     refused = refusal(preview.policies)

@@ -15,7 +15,8 @@ from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
 from trainform.deployed.engine import REFUSED, environ_of_engine, pulumi, without_variables
-from trainform.errors import CommandLineError
+from trainform.errors import CommandLineError, TrainformError
+from trainform.review import new_stack
 from trainform.review.stand_ins import MASKED
 from trainform.signals import exit_on_termination, signals_delayed
 
@@ -30,12 +31,16 @@ _SWITCHES = "djrefQ"  # short options without a value: others may follow in the 
 
 @dataclasses.dataclass(frozen=True)
 class EngineRun:
-    """A run of the engine. text: its standard output, with secrets, for `read_preview` alone. errors: its standard
-    error without them."""
+    """A run of the engine.
+
+    text: its standard output, with secrets, for `read_preview` alone. errors: its standard error without them. note:
+    what is to be said of the run, "" for nothing.
+    """
 
     text: str = dataclasses.field(repr=False)
     code: int
     errors: str
+    note: str = ""
 
 
 @contextlib.contextmanager
@@ -112,27 +117,47 @@ class _Engines:
         self._ended = False
 
     def run(self, stack: str) -> EngineRun:
-        """Run the preview of a stack to its end."""
-        process = self._start(stack)
+        """Run the preview of a stack to its end; of a stack that the backend does not have, in a copy."""
+        found = self._run(stack, [*self._words, "-s", stack], self._folder, self._environ)
+        if found.code == 0 or new_stack.NO_STACK not in found.errors:
+            return found
+        short = stack.rpartition("/")[2]
+        try:
+            if new_stack.has_encrypted_values(short, self._folder):
+                return dataclasses.replace(found, errors=new_stack.ENCRYPTED.format(stack=short))
+            with new_stack.temporary_copy(short, self._folder, self._environ) as (folder, environ):
+                made = self._run(stack, [pulumi(), "stack", "init", short, "--no-select"], folder, environ)
+                if made.code:
+                    return found
+                again = self._run(stack, [*self._words, "-s", short], folder, environ)
+        except (OSError, TrainformError):  # what is wrong with the files is reported by their own check
+            return found
+        text, errors = (each.replace(str(folder), str(self._folder)) for each in (again.text, again.errors))
+        return EngineRun(text, again.code, errors, new_stack.NOTE.format(stack=short))
+
+    def _run(self, stack: str, words: Sequence[str], folder: Path, environ: Mapping[str, str]) -> EngineRun:
+        process = self._start(stack, words, folder, environ)
         try:
             out, err = process.communicate()
         finally:
             with self._lock:
                 del self._running[stack]
                 self._watch([*self._running])
-        errors = without_secrets(err.decode(errors="replace"), self._environ)
+        errors = without_secrets(err.decode(errors="replace"), environ)
         return EngineRun(out.decode(errors="replace"), process.returncode, errors)
 
-    def _start(self, stack: str) -> subprocess.Popen[bytes]:
+    def _start(
+        self, stack: str, words: Sequence[str], folder: Path, environ: Mapping[str, str]
+    ) -> subprocess.Popen[bytes]:
         with self._lock:  # none starts while all are ended
             if self._ended:
                 raise CancelledError
             # Its own session: Ctrl-C is sent to trainform alone, which passes it on once. The engine takes a second one
             # as an order to stop at once.
             self._running[stack] = subprocess.Popen(
-                [*self._words, "-s", stack],
-                cwd=self._folder,
-                env=self._environ,
+                words,
+                cwd=folder,
+                env=environ,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
