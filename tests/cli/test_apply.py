@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import run
-from tests.saved.samples import KEY, facts, planned, saved
+from tests.saved.samples import KEY, facts, saved
 from trainform.cli import apply, review_saving
 from trainform.cli.forms import Form
 from trainform.errors import TrainformError
 from trainform.saved.file import text_of
 from trainform.saved.model import SavedFile, Verdict
-from trainform.saved.moved import moved_facts, moved_steps
+from trainform.saved.moved import moved as moved_facts
 
 
 @pytest.mark.parametrize(
@@ -85,8 +85,7 @@ def test_apply_of_what_is_no_saved_review(tmp_path: Path) -> None:
 
 def test_apply_of_a_stack_that_the_project_does_not_have(tmp_path: Path) -> None:
     file = tmp_path / "bert.json"
-    review = saved().model_copy(update={"facts": facts(stack="bert.prod")})
-    file.write_text(text_of(review, KEY, {}))
+    file.write_text(text_of(saved("bert.prod"), KEY, {}))
     code, _, err = run("apply", str(file))
     assert code == 2
     assert "the stack has no file stacks/Pulumi.bert.prod.yaml" in err
@@ -94,11 +93,10 @@ def test_apply_of_a_stack_that_the_project_does_not_have(tmp_path: Path) -> None
 
 def test_apply_of_a_stack_of_another_project(tmp_path: Path) -> None:
     file = tmp_path / "resnet.json"
-    review = saved().model_copy(update={"facts": facts(stack="research/vision/resnet.prod")})
-    file.write_text(text_of(review, KEY, {}))
+    file.write_text(text_of(saved("research/vision/resnet.prod"), KEY, {}))
     code, out, err = run("apply", str(file))
     assert (code, out) == (2, "")
-    assert f"{file}: review.facts.stack = research/vision/resnet.prod" in err
+    assert f"{file}: review.stack = research/vision/resnet.prod" in err
     assert "this stack is of the project vision, and this project is trainform" in err
 
 
@@ -130,10 +128,7 @@ def test_nothing_moved() -> None:
 
 
 def moved() -> Verdict:
-    found = [
-        *moved_facts(facts(), facts(engine="v3.260.0", program={})),
-        *moved_steps([planned()], [planned(spec={"replicas": 5})]),
-    ]
+    found = moved_facts(facts(), facts(engine="v3.260.0", program={}, step={}))
     return verdict(
         result="moved", moved=found, not_compared=["Job bert is not compared: no permission."], fix="Look at it."
     )
@@ -157,12 +152,12 @@ def test_what_moved_in_a_terminal() -> None:
         "",
         "Moved",
         "  Another version of the engine runs.",
-        '    pulumi: "v3.259.0" -> "v3.260.0"',
-        "  A file of the program is gone.",
+        '    engine: "v3.259.0" -> "v3.260.0"',
+        "  A file of the program has changed.",
         "    Pulumi.yaml",
         "    stacks/__main__.py",
-        "  Job resnet-job would be another.",
-        "    spec.replicas: 4 -> 5",
+        "  The engine would do something else.",
+        '    Job resnet-job: "present" -> not set',
         "",
         "Not compared",
         "  Job bert is not compared: no permission.",
@@ -177,7 +172,7 @@ def test_what_moved_as_json() -> None:
     assert (data["version"], data["stack"], data["result"]) == (1, "resnet.prod", "moved")
     assert data["moved"][0] == {
         "what": "engine",
-        "path": "pulumi",
+        "path": "engine",
         "was": "v3.259.0",
         "now": "v3.260.0",
         "sentence": "Another version of the engine runs.",

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import copy
-import json
 from pathlib import Path
 from typing import Any
 
-from trainform.plan.record import Record
-from trainform.saved.facts import Source, state_of
-from trainform.saved.model import Cluster, Facts, Planned, Saved, Setting, Touched
-from trainform.saved.seal import keyed
+from trainform.saved.facts import Facts, Source, state_of
+from trainform.saved.file import keyed
+from trainform.saved.model import Fact, Saved
 
 KEY = b"5f1c2d7e8a544f0e9b1d3f6f6c1b2a90"
 SOURCE = Source("resnet.prod", Path("/nowhere"), KEY)
@@ -25,60 +22,42 @@ JOB_URN = (
     "urn:pulumi:resnet.prod::trainform::trainform:index:TrainingJob$kubernetes:batch.volcano.sh/v1alpha1:Job::resnet-"
     "job"
 )
-RECORD_URN = (
-    "urn:pulumi:resnet.prod::trainform::trainform:index:TrainingJob$kubernetes:core/v1:ConfigMap::resnet-deployed"
-)
 
 
 def exported(replicas: int = 4, time: str = "2026-11-23T09:14:00Z") -> dict[str, Any]:
     """What `pulumi stack export` prints of a job with so many nodes."""
-    experiment = copy.deepcopy(EXPERIMENT)
-    experiment["roles"]["node"]["replicas"] = replicas
-    record = Record("1f3a9c", "resnet-1f3a9c", 1, experiment, {"namespace": {"name": "ai"}}, "0.1.0")
     job = {
         "urn": JOB_URN,
         "type": "kubernetes:batch.volcano.sh/v1alpha1:Job",
         "inputs": {"spec": {"replicas": replicas}},
     }
-    deployed = {"urn": RECORD_URN, "type": "kubernetes:core/v1:ConfigMap", "inputs": {"data": record.data()}}
-    return {"version": 3, "deployment": {"manifest": {"time": time}, "resources": [job, deployed]}}
+    return {"version": 3, "deployment": {"manifest": {"time": time}, "resources": [job]}}
 
 
 def facts(**more: Any) -> Facts:
-    """The facts of the review."""
-    config = {"trainform:experiment": "resnet", "trainform:environment": "prod"}
+    """The facts of the review, with these."""
     given: dict[str, Any] = {
         "project": "trainform",
-        "stack": "resnet.prod",
         "backend": "s3://states",
         "engine": "v3.259.0",
         "trainform": "0.1.0",
-        "cluster": Cluster(context="prod", server="https://10.0.0.1:6443", uid=UID),
-        "state": state_of(exported(), SOURCE),
-        "config": {key: Setting(hash=keyed(KEY, value), shown=value) for key, value in config.items()},
+        "cluster": UID,
+        "config": {"trainform:experiment": "resnet", "trainform:environment": "prod"},
         "program": {"Pulumi.yaml": keyed(KEY, "1"), "stacks/__main__.py": keyed(KEY, "2")},
         "policy": {"policy/__main__.py": keyed(KEY, "3")},
-        "variables": {"PULUMI_K8S_AWAIT_ALL": keyed(KEY, "true")},
-        "experiment": SOURCE.document(EXPERIMENT),
-        "environment": SOURCE.document(ENVIRONMENT),
+        "variable": {"PULUMI_K8S_AWAIT_ALL": keyed(KEY, "true")},
+        "experiment": EXPERIMENT,
+        "environment": ENVIRONMENT,
+        "packs": {"trainform": "0.0.1"},
+        "object": {"Job/resnet-1f3a9c": {"uid": "7d6c"}},
+        "step": {"Job resnet-job": {"(operation)": "update", "spec": {"replicas": 4}}},
     }
-    return Facts(**given | more)
+    made: Any = {what: SOURCE.fact(data) for what, data in {**given, **more}.items()}
+    for what in ("config", "program"):  # hashes are shown as they are
+        made[what] = Fact(hash=made[what].hash, shown={**given, **more}[what])
+    return {"state": state_of(exported(), SOURCE), **made}
 
 
-def planned(urn: str = JOB_URN, operation: str = "update", **inputs: Any) -> Planned:
-    """A step of the job."""
-    given = json.loads(json.dumps(inputs if inputs else {"spec": {"replicas": 4}}))
-    return Planned(urn=urn, operation=operation, inputs=given, parent="", provider="", keep=False, protect=False)
-
-
-def live(**more: Any) -> Touched:
-    """The live job object."""
-    given = {"api_version": "batch.volcano.sh/v1alpha1", "kind": "Job", "namespace": "ai", "name": "resnet-1f3a9c"}
-    return Touched.model_validate({**given, "uid": "7d6c", **more})
-
-
-def saved() -> Saved:
+def saved(stack: str = "resnet.prod") -> Saved:
     """The whole review."""
-    return Saved(
-        at="2026-11-23T09:20:00Z", facts=facts(), steps=[planned()], objects=[live()], packs={"trainform": "0.0.1"}
-    )
+    return Saved(at="2026-11-23T09:20:00Z", stack=stack, facts=facts())

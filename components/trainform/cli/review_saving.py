@@ -1,5 +1,4 @@
-"""`trainform review STACK --save FILE`: what a later `trainform apply FILE` compares with, gathered beside the
-preview."""
+"""`trainform review STACK --save FILE`: the facts for a later `trainform apply FILE`, gathered during the preview."""
 
 from __future__ import annotations
 
@@ -18,10 +17,10 @@ from trainform.terminal.output import output_to
 
 if TYPE_CHECKING:
     from trainform.cli.review_reading import Read
-    from trainform.saved.model import Facts
+    from trainform.saved.facts import Facts, Source
 
 SAVE = "--save"
-Gathered = tuple["Facts", bytes, Mapping[str, Any]]
+Gathered = tuple["Facts", "Source", Mapping[str, Any]]
 
 
 class Saving:
@@ -36,8 +35,7 @@ class Saving:
     def gathering(self) -> Iterator[None]:
         """Gather in a thread of its own while the preview runs. What it needs is imported before: two threads that
         import modules which need each other find half of one."""
-        import trainform.saved.facts
-        import trainform.saved.seal  # noqa: F401
+        import trainform.saved.facts  # noqa: F401
 
         with ThreadPoolExecutor(1) as beside:
             self._gathered: Future[Gathered] = beside.submit(_gather, self.stack, self.root)
@@ -46,12 +44,13 @@ class Saving:
     def finish(self, read: Sequence[Read]) -> None:
         """Make the text. What fails is kept for `write`: a report is worth something without it."""
         from trainform.saved.file import text_of
-        from trainform.saved.steps import saved_review, seen
+        from trainform.saved.preview import saved_review
 
         try:
-            facts, key, sealed = self._gathered.result()
+            facts, source, sealed = self._gathered.result()
             (only,) = read
-            self.text = text_of(saved_review(facts, seen(only.preview, only.files.environment)), key, dict(sealed))
+            review = saved_review(facts, only.preview, only.files.environment, source)
+            self.text = text_of(review, source.key, sealed)
         except TrainformError as error:
             self.failed = error
 
@@ -98,7 +97,8 @@ def refuse_save(file: str, others: Sequence[str] = ()) -> None:
 
 def _gather(stack: str, root: Path) -> Gathered:
     from trainform.saved.facts import Source, gather
-    from trainform.saved.seal import new_key
+    from trainform.saved.file import new_key
 
     key, sealed = new_key(stack, root)
-    return gather(Source(stack, root, key)), key, sealed
+    source = Source(stack, root, key)
+    return gather(source), source, sealed

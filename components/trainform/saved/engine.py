@@ -1,5 +1,4 @@
-"""Commands of Pulumi's that a saved review needs beside a stack's state: its version, the place of its states, and
-`pulumi up`."""
+"""Pulumi's version, the place of its states, and `pulumi up`."""
 
 from __future__ import annotations
 
@@ -29,25 +28,18 @@ def backend(root: Path) -> str:
 
 
 def place_of_backend(url: str) -> str:
-    """The place that the address names. Who is logged in, credentials, and how the place is read are no part of it."""
+    """Return the place that the address names, without credentials and options."""
     parts = urlsplit(url)
-    host = _without_login(parts.netloc)
-    if parts.scheme in OF_SERVICES:
-        return f"{parts.scheme}://{host}"
-    at = [f" at {_without_login(endpoint)}" for endpoint in parse_qs(parts.query).get("endpoint", [])]
-    return f"{parts.scheme}://{host}{parts.path.rstrip('/')}{''.join(at)}"
-
-
-def _without_login(address: str) -> str:
-    return address.rpartition("@")[2]
+    path = "" if parts.scheme in OF_SERVICES else parts.path.rstrip("/")
+    at = [f" at {endpoint.rpartition('@')[2]}" for endpoint in parse_qs(parts.query).get("endpoint", [])]
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{path}{''.join(at)}"
 
 
 def run_up(stack: str, root: Path, *, beside_data: bool) -> int:
-    """Run `pulumi up` to its end, whose output is shown; its exit code. beside_data: standard output is for data, so
-    that it goes to standard error.
+    """Run `pulumi up` and return its exit code. beside_data: its output goes to standard error.
 
-    The engine has a session of its own: signals are passed on to it as Ctrl-C, and waited for, so that it stores its
-    state and gives back the stack's lock. Only a second one makes it stop at once.
+    The engine has its own session. A signal is passed on to it as Ctrl-C, so that it stores its state and gives back
+    the lock of the stack; a second one makes it stop at once.
     """
     words = [pulumi(), "up", "--yes", "--skip-preview", "--non-interactive", "-s", stack]
     begun: list[subprocess.Popen[bytes]] = []
@@ -59,24 +51,21 @@ def run_up(stack: str, root: Path, *, beside_data: bool) -> int:
             _interrupt(process)
 
     with signal_handler([signal.SIGINT, *ENDING], pass_on):
-        begun.append(_start(words, root, beside_data=beside_data))
+        process = subprocess.Popen(
+            words,
+            cwd=root,
+            env=environ_of_engine(),
+            stdin=subprocess.DEVNULL,
+            stdout=STANDARD_ERROR if beside_data else None,
+            start_new_session=True,
+        )
+        begun.append(process)
         if received:
             _interrupt(begun[0])
         code = begun[0].wait()
     if received:
         raise KeyboardInterrupt if received[0] == signal.SIGINT else SystemExit(128 + received[0])
     return code
-
-
-def _start(words: list[str], root: Path, *, beside_data: bool) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        words,
-        cwd=root,
-        env=environ_of_engine(),
-        stdin=subprocess.DEVNULL,
-        stdout=STANDARD_ERROR if beside_data else None,
-        start_new_session=True,
-    )
 
 
 def _interrupt(process: subprocess.Popen[bytes]) -> None:

@@ -1,42 +1,59 @@
-"""The file of a saved review, read and checked."""
+"""The file of a saved review, the key of its hashes, and its seal.
+
+A hash of something short can be guessed by trying. So every hash is keyed, and the key is in the file only as the
+stack's secrets provider has encrypted it. Without the secrets of the stack nobody can guess from the file, or make one
+that `trainform apply` takes.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import json
+import re
+import secrets
 import shlex
+import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
-from trainform.errors import InputError, Problem
+from trainform.deployed.engine import printed
+from trainform.errors import InputError, Problem, TrainformError
+from trainform.manifests.shapes import mapping
+from trainform.project import stack_path
 from trainform.review.read import DECODER, RepeatedKeyError
-from trainform.saved.engine import OF_SERVICES
 from trainform.saved.model import VERSION, Saved, SavedFile
-from trainform.saved.seal import keyed
 from trainform.secrets import masked_line
 from trainform.spec.explain import explain
 from trainform.spec.files import read_text
+from trainform.spec.read import read_content
+from trainform.spec.stack import ENCRYPTION, NAMESPACE
 
 LARGEST = 64 << 20
-ORGANIZATION = "organization"
-"""That of each stack in a folder or a bucket."""
 BEGINNING = '{\n  "saved_review": '
 FIX = (
     "give a file that `trainform review STACK --save FILE` has written; without a saved review, `pulumi up -s STACK` "
     "applies"
 )
+SETTING = f"{NAMESPACE}:savedReview"
+KEY_BYTES = 32
+SECURE = "secure"
+"""Pulumi writes it before a value that it has encrypted. It prints a value without it, too."""
+SALT, *ENCRYPTED_BY_SERVICES = ENCRYPTION
+_FILE = "Pulumi.key.yaml"
 
 
-def text_of(review: Saved, key: bytes, sealed: dict[str, Any]) -> str:
-    """The text of the file, with a line feed at its end."""
-    file = SavedFile(key=sealed, review=review, seal=_seal(review, key))
+def text_of(review: Saved, key: bytes, sealed: Mapping[str, Any]) -> str:
+    """Return the text of the file."""
+    file = SavedFile(key=dict(sealed), review=review, seal=_seal(review, key))
     return json.dumps(file.model_dump(mode="json"), indent=2, allow_nan=False) + "\n"
 
 
 def read_saved(file: str) -> SavedFile:
-    """The file. InputError if it is no saved review; whether it was changed is seen with its key alone."""
+    """Read the file. InputError if it is not a saved review; only its key shows whether it was changed."""
     try:
         text = read_text(Path(file), file, LARGEST)
     except InputError as error:
@@ -44,8 +61,7 @@ def read_saved(file: str) -> SavedFile:
     try:
         data = DECODER.decode(text)
     except RepeatedKeyError as error:
-        key = masked_line(str(error))
-        raise _refused(file, f"the key {key} is there twice, so that nobody knows which value counts") from None
+        raise _refused(file, f"the key {masked_line(str(error))} is there twice") from None
     except (ValueError, RecursionError):
         raise _refused(file, "this is not the JSON of a saved review") from None
     version = data.get("saved_review") if isinstance(data, dict) else None
@@ -53,7 +69,7 @@ def read_saved(file: str) -> SavedFile:
         raise _refused(file, "this is not a saved review")
     if version != VERSION:
         reason = f"this saved review has version {version}, and this trainform reads version {VERSION}"
-        raise InputError([Problem("FILE", file, reason, "save and apply it with the same trainform")])
+        raise _refused(file, reason, "save and apply it with the same trainform")
     try:
         return SavedFile.model_validate_json(text, strict=True)
     except ValidationError as error:
@@ -63,25 +79,15 @@ def read_saved(file: str) -> SavedFile:
 
 
 def refuse_changed(saved: SavedFile, key: bytes, file: str) -> None:
-    """Raise `InputError` if somebody has changed the file since it was written."""
-    if _seal(saved.review, key) != saved.seal:
+    """Raise `InputError` if the file was changed since it was written."""
+    if not hmac.compare_digest(_seal(saved.review, key), saved.seal):
         reason = "its seal does not fit: somebody has changed the file, or it belongs to another key"
         raise _refused(file, reason, save_again(saved, file))
 
 
-def refuse_organization(saved: SavedFile, file: str) -> None:
-    """Raise `InputError` if the stack is of an organization where there are none: those of folders and buckets all have
-    the same."""
-    facts = saved.review.facts
-    organization, _, rest = facts.stack.partition("/")
-    if rest and urlsplit(facts.backend).scheme not in OF_SERVICES and organization != ORGANIZATION:
-        reason = f"the stack {facts.stack} is of the organization {organization}, and {facts.backend} has none"
-        raise _refused(file, reason, "log in to the service of that organization, or save the review again")
-
-
 def save_again(saved: SavedFile, file: str) -> str:
-    """What to do about a file that is stale."""
-    return f"save the review again: `trainform review {saved.review.facts.stack} --save {shlex.quote(file)}`"
+    """Return what to do about a stale file."""
+    return f"save the review again: `trainform review {saved.review.stack} --save {shlex.quote(file)}`"
 
 
 def is_saved(target: Path) -> bool:
@@ -94,5 +100,69 @@ def _seal(review: Saved, key: bytes) -> str:
     return keyed(key, review.model_dump(mode="json"))
 
 
-def _refused(file: str, reason: str, fix: str = FIX) -> InputError:
+def _refused(file: str | None, reason: str, fix: str = FIX) -> InputError:
     return InputError([Problem("FILE", file, reason, fix)])
+
+
+# --- the key
+
+
+def keyed(key: bytes, value: Any) -> str:
+    """Return the keyed hash of plain data."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, default=str)
+    return hmac.new(key, text.encode(), hashlib.sha256).hexdigest()
+
+
+def new_key(stack: str, root: Path) -> tuple[bytes, dict[str, Any]]:
+    """Return a new key, and the same as the stack's secrets provider has encrypted it."""
+    key = secrets.token_hex(KEY_BYTES)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / _FILE
+        file.write_text(json.dumps(_encryption(stack, root)))  # JSON is YAML
+        printed(root, "config", "set", "--secret", SETTING, "-s", stack, "--config-file", str(file), text=key)
+        return key.encode(), read_content(file, _FILE).data
+
+
+def open_key(sealed: Mapping[str, Any], stack: str, root: Path) -> bytes:
+    """Return the key. TrainformError if the stack's secrets cannot be read, InputError if the key in the file is not
+    encrypted: then anybody could have made the file."""
+    config = _config_of(sealed, stack, root)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / _FILE
+        file.write_text(json.dumps(config))
+        try:
+            key = printed(root, "config", "get", SETTING, "-s", stack, "--config-file", str(file)).strip()
+        except TrainformError as error:
+            fix = (
+                "set the passphrase of the stack, or log in to what encrypts its secrets; if that was changed, save "
+                "the review again"
+            )
+            raise TrainformError("the key of the saved review cannot be decrypted", fix, error.details) from None
+    if re.fullmatch(f"[0-9a-f]{{{2 * KEY_BYTES}}}", key) is None:
+        raise _no_key("the decrypted text in the saved review is not a key")
+    return key.encode()
+
+
+def _config_of(sealed: Mapping[str, Any], stack: str, root: Path) -> dict[str, Any]:
+    """Return a config with the sealed key. The stack's own file says what decrypts it: a saved review may come from
+    anywhere, and name a service of others. A salt names none, and a stack without secrets has none in its file."""
+    key = mapping(mapping(sealed.get("config")).get(SETTING))
+    if key.keys() != {SECURE} or not isinstance(key[SECURE], str):
+        raise _no_key("the key of the saved review is not encrypted")
+    own = _encryption(stack, root)
+    salt = {SALT: sealed[SALT]} if SALT in sealed and own.keys().isdisjoint(ENCRYPTED_BY_SERVICES) else {}
+    return {**own, **salt, "config": {SETTING: key}}
+
+
+def _no_key(reason: str) -> InputError:
+    return _refused(None, reason, "save the review again: `trainform review STACK --save FILE`")
+
+
+def _encryption(stack: str, root: Path) -> dict[str, Any]:
+    """Return the entries that say how the secrets of the stack are encrypted."""
+    name = stack_path(stack.rpartition("/")[2])
+    try:
+        data = read_content(root / name, name).data
+    except InputError:
+        return {}  # a stack without config has an empty file, or none
+    return {key: data[key] for key in ENCRYPTION if key in data}

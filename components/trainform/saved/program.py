@@ -1,9 +1,5 @@
-"""What else than the two files decides what a preview shows: the project's program, its policy packs, and variables of
-the shell.
-
-The policy packs are the folders that Pulumi's variables name, since neither `trainform review` nor `apply` has an
-option for one. A service may add packs of its own; those, and the versions of all, are known from the preview.
-"""
+"""The files and variables that decide a preview in addition to the experiment and the environment: the program, local
+policy packs, and variables of the shell. Packs of a service are known from the preview."""
 
 from __future__ import annotations
 
@@ -21,7 +17,7 @@ PACKAGE, ENVIRONMENT, NODE_PACKAGES = "__init__.py", "pyvenv.cfg", "node_modules
 
 
 def program_files(root: Path) -> list[tuple[str, bytes]]:
-    """The files by path, with their contents. Of other files of the folders the preview says what follows from them."""
+    """Return the files of the program by path. Other files count by the preview that follows from them."""
     found = {name: root / name for name in sorted(_names(root)) if makes_program(name)}
     return [(name, path.read_bytes()) for name, path in found.items() if path.is_file()]
 
@@ -35,7 +31,7 @@ def _names(root: Path) -> Iterator[str]:
 
 
 def _main(root: Path) -> str:
-    """The folder at the top in which the program is."""
+    """Return the top folder of the program."""
     main = read_content(root / PROJECT_FILE, PROJECT_FILE).data.get("main")
     return Path(main).parts[0] if isinstance(main, str) and Path(main).parts else ""
 
@@ -45,7 +41,7 @@ def _modules(folder: Path, root: Path) -> Iterator[str]:
 
 
 def written(folder: Path) -> Iterator[Path]:
-    """The files of a folder that somebody has written, and not those that Python or an installer makes there."""
+    """Return the files of a folder without those that Python or an installer writes."""
     for above, folders, files in os.walk(folder):
         folders[:] = [
             name
@@ -57,38 +53,28 @@ def written(folder: Path) -> Iterator[Path]:
         yield from (Path(above, file) for file in files)
 
 
-# --- policy packs
-
 PACKS = "PULUMI_OPTION_POLICY_PACK"
 CONFIGS = f"{PACKS}_CONFIG"
-BETWEEN = ","
 
 
 def policy_files(environ: Mapping[str, str], root: Path) -> list[tuple[str, bytes]]:
-    """The files of the packs and of their config by path, with their contents."""
-    found = {os.path.relpath(path, root): path for path in _files(environ, root) if path.is_file()}
+    """Return the files of the packs and of their config by path, as Pulumi's variables name them."""
+    folders, configs = (
+        [root / name.strip() for name in environ.get(variable, "").split(",") if name.strip()]
+        for variable in (PACKS, CONFIGS)
+    )
+    paths = [*(path for folder in folders for path in written(folder)), *configs]
+    found = {os.path.relpath(path, root): path for path in paths if path.is_file()}
     return [(name, found[name].read_bytes()) for name in sorted(found)]
 
 
-def _files(environ: Mapping[str, str], root: Path) -> Iterator[Path]:
-    for folder in _named(environ, PACKS):
-        yield from written(root / folder)
-    yield from (root / file for file in _named(environ, CONFIGS))
-
-
-def _named(environ: Mapping[str, str], variable: str) -> list[str]:
-    return [name.strip() for name in environ.get(variable, "").split(BETWEEN) if name.strip()]
-
-
-# --- the shell
-
 OF_PROVIDER = ("PULUMI_K8S_", "PULUMI_KUBERNETES_")
 WITHOUT_EFFECT = ("PULUMI_K8S_CLIENT_", "PULUMI_K8S_SUPPRESS_", "PULUMI_K8S_HELM_")
-"""How fast it asks, what it warns of, and where Helm keeps its files."""
+"""Rates, warnings, and the folders of Helm."""
 
 
 def provider_variables(environ: Mapping[str, str]) -> dict[str, str]:
-    """The variables by which Pulumi's Kubernetes provider writes and deletes objects otherwise, which no preview shows:
-    with PULUMI_K8S_ENABLE_PATCH_FORCE it takes fields from other managers without a conflict."""
+    """Return the variables that change how Pulumi's Kubernetes provider writes and deletes objects, which no preview
+    shows: with PULUMI_K8S_ENABLE_PATCH_FORCE it takes fields from other managers."""
     names = sorted(name for name in environ if name.startswith(OF_PROVIDER) and not name.startswith(WITHOUT_EFFECT))
     return {name: environ[name] for name in names}
