@@ -121,7 +121,7 @@ def test_a_stack_that_is_not_deployed_is_an_error(name: str) -> None:
     code, _, err = run("diff", "sdxl-lora.prod")
     assert code == 1
     assert err.splitlines() == [
-        "trainform: nothing of sdxl-lora is recorded as deployed in the environment prod (namespace ai-production)",
+        "trainform: sdxl-lora is not deployed in the environment prod (namespace ai-production)",
         "  fix: run `pulumi up` of its stack first; `trainform stacks` shows what is deployed",
     ]
 

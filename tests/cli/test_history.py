@@ -47,6 +47,20 @@ def test_json_has_the_evidence_without_the_experiment(name: str) -> None:
     assert [event["what"] for event in found["events"]] == ["promotion"]
 
 
+def test_without_a_name_all_experiments_are_shown(name: str, tmp_path: Path) -> None:
+    (tmp_path / "stacks" / "releases" / "bert").mkdir()
+    (tmp_path / "stacks" / "releases" / "bert" / f"{'0' * 20}.yaml").write_text("release: 1\n")
+    code, out, _ = run("history", "--format", "json")
+    found = json.loads(out)
+    assert (code, found["experiment"]) == (1, None)
+    assert {row["stack"]: row["experiment"] for row in found["stacks"]} == dict.fromkeys(
+        ("sdxl-lora.dev", "sdxl-lora.prod"), "sdxl-lora"
+    )
+    assert [(event["experiment"], event["what"]) for event in found["events"]] == [("sdxl-lora", "promotion")]
+    assert found["not_read"][0].startswith("the releases of bert: the file has been changed")
+    assert run("history")[1].startswith("History of all experiments\n  2 stacks, 1 release.")
+
+
 def test_files_that_git_ignores_are_named_since_no_commit_has_them(name: str, tmp_path: Path) -> None:
     """Pulumi takes a commit for clean where such a file was edited."""
     assert "Notes" not in run("history", "sdxl-lora")[1]

@@ -23,7 +23,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ((), "nobody can be asked here"),
+        ((), "confirmation is required"),
         (("--yes", "--waive", "soak"), "add --reason"),
         (("--yes", "--reason", "the demo is today"), "add --waive"),
         (("--dry-run", "--waive", "sook", "--reason", "x"), "did you mean soak?"),
@@ -41,6 +41,16 @@ def test_a_stack_that_the_project_does_not_have() -> None:
     code, _, err = run("promote", "bert", "--from", "dev", "--to", "prod", "--yes")
     assert code == 2
     assert err.count("no stack of the project runs bert there") == 2
+
+
+def test_several_experiments_are_named_once_each(root: Path) -> None:
+    code, _, err = run("promote", "sdxl-lora", "sdxl-lora", *WORDS[2:], "--yes")
+    assert code == 2
+    assert "an experiment is named more than once" in err
+    code, _, err = run("promote", "sdxl-lora", "bert", *WORDS[2:], "--yes")
+    assert code == 2
+    assert "EXPERIMENT = bert" in err or "no stack of the project runs bert there" in err
+    assert not (root / "stacks" / "releases").exists()
 
 
 def test_a_release_of_the_target_that_somebody_has_edited(root: Path) -> None:

@@ -142,7 +142,7 @@ def test_what_the_environment_no_longer_allows_is_refused(names: list[str], tmp_
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        ([*WHY], "nobody can be asked here"),
+        ([*WHY], "confirmation is required"),
         (["--reason", " … ", "--yes"], "no reason is given"),
         (["--reason", f"see {TOKEN}", "--yes"], "the reason holds what looks like a secret"),
         (["--yes"], "Missing option '--reason'"),

@@ -16,8 +16,13 @@ from tests.deployed.test_overview import environment, job, of_job, recorded
 from tests.drift.test_report import bert, objects, one
 from tests.support.api_objects import ApiObjects
 from tests.support.leaks import GITHUB_TOKEN, HUB_TOKEN, leaks
+from tests.support.releases import ORIGIN, PROMOTED
 from tests.support.repository import read
 from tests.support.websites import website
+from trainform.plan.record import read_record
+from trainform.releases.files import write_release
+from trainform.releases.model import Release
+from trainform.spec.stack import named_release
 
 BROKEN = recorded("mnist", stack="vision/mnist.dev")
 BROKEN["data"]["run"] = "seven"
@@ -32,14 +37,33 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for name, cluster in (("dev", {}), ("prod", {"context": "prod-cluster"})):
         data = environment(name, cluster=cluster).model_dump(by_alias=True, exclude_defaults=True)
         (tmp_path / "stacks" / "environments" / f"{name}.yaml").write_text(yaml.safe_dump(data))
-    (tmp_path / "stacks" / "Pulumi.bert.dev.yaml").write_text("config:\n  trainform:release: 8c1f20d77ab0e5934b16\n")
-    (tmp_path / "stacks" / "Pulumi.sdxl-lora.dev.yaml").write_text("config:\n  trainform:environment: dev\n")
-    monkeypatch.chdir(tmp_path)
     bodies = [recorded("bert"), job("bert"), of_job("bert", 0), of_job("bert", 1)]
     bodies += [recorded("sdxl-lora", stack="vision/sdxl-lora.dev"), job("sdxl-lora", "Completed")]
+    follow("bert.dev", released(bodies[0], tmp_path), tmp_path)
+    (tmp_path / "stacks" / "Pulumi.sdxl-lora.dev.yaml").write_text("config:\n  trainform:environment: dev\n")
+    monkeypatch.chdir(tmp_path)
     with website(ApiObjects(bodies)) as server:
         use(tmp_path / "kubeconfig", monkeypatch, server, {"token": "t0ken"})
         yield tmp_path
+
+
+def released(config_map: dict[str, Any], root: Path, **changed: Any) -> str:
+    """A release of what the record holds, with these changes; its name."""
+    record = read_record(config_map)
+    assert record is not None
+    made = Release(experiment={**record.experiment, **changed}, origin=ORIGIN, promoted=PROMOTED)
+    return write_release(made, root)
+
+
+def follow(stack: str, release: str, root: Path) -> None:
+    """Let the stack name the release."""
+    experiment, _, environment_name = stack.rpartition(".")
+    text = f"  trainform:experiment: {experiment}\n  trainform:environment: {environment_name}\n"
+    (root / "stacks" / f"Pulumi.{stack}.yaml").write_text(f'config:\n{text}  trainform:release: "{release}"\n')
+
+
+def release_of(stack: str) -> str:
+    return str(named_release(stack, Path()))
 
 
 def cells(line: str) -> list[str]:
@@ -50,12 +74,60 @@ def test_a_table_for_a_terminal(project: Path) -> None:
     code, out, err = run("stacks", "-e", "dev")
     head, bert, sdxl, _, total = out.splitlines()
     assert (code, err) == (0, "")
-    assert cells(head)[:4] == ["experiment", "environment", "release", "revision"]
+    assert cells(head) == [
+        "experiment", "environment", "phase", "accelerators", "age", "cost/h", "state", "release", "revision", "stack",
+    ]  # fmt: skip
+    assert head.index("state") < 80
     shown = cells(bert)
-    assert shown[:7] == ["bert", "dev", "8c1f20d77ab0e5934b16", "1f3a9c", "Running", "16 a800", "33.60 USD"]
-    assert shown[8:] == ["vision/bert.dev"]
-    assert cells(sdxl)[2:6] == ["follows file", "1f3a9c", "Completed", "16 a800"], "and no cost"
-    assert total == "2 experiments deployed, those that cost something: 16 a800, 33.60 USD per hour"
+    assert shown[:4] == ["bert", "dev", "Running", "16 a800"]
+    assert shown[5:] == ["33.60 USD", "deployed", release_of("bert.dev"), "1f3a9c", "vision/bert.dev"]
+    assert cells(sdxl)[-4:] == ["deployed", "follows file", "1f3a9c", "vision/sdxl-lora.dev"]
+    assert "USD" not in sdxl
+    assert total == "2 experiments, 16 a800, 33.60 USD/h"
+
+
+def rows(*words: str) -> dict[str, dict[str, Any]]:
+    code, out, err = run("stacks", "-e", "dev", *words, "--format", "json")
+    assert (code, err) == (0, "")
+    return {row["experiment"]: row for row in json.loads(out)["stacks"]}
+
+
+def test_a_stack_that_names_another_release_is_pending(project: Path) -> None:
+    assert rows()["bert"]["state"] == "deployed"
+    follow("bert.dev", released(recorded("bert"), project, image="registry.example.com/bert:2"), project)
+    assert rows()["bert"]["state"] == "pending"
+    follow("bert.dev", "0" * 20, project)
+    assert rows()["bert"]["state"] == "unknown", "the release is not here"
+
+
+def test_a_release_that_was_never_deployed_is_pending(project: Path) -> None:
+    follow("mnist.dev", released(recorded("mnist"), project), project)
+    found = rows()["mnist"]
+    assert (found["phase"], found["state"], found["revision"]) == ("Not deployed", "pending", "")
+    assert run("stacks", "-e", "dev")[1].splitlines()[-1].startswith("2 experiments, ")
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        (("--experiment", "bert"), {"bert"}),
+        (("--queue", "research"), {"bert"}),
+        (("--owner", "ada"), {"bert"}),
+        (("--owner", "ada", "--experiment", "sdxl-lora"), set()),
+        (("--queue", "default"), {"sdxl-lora"}),
+    ],
+)
+def test_filters(
+    words: tuple[str, ...], shown: set[str], project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bodies = [
+        recorded("bert", queue="research", owner="Ada Byron <ada@example.com>"),
+        recorded("sdxl-lora", queue="default"),
+    ]
+    with website(ApiObjects(bodies)) as server:
+        use(tmp_path / "kubeconfig", monkeypatch, server, {"token": "t0ken"})
+        assert {*rows(*words)} == shown
+        assert "Ada Byron" in run("stacks", "-e", "dev")[1]
 
 
 @pytest.mark.parametrize("theirs", ["speech/bert.dev", "vision/bert.night", ""])
@@ -67,7 +139,7 @@ def test_what_a_stack_follows_whose_config_is_not_here_is_unknown(
     with website(ApiObjects([recorded("bert", stack=theirs)])) as server:
         use(tmp_path / "kubeconfig", monkeypatch, server, {"token": "t0ken"})
         _, out, _ = run("stacks", "-e", "dev")
-        assert cells(out.splitlines()[1])[2] == "unknown"
+        assert "unknown" in out.splitlines()[1]
         _, out, _ = run("stacks", "-e", "dev", "--format", "json")
     (row,) = json.loads(out)["stacks"]
     assert (row["release"], row["follows"]) == (None, "unknown")
@@ -77,7 +149,7 @@ def test_an_environment_that_is_not_reached_is_told_beside_the_others(project: P
     code, out, err = run("stacks")
     assert code == 1
     assert "bert" in out
-    assert "2 experiments deployed in the environments that could be read, those that cost something" in out
+    assert "2 experiments, 16 a800, 33.60 USD/h; prod not read" in out
     assert err.startswith("not read: the environment prod\n  cannot connect to the cluster of context prod-cluster")
     assert "fix:" in err
 
@@ -87,7 +159,7 @@ def test_json_has_every_row_and_what_was_not_read(project: Path) -> None:
     answer: dict[str, Any] = json.loads(out)
     assert (code, err, answer["ok"]) == (1, "", False)
     bert, sdxl = answer["stacks"]
-    assert (bert["release"], bert["job"], bert["run"]) == ("8c1f20d77ab0e5934b16", "bert-1f3a9c", 1)
+    assert (bert["release"], bert["job"], bert["run"]) == (release_of("bert.dev"), "bert-1f3a9c", 1)
     assert bert["cost_per_hour"] == {"amount": 33.6, "currency": "USD"}
     assert (bert["drift"], sdxl["release"], sdxl["cost_per_hour"]) == (None, None, None)
     assert (bert["follows"], sdxl["follows"]) == ("release", "file")
@@ -110,9 +182,10 @@ def test_drift_is_a_column_where_it_is_asked_for(applied_twice: Path) -> None:
     code, out, err = run("stacks", "-e", "dev", "--drift")
     head, ours, theirs, *_ = out.splitlines()
     assert (code, err) == (0, "")
-    assert cells(head)[-2:] == ["drift", "stack"]
-    assert cells(ours)[-2:] == ["in sync", "vision/bert.dev"]
-    assert cells(theirs)[-2:] == ["drift", "audio/bert.dev"]
+    assert cells(head)[-4:] == ["drift", "release", "revision", "stack"]
+    assert "in sync" in ours
+    assert theirs.endswith("audio/bert.dev")
+    assert "  drift  " in theirs
     _, out, _ = run("stacks", "-e", "dev")
     assert "drift" not in out
 
@@ -123,9 +196,9 @@ def test_drift_for_programs_and_for_reports(applied_twice: Path) -> None:
     assert found == {"vision/bert.dev": "in sync", "audio/bert.dev": "drift"}
     _, out, _ = run("stacks", "-e", "dev", "--drift", "--format", "markdown")
     head, rule, ours, *_ = out.splitlines()
-    assert head.endswith("| drift | stack |")
-    assert head.count("|") == rule.count("|") == ours.count("|") == 11
-    assert ours.endswith("| in sync | vision/bert.dev |")
+    assert "| drift | release |" in head
+    assert head.count("|") == rule.count("|") == ours.count("|") == 12
+    assert "| in sync |" in ours
 
 
 def test_a_record_that_cannot_be_read_is_told(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,7 +228,7 @@ def test_what_somebody_has_written_into_the_cluster_shows_no_secret(
 def test_where_nothing_could_be_read_nobody_counts(project: Path, form: str) -> None:
     code, out, err = run("stacks", "-e", "prod", "--format", form)
     assert code == 1
-    assert "nothing could be read, so nobody knows what is deployed" in out
+    assert "no environment could be read; what is deployed is unknown" in out
     assert "0 experiments" not in out
     assert "the environment prod" in (err if form == "terminal" else out)
 

@@ -12,8 +12,7 @@ from tests.support.generators import ENVIRONMENT, experiments
 from tests.support.rendering import job_problems
 from tests.support.repository import ROOT
 from trainform.check import check_experiment
-from trainform.comparison.compare import compare
-from trainform.comparison.versions import of_file, of_record
+from trainform.comparison.compare import compare, of_file, of_record
 from trainform.errors import InputError
 from trainform.plan.record import read_record
 from trainform.project import known_stacks
@@ -48,14 +47,9 @@ def test_what_was_just_deployed_is_what_the_file_and_a_release_of_it_say(name: s
     read = read_record(body)
     assert read is not None
     released = Released(stack.experiment, "0a1b2c3d4e5f60718293", as_released(recorded(read, name)))
-    found = compare(
-        [
-            of_record(f"{name}, deployed", read),
-            of_file("the release", released, ROOT, stack.environment),
-            of_file("the file", stack.given, ROOT, stack.environment),
-        ]
-    )
-    assert found.experiment == ()
+    deployed = of_record(f"{name}, deployed", read)
+    for written in (released, stack.given):
+        assert compare(deployed, of_file("by its files", written, ROOT, stack.environment)).experiment == ()
 
 
 @settings(max_examples=25)
@@ -68,4 +62,4 @@ def test_any_experiment_is_the_same_as_its_release(data: dict[str, Any]) -> None
     assert record is not None
     deployed = of_record("deployed", record)
     released = structs.replace(deployed, side=Side(as_released(recorded(record, "bert.dev")), {}, 1, "record"))
-    assert compare([deployed, released]).experiment == ()
+    assert compare(deployed, released).experiment == ()

@@ -32,12 +32,12 @@ def environment(name: str = "dev", **changes: Any) -> Environment:
 
 
 def recorded(
-    experiment: str, replicas: int = 2, accelerators: int = 8, stack: str = "vision/bert.dev"
+    experiment: str, replicas: int = 2, accelerators: int = 8, stack: str = "vision/bert.dev", **more: Any
 ) -> dict[str, Any]:
     """The record of a job with one role."""
     roles = {"worker": {"replicas": replicas, "accelerators": {"a800": accelerators} if accelerators else None}}
     record = Record(
-        REVISION, f"{experiment}-{REVISION}", 1, {"name": experiment, "roles": roles}, {"backend": "volcano"}
+        REVISION, f"{experiment}-{REVISION}", 1, {"name": experiment, "roles": roles, **more}, {"backend": "volcano"}
     )
     body = {**config_map(experiment), "data": record.data()}
     body["metadata"]["annotations"] = {defaults.STACK_ANNOTATION: stack}

@@ -16,8 +16,9 @@ from tests.support.api_objects import ApiObjects
 from tests.support.applied import applied, entry
 from tests.support.websites import Answer, website
 from trainform import defaults
+from trainform.deployed.stacks import ProjectStack
 from trainform.drift.model import DriftReport, Outcome, StackDrift
-from trainform.drift.report import NO_PLATFORM, PUT_BACK, UNNOTED, Target, find_drift
+from trainform.drift.report import NO_PLATFORM, PUT_BACK, UNNOTED, find_drift
 from trainform.drift.text import documents
 from trainform.manifests.manifest import Manifest
 from trainform.plan.record import record_name
@@ -26,6 +27,7 @@ from trainform.render_platform import platform_manifests
 from trainform.review.forms import terminal
 from trainform.spec import Environment, Experiment
 from trainform.spec.load import load_environment
+from trainform.spec.stack import Stack
 
 DEV = load_environment("dev").checked()
 SECRET = "hf_AbCdEfGhIjKlMnOpQrStUvWxYz012345"  # noqa: S105 - a made-up one
@@ -75,7 +77,10 @@ def find(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Find]:
             use(tmp_path / "kubeconfig", monkeypatch, server, {"token": "t0ken"})
             names = experiments if experiments else ("bert",)
             report = find_drift(
-                [Target(f"{name}.dev" if name else "dev", name, environment, "vision") for name in names]
+                [
+                    ProjectStack(f"{name}.dev" if name else "dev", Stack(name, "dev", 1), name, environment, "vision")
+                    for name in names
+                ]
             )
         assert SECRET not in report.model_dump_json()
         return report

@@ -10,8 +10,8 @@ import pytest
 from tests.releases.test_promote import source
 from tests.support.releases import DIGEST, IMAGE, PROMOTED, project, release
 from tests.support.samples import JOB, environment
+from trainform.deployed.stacks import ProjectStack, places
 from trainform.promotion.prepare import Asked, is_same, tags_of
-from trainform.promotion.stacks import Place, places
 from trainform.spec.stack import Stack
 
 TAG = "registry.example.com/ai/pytorch-training:2.9"
@@ -47,7 +47,7 @@ def test_the_gate_digest_judges_the_images_of_the_target(
 )
 def test_what_the_target_names_without_its_evidence_is_promoted_once_more(changes: dict[str, Any], same: bool) -> None:
     prod = environment(name="prod", promotion={"from": ["dev"]})
-    target = Place("sdxl-lora.prod", Stack("sdxl-lora", "prod", 1), prod)
+    target = ProjectStack("sdxl-lora.prod", Stack("sdxl-lora", "prod", 1), "sdxl-lora", prod, "vision")
     before = release(PROMOTED.model_copy(update=changes))
     assert is_same(before, release(), target) is same
     assert not is_same(before, release(queue="night"), target), "another content"

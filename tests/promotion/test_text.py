@@ -13,9 +13,9 @@ from tests.support.releases import FORGED, IMAGE, PROMOTED, forged, project, rel
 from tests.support.samples import environment
 from trainform.check import check_experiment
 from trainform.comparison.compare import compare
-from trainform.drift.model import DriftReport, FieldDrift, NotCompared, ObjectDrift, Outcome, StackDrift
+from trainform.deployed.stacks import places
+from trainform.drift.model import DriftReport, NotCompared, ObjectDrift, Outcome, StackDrift
 from trainform.promotion.prepare import Asked, Current, Prepared, context_of, target_cost, versions_of
-from trainform.promotion.stacks import places
 from trainform.promotion.text import as_data, headline, sections
 from trainform.releases.gates import Judged
 from trainform.releases.model import Rollback
@@ -37,10 +37,12 @@ def prepared(tmp_path: Path) -> Prepared:
     smaller = {**PARTS, "roles": {"worker": {"replicas": 1, "accelerators": {"a800": 8}}}}
     current = Current(None, source(environment(name="prod"), **smaller).record, None)
     context = context_of("vision/sdxl-lora.prod", job, current.record, None)
-    versions = compare(versions_of(asked, found, current, job))
+    of_source, deployed, will = versions_of(asked, found, current, job)
+    assert deployed is not None
     judged = (Judged("succeeded", "passed"), Judged("soak", "not asked"))
     cost, capacity = target_cost(context, current), capacity_of(context)
-    return Prepared(asked, found, current, made, False, False, judged, job, versions, cost, capacity)
+    comparisons = compare(of_source, will), compare(deployed, will)
+    return Prepared(asked, found, current, made, False, False, judged, job, *comparisons, cost, capacity)
 
 
 def shown(prepared: Prepared) -> str:
@@ -54,8 +56,8 @@ def test_everything_in_its_place(prepared: Prepared) -> None:
     assert prepared.release.name not in text, "which it has only when it is written, by the time of that"
     assert "succeeded: passed." in text
     assert "soak" not in text, "which nobody asks for"
-    rows = {row["path"]: row["values"] for row in as_data(prepared, written=False)["comparison"]["experiment"]}
-    assert rows["roles.worker.replicas"] == [2, 1, 2], "deployed in the source, in the target, and as it will be"
+    rows = {row["path"]: row["values"] for row in as_data(prepared, written=False)["changes"]["experiment"]}
+    assert rows == {"roles.worker.replicas": [1, 2]}, "deployed in the target, and as it will be"
     assert "All 2 pods of the gang" in text
     assert markdown.render_documents([sections(prepared)]).startswith(
         "## Promotion of sdxl-lora from sdxl-lora.dev to sdxl-lora.prod"
@@ -65,19 +67,19 @@ def test_everything_in_its_place(prepared: Prepared) -> None:
 def test_what_the_target_costs_is_unknown_where_nobody_knows_what_runs_there(prepared: Prepared) -> None:
     current = structs.replace(prepared.current, record=None, not_read="the cluster does not answer")
     context = context_of("vision/sdxl-lora.prod", prepared.job, None, None)
-    found = structs.replace(prepared, current=current, cost=target_cost(context, current))
+    found = structs.replace(prepared, current=current, cost=target_cost(context, current), changes=None)
     text = shown(found)
     assert "Nothing is deployed" not in text
-    assert "What of sdxl-lora.prod changes is not known." in text
+    assert "What changes in sdxl-lora.prod is unknown." in text
     assert "What the target costs now is not known." in text
-    assert "What is deployed in the target: the cluster does not answer." in text
+    assert "What is deployed in the target is unknown: the cluster does not answer." in text
 
 
 @pytest.mark.parametrize(
     ("changes", "result", "told"),
     [
         ({}, "not written", "will follow a new release"),
-        ({"is_begun": True}, "not written", "which an earlier promotion has written and no stack names"),
+        ({"is_begun": True}, "not written", "which an interrupted promotion has written"),
         ({"same": True}, "same", "there is nothing to promote"),
         (
             {"judged": (Judged("soak", "refused", "too early", "wait"),)},
@@ -120,19 +122,10 @@ def test_what_changes_in_the_target_comes_first(prepared: Prepared) -> None:
 def test_how_much_changes(prepared: Prepared) -> None:
     refused = structs.replace(prepared, judged=(Judged("soak", "refused", "too early", "wait"),))
     assert "1 field of sdxl-lora.prod would change." in shown(refused)
-    source, deployed, will = prepared.comparison.versions
-    same = structs.replace(prepared, comparison=compare([source, structs.replace(deployed, side=will.side), will]))
-    assert "Nothing of sdxl-lora.prod changes." in shown(same)
-    first = structs.replace(
-        prepared, current=structs.replace(prepared.current, record=None), comparison=compare([source, will])
-    )
+    will = prepared.comparison.versions[1]
+    assert "Nothing of sdxl-lora.prod changes." in shown(structs.replace(prepared, changes=compare(will, will)))
+    first = structs.replace(prepared, changes=None, current=structs.replace(prepared.current, record=None))
     assert "Nothing is deployed in sdxl-lora.prod: all of it is new." in shown(first)
-
-
-def test_what_an_earlier_promotion_has_left(prepared: Prepared) -> None:
-    text = shown(structs.replace(prepared, left=("0123456789abcdef0123",)))
-    assert "Release 0123456789abcdef0123 was promoted to sdxl-lora.prod too, and no stack names it." in text
-    assert "stacks/releases/sdxl-lora/0123456789abcdef0123.yaml can go" in text
 
 
 def test_a_rollback_is_named(prepared: Prepared) -> None:
@@ -180,37 +173,22 @@ def edited(*objects: ObjectDrift, not_compared: list[NotCompared] | None = None)
     return DriftReport(generated_by="0.1.0", read_at="2026-11-23T15:00:00Z", outcome=outcome, stacks=[stack])
 
 
-FIELD = FieldDrift(path="spec.minAvailable", was=2, now=1, manager="kubectl-edit", written="2026-11-23T14:02:00Z")
-JOB_OBJECT = {"kind": "Job", "name": "sdxl-lora-1f3a9c", "namespace": "ai", "is_job": True}
-QUEUE = ObjectDrift(kind="Queue", name="sdxl-lora", namespace="", state="changed", fields=[FIELD])
-
-
 @pytest.mark.parametrize(
     ("drift", "told"),
     [
         (
-            edited(ObjectDrift.model_validate({**JOB_OBJECT, "state": "changed", "fields": [FIELD]})),
-            "Job sdxl-lora-1f3a9c has 1 field that is not as deployed. What has run there may not be what is promoted. "
-            "spec.minAvailable: was 2, is 1 (manager kubectl-edit, last write 14:02 UTC)",
-        ),
-        (
-            edited(ObjectDrift.model_validate({**JOB_OBJECT, "state": "as deployed", "others": [FIELD]})),
-            "Others have written fields of Job sdxl-lora-1f3a9c. What has run there may not be what is promoted.",
-        ),
-        (
-            edited(QUEUE),
-            "In sdxl-lora.dev 1 other object is not as deployed: `trainform drift sdxl-lora.dev` shows it.",
+            edited(ObjectDrift(kind="Queue", name="sdxl-lora", namespace="", state="changed")),
+            "sdxl-lora.dev is not as deployed, so what has run there may not be what is promoted: `trainform drift "
+            "sdxl-lora.dev` shows it.",
         ),
         (
             edited(not_compared=[NotCompared(what="cluster", reason="it does not answer")]),
-            "Whether somebody has changed sdxl-lora.dev by hand is not known: cluster: it does not answer.",
+            "The drift of sdxl-lora.dev is unknown: cluster: it does not answer.",
         ),
     ],
 )
-def test_what_somebody_has_changed_in_the_source_by_hand_is_told(
-    drift: DriftReport, told: str, prepared: Prepared
-) -> None:
+def test_the_drift_of_the_source_is_a_note(drift: DriftReport, told: str, prepared: Prepared) -> None:
     found = structs.replace(prepared, drift=drift)
     assert told in shown(found)
     assert as_data(found, written=False)["drift"] == drift.stacks[0].model_dump(mode="json")
-    assert "To be known" not in shown(structs.replace(prepared, drift=edited()))
+    assert "Notes" not in shown(structs.replace(prepared, drift=edited()))

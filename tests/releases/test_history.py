@@ -8,12 +8,21 @@ from pathlib import Path
 import pytest
 
 from tests.support.releases import ORIGIN, PROMOTED, project, release
+from tests.support.samples import environment
+from trainform.deployed.stacks import ProjectStack, load_project_stacks
 from trainform.deployed.updates import Update
 from trainform.releases.history import Event, StackNow, events, read_stacks
 from trainform.releases.model import Release, Rollback, Waived
 from trainform.releases.rollback import of_release, rollback
+from trainform.spec.stack import Stack
 
 STACK = "sdxl-lora.prod"
+
+
+def place(release: str | None) -> ProjectStack:
+    """The stack, which names the release."""
+    stack = Stack("sdxl-lora", "prod", 1, release)
+    return ProjectStack(STACK, stack, "sdxl-lora", environment(name="prod"), "vision")
 
 
 def update(at: str, kind: str = "update", result: str = "succeeded", named: str = "", **parts: object) -> Update:
@@ -42,9 +51,7 @@ def test_what_happened_is_told_the_newest_first() -> None:
         "2026-11-25T10:00:00Z",
     )
     now = StackNow(
-        STACK,
-        "prod",
-        back.name,
+        place(back.name),
         updates=(
             update("2026-11-25T11:00:00Z", named=back.name),
             update("2026-11-24T11:00:00Z", result="failed", named=one.name, commit="1999ff7a0d3cbb9d2f6a", dirty=True),
@@ -52,10 +59,11 @@ def test_what_happened_is_told_the_newest_first() -> None:
             update("2026-11-20T08:00:00Z", commit="77ab011c2d3e", dirty=False),
         ),
     )  # fmt: skip
-    assert events({one.name: one, back.name: back}, [now]) == [
-        Event("2026-11-25T11:00:00Z", STACK, "up", back.name, "succeeded"),
+    assert events([one, back], [now]) == [
+        Event("2026-11-25T11:00:00Z", "sdxl-lora", STACK, "up", back.name, "succeeded"),
         Event(
             "2026-11-25T10:00:00Z",
+            "sdxl-lora",
             STACK,
             "rollback",
             back.name,
@@ -64,6 +72,7 @@ def test_what_happened_is_told_the_newest_first() -> None:
         ),
         Event(
             "2026-11-24T11:00:00Z",
+            "sdxl-lora",
             STACK,
             "up",
             one.name,
@@ -72,6 +81,7 @@ def test_what_happened_is_told_the_newest_first() -> None:
         ),
         Event(
             "2026-11-23T14:35:24Z",
+            "sdxl-lora",
             STACK,
             "promotion",
             one.name,
@@ -83,19 +93,19 @@ def test_what_happened_is_told_the_newest_first() -> None:
                 "Ada Byron <ada@example.com> waived soak: an outage",
             ),
         ),
-        Event("2026-11-20T08:00:00Z", STACK, "up", "", "succeeded", details=("commit 77ab011c2d3e",)),
+        Event("2026-11-20T08:00:00Z", "sdxl-lora", STACK, "up", "", "succeeded", details=("commit 77ab011c2d3e",)),
     ]
 
 
 def test_an_up_of_a_part_is_told_as_one() -> None:
-    (event,) = events({}, [StackNow(STACK, "prod", None, updates=(update("2026-11-25T11:00:00Z", in_part=True),))])
+    (event,) = events([], [StackNow(place(None), updates=(update("2026-11-25T11:00:00Z", in_part=True),))])
     assert (event.what, event.result, event.details) == ("up", "succeeded", ("for a part of the stack",))
 
 
 def test_a_rollback_without_releases_names_the_time_of_what_it_restores() -> None:
     back = Rollback(of=None, to=None, reason="the loss diverges")
     made = Release(experiment=release().experiment, origin=ORIGIN, promoted=PROMOTED, rollback=back)
-    (event,) = events({made.name: made}, [])
+    (event,) = events([made], [])
     assert event.details[0] == "from the experiment's file back to what was deployed at 2026-11-20T09:12:44Z"
 
 
@@ -107,9 +117,9 @@ ONE, OTHER = "0a1b2c3d4e5f60718293", "f5e4d3c2b1a098765432"
     [
         (ONE, [update("t", named=ONE)], "deployed"),
         (None, [update("t")], "deployed"),
-        (ONE, [update("t")], "not applied yet: the file is deployed"),
-        (None, [update("t", named=ONE)], f"not applied yet: {ONE} is deployed"),
-        (OTHER, [update("t", named=ONE)], f"not applied yet: {ONE} is deployed"),
+        (ONE, [update("t")], "pending: the file is deployed"),
+        (None, [update("t", named=ONE)], f"pending: {ONE} is deployed"),
+        (OTHER, [update("t", named=ONE)], f"pending: {ONE} is deployed"),
         (ONE, [update("u", result="failed", named=ONE), update("t", named=ONE)], "the last up failed"),
         (ONE, [update("u", kind="refresh"), update("t", named=ONE)], "deployed"),
         (ONE, [update("u", named=ONE, in_part=True), update("t")], "the last up was for a part of the stack"),
@@ -126,12 +136,12 @@ ONE, OTHER = "0a1b2c3d4e5f60718293", "f5e4d3c2b1a098765432"
     ],
 )
 def test_whether_a_stack_has_what_it_names(names: str | None, updates: list[Update], state: str) -> None:
-    assert StackNow(STACK, "prod", names, updates=tuple(updates)).state == state
+    assert StackNow(place(names), updates=tuple(updates)).state == state
 
 
 def test_an_up_that_was_killed_is_in_no_history() -> None:
     done = (update("t", named=ONE),)
-    assert StackNow(STACK, "prod", ONE, updates=done, unfinished=True).state == "an up runs or was killed"
+    assert StackNow(place(ONE), updates=done, unfinished=True).state == "an up runs or was killed"
 
 
 def test_what_a_killed_up_has_left_is_read_beside_the_history(pulumi: Path, tmp_path: Path) -> None:
@@ -142,14 +152,11 @@ def test_what_a_killed_up_has_left_is_read_beside_the_history(pulumi: Path, tmp_
     pulumi.write_text(
         f"#!/bin/sh\ncase $* in *history*) exit 6 ;; *prod*) exit 6 ;; *) echo '{json.dumps(left)}' ;; esac\n"
     )
-    stacks: dict[str, tuple[str, str | None]] = {"sdxl-lora.dev": ("dev", None), "sdxl-lora.prod": ("prod", None)}
-    found = {now.stack: now.state for now in read_stacks(stacks, "sdxl-lora", tmp_path, 1)}
+    stacks, _ = load_project_stacks(["sdxl-lora.dev", "sdxl-lora.prod"], tmp_path)
+    found = {now.place.name: now.state for now in read_stacks(stacks, tmp_path, 1)}
     assert found["sdxl-lora.dev"] == "an up runs or was killed"
     assert found["sdxl-lora.prod"] != "an up runs or was killed"
 
 
 def test_without_a_history_nobody_knows() -> None:
-    assert (
-        StackNow(STACK, "prod", ONE, not_read=("the history of sdxl-lora.prod: pulumi is not on PATH",)).state
-        == "unknown"
-    )
+    assert StackNow(place(ONE), not_read=("the history of sdxl-lora.prod: pulumi is not on PATH",)).state == "unknown"

@@ -1,4 +1,4 @@
-"""Of which stack the record is from which a release is made. All else is read live:
+"""The last `pulumi up` of a source, and changes after its end. Everything else is read live:
 `tests/engine/test_promotion.py`."""
 
 from __future__ import annotations
@@ -11,73 +11,10 @@ from msgspec import structs
 
 from tests.deployed import test_state
 from trainform.deployed.earlier import EarlierDeployment
-from trainform.deployed.records import Deployed
-from trainform.errors import ClusterError, TrainformError
-from trainform.plan.record import Record
-from trainform.releases.source import is_another_run, last_up, record_of, refuse_edited
+from trainform.errors import TrainformError
+from trainform.releases.source import is_another_run, last_up
 
-STACK = "vision/bert.prod"
 RECORD = structs.replace(test_state.RECORD, environment={"backend": "volcano"})
-
-
-def found(annotations: dict[str, str] | None) -> Deployed:
-    return Deployed("bert", "prod", "ai-production", RECORD, {"name": "bert-deployed", "annotations": annotations})
-
-
-def test_the_record_of_the_stack() -> None:
-    assert record_of(found({"trainform.dev/stack": STACK}), STACK, "bert") is RECORD
-
-
-@pytest.mark.parametrize("other", ["vision/bert.dev", "speech/bert.prod"])
-def test_the_record_of_another_stack_or_of_the_same_name_in_another_project(other: str) -> None:
-    with pytest.raises(ClusterError) as raised:
-        record_of(found({"trainform.dev/stack": other}), STACK, "bert")
-    assert raised.value.lines() == [
-        f"what is deployed there of bert is of the stack {other}, and not of {STACK}",
-        f"  fix: promote it from {other}; if this stack had that name before, `pulumi up -s bert.prod` says what to do",
-    ]
-
-
-@pytest.mark.parametrize("annotations", [None, {}, {"trainform.dev/stack": ""}])
-def test_a_record_that_names_no_stack(annotations: dict[str, str] | None) -> None:
-    with pytest.raises(ClusterError) as raised:
-        record_of(found(annotations), STACK, "bert")
-    assert raised.value.lines() == [
-        "what is deployed there of bert does not say of which stack it is",
-        f"  fix: if it is of {STACK}: `pulumi up --refresh --skip-preview -s bert.prod` writes it",
-    ]
-
-
-def test_a_record_as_the_engine_has_written_it() -> None:
-    refuse_edited(RECORD, structs.replace(RECORD), STACK, "bert")
-
-
-@pytest.mark.parametrize(
-    ("written", "what"),
-    [
-        (structs.replace(RECORD, experiment={"name": "bert", "image": "a:1"}), "`experiment` of it differs"),
-        (structs.replace(RECORD, run=7, base={"name": "bert"}), "`run`, `base` of it differ"),
-        (structs.replace(RECORD, version=None), "`version` of it differs"),
-        (None, "`revision`, `job`, `run`, `experiment`, `environment`, `version` of it differ"),
-    ],
-)
-def test_a_record_that_somebody_has_edited_in_the_cluster(written: Record | None, what: str) -> None:
-    with pytest.raises(ClusterError) as raised:
-        refuse_edited(RECORD, written, STACK, "bert")
-    assert raised.value.lines() == [
-        (
-            f"the record of bert in the cluster is not what Pulumi's state of {STACK} has, so somebody has edited "
-            f"it: {what}"
-        ),
-        "  fix: `pulumi up --refresh --skip-preview -s bert.prod` records it anew",
-    ]
-
-
-def test_no_record() -> None:
-    with pytest.raises(
-        ClusterError, match=r"the cluster has no record of bert as deployed by the stack vision/bert\.prod"
-    ):
-        record_of(None, STACK, "bert")
 
 
 UP = test_state.UP
@@ -91,15 +28,15 @@ def test_the_last_up_is_that_after_which_nothing_has_changed_an_object() -> None
 @pytest.mark.parametrize(
     ("parts", "reason"),
     [
-        ({"result": "failed"}, "the last `pulumi up` of the stack bert.prod failed, so that"),
-        ({"result": "in-progress"}, "the last `pulumi up` of the stack bert.prod has not ended, so that"),
+        ({"result": "failed"}, "the last `pulumi up` of the stack bert.prod failed; what runs"),
+        ({"result": "in-progress"}, "the last `pulumi up` of the stack bert.prod has not ended; what runs"),
         (
             {"in_part": True},
-            r"the last `pulumi up` of the stack bert.prod was for a part of it \(`--target` or `--exclude`\), so that",
+            r"the last `pulumi up` of the stack bert.prod was for a part of it \(`--target` or `--exclude`\);",
         ),
         ({"kind": "destroy"}, "the stack bert.prod was destroyed, and nothing is deployed there"),
         ({"kind": "destroy", "in_part": True}, "the last `pulumi destroy` of the stack bert.prod was for a part of it"),
-        ({"kind": "destroy", "result": "failed"}, "the last `pulumi destroy` of the stack bert.prod failed, so that"),
+        ({"kind": "destroy", "result": "failed"}, "the last `pulumi destroy` of the stack bert.prod failed; what runs"),
     ],
 )
 def test_after_anything_else_nobody_knows_what_runs(parts: dict[str, Any], reason: str) -> None:

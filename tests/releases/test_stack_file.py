@@ -14,7 +14,7 @@ from tests.support.releases import PROMOTED, project, release
 from trainform.errors import TrainformError
 from trainform.releases.files import releases_of
 from trainform.releases.model import Release
-from trainform.releases.stack_file import follow, set_release, with_release
+from trainform.releases.stack_file import follow, follow_all, set_release, with_release
 from trainform.spec.stack import load_stack, pinned_release
 
 NAME = "12e45678901234567890"  # a number, where no quotes stand
@@ -61,7 +61,7 @@ def test_a_release_that_is_set_gets_the_new_name(key: str, old: str) -> None:
         "config:\n  trainform:environment: prod\n",
         "encryptionsalt: v1:x\n",
         "config:\n\ttrainform:experiment: a\n",
-        "config:\n  trainform:experiment: &name a\n  vision:name: *name\n  trainform:release: *name\n",
+        "config: {trainform:experiment: a}\n",
     ],
 )
 def test_a_file_that_nobody_can_change_so(text: str) -> None:
@@ -129,13 +129,30 @@ def test_a_stack_that_cannot_be_written_says_that_the_release_is_there(
             follow(release(), "sdxl-lora.prod", tmp_path)
     assert raised.value.lines() == [
         (
-            "stacks/Pulumi.sdxl-lora.prod.yaml cannot be written: no space left on device; the release "
-            f"{release().name} is written, and no stack names it yet"
+            "stacks/Pulumi.sdxl-lora.prod.yaml cannot be written: no space left on device; its release is written, and "
+            "no stack names it yet"
         ),
         "  fix: make room, or correct the permissions, and run the same command again: it takes that release",
     ]
     assert (tmp_path / "stacks" / "Pulumi.sdxl-lora.prod.yaml").read_text() == before
     assert follow(release(), "sdxl-lora.prod", tmp_path) == release().name
+
+
+def test_several_stacks_follow_their_releases_or_none_does(tmp_path: Path) -> None:
+    project(tmp_path)
+    other = tmp_path / "stacks" / "Pulumi.bert.prod.yaml"
+    other.write_text("config:\n  trainform:environment: prod\n")
+    bert = release(name="bert")
+    releases = {"sdxl-lora.prod": release(), "bert.prod": bert}
+    with pytest.raises(TrainformError, match=r"Pulumi\.bert\.prod\.yaml cannot be changed"):
+        follow_all(releases, tmp_path)
+    assert pinned_release("sdxl-lora.prod", tmp_path) is None
+    assert not (tmp_path / "stacks" / "releases").exists()
+    other.write_text("config:\n  trainform:experiment: bert\n  trainform:environment: prod\n")
+    follow_all(releases, tmp_path)
+    assert {name: pinned_release(name, tmp_path) for name in releases} == {
+        name: each.name for name, each in releases.items()
+    }
 
 
 def test_what_was_set_meanwhile_is_not_overwritten(tmp_path: Path) -> None:

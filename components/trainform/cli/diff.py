@@ -18,9 +18,7 @@ from trainform.project import known_stacks, project_root, require_project
 
 if TYPE_CHECKING:
     from trainform.comparison.compare import Version
-    from trainform.releases.model import Release
-    from trainform.spec.environment import Environment
-    from trainform.spec.stack import Stack
+    from trainform.deployed.stacks import ProjectStack
 
 SECONDS = 5.0
 DIFFERENT = 3
@@ -54,9 +52,9 @@ def command(
 ) -> None:
     """Compare two experiments field by field, as they are deployed, released or written.
 
-    What is deployed is read from the cluster, where the last `pulumi up` that succeeded has recorded it. Defaults that
-    are written out, and two spellings of one value, are no difference. What the environments of two stacks give their
-    jobs is told apart: it is no part of the experiment. Secrets are masked.
+    What is deployed is read from the cluster, where the last `pulumi up` that succeeded recorded it. A default that is
+    written out, and another spelling of a value, are not differences. What the environments of two stacks give their
+    jobs is listed separately. Secrets are masked.
 
     Exit code: 0, 1 if the cluster cannot be read, 2 for wrong arguments, or with --fail 3 if the experiments differ.
     """
@@ -65,73 +63,75 @@ def command(
 
     root = project_root()
     require_project(root)
-    found = compare(_versions(first, second, environment, root))
+    found = compare(*_versions(first, second, environment, root))
     show(form, sections(found), as_data(found))
     if fail and not found.same:
         raise typer.Exit(DIFFERENT)
 
 
-def _versions(first: str, second: str | None, environment: str | None, root: Path) -> list[Version]:
-    """Both, files and releases in the environment that is named, or in that of the stack beside them."""
+def _versions(first: str, second: str | None, environment: str | None, root: Path) -> tuple[Version, Version]:
+    """Return both versions: files and releases in the environment that is named, or in that of the stack next to
+    them."""
+    from trainform.check_files import check_environment
+    from trainform.deployed.stacks import load_project_stack
+    from trainform.spec.stack import STACK_ARGUMENT
+
     words = [first] if second is None else [first, second]
-    stacks = {word: _stack(word, root) for word in words if word.rpartition("/")[2] in known_stacks(root)}
+    known = known_stacks(root)
+    stacks = {
+        word: load_project_stack(word, root, STACK_ARGUMENT) for word in words if word.rpartition("/")[2] in known
+    }
     if second is None and not stacks:
-        raise CommandLineError("Missing argument 'B'", f"{first} is no stack: name what it is compared with")
+        raise CommandLineError("Missing argument 'B'", f"{first} is not a stack: name what it is compared with")
     from_shell = environment == os.environ.get(ENVIRONMENT_VARIABLE)  # the variable is for commands without a stack
     if len(stacks) == len(words) and not from_shell:
         raise CommandLineError("-e is for files and releases, and only stacks are named", "leave it out")
+    name = ""
     if stacks and from_shell:
-        environment = next(iter(stacks.values())).environment
-    name = "" if environment is None else _environment(environment, root).name
+        name = next(iter(stacks.values())).environment.name
+    elif environment is not None:
+        name = check_environment(environment, root).checked().name
     found = [_deployed(word, stacks[word], root) if word in stacks else _written(word, name, root) for word in words]
-    return [*found, _by_files(first, stacks[first], root)] if second is None else found
+    return found[0], _by_files(first, stacks[first], root) if second is None else found[1]
 
 
-def _stack(word: str, root: Path) -> Stack:
-    from trainform.spec.stack import STACK_ARGUMENT, load_stack
+def _deployed(name: str, stack: ProjectStack, root: Path) -> Version:
+    from trainform.comparison.compare import of_record
+    from trainform.deployed.records import live_record
+    from trainform.errors import ClusterError
 
-    return load_stack(word, root, STACK_ARGUMENT)
-
-
-def _environment(name: str, root: Path) -> Environment:
-    from trainform.check_files import check_environment
-
-    return check_environment(name, root).checked()
-
-
-def _deployed(name: str, stack: Stack, root: Path) -> Version:
-    from trainform.comparison.versions import of_record, read_deployed
-    from trainform.promotion.stacks import experiment_of
-
-    environment, experiment = _environment(stack.environment, root), experiment_of(stack, root)
-    found = of_record(name, read_deployed(experiment, environment, SECONDS))
-    return structs.replace(found, facts={**found.facts, "follows": _followed(experiment, stack, root)})
+    record = live_record(stack.experiment, stack.environment, SECONDS)
+    if record is None:
+        raise ClusterError(
+            f"{stack.experiment} is not deployed in the environment {stack.environment.name} (namespace "
+            f"{stack.namespace})",
+            "run `pulumi up` of its stack first; `trainform stacks` shows what is deployed",
+        )
+    found = of_record(name, record)
+    return structs.replace(found, facts={**found.facts, "follows": _followed(stack, root)})
 
 
-def _followed(experiment: str, stack: Stack, root: Path) -> str:
-    """What the stack's file names by now. What is deployed does not say from where it is, and is shown also where that
-    release is wrong."""
+def _followed(stack: ProjectStack, root: Path) -> str:
+    """Return what the stack's file names now, also a release that is wrong."""
     from trainform.releases.files import read_release
 
-    if stack.release is None:
+    if stack.stack.release is None:
         return "its file"
     try:
-        return read_release(experiment, stack.release, root).called
+        return read_release(stack.experiment, stack.stack.release, root).called
     except InputError:
-        return f"release {stack.release}"
+        return f"release {stack.stack.release}"
 
 
-def _by_files(name: str, stack: Stack, root: Path) -> Version:
-    """What `pulumi up` of the stack would deploy by its files."""
-    from trainform.comparison.versions import of_file
-    from trainform.promotion.stacks import experiment_of
+def _by_files(name: str, stack: ProjectStack, root: Path) -> Version:
+    """Return what `pulumi up` of the stack would deploy."""
+    from trainform.comparison.compare import of_file
 
-    said = _followed(experiment_of(stack, root), stack, root)
-    return of_file(f"{name} by {said}", stack.given, root, _environment(stack.environment, root).name)
+    return of_file(f"{name} by {_followed(stack, root)}", stack.stack.given, root, stack.environment.name)
 
 
 def _written(word: str, environment: str, root: Path) -> Version:
-    from trainform.comparison.versions import of_file
+    from trainform.comparison.compare import of_file
     from trainform.releases.files import read_release, released
     from trainform.spec.release import NAME
 
@@ -139,11 +139,7 @@ def _written(word: str, environment: str, root: Path) -> Version:
         return of_file(word, word, root, environment)
     given = released(word, root)
     release = read_release(given.experiment, word, root)
-    return of_file(release.called, given, root, environment, _marks(release))
-
-
-def _marks(release: Release) -> dict[str, str]:
-    """How the release came to its stack."""
     told = release.told
-    at = f"{told.way} at {told.promoted.at}"
-    return {"promoted": at} if told.rollback is None else {"rolled back": at, "because": told.rollback.reason}
+    facts = {"promoted" if told.rollback is None else "rolled back": f"{told.way} at {told.promoted.at}"}
+    facts |= {} if told.rollback is None else {"because": told.rollback.reason}
+    return of_file(release.called, given, root, environment, facts)

@@ -14,8 +14,8 @@ from trainform.cli.forms import Form, FormOption, show_data, show_text
 from trainform.cli.review_stacks import refuse_wrong_words, stacks_of
 
 if TYPE_CHECKING:
+    from trainform.deployed.stacks import ProjectStack
     from trainform.drift.model import DriftReport
-    from trainform.drift.report import Target
 
 FAILED, DRIFT = 1, 3
 
@@ -42,12 +42,13 @@ def command(
     form: FormOption = Form.TERMINAL,
     fail: FailOption = False,
 ) -> None:
-    """Say what somebody else has changed in the cluster since the last `pulumi up`.
+    """List changes made outside Pulumi since the last `pulumi up`.
 
-    The engine is not run and nothing is changed: what is recorded as deployed is rendered again and held beside the
-    live objects, and in doubt the API server says by a dry run what it would change. Fields of others, defaults and
-    what controllers own are no drift. Values of Secrets are not read. Exit code: 0, 1 if something could not be
-    compared, 2 for wrong arguments, or with --fail 3 if there is drift.
+    It renders the record of what is deployed again and compares it with the live objects; where that is not enough, the
+    API server answers a dry run. The engine is not run, and nothing is changed. Fields of others, defaults and what
+    controllers own are not drift. Values of Secrets are not read.
+
+    Exit code: 0, 1 if something could not be compared, 2 for wrong arguments, or with --fail 3 if there is drift.
     """
     named = [] if stacks is None else stacks
     refuse_wrong_words(named, environment, [], None, every=every)
@@ -65,33 +66,15 @@ def command(
         raise typer.Exit(code)
 
 
-def _targets(stacks: list[str], root: Path) -> list[Target]:
-    """The stacks with what they run. InputError with every problem of their files."""
-    from trainform.check_files import check_environment
-    from trainform.drift.report import Target
-    from trainform.errors import InputError, Problem
-    from trainform.promotion.stacks import experiment_of
-    from trainform.review.stack_choice import chosen_by
-    from trainform.spec.stack import project_name
+def _targets(names: list[str], root: Path) -> list[ProjectStack]:
+    """Load the stacks. InputError with every problem of their files."""
+    from trainform.deployed.stacks import load_project_stacks
+    from trainform.errors import InputError
 
-    problems = list[Problem]()
-    chosen = {}
-    for stack in stacks:
-        try:
-            runs = chosen_by(stack, root)
-            chosen[stack] = ("", runs) if isinstance(runs, str) else (experiment_of(runs, root), runs.environment)
-        except InputError as error:
-            problems += error.problems
-    environments = {}
-    for name in dict.fromkeys(name for _, name in chosen.values()):
-        try:
-            environments[name] = check_environment(name, root).checked()
-        except InputError as error:
-            problems += error.problems
-    if problems:
-        raise InputError(problems)
-    project = project_name(root)
-    return [Target(stack, experiment, environments[name], project) for stack, (experiment, name) in chosen.items()]
+    found, wrong = load_project_stacks(names, root)
+    if wrong:
+        raise InputError([problem for error in wrong.values() for problem in error.problems])
+    return found
 
 
 def _exit_code(report: DriftReport, *, fail: bool) -> int:

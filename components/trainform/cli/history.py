@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,6 +15,7 @@ from trainform.errors import InputError, Problem
 from trainform.project import (
     ENVIRONMENTS,
     EXPERIMENTS,
+    RELEASES,
     known_names,
     known_stacks,
     project_root,
@@ -21,79 +23,90 @@ from trainform.project import (
     stack_path,
 )
 
+if TYPE_CHECKING:
+    from trainform.releases.history import StackNow
+    from trainform.releases.model import Release
+
 SECONDS = 5.0
 SHOWN = 20
 
 
 ExperimentArgument = Annotated[
-    str, typer.Argument(metavar="EXPERIMENT", help="Name of an experiment.", autocompletion=candidates.experiments)
+    str | None,
+    typer.Argument(
+        metavar="EXPERIMENT",
+        help="Name of an experiment. Default: all of the project.",
+        show_default=False,
+        autocompletion=candidates.experiments,
+    ),
 ]
-AllOption = Annotated[bool, typer.Option("--all", help=f"Show all that happened, and not the last {SHOWN} alone.")]
+AllOption = Annotated[bool, typer.Option("--all", help=f"Show every event, not only the last {SHOWN}.")]
 
 
 @prints_data
-def command(experiment: ExperimentArgument, every: AllOption = False, form: FormOption = Form.TERMINAL) -> None:
-    """Show how an experiment came to its stacks: promotions, rollbacks and updates.
+def command(experiment: ExperimentArgument = None, every: AllOption = False, form: FormOption = Form.TERMINAL) -> None:
+    """Show the promotions, rollbacks and updates of an experiment, or of all.
 
-    It reads the releases and the stacks of the project, what is deployed from the clusters, and the last 100 updates of
-    each stack from Pulumi's backend. What cannot be read is told, and the rest is shown. Who has run an update is known
-    to a service of Pulumi alone; of a promotion and a rollback it is in the release.
+    It reads the releases and stacks of the project, the clusters, and the last 100 updates of each stack from Pulumi's
+    backend. What cannot be read is reported, and the rest is shown. A release has the name of its author; only a
+    service of Pulumi knows who ran an update.
 
     Exit code: 0, or 1 if something could not be read.
     """
     from trainform.cli.history_text import History, as_data, sections
-    from trainform.promotion.stacks import require_name
+    from trainform.deployed.stacks import load_project_stacks, require_name
     from trainform.releases.author import ignored
-    from trainform.releases.files import releases_of
     from trainform.releases.history import events, read_stacks
 
     root = project_root()
     require_project(root)
-    require_name(experiment, root)
-    releases = releases_of(experiment, root)
-    stacks, unread = _stacks_of(experiment, root)
-    if not (stacks or releases or unread):
+    if experiment is not None:
+        require_name(experiment, root)
+    loaded, wrong = load_project_stacks(known_stacks(root), root)
+    stacks = [each for each in loaded if each.experiment and experiment in (None, each.experiment)]
+    unread = [
+        f"the file of {stack}: {error.problems[0].reason}"
+        for stack, error in wrong.items()
+        if experiment is None or stack.startswith(f"{experiment}.")
+    ]
+    releases = _releases(experiment, root, unread)
+    if experiment is not None and not (stacks or releases or unread):
         raise InputError([_unknown(experiment, root)])
-    now = read_stacks(stacks, experiment, root, SECONDS)
-    found = events(releases, now)
-    files = dict.fromkeys(
-        [
-            f"stacks/{EXPERIMENTS}/{experiment}.yaml",
-            *(
-                path
-                for each in now
-                for path in (f"stacks/{ENVIRONMENTS}/{each.environment}.yaml", stack_path(each.stack))
-            ),
-        ]
-    )
-    history = History(experiment, releases, now, found, len(found) if every else SHOWN, unread, ignored(files, root))
+    now = read_stacks(stacks, root, SECONDS)
+    found = events(releases.values(), now)
+    files = ignored(_files(now), root) if now else []
+    history = History(experiment, releases, now, found, len(found) if every else SHOWN, unread, files)
     show(form, sections(history), as_data(history))
     if history.not_read:
         raise typer.Exit(1)
 
 
-def _stacks_of(experiment: str, root: Path) -> tuple[dict[str, tuple[str, str | None]], list[str]]:
-    """Environment and release of each stack of the experiment, by the stack's name; and why the files of those cannot
-    be read that are its by their names."""
-    from trainform.promotion.stacks import experiment_of
-    from trainform.review.stack_choice import chosen_by
-    from trainform.spec.stack import Stack
+def _releases(experiment: str | None, root: Path, unread: list[str]) -> dict[str, Release]:
+    """Return the releases by their names. Of several experiments a release that cannot be read is added to
+    `unread`."""
+    from trainform.releases.files import releases_of
 
-    found, unread = {}, []
-    for stack in known_stacks(root):
+    if experiment is not None:
+        return releases_of(experiment, root)
+    found = dict[str, "Release"]()
+    for folder in sorted((root / "stacks" / RELEASES).glob("[!.]*/")):
         try:
-            chosen = chosen_by(stack, root)
-            if isinstance(chosen, Stack) and experiment_of(chosen, root) == experiment:
-                found[stack] = (chosen.environment, chosen.release)
+            found |= releases_of(folder.name, root)
         except InputError as error:
-            if stack.startswith(f"{experiment}."):
-                unread.append(f"the file of {stack}: {error.problems[0].reason}")
-    return found, unread
+            unread.append(f"the releases of {folder.name}: {error.problems[0].reason}")
+    return found
+
+
+def _files(stacks: list[StackNow]) -> list[str]:
+    """Return the files from which the stacks follow."""
+    found = []
+    for now in stacks:
+        found += [f"stacks/{EXPERIMENTS}/{now.place.experiment}.yaml", stack_path(now.place.name)]
+        found += [f"stacks/{ENVIRONMENTS}/{now.place.environment.name}.yaml"]
+    return list(dict.fromkeys(found))
 
 
 def _unknown(experiment: str, root: Path) -> Problem:
-    import difflib
-
     near = difflib.get_close_matches(experiment, known_names(EXPERIMENTS, root), 1)
     fix = "run `trainform new EXPERIMENT -e ENV`, which writes a stack"
     if near and near[0] != experiment:

@@ -1,5 +1,4 @@
-"""The history of an experiment in sentences, the same for every form that people read: the forms are those of a
-review."""
+"""The history of experiments in sentences and tables, and as data."""
 
 from __future__ import annotations
 
@@ -11,17 +10,19 @@ from msgspec import Struct
 
 from trainform.releases.history import Event, StackNow
 from trainform.releases.model import Release
-from trainform.review.forms.sections import Item, Row, Section, Table, bounded
+from trainform.review.forms.sections import Item, Row, Section, Table, bounded, counted
 
 COLUMNS = ("stack", "environment", "follows", "state", "deployed")
 THE_FILE = "the file"
 
 
 class History(Struct, frozen=True):
-    """What is known of an experiment. most: events that are shown to people, the newest first. unread: why files of its
-    stacks cannot be read. ignored: its files that git ignores."""
+    """The history of one experiment, or of all (None).
 
-    experiment: str
+    most: number of events that are shown to people. unread: why files cannot be read. ignored: files that git ignores.
+    """
+
+    experiment: str | None
     releases: Mapping[str, Release]
     stacks: Sequence[StackNow]
     events: Sequence[Event]
@@ -29,8 +30,8 @@ class History(Struct, frozen=True):
     unread: Sequence[str] = ()
     ignored: Sequence[str] = ()
 
-    def called(self, release: str | None) -> str:
-        """A release as it is told, or the file."""
+    def label(self, release: str | None) -> str:
+        """Return how a release is called, or the file."""
         if not release:
             return THE_FILE
         known = self.releases.get(release)
@@ -48,50 +49,44 @@ class History(Struct, frozen=True):
 
 
 def sections(history: History) -> list[Section]:
-    """The history as sections, the first with the title."""
+    """Return the history as sections, the first with the title."""
     shown = history.events[: history.most]
     more = len(history.events) - len(shown)
     older = (Item(f"And {more} before: --all shows them."),) if more > 0 else ()
+    count = f"{counted(len(history.stacks), 'stack')}, {counted(len(history.releases), 'release')}."
+    table = Table((COLUMNS, *(_row(now, history) for now in history.stacks)))
     return bounded([
-        Section(f"History of {history.experiment}", (Item(_headline(history)),)),
-        Section("Its stacks", (Table((COLUMNS, *(_row(now, history) for now in history.stacks))),
-                ) if history.stacks else ()),
-        Section("What happened, the newest first", (*(_event(event, history) for event in shown), *older)),
+        Section(f"History of {history.experiment or 'all experiments'}", (Item(count),)),
+        Section("Stacks", (table,) if history.stacks else ()),
+        Section("Events, the newest first", (*(_event(event, history) for event in shown), *older)),
         Section("Notes", tuple(map(Item, history.notes))),
         Section("Not read", tuple(Item(f"{reason}.") for reason in history.not_read)),
     ])  # fmt: skip
 
 
-def _headline(history: History) -> str:
-    stacks, releases = len(history.stacks), len(history.releases)
-    return f"{stacks} stack{'' if stacks == 1 else 's'}, {releases} release{'' if releases == 1 else 's'}."
-
-
 def _row(now: StackNow, history: History) -> tuple[str, ...]:
-    deployed = "" if now.record is None else f"{now.record.revision}{_again(now.record.run)}"
-    return now.stack, now.environment, history.called(now.release), now.state, deployed
-
-
-def _again(run: int) -> str:
-    return "" if run == 1 else f", run {run}"
+    record, place = now.record, now.place
+    again = "" if record is None or record.run == 1 else f", run {record.run}"
+    deployed = "" if record is None else f"{record.revision}{again}"
+    return place.name, place.environment.name, history.label(place.stack.release), now.state, deployed
 
 
 def _event(event: Event, history: History) -> Item:
-    sentence = _sentence(event, history.called(event.release))
+    sentence = _sentence(event, history.label(event.release))
     return Item(f"{event.at} {event.stack}: {sentence}", tuple(Row("", text) for text in event.details))
 
 
-def _sentence(event: Event, called: str) -> str:
+def _sentence(event: Event, label: str) -> str:
     by = f" by {event.by}" if event.by else ""
     if event.what == "promotion":
-        return f"promoted{by}, {called}."
+        return f"promoted{by}, {label}."
     if event.what == "rollback":
-        return f"rolled back{by}, {called}."
-    return f"`{event.what}`{f' of {called}' if event.what == 'up' else ''} {event.result}."
+        return f"rolled back{by}, {label}."
+    return f"`{event.what}`{f' of {label}' if event.what == 'up' else ''} {event.result}."
 
 
 def as_data(history: History) -> dict[str, Any]:
-    """The same for machines, with every event."""
+    """Return the history for programs, with every event."""
     return {
         "ok": not history.not_read,
         "experiment": history.experiment,
@@ -104,11 +99,12 @@ def as_data(history: History) -> dict[str, Any]:
 
 
 def _stack_data(now: StackNow) -> dict[str, Any]:
-    record = now.record
+    place, record = now.place, now.record
     return {
-        "stack": now.stack,
-        "environment": now.environment,
-        "release": now.release,
+        "stack": place.name,
+        "experiment": place.experiment,
+        "environment": place.environment.name,
+        "release": place.stack.release,
         "state": now.state,
         "revision": None if record is None else record.revision,
         "run": None if record is None else record.run,
@@ -116,6 +112,6 @@ def _stack_data(now: StackNow) -> dict[str, Any]:
 
 
 def _release_data(release: Release) -> dict[str, Any]:
-    """Its evidence without the experiment, which is in its file."""
+    """Return the evidence of a release. The experiment is in its file."""
     evidence = {key: value for key, value in release.told.data().items() if key != "experiment"}
     return {**evidence, "content": release.content}

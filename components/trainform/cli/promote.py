@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,14 +16,18 @@ from trainform.errors import CommandLineError
 from trainform.project import project_root, release_path, require_project, stack_path
 from trainform.terminal.lines import note
 
+if TYPE_CHECKING:
+    from trainform.deployed.stacks import ProjectStack
+    from trainform.promotion.prepare import Prepared
+
 REFUSED = 3
 REASON = "--reason"
 
 
-ExperimentArgument = Annotated[
-    str,
+ExperimentArguments = Annotated[
+    list[str],
     typer.Argument(
-        metavar="EXPERIMENT", help="Name of an experiment that is deployed.", autocompletion=candidates.experiments
+        metavar="EXPERIMENT...", help="Names of experiments that are deployed.", autocompletion=candidates.experiments
     ),
 ]
 FromOption = Annotated[
@@ -61,7 +67,7 @@ OverOption = Annotated[bool, typer.Option("--over-rollback", help="Also to a sta
 
 @prints_data
 def command(
-    experiment: ExperimentArgument,
+    experiments: ExperimentArguments,
     source: FromOption,
     target: ToOption,
     waived: WaiveOption = None,
@@ -71,16 +77,15 @@ def command(
     yes: YesOption = False,
     form: FormOption = Form.TERMINAL,
 ) -> None:
-    """Take what is deployed in one stack to another one, as a release.
+    """Promote deployed experiments to another environment, as releases.
 
-    A release is a file that never changes: what the last `pulumi up` of the source has deployed, whatever the files
-    here say by now. Every value of it is in the release, and each image by its digest: as written, or as the pods ran
-    it. Of the source's environment nothing is in it. The other stack then names the release, and edits of the
-    experiment move it no more.
+    A release is a file that never changes: the experiment that the last `pulumi up` of the source deployed, with every
+    default and with each image by its digest. Nothing of the source's environment is in it. The target's stack then
+    names the release, and edits of the experiment's file do not change it.
 
-    Before anything is written you see what changes, what it costs, whether there is room, and the gates that the other
-    environment asks for. Nothing is deployed: `trainform review` and `trainform apply` of the other stack come
-    afterwards.
+    Before anything is written you see what changes, the cost, the capacity, and the gates of the target's environment.
+    Of several experiments all are written or none. Nothing is deployed: `trainform review` and `trainform apply` of the
+    target come next.
 
     Exit code: 0, 1 if something cannot be read, 2 for wrong arguments or files, 3 if a gate refuses it.
     """
@@ -88,24 +93,66 @@ def command(
     if bool(names) != bool(reason.strip()):
         missing = REASON if names else "--waive"
         raise CommandLineError("--waive and --reason go together", f"add {missing}: a gate, and why it is waived")
+    if len({*experiments}) < len(experiments):
+        raise CommandLineError("an experiment is named more than once", "name each experiment once")
     require_answer(dry_run=dry_run, yes=yes)
     from trainform.promotion.prepare import Asked, prepare
-    from trainform.promotion.stacks import places
-    from trainform.promotion.text import as_data, sections
 
     root = project_root()
     require_project(root)
-    found = prepare(Asked(experiment, *places(experiment, source, target, root), names, reason, over_rollback), root)
-    writes = found.may_be_written and not dry_run
+    asked = [
+        Asked(each, *pair, names, reason, over_rollback)
+        for each, pair in zip(experiments, _places(experiments, source, target, root), strict=True)
+    ]
+    found = [prepare(each, root) for each in asked]
+    refused = [each for each in found if not (each.may_be_written or each.same)]
+    releases = {each.asked.target.name: each.release for each in found if each.may_be_written}
+    writes = bool(releases) and not refused and not dry_run
     if form is not Form.JSON:
-        show_text(form, sections(found))
+        _show(found, refused, form)
     if writes:
-        write(found.release, found.asked.target.name, root, yes=yes)
+        write(releases, root, yes=yes)
     if form is Form.JSON:
-        show_data(as_data(found, written=writes))
+        _show_json(found, refused, written=writes)
     elif writes:
-        name = found.asked.target.name
-        files = [release_path(experiment, found.release.name), stack_path(name)]
-        note(*next_steps(name, files, is_deployed=found.current.record is not None))
-    if not (found.may_be_written or found.same):
+        for each in found:
+            if each.may_be_written:
+                name = each.asked.target.name
+                files = [release_path(each.asked.experiment, each.release.name), stack_path(name)]
+                note(*next_steps(name, files, is_deployed=each.current.record is not None))
+    if refused:
         raise typer.Exit(REFUSED)
+
+
+def _places(
+    experiments: Sequence[str], source: str, target: str, root: Path
+) -> list[tuple[ProjectStack, ProjectStack]]:
+    """Return the stacks of each promotion. InputError with the problems of all of them."""
+    from trainform.deployed.stacks import places
+    from trainform.errors import InputError, Problem
+
+    found, problems = [], list[Problem]()
+    for each in experiments:
+        try:
+            found.append(places(each, source, target, root))
+        except InputError as error:
+            problems += error.problems
+    if problems:
+        raise InputError(problems)
+    return found
+
+
+def _show(found: Sequence[Prepared], refused: Sequence[Prepared], form: Form) -> None:
+    from trainform.promotion.text import sections
+
+    show_text(form, *(sections(each) for each in found))
+    if refused and len(found) > 1:
+        names = ", ".join(each.asked.experiment for each in refused)
+        note(f"{len(refused)} of {len(found)} promotions refused ({names}): nothing is written", err=True)
+
+
+def _show_json(found: Sequence[Prepared], refused: Sequence[Prepared], *, written: bool) -> None:
+    from trainform.promotion.text import as_data
+
+    promotions = [as_data(each, written=written and each.may_be_written) for each in found]
+    show_data(promotions[0] if len(found) == 1 else {"ok": not refused, "promotions": promotions})

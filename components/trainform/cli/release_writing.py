@@ -1,7 +1,8 @@
-"""What the verbs that write a release share: their options, and how they ask before they write."""
+"""Options of the verbs that write releases, and the question before they write."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,15 +19,17 @@ YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Write without aski
 
 
 def require_answer(*, dry_run: bool, yes: bool) -> None:
-    """CommandLineError where the verb would have to ask, and nobody is there."""
+    """Raise `CommandLineError` if the verb would have to ask, and this is not a terminal."""
     if not (dry_run or yes or stdin_is_terminal()):
-        raise CommandLineError("nobody can be asked here", "add --yes to write, or --dry-run to look")
+        reason = "confirmation is required, and this is not a terminal"
+        raise CommandLineError(reason, "add --yes to write, or --dry-run to look")
 
 
-def write(release: Release, stack: str, root: Path, *, yes: bool) -> None:
-    """Write the release, and let the stack follow it; TrainformError if the user does not want it. yes: do not ask."""
-    from trainform.releases.stack_file import follow
+def write(releases: Mapping[str, Release], root: Path, *, yes: bool) -> None:
+    """Write the releases, each for the stack that is its key, all or none. TrainformError if the user says no."""
+    from trainform.releases.stack_file import follow_all
 
-    if not yes and not ask(f"Write release {release.name}, for {stack}? [y/N] "):
+    names = ", ".join(f"{release.name} for {stack}" for stack, release in releases.items())
+    if not yes and not ask(f"Write release {names}? [y/N] "):
         raise TrainformError("nothing is written", "answer `y`, or add --yes")
-    follow(release, stack, root)
+    follow_all(releases, root)

@@ -69,7 +69,7 @@ def command(
     if form is not Form.JSON:
         show_text(form, sections(found))
     if not dry_run:
-        write(found.release, name, root, yes=yes)
+        write({name: found.release}, root, yes=yes)
     if form is Form.JSON:
         show_data(as_data(found, written=not dry_run))
     elif not dry_run:

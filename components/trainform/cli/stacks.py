@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import datetime
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from trainform.cli import candidates
 from trainform.cli.app import prints_data
 from trainform.cli.arguments import WHICH_ENVIRONMENT, environment_option
 from trainform.cli.forms import Form, FormOption, show_data
@@ -24,31 +27,48 @@ if TYPE_CHECKING:
 SECONDS = 5.0
 FILE, RELEASE, UNKNOWN = "file", "release", "unknown"
 """What a stack follows."""
-COLUMNS = ("experiment", "environment", "release", "revision", "phase", "accelerators", "cost per hour", "age", "stack")
-DRIFT = "drift"
-"""The column that is shown where it was asked for, before the last one."""
+DEPLOYED, PENDING = "deployed", "pending"
+"""The state of a stack. Pending: its file names another release than the one that is deployed."""
+NOT_DEPLOYED = "Not deployed"
+COLUMNS = ("experiment", "environment", "phase", "accelerators", "age", "cost/h", "state")
+MORE_COLUMNS = ("release", "revision", "stack")
+OWNER, DRIFT = "owner", "drift"
+"""Columns between these, where a row has a value."""
 
 
 EnvironmentsOption = Annotated[
     list[str] | None, environment_option(f"{WHICH_ENVIRONMENT} May be repeated. Default: all of the project.")
 ]
-
-
-DriftOption = Annotated[
-    bool,
-    typer.Option("--drift", help="Also say of each whether somebody has changed its objects by hand: more reads."),
+ExperimentOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME", help="Show this experiment.", show_default=False, autocompletion=candidates.experiments
+    ),
 ]
+QueueOption = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Show experiments of this queue.", show_default=False)
+]
+OwnerOption = Annotated[
+    str | None,
+    typer.Option(metavar="TEXT", help="Show experiments whose `owner` contains this text.", show_default=False),
+]
+DriftOption = Annotated[bool, typer.Option("--drift", help="Add a column with the drift of each, with more reads.")]
 
 
 @prints_data
 def command(
-    environments: EnvironmentsOption = None, drift: DriftOption = False, form: FormOption = Form.TERMINAL
+    environments: EnvironmentsOption = None,
+    experiment: ExperimentOption = None,
+    queue: QueueOption = None,
+    owner: OwnerOption = None,
+    drift: DriftOption = False,
+    form: FormOption = Form.TERMINAL,
 ) -> None:
-    """Show what is deployed in all environments: phase, accelerators, cost, age.
+    """Show what is deployed in all environments: phase, accelerators, age, cost.
 
-    It reads the clusters of the environments: what `pulumi up` has recorded there, from this checkout or another one.
-    Of an environment whose cluster cannot be read the reason is told, and the others are shown. With --drift a column
-    says of each whether its objects are as they were deployed; `trainform drift` says what differs.
+    It reads the records of `pulumi up` from the clusters of the environments, also those of other checkouts. The state
+    is `pending` where the stack's file names another release than the one that is deployed. An environment whose
+    cluster cannot be read is reported, and the others are shown.
 
     Exit code: 0, or 1 if an environment could not be read.
     """
@@ -59,69 +79,97 @@ def command(
     require_project(root)
     loaded = _loaded(environments, root)
     found = overview(loaded, SECONDS)
-    outcomes = _outcomes(found.rows, loaded) if drift else [None] * len(found.rows)
+    filters = {"experiment": experiment, "queue": queue, "owner": owner}
+    rows = [row for row in (*found.rows, *_not_deployed(found, loaded, root)) if _matches(row, filters)]
+    outcomes = _outcomes(rows, loaded) if drift else [None] * len(rows)
     own = {f"{project_name(root)}/{stack}" for stack in known_stacks(root)}
-    described = [
-        _described(row, outcome, *_followed(row.stack, own, root))
-        for row, outcome in zip(found.rows, outcomes, strict=True)
-    ]
-    rows = masked(described)
-    FORMS[form](rows, found)
+    described = masked([_described(row, outcome, own, root) for row, outcome in zip(rows, outcomes, strict=True)])
+    FORMS[form](described, found, _totals(rows, found))
     if found.not_read:
         raise typer.Exit(1)
 
 
 def _loaded(names: Sequence[str] | None, root: Path) -> list[Environment]:
-    """The models of the environments: those that are named, or all of the project."""
+    """Return the environments that are named, or all of the project."""
     from trainform.check_files import check_environment
 
     chosen = names if names else known_names(ENVIRONMENTS, root)
     return [check_environment(name, None if names else root).checked() for name in dict.fromkeys(chosen)]
 
 
+def _not_deployed(found: Overview, environments: Sequence[Environment], root: Path) -> list[Row]:
+    """Return a row for each stack of the project that names a release, and of which nothing is deployed."""
+    from trainform.deployed.overview import Row
+    from trainform.deployed.stacks import load_project_stacks
+
+    read = {environment.name for environment in environments} - found.not_read.keys()
+    there = {(row.experiment, row.environment) for row in found.rows}
+    return [
+        Row(each.experiment, each.environment.name, each.namespace, each.full_name, phase=NOT_DEPLOYED)
+        for each in load_project_stacks(known_stacks(root), root)[0]
+        if each.stack.release is not None
+        and each.environment.name in read
+        and (each.experiment, each.environment.name) not in there
+    ]
+
+
+def _matches(row: Row, filters: Mapping[str, str | None]) -> bool:
+    """Compare names as a whole, and an owner by a part of it."""
+    return all(
+        wanted is None or (wanted.lower() in row.owner.lower() if field == OWNER else wanted == getattr(row, field))
+        for field, wanted in filters.items()
+    )
+
+
 def _outcomes(rows: Sequence[Row], environments: Sequence[Environment]) -> list[str]:
-    """For each row what came of holding its objects beside what was deployed."""
-    from trainform.drift.report import Target, find_drift
+    """Return the outcome of a search for drift for each row."""
+    from trainform.deployed.stacks import ProjectStack
+    from trainform.drift.report import find_drift
+    from trainform.spec.stack import Stack
 
     models = {environment.name: environment for environment in environments}
     targets = []
     for row in rows:
         project, _, stack = row.stack.rpartition("/")
-        name = (
-            stack if stack else f"{row.experiment}.{row.environment}"
-        )  # the record of an earlier trainform names none
-        targets.append(Target(name, row.experiment, models[row.environment], project))
+        name = stack or f"{row.experiment}.{row.environment}"  # the record of an earlier trainform has none
+        named = Stack(row.experiment, row.environment, row.run)
+        targets.append(ProjectStack(name, named, row.experiment, models[row.environment], project))
     return [stack.outcome.value for stack in find_drift(targets).stacks]
 
 
-def _described(row: Row, drift: str | None, follows: str, release: str | None) -> dict[str, Any]:
-    """A row as data. drift: None if nobody has looked."""
+def _described(row: Row, drift: str | None, own: Collection[str], root: Path) -> dict[str, Any]:
+    """Return a row as data. drift: None if it was not searched for."""
     from trainform.deployed.overview import age
 
-    cost = None if row.cost is None else {"amount": float(row.cost.amount), "currency": row.cost.currency}
+    follows, release = _followed(row.stack, own, root)
     return {
         "experiment": row.experiment,
         "environment": row.environment,
         "namespace": row.namespace,
         "stack": row.stack,
+        "state": _state(row, follows, release, root),
         "release": release,
         "follows": follows,
         "revision": row.revision,
         "run": row.run,
         "job": row.job,
         "phase": row.phase,
+        "queue": row.queue,
+        OWNER: row.owner,
         "accelerators": dict(row.accelerators),
-        "cost_per_hour": cost,
+        "cost_per_hour": None
+        if row.cost is None
+        else {"amount": float(row.cost.amount), "currency": row.cost.currency},
         "created": row.created,
         "age": age(row.created, datetime.datetime.now(datetime.UTC)),
-        "drift": drift,
+        DRIFT: drift,
         "unreadable": row.unreadable,
     }
 
 
 def _followed(stack: str, own: Collection[str], root: Path) -> tuple[str, str | None]:
-    """What the stack's config names, and the release if that is one. Nobody here knows it of the stacks of other
-    projects and checkouts, and of a config that cannot be read."""
+    """Return what the stack's file names, and the release if it names one. It is unknown for stacks of other projects
+    and checkouts, and for a file that cannot be read."""
     from trainform.errors import InputError
     from trainform.spec.stack import named_release
 
@@ -134,27 +182,43 @@ def _followed(stack: str, own: Collection[str], root: Path) -> tuple[str, str | 
     return (FILE, None) if release is None else (RELEASE, release)
 
 
+def _state(row: Row, follows: str, release: str | None, root: Path) -> str:
+    from trainform.errors import InputError
+    from trainform.releases.files import read_release
+
+    if row.unreadable or follows == UNKNOWN:
+        return UNKNOWN
+    if release is None:
+        return DEPLOYED
+    try:
+        return DEPLOYED if read_release(row.experiment, release, root).content == row.content else PENDING
+    except InputError:
+        return UNKNOWN
+
+
 # --- forms
 
 FOLLOWED = {FILE: "follows file", UNKNOWN: UNKNOWN}
 
 
-def _columns(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    return [*COLUMNS[:-1], *([DRIFT] if any(row["drift"] is not None for row in rows) else []), COLUMNS[-1]]
+def _table(rows: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+    extra = [name for name in (OWNER, DRIFT) if any(row[name] for row in rows)]
+    return [[*COLUMNS, *extra, *MORE_COLUMNS], *(_cells(row, extra) for row in rows)]
 
 
-def _cells(row: Mapping[str, Any]) -> list[str]:
+def _cells(row: Mapping[str, Any], extra: Sequence[str]) -> list[str]:
     cost = row["cost_per_hour"]
     return [
         row["experiment"],
         row["environment"],
-        FOLLOWED[row["follows"]] if row["release"] is None else row["release"],
-        row["revision"],
         row["phase"] if not row["unreadable"] else "the record cannot be read",
         _counted(row["accelerators"]),
-        "" if cost is None else f"{cost['amount']:.2f} {cost['currency']}",
         row["age"],
-        *([] if row["drift"] is None else [row["drift"]]),
+        "" if cost is None else f"{cost['amount']:.2f} {cost['currency']}",
+        row["state"],
+        *(row[name] for name in extra),
+        FOLLOWED[row["follows"]] if row["release"] is None else row["release"],
+        row["revision"],
         row["stack"],
     ]
 
@@ -163,67 +227,64 @@ def _counted(accelerators: Mapping[str, int]) -> str:
     return ", ".join(f"{count} {kind}" for kind, count in accelerators.items())
 
 
-def _totals(found: Overview) -> str:
-    """How many there are, as far as that is known, and what those that run take and cost together."""
-    from collections import Counter
-    from decimal import Decimal
-
+def _totals(rows: Sequence[Row], found: Overview) -> str:
+    """Return the number of experiments, and what those that cost something have together."""
     if found.is_blind:
-        return "nothing could be read, so nobody knows what is deployed"
-    costs: dict[str, Decimal] = {}
-    counts: Counter[str] = Counter()
-    for row in found.rows:
+        return "no environment could be read; what is deployed is unknown"
+    costs, counts = dict[str, Decimal](), Counter[str]()
+    for row in rows:
         if row.cost is not None:
             counts.update(row.accelerators)
             costs[row.cost.currency] = costs.get(row.cost.currency, Decimal(0)) + row.cost.amount
-    number = len(found.rows)
-    where = " in the environments that could be read" if found.not_read else ""
-    parts = [f"{number} experiment{'' if number == 1 else 's'} deployed{where}"]
-    if costs:
-        parts += [f"those that cost something: {_counted(dict(sorted(counts.items())))}"]
-        parts += [" and ".join(f"{amount:.2f} {currency}" for currency, amount in sorted(costs.items())) + " per hour"]
-    return ", ".join(parts)
+    number = sum(row.phase != NOT_DEPLOYED for row in rows)
+    parts = [f"{number} experiment{'' if number == 1 else 's'}"]
+    parts += [_counted(dict(sorted(counts.items())))] if counts else []
+    parts += (
+        [" and ".join(f"{amount:.2f} {currency}" for currency, amount in sorted(costs.items())) + "/h"] if costs else []
+    )
+    unread = f"; {', '.join(found.not_read)} not read" if found.not_read else ""
+    return f"{', '.join(parts)}{unread}"
 
 
-def _as_terminal(rows: Sequence[Mapping[str, Any]], found: Overview) -> None:
+def _as_terminal(rows: Sequence[Mapping[str, Any]], found: Overview, totals: str) -> None:
     from trainform.terminal.screen import screen
 
     console = screen()
     if rows:
-        table = [_columns(rows), *map(_cells, rows)]
+        table = _table(rows)
         widths = [max(map(len, column)) for column in zip(*table, strict=True)]
         for cells in table:
             line = "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
             console.print(line.rstrip(), soft_wrap=True)
         console.print()
-    console.print(_totals(found), soft_wrap=True)
+    console.print(totals, soft_wrap=True)
     for row in rows:
         if row["unreadable"]:
             note(f"note: {row['unreadable']}", err=True)
     for name, error in found.not_read.items():
-        echo(*_told(name, error), err=True)
+        echo(*_not_read(name, error), err=True)
 
 
-def _told(name: str, error: TrainformError) -> list[str]:
+def _not_read(name: str, error: TrainformError) -> list[str]:
     return [f"not read: the environment {name}", *(f"  {line}" for line in error.lines())]
 
 
-def _as_markdown(rows: Sequence[Mapping[str, Any]], found: Overview) -> None:
+def _as_markdown(rows: Sequence[Mapping[str, Any]], found: Overview, totals: str) -> None:
     from trainform.review.forms.markdown import prose
 
     if rows:
-        columns = _columns(rows)
+        columns, *lines = _table(rows)
         echo(f"| {' | '.join(columns)} |", f"|{' --- |' * len(columns)}")
-        for row in rows:
-            cells = (prose(cell.replace("|", r"\x7c")) if cell else "" for cell in _cells(row))
+        for line in lines:
+            cells = (prose(cell.replace("|", r"\x7c")) if cell else "" for cell in line)
             echo(f"| {' | '.join(cells)} |")
         echo("")
-    echo(prose(f"{_totals(found)}."))
+    echo(prose(f"{totals}."))
     for name, error in found.not_read.items():
-        echo("", prose(" ".join(_told(name, error))))
+        echo("", prose(" ".join(_not_read(name, error))))
 
 
-def _as_json(rows: Sequence[Mapping[str, Any]], found: Overview) -> None:
+def _as_json(rows: Sequence[Mapping[str, Any]], found: Overview, totals: str) -> None:
     not_read = [{"environment": name, "error": error.as_dict()} for name, error in found.not_read.items()]
     show_data({"ok": not not_read, "stacks": list(rows), "not_read": not_read})
 

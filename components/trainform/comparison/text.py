@@ -1,4 +1,4 @@
-"""A comparison in sentences and tables, the same for every form that people read, and as data."""
+"""A comparison in sentences and tables, and as data."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FIELD = "field"
 
 
 def as_data(comparison: Comparison) -> dict[str, Any]:
-    """The comparison for machines."""
+    """Return the comparison for programs."""
     return {
         "same": comparison.same,
         "versions": [{"name": version.name, **version.facts} for version in comparison.versions],
@@ -26,17 +26,19 @@ def _rows_data(rows: Sequence[Row]) -> list[dict[str, object]]:
 
 
 def sections(comparison: Comparison) -> list[Section]:
-    """The comparison as sections, the first with the title."""
-    names = [version.name for version in comparison.versions]
-    title = f"Comparison of {', '.join(names[:-1])} and {names[-1]}"
+    """Return the comparison as sections, the first with the title."""
+    before, after = comparison.versions
+    count = len(comparison.experiment)
+    headline = f"{counted(count, 'field')} of the experiment {'differs' if count == 1 else 'differ'}."
     return bounded([
-        Section(title, (Item(headline(comparison)), *_facts(comparison.versions))),
+        Section(f"Comparison of {before.name} and {after.name}",
+                (Item(headline if count else "Both are the same experiment."), *_facts(comparison.versions))),
         *differing(comparison, "What differs in the experiment", "What differs in what the environments give"),
     ])  # fmt: skip
 
 
 def differing(comparison: Comparison, title: str, of_environments: str) -> list[Section]:
-    """The tables of what differs, under these titles."""
+    """Return the tables of the fields that differ, under these titles."""
     names = [version.name for version in comparison.versions]
     return [
         Section(title, _table(comparison.experiment, names)),
@@ -45,28 +47,19 @@ def differing(comparison: Comparison, title: str, of_environments: str) -> list[
 
 
 def changing(comparison: Comparison, stack: str) -> list[Section]:
-    """The tables of what changes in the stack."""
+    """Return the tables of the fields that change in the stack."""
     return differing(comparison, f"What changes in {stack}", f"What changes in {stack} by its environment")
 
 
 def changes(comparison: Comparison, stack: str, verb: str) -> str:
-    """How much that is, in one sentence. verb: `changes` or `would change`, as it is said of one field."""
+    """Return the number of fields that change as a sentence. verb: `changes` or `would change`."""
     count = len(comparison.experiment) + len(comparison.environment)
     if not count:
         return f"Nothing of {stack} {verb}."
     return f"{counted(count, 'field')} of {stack} {verb if count == 1 else verb.replace('changes', 'change')}."
 
 
-def headline(comparison: Comparison) -> str:
-    """What comes out, in one sentence."""
-    count = len(comparison.experiment)
-    if not count:
-        return f"{'Both' if len(comparison.versions) == 2 else 'All'} are the same experiment."
-    return f"{counted(count, 'field')} of the experiment {'differs' if count == 1 else 'differ'}."
-
-
 def _facts(versions: Sequence[Version]) -> Iterator[Item]:
-    """What is told of each version; the title names it already."""
     for version in versions:
         facts = ", ".join(f"{name} {value}" for name, value in version.facts.items() if value)
         if facts:

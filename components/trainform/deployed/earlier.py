@@ -1,4 +1,4 @@
-"""What a stack had deployed before, from the states that Pulumi's backend keeps of its earlier updates."""
+"""Earlier deployments of a stack, from the states that Pulumi's backend keeps of its updates."""
 
 from __future__ import annotations
 
@@ -19,24 +19,23 @@ from trainform.plan.record import Record
 from trainform.spec.stack import project_name
 
 FOLDER, SERVICES = "file", ("http", "https")
-BY_GZIP, BY_ZSTD = ".gz", ".zst"
-HISTORY_FILES = tuple(f".history.json{end}" for end in ("", BY_GZIP, BY_ZSTD))
+GZIP = ".gz"
+HISTORY_FILES = tuple(f".history.json{end}" for end in ("", GZIP, ".zst"))
 
 
 class EarlierDeployment(Struct, frozen=True):
-    """What a `pulumi up` that succeeded has deployed."""
+    """A `pulumi up` that succeeded, and its record."""
 
     update: Update
     record: Record
 
 
 State = Callable[[], Mapping[str, Any] | None]
-"""Reads the state after an update; None if there is none that can be read."""
+"""Reads the state after an update; None if it cannot be read."""
 
 
 def earlier_deployments(experiment: str, stack: str, root: Path) -> Iterator[EarlierDeployment]:
-    """What the stack had deployed, the newest first; each is read when it is asked for. TrainformError if the backend
-    gives out no earlier states."""
+    """Yield what the stack had deployed, the newest first. TrainformError if the backend has no earlier states."""
     done = updates(stack, root, ALL)
     for update, state in zip(done, _states(stack, root, done), strict=False):
         found = state() if update.deployed else None
@@ -66,13 +65,15 @@ def _of_service(stack: str, root: Path, number: int) -> State:
 
 
 def _of_file(history: Path) -> State:
-    """The state is beside the file of the update, and is missing if somebody has removed it."""
+    """Read the file next to that of the update."""
     path = history.with_name(history.name.replace(".history.", ".checkpoint."))
 
     def read() -> Mapping[str, Any] | None:
+        if path.suffix not in (".json", GZIP):  # an older state instead of it would be wrong
+            raise TrainformError(f"{path} is compressed by zstd, which is not read", "name a release with --to")
         try:
             content = path.read_bytes()
-            found = json.loads(_decompressed(content, path))
+            found = json.loads(gzip.decompress(content) if path.suffix == GZIP else content)
         except (OSError, EOFError, ValueError, RecursionError):
             return None
         return found if isinstance(found, dict) else None
@@ -80,23 +81,13 @@ def _of_file(history: Path) -> State:
     return read
 
 
-def _decompressed(content: bytes, path: Path) -> bytes:
-    """The content of a file of the history; TrainformError for zstd, since an older state in its place would be a wrong
-    one."""
-    if path.suffix == BY_GZIP:
-        return gzip.decompress(content)
-    if path.suffix != BY_ZSTD:
-        return content
-    raise TrainformError(f"{path} is compressed by zstd, which is not read", "name a release with --to")
-
-
 def _folder(url: str, root: Path) -> Path:
-    """The folder of a backend such as `file:///srv/state` or `file://~`, without options behind `?`."""
+    """Return the folder of a backend such as `file:///srv/state?metadata=skip` or `file://~`."""
     return root / Path(url.removeprefix(f"{FOLDER}://").partition("?")[0]).expanduser()
 
 
 def history_files(folder: Path, project: str, stack: str) -> list[Path]:
-    """The files of the stack's updates in a folder backend, the newest first, as the engine lists them."""
+    """Return the files of the stack's updates in a folder backend, the newest first."""
     place = folder / ".pulumi" / "history" / project / stack
     found = [path for path in place.glob("*") if path.name.endswith(HISTORY_FILES)]
     return sorted(found, reverse=True)

@@ -1,5 +1,4 @@
-"""The engine's program: how it is started so that it shows no secret, and what its commands print. Of a stack's state
-nothing is changed."""
+"""Commands of Pulumi that only read, without secrets in their output."""
 
 from __future__ import annotations
 
@@ -18,21 +17,17 @@ NO_STACK = 6  # the exit code of the engine where the backend has no such stack
 WHICH = "`trainform doctor` shows which pulumi is on PATH"
 FIX = "`pulumi stack ls` lists the stacks of the backend that you are logged in to"
 # What helps where the engine says one of these.
+_UNLOCK = "set PULUMI_CONFIG_PASSPHRASE or PULUMI_CONFIG_PASSPHRASE_FILE to the passphrase of the stack"
 _FIXES = {
-    "incorrect passphrase": (
-        "set PULUMI_CONFIG_PASSPHRASE or PULUMI_CONFIG_PASSPHRASE_FILE to the passphrase of the stack"
-    ),
-    "passphrase must be set": (
-        "set PULUMI_CONFIG_PASSPHRASE or PULUMI_CONFIG_PASSPHRASE_FILE to the passphrase of the stack"
-    ),
+    "incorrect passphrase": _UNLOCK,
+    "passphrase must be set": _UNLOCK,
     "no stack named": (
         "`pulumi stack select --create STACK` makes the stack; `pulumi stack ls` lists those of the backend that you "
         "are logged in to"
     ),
 }
 
-# Options of the engine that show secrets, write what it knows to files, or change the form of its output. Each is a
-# variable too.
+# Options of the engine that show secrets, write files, or change its output. Each is a variable too.
 REFUSED = {
     "debug": "it prints secrets",
     "logtostderr": "it prints secrets",
@@ -49,8 +44,7 @@ REFUSED = {
     "stack": "the review sets it itself",
     "diff": "it is another form of output",
 }
-# Options by which Pulumi would not take the project and the files that trainform reads: as a variable, each holds for
-# every command of the engine.
+# Options by which Pulumi would read other files than trainform. As a variable each holds for every command.
 _ELSEWHERE = {
     "cwd": "leads Pulumi to another project than this one",
     "config-file": "gives Pulumi another config than the stack's own file, which trainform reads",
@@ -68,7 +62,7 @@ _FOLDER = "PWD"  # the shell's folder, whose name looks like that of a password
 
 
 def pulumi() -> str:
-    """The path of the engine's program. ToolchainError if there is none."""
+    """Return the path of Pulumi. ToolchainError if there is none."""
     found = shutil.which("pulumi")
     if found is None:
         raise ToolchainError("pulumi is not on PATH", "`trainform doctor` shows how to install it")
@@ -76,8 +70,8 @@ def pulumi() -> str:
 
 
 def environ_of_engine() -> dict[str, str]:
-    """The variables that the engine gets: without those that show secrets. TrainformError for one by which it would not
-    take the files that trainform reads: what is shown, compared and applied would not be the same."""
+    """Return the variables for the engine, without those that show secrets. TrainformError for one by which it would
+    read other files than trainform."""
     for option, why in _ELSEWHERE.items():
         if os.environ.get(_variable(option)):
             raise TrainformError(f"{_variable(option)} is set, which {why}", f"`unset {_variable(option)}`")
@@ -86,7 +80,7 @@ def environ_of_engine() -> dict[str, str]:
 
 
 def without_variables(text: str, environ: Mapping[str, str], mask: str) -> str:
-    """The text with the mask in the place of each secret among the variables."""
+    """Mask the secrets of the variables in the text."""
     named = [(name, value) for name, value in environ.items() if name != _FOLDER and len(value) >= _SHORTEST_SECRET]
     secrets = [value for name, value in named if is_secret(name, value)]
     for secret in sorted(secrets, key=len, reverse=True):
@@ -95,8 +89,8 @@ def without_variables(text: str, environ: Mapping[str, str], mask: str) -> str:
 
 
 def printed(root: Path, *words: str, text: str | None = None, nothing: int | None = None) -> str:
-    """What a command of the engine prints on standard output. text: for its standard input. nothing: the exit code with
-    which it says that there is nothing to print. TrainformError with what it says if it fails."""
+    """Return the standard output of a command. text: its standard input. nothing: the exit code for nothing to print.
+    TrainformError with its errors if it fails."""
     given: dict[str, Any] = {"stdin": subprocess.DEVNULL} if text is None else {"input": text}
     whole, environ = [pulumi(), *words, "--non-interactive", "--color", "never"], environ_of_engine()
     ran: subprocess.CompletedProcess[str] = subprocess.run(
@@ -114,19 +108,18 @@ def printed(root: Path, *words: str, text: str | None = None, nothing: int | Non
 
 
 def fix_of(errors: Sequence[str]) -> str:
-    """What helps against the errors of a command of the engine."""
+    """Return what to do about the errors of a command."""
     return next((fix for said, fix in _FIXES.items() if any(said in error for error in errors)), FIX)
 
 
 def exported(stack: str, root: Path, number: int | None = None) -> Mapping[str, Any]:
-    """What the backend has of the stack; secrets stay encrypted. number: of the update after which it had it; None:
-    now."""
+    """Return the state of the stack; secrets stay encrypted. number: of the update after which it was so; None: now."""
     earlier = () if number is None else ("--version", str(number))
     return _as_state(printed(root, *_export(stack), *earlier))
 
 
 def exported_if_there(stack: str, root: Path) -> Mapping[str, Any]:
-    """The same; nothing if the backend has no such stack."""
+    """Return the state; empty if the backend has no such stack."""
     text = printed(root, *_export(stack), nothing=NO_STACK)
     return _as_state(text) if text else {}
 
@@ -143,7 +136,7 @@ def _as_state(text: str) -> Mapping[str, Any]:
 
 
 def as_json(text: str, verb: str) -> Any:
-    """What the command printed, as data; TrainformError if it is not JSON."""
+    """Return the output of a command as data. TrainformError if it is not JSON."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

@@ -1,5 +1,4 @@
-"""All experiments that are deployed in some environments: one row each, from a few lists of each namespace and not from
-reads of each stack."""
+"""All experiments that are deployed in some environments, from a few lists of each namespace."""
 
 from __future__ import annotations
 
@@ -27,9 +26,10 @@ from trainform.plan.record import Record
 from trainform.plan.sums import HourlyCost
 from trainform.plan.totals import hourly_cost
 from trainform.spec.environment import Environment
+from trainform.spec.release import digest
 
 GONE = "Gone"
-"""The phase of a job that is recorded as deployed, and that the cluster no longer has."""
+"""The phase of a job that is recorded as deployed, and is not in the cluster."""
 UNKNOWN = "unknown"
 AT_ONCE = 8
 Job = tuple[str, str]
@@ -37,9 +37,12 @@ Job = tuple[str, str]
 
 
 class Row(Struct, frozen=True):
-    """What is deployed of one experiment. stack: PROJECT/STACK; "" if the record is of an earlier trainform. created:
-    of the job object, "" if it is gone. cost: per hour, None if nothing runs or a price is missing. unreadable: why the
-    record says nothing."""
+    """One experiment that is deployed.
+
+    stack: PROJECT/STACK; "" if the record is of an earlier trainform. content: the hash that a release of the record
+    has. created: of the job object, "" if it is gone. cost: per hour, None if nothing runs or a price is missing.
+    unreadable: why the record cannot be read.
+    """
 
     experiment: str
     environment: str
@@ -52,12 +55,15 @@ class Row(Struct, frozen=True):
     accelerators: Mapping[str, int] = {}
     cost: HourlyCost | None = None
     created: str = ""
+    queue: str = ""
+    owner: str = ""
+    content: str = ""
     unreadable: str = ""
 
 
 class Overview(Struct, frozen=True):
-    """The rows by environment and experiment, and the error of each environment that could not be read. asked: how many
-    environments were."""
+    """The rows by environment and experiment, and the errors of environments that could not be read. asked: the number
+    of environments."""
 
     rows: tuple[Row, ...]
     not_read: Mapping[str, TrainformError]
@@ -65,13 +71,12 @@ class Overview(Struct, frozen=True):
 
     @property
     def is_blind(self) -> bool:
-        """Whether no environment could be read, so that nobody knows what is deployed."""
+        """True if no environment could be read."""
         return bool(self.not_read) and len(self.not_read) == self.asked
 
 
 def overview(environments: Sequence[Environment], seconds: float) -> Overview:
-    """What is deployed in the environments, whose clusters are read at the same time. seconds: how long a server may
-    take to answer."""
+    """Read what is deployed in the environments, at the same time. seconds: the time for each answer."""
     rows, not_read = list[Row](), dict[str, TrainformError]()
     with ThreadPoolExecutor(AT_ONCE) as threads:
         for environment, work in [(each, threads.submit(_rows, each, seconds)) for each in environments]:
@@ -114,11 +119,22 @@ def _row(deployed: Deployed, environment: Environment, live: _Live | None) -> Ro
         if costs and accelerators.keys() <= environment.accelerators.keys()
         else None,
         created=created,
+        queue=_queue(record),
+        owner=str(record.experiment.get("owner") or ""),
+        content=digest(record.whole),
     )
 
 
+def _queue(record: Record) -> str:
+    """Return the name of the job's queue. One of its own has the experiment's name, unless it is named."""
+    queue = record.experiment.get("queue")
+    if not isinstance(queue, Mapping):
+        return "" if queue is None else str(queue)
+    return str(queue.get("name") or record.experiment.get("name", ""))
+
+
 class _Live:
-    """The job objects and the pods of a namespace, as far as they are trainform's."""
+    """The job objects and the pods of trainform in a namespace."""
 
     def __init__(self, api: ClusterApi, namespace: str, found: Iterable[Deployed]) -> None:
         self._pods: dict[Job, Counter[str]] = defaultdict(Counter)
@@ -137,7 +153,7 @@ class _Live:
             self._pods[job][phase] += 1
 
     def job(self, name: str, job: Job) -> tuple[str, str]:
-        """The phase of the job object, and when it was made."""
+        """Return the phase of the job object, and its creation time."""
         body = self._jobs.get(name)
         if body is None:
             return (UNKNOWN if self._unread else GONE), ""
@@ -145,19 +161,14 @@ class _Live:
 
 
 def _kinds(found: Iterable[Deployed]) -> Iterator[tuple[str, str]]:
-    """Version and plural of the kinds that the recorded jobs may have."""
-    names = {_backend(each.record) for each in found if each.record is not None}
+    """Yield version and plural of the kinds that the recorded jobs may have."""
+    names = {each.record.backend for each in found if each.record is not None}
     for name in sorted(names & BACKENDS.keys()):
         yield from ((BACKENDS[name].API_VERSION, plural) for plural in BACKENDS[name].PLURALS)
 
 
-def _backend(record: Record) -> str:
-    own = record.experiment.get("backend")
-    return str(record.environment.get("backend") if own is None else own)
-
-
 def _listed(api: ClusterApi, path: str, keep: Any = lambda item: item) -> list[Any] | None:
-    """The objects; none if the kind is not served, None if they could not be read."""
+    """List the objects; none if the kind is not served, None if they could not be read."""
     with api.reading(path):
         listed = api.listed(path, keep, {"labelSelector": SELECTOR})
     if isinstance(listed, Answer):
@@ -172,7 +183,7 @@ def _pod(body: Any) -> tuple[Job, str]:
 
 
 def age(created: str, now: datetime.datetime) -> str:
-    """How long ago that was, in its two largest units: `3d 4h`; "" for no time, and for what is none."""
+    """Return the age in its two largest units: `3d 4h`; "" for no time."""
     try:
         seconds = max(0, int((now - datetime.datetime.fromisoformat(created)).total_seconds()))
     except (TypeError, ValueError):  # TypeError: without a zone

@@ -1,12 +1,11 @@
-"""The records of what is deployed, read live: that of one experiment, or all of a namespace or of the cluster.
+"""The live records of what is deployed: that of one experiment, or all of a namespace or of the cluster.
 
-A record that another version of trainform has written, or that somebody has changed by hand, may not be readable: it is
-returned with the reason, so that a table of many stacks loses one row and not all. Without permission, and without a
-connection, `ClusterError` is raised.
+A record that cannot be read is returned with the reason. Without permission or a connection `ClusterError` is raised.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
@@ -15,9 +14,11 @@ from msgspec import Struct
 
 from trainform import defaults
 from trainform.cluster.api import Answer, ClusterApi
+from trainform.cluster.identity import refuse_another
 from trainform.errors import ClusterError
 from trainform.manifests.shapes import mapping
 from trainform.plan.record import Record, read_record, record_name
+from trainform.spec.environment import Environment
 
 SELECTOR = ",".join(f"{label}={value}" for label, value in defaults.MANAGED_BY.items())
 """All objects that trainform has made."""
@@ -46,6 +47,17 @@ class Deployed(Struct, frozen=True):
         return str(mapping(self.metadata.get("annotations")).get(defaults.STACK_ANNOTATION, ""))
 
 
+def live_record(experiment: str, environment: Environment, seconds: float) -> Record | None:
+    """Read the record of the experiment in the environment; None if nothing is recorded there. ClusterError if it
+    cannot be read, InputError for another cluster than that of the environment."""
+    with contextlib.closing(ClusterApi(environment.cluster.context, seconds)) as api:
+        refuse_another(api, environment)
+        found = deployed(api, experiment, environment.namespace.name)
+    if found is not None and found.unreadable is not None:
+        raise found.unreadable
+    return None if found is None else found.record
+
+
 def deployed(api: ClusterApi, experiment: str, namespace: str) -> Deployed | None:
     """The record of the experiment in the namespace; None if nothing is recorded there."""
     path = f"{_path(namespace)}/{quote(record_name(experiment), safe='')}"
@@ -53,7 +65,7 @@ def deployed(api: ClusterApi, experiment: str, namespace: str) -> Deployed | Non
     if answer.missing:
         return None
     if not answer.found:
-        raise _refused(answer, f"read the ConfigMap {record_name(experiment)} of the namespace {namespace}")
+        raise refused(answer, f"read the ConfigMap {record_name(experiment)} of the namespace {namespace}")
     with api.reading(path):
         return _deployed(answer.body)
 
@@ -65,7 +77,7 @@ def all_deployed(api: ClusterApi, namespace: str | None = None) -> tuple[Deploye
     listed = api.listed(path, parameters={"labelSelector": _OF_NO_REVISION})
     if isinstance(listed, Answer):
         where = "all namespaces" if namespace is None else f"the namespace {namespace}"
-        raise _refused(listed, f"list the ConfigMaps of {where}")
+        raise refused(listed, f"list the ConfigMaps of {where}")
     with api.reading(path):
         found = [_deployed(body) for body in listed if _is_record(body)]
     return tuple(sorted(found, key=lambda each: (each.namespace, each.experiment)))
@@ -99,9 +111,8 @@ def _deployed(body: Mapping[str, Any]) -> Deployed:
     )
 
 
-def _refused(answer: Answer, what: str) -> ClusterError:
+def refused(answer: Answer, what: str) -> ClusterError:
+    """Return the error for an answer that is not what was asked for. what: `list the pods of the namespace ai`."""
     if answer.forbidden:
         return ClusterError(f"this account has no permission to {what}", "ask the platform team for the permission")
-    return ClusterError(
-        f"the cluster does not {what}: {answer.message}", "check your access with `kubectl get configmaps`"
-    )
+    return ClusterError(f"the cluster does not {what}: {answer.message}", "check your access with `kubectl get`")

@@ -1,5 +1,4 @@
-"""What Pulumi's state has of a stack: its clusters, on which `pulumi destroy` deletes, which runs no program, and the
-record of what was deployed."""
+"""The clusters, objects and records in Pulumi's state of a stack."""
 
 from __future__ import annotations
 
@@ -22,8 +21,8 @@ SECOND = len("2026-01-01T00:00:00")
 
 
 class StateCluster(Struct, frozen=True, order=True):
-    """A cluster of a stack. context: None for the current one. uid: None if the stack is not bound to it. name: of the
-    provider. own_kubeconfig: the provider has a kubeconfig in the state, so that no other one is used."""
+    """A cluster of a stack. name: of the provider. context: None for the current one. uid: None if the stack is not
+    bound to it. own_kubeconfig: the provider has a kubeconfig in the state."""
 
     name: str
     context: str | None
@@ -40,8 +39,7 @@ class StateJob(Struct, frozen=True, order=True):
 
 
 class StateNamespace(Struct, frozen=True):
-    """A namespace that the stack has created. cluster: the name of its provider. kept: `pulumi destroy` leaves it in
-    the cluster."""
+    """A namespace that the stack has created. cluster: the name of its provider. kept: `pulumi destroy` retains it."""
 
     cluster: str
     name: str
@@ -49,13 +47,12 @@ class StateNamespace(Struct, frozen=True):
 
 
 def clusters_of(exported: Mapping[str, Any]) -> list[StateCluster]:
-    """The cluster of each provider in what `pulumi stack export` has printed. A stack without resources has none."""
+    """Return the cluster of each provider in the output of `pulumi stack export`."""
     return sorted(_clusters(exported), key=lambda cluster: cluster.name)
 
 
 def jobs_of(exported: Mapping[str, Any]) -> list[StateJob]:
-    """The jobs whose objects the stack has made, by the labels of these, also where an `up` has failed before it
-    recorded one."""
+    """Return the jobs of the stack by the labels of their objects, also where an `up` failed before it recorded one."""
     return sorted(set(_jobs(exported)))
 
 
@@ -101,8 +98,8 @@ def deleted_from(exported: Mapping[str, Any], namespace: str) -> set[tuple[str, 
 
 
 def record_in(exported: Mapping[str, Any], experiment: str) -> Record | None:
-    """The record of what is deployed, as the state has it; None if it has none that can be read. After a `pulumi up`
-    that failed it may be what was wanted."""
+    """Return the record of what is deployed; None if there is none that can be read. After a `pulumi up` that failed it
+    may not be deployed."""
     for resource in _resources(exported):
         if _is_record(resource, experiment):
             try:
@@ -113,10 +110,11 @@ def record_in(exported: Mapping[str, Any], experiment: str) -> Record | None:
 
 
 def unfinished(exported: Mapping[str, Any], experiment: str, done: Sequence[Update]) -> bool:
-    """Whether something has changed the stack that its history does not know: a `pulumi up` that runs, or that was
-    killed. done: the history, the newest first. A folder and a bucket have an update there only after its end, and its
-    times are of the same clock as those of the state; a service knows each. A `refresh` after a `pulumi up` that was
-    killed changes objects once more, and leaves the time at which each was made."""
+    """True if the state has changes that the history does not have: a `pulumi up` runs, or was killed.
+
+    done: the history, the newest first. A folder and a bucket add an update at its end, by the same clock as the
+    state; a service has each. A `refresh` after a kill changes objects again, but not their creation times.
+    """
     if _is_pending(exported):
         return True
     if not done or done[0].number:
@@ -130,8 +128,8 @@ def unfinished(exported: Mapping[str, Any], experiment: str, done: Sequence[Upda
 
 
 def _is_pending(exported: Mapping[str, Any]) -> bool:
-    """Whether an operation has begun and not ended. The engine keeps one that creates until somebody clears it, also
-    when a later `pulumi up` has made the resource."""
+    """True for an operation that has not ended. The engine keeps one that creates also when a later `pulumi up` has
+    created the resource."""
     made = {
         resource.get("urn")
         for resource in _resources(exported)
@@ -144,7 +142,7 @@ def _is_pending(exported: Mapping[str, Any]) -> bool:
 
 
 def _second(resource: Mapping[str, Any], when: str) -> str:
-    """When the engine has made or changed the resource last, to the second; "" if nobody knows."""
+    """Return when the resource was created or modified, to the second; "" if unknown."""
     time = _text(resource.get(when))
     return "" if time is None else f"{time[:SECOND]}Z"
 
@@ -155,7 +153,7 @@ def _is_record(resource: Mapping[str, Any], experiment: str) -> bool:
 
 
 def _resources(exported: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Those of what the engine exports, or of a file of its history."""
+    """Return the resources of an export, or of a file of the history."""
     latest = mapping(mapping(exported.get("checkpoint")).get("latest"))
     return mappings((mapping(exported.get("deployment")) if "deployment" in exported else latest).get("resources"))
 

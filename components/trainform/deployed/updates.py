@@ -1,4 +1,4 @@
-"""The history of a stack's updates, as Pulumi's backend keeps it."""
+"""The history of a stack's updates in Pulumi's backend."""
 
 from __future__ import annotations
 
@@ -15,27 +15,25 @@ from trainform.manifests.shapes import mapping, mappings
 MOST_UPDATES = 100
 ALL = 0
 OF_OBJECTS = ("update", "destroy")
-"""Kinds of updates that make and delete objects. A `refresh` does not, and may run every few minutes."""
+"""Kinds of updates that create and delete objects. A `refresh` does not."""
 REFRESH = "refresh"
 RELEASE = "trainform:release"
 BOOLEANS = {"true": True, "false": False}
-OPTIONS_OF_A_PART = ("target", "target-replace", "exclude")
-# What the engine notes of an option, and of a variable that stands for one.
 OF_A_PART = frozenset(
-    note.format(name)
-    for option in OPTIONS_OF_A_PART
-    for note, name in (
-        ("pulumi.flag.{}", option),
-        ("pulumi.env.PULUMI_OPTION_{}", option.replace("-", "_").upper()),
-    )
+    note
+    for option in ("target", "target-replace", "exclude")
+    for note in (f"pulumi.flag.{option}", f"pulumi.env.PULUMI_OPTION_{option.replace('-', '_').upper()}")
 )
+"""Notes of the engine on an update for a part of the stack."""
 
 
 class Update(Struct, frozen=True):
-    """One update of a stack. kind: `update` is a `pulumi up`. result: `succeeded`, `failed` or `in-progress`. started,
-    ended: in UTC (RFC 3339); "" if it has not ended. number: that a service gives it; 0 in a folder or a bucket.
-    commit, dirty: of git, where it ran; "" and None if it is not known. release: that the stack's config named.
-    in_part: only some of the stack's resources were meant."""
+    """One update of a stack.
+
+    kind: `update` is a `pulumi up`. result: `succeeded`, `failed` or `in-progress`. started, ended: in UTC (RFC 3339);
+    "" if it has not ended. number: of a service; 0 in a folder or a bucket. commit, dirty: of git; "" and None if
+    unknown. release: in the stack's config. in_part: for some of the stack's resources.
+    """
 
     kind: str
     result: str
@@ -49,18 +47,18 @@ class Update(Struct, frozen=True):
 
     @property
     def deployed(self) -> bool:
-        """Whether it is a `pulumi up` of the whole stack that succeeded."""
+        """True for a `pulumi up` of the whole stack that succeeded."""
         return (self.kind, self.result, self.in_part) == ("update", "succeeded", False)
 
     @property
     def destroyed(self) -> bool:
-        """Whether it is a `pulumi destroy` of the whole stack that succeeded."""
+        """True for a `pulumi destroy` of the whole stack that succeeded."""
         return (self.kind, self.result, self.in_part) == ("destroy", "succeeded", False)
 
 
 def updates(stack: str, root: Path, most: int = MOST_UPDATES) -> list[Update]:
-    """The last updates of the stack, the newest first, and all of them where none of the last ones has made or deleted
-    an object; none if it was never updated, or if the backend has no such stack."""
+    """Return the last updates of the stack, the newest first; all of them if none of the last ones has changed an
+    object, and none if the backend has no such stack."""
     found = _updates(stack, root, most)
     cut = most != ALL and len(found) >= most
     return _updates(stack, root, ALL) if cut and not any(each.kind in OF_OBJECTS for each in found) else found
@@ -73,13 +71,12 @@ def _updates(stack: str, root: Path, most: int) -> list[Update]:
 
 
 def updates_in(listed: Any) -> list[Update]:
-    """The updates in what `pulumi stack history --json` prints."""
+    """Return the updates in the output of `pulumi stack history --json`."""
     return [*map(_update, mappings(listed))]
 
 
 def last_deployed(found: Iterable[Update]) -> Update | None:
-    """The last `pulumi up` of the whole stack that succeeded; None if there is none, or if a `pulumi destroy` came
-    after it."""
+    """Return the last `pulumi up` of the whole stack that succeeded; None without one, or after a `pulumi destroy`."""
     for update in found:
         if update.deployed:
             return update
@@ -105,5 +102,5 @@ def _update(entry: Mapping[str, Any]) -> Update:
 
 
 def _second(time: object) -> str:
-    """The time without fractions of a second, of which the engine writes none but zeros."""
+    """Return the time without fractions of a second, which are zeros."""
     return re.sub(r"\.[0-9]+Z$", "Z", time) if isinstance(time, str) else ""

@@ -1,4 +1,4 @@
-"""Deployed objects beside live ones. Pure functions: the reads are in `read`."""
+"""Compare deployed objects with live ones. Pure functions: the reads are in `read`."""
 
 from __future__ import annotations
 
@@ -54,11 +54,8 @@ def _managers(live: Mapping[str, Any]) -> list[str]:
 
 
 def unsettled(manifest: Manifest, live: Mapping[str, Any]) -> bool:
-    """True if the API server must say whether something differs: something is spelled otherwise, or somebody else has
-    written one of our fields.
-
-    False for what is as it was deployed for certain, and for objects of which no value is read.
-    """
+    """True if the API server must be asked: something is spelled in another way, or others have written one of our
+    fields."""
     if _is_closed(manifest):
         return False
     written = (path for path, _ in fields_of_others(live, is_ours))
@@ -66,7 +63,7 @@ def unsettled(manifest: Manifest, live: Mapping[str, Any]) -> bool:
 
 
 def compared(manifest: Manifest, live: Mapping[str, Any], answer: Mapping[str, Any] | None, basis: Basis) -> Compared:
-    """The object. answer: what the API server would make of the deployed one; None if it was not asked, or refused."""
+    """Compare the object. answer: the API server's dry run of the deployed one; None if not asked, or refused."""
     found = [*_changes(manifest, live, answer)]
     scaled = [drift for drift in found if is_scaled(live, drift.path)]
     changed = [drift for drift in found if drift not in scaled]
@@ -93,12 +90,12 @@ def compared(manifest: Manifest, live: Mapping[str, Any], answer: Mapping[str, A
 
 
 def gone(manifest: Manifest) -> ObjectDrift:
-    """The object of which the cluster has none."""
+    """Return the object that the cluster does not have."""
     return _object(manifest, state="gone")
 
 
-# Whose differences are drift, by what the rendering is worth: of files, what trainform has written itself is not
-# applied yet; what another version renders may be new, also where nobody has the field.
+# The writers whose differences are drift. With files, fields of trainform are not applied yet; another version may
+# render new fields.
 _WORTH: Mapping[Basis, Callable[[str], bool]] = {
     "record": lambda manager: True,
     "files": lambda manager: not is_ours(manager),
@@ -107,8 +104,7 @@ _WORTH: Mapping[Basis, Callable[[str], bool]] = {
 
 
 def _is_closed(manifest: Manifest) -> bool:
-    """True if no value of its `data` is compared: of a Secret nobody reads one, and the record is what all else is
-    compared with."""
+    """True if no value of its `data` is compared: values of Secrets are not read, and the record is the basis."""
     return manifest.body["kind"] == SECRETS or manifest.is_record
 
 
@@ -121,7 +117,7 @@ def _changes(manifest: Manifest, live: Mapping[str, Any], answer: Mapping[str, A
         return [*drift_of(visible, live), *others]
     if answer is None:
         return drift_of(body, live)
-    # what trainform has written and does not render is of a webhook, when the object was made
+    # a webhook has added what trainform has written and does not render
     return [drift for path, drift in drift_from(answer, live) if _has(body, path) or not is_ours(drift.manager)]
 
 
@@ -130,23 +126,16 @@ def _has(body: Mapping[str, Any], path: tuple[str, ...]) -> bool:
 
 
 def _maker(metadata: Mapping[str, Any]) -> str:
-    """Who wrote the object first; of those who wrote in the same second (times have no parts of it), who wrote most: an
-    object's controller may add to it at once, and its status is never what made it."""
+    """Return the first writer of the object; of several in the same second the one that wrote most, since an object's
+    controller may add to it at once."""
     entries = [entry for entry in mappings(metadata.get("managedFields")) if not entry.get("subresource")]
     first = min(entries, key=lambda entry: (str(entry.get("time", "")), -len(str(entry.get("fieldsV1")))), default={})
     return str(first.get("manager", ""))
 
 
 def _field(drift: Drift) -> FieldDrift:
-    return FieldDrift.model_validate(
-        {
-            "path": drift.path,
-            "was": drift.applied,
-            "now": drift.live,
-            "manager": drift.manager,
-            "written": drift.written,
-        }
-    )
+    found = {"was": drift.applied, "now": drift.live, "manager": drift.manager, "written": drift.written}
+    return FieldDrift.model_validate({"path": drift.path, **found})
 
 
 def _object(manifest: Manifest, **found: Any) -> ObjectDrift:

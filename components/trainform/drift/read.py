@@ -1,8 +1,4 @@
-"""The live objects beside which the deployed ones are held, and what the API server would make of those: a few lists,
-and dry runs where they are needed.
-
-Nothing is changed: each request reads, or is a dry run.
-"""
+"""Read live objects, by a few lists, and ask the API server by dry runs. Nothing is changed."""
 
 from __future__ import annotations
 
@@ -36,17 +32,10 @@ Key = tuple[str, str, str, str]
 
 
 class Live(Struct, frozen=True):
-    """An object of the cluster. body: None if the cluster has none, or if it could not be read, which `reason` says."""
+    """An object of the cluster, or of a dry run. body: None if there is none, or if it could not be read (`reason`)."""
 
     body: Mapping[str, Any] | None
     path: str = ""
-    reason: str = ""
-
-
-class DryRun(Struct, frozen=True):
-    """What the API server says of the deployed object. body: None if it refuses the dry run, and `reason` says why."""
-
-    body: Mapping[str, Any] | None
     reason: str = ""
 
 
@@ -101,7 +90,7 @@ class Reads:
         rest = [key for key in wanted if key not in found]
         return found | dict(zip(rest, self._each(self._get, rest), strict=True))
 
-    def dry_runs(self, asked: Sequence[tuple[Manifest, Live]]) -> list[DryRun]:
+    def dry_runs(self, asked: Sequence[tuple[Manifest, Live]]) -> list[Live]:
         """What the API server would make of each object if it was applied again."""
         return self._each(self._dry_run, asked)
 
@@ -152,18 +141,18 @@ class Reads:
             return Live({**answer.body, "kind": key[1]}, path)
         return Live(None, reason="" if answer.missing else refusal(answer, f"read {key[1]}/{key[3]}"))
 
-    def _dry_run(self, asked: tuple[Manifest, Live]) -> DryRun:
+    def _dry_run(self, asked: tuple[Manifest, Live]) -> Live:
         manifest, live = asked
         try:
             answer = self._api.dry_run_apply(live.path, manifest.body, MANAGER)
         except ClusterError as error:  # others may be answered
-            return DryRun(None, error.message)
+            return Live(None, reason=error.message)
         if answer.found:
-            return DryRun(answer.body)
+            return Live(answer.body, live.path)
         kind, name = manifest.body["kind"], manifest.body["metadata"]["name"]
         if answer.forbidden and "admission" not in answer.message:
-            return DryRun(None, f"this account has no permission for a dry run of {kind}/{name} (verb patch)")
-        return DryRun(None, cut(" ".join(masked_line(without_credentials(answer.message)).split()), LONGEST))
+            return Live(None, reason=f"this account has no permission for a dry run of {kind}/{name} (verb patch)")
+        return Live(None, reason=cut(" ".join(masked_line(without_credentials(answer.message)).split()), LONGEST))
 
 
 def key_of(manifest: Manifest) -> Key:

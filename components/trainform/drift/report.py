@@ -1,17 +1,16 @@
-"""Stacks beside what the cluster has of them: the whole way from names to the report. Nothing is changed."""
+"""Compare stacks with their live objects. Nothing is changed."""
 
 from __future__ import annotations
 
-import datetime
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import version
+from typing import Any
 
-from msgspec import Struct
-
-from trainform.cluster.drift import SECRETS
+from trainform.cluster.drift import SECRETS, utc_now
 from trainform.deployed.records import Deployed
+from trainform.deployed.stacks import ProjectStack
 from trainform.drift.compare import compared, gone, is_noted, is_written, unsettled
 from trainform.drift.model import DriftReport, FieldDrift, NotCompared, ObjectDrift, Outcome, StackDrift
 from trainform.drift.read import Key, Live, Reads, key_of
@@ -20,7 +19,6 @@ from trainform.errors import ClusterError
 from trainform.manifests.manifest import Manifest, ownership
 from trainform.manifests.shapes import quantity
 from trainform.plan.record import record_name
-from trainform.spec.environment import Environment
 
 WORST = (Outcome.failed, Outcome.incomplete, Outcome.drift, Outcome.in_sync, Outcome.not_deployed)
 NOTHING = (
@@ -31,133 +29,87 @@ NO_PLATFORM = (
     "The cluster has nothing that `pulumi up` of the environment's own stack has written: it was never run, or the "
     "stack was destroyed."
 )
-NO_RECORD = "without the record nobody knows what was deployed"
+NO_RECORD = "without the record it is unknown what was deployed"
 UNNOTED = (
-    "somebody has removed its `managedFields`, so nobody knows who has written what: its fields are compared, its "
-    "secrets and fields of others are not"
+    "its `managedFields` were removed: its fields are compared, its secrets and fields of others are not, and their "
+    "writers are unknown"
 )
 ENDED = "The job is not in the cluster: its `ttl` deletes it some time after it has ended. That is not drift."
+Records = Mapping[tuple[str, str], Deployed | None]
+Answers = Mapping[Key, tuple[Mapping[str, object] | None, str]]
 
 
-class Target(Struct, frozen=True):
-    """A stack that is compared. experiment: empty for an environment's own stack."""
-
-    stack: str
-    experiment: str
-    environment: Environment
-    project: str
-
-    @property
-    def own(self) -> str:
-        """The mark of the stack on its record, which no other stack has."""
-        return f"{self.project}/{self.stack}"
-
-    @property
-    def namespace(self) -> str:
-        """Where its record is."""
-        return self.environment.namespace.name
-
-
-def find_drift(targets: Sequence[Target]) -> DriftReport:
-    """The report, with the stacks in the order of `targets`."""
-    now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+def find_drift(targets: Sequence[ProjectStack]) -> DriftReport:
+    """Return the report, with the stacks in the order of `targets`."""
+    now = utc_now()
     found: dict[str, StackDrift] = {}
     for context in dict.fromkeys(target.environment.cluster.context for target in targets):
         here = [target for target in targets if target.environment.cluster.context == context]
         try:
             with Reads(context) as reads:
-                found |= _elsewhere(here, reads)
-                found |= _on_cluster([target for target in here if target.own not in found], reads)
+                found |= _on_cluster(here, reads)
         except ClusterError as error:
-            reason = f"{error.message}; {error.fix}" if error.fix else error.message
-            found |= {target.own: _without(target, Outcome.failed,
-                    NotCompared(what="cluster", reason=reason)) for target in here}  # fmt: skip
-    stacks = [found[target.own] for target in targets]
+            found |= {target.full_name: _failed(target, "cluster", _text(error)) for target in here}
+    stacks = [found[target.full_name] for target in targets]
     worst = min((stack.outcome for stack in stacks), key=WORST.index, default=Outcome.in_sync)
     return DriftReport(generated_by=version("trainform"), read_at=now, outcome=worst, stacks=stacks)
 
 
-def _elsewhere(targets: Sequence[Target], reads: Reads) -> dict[str, StackDrift]:
-    """Those whose environment is bound to another cluster than the one that answers: what it has is not theirs."""
+def _text(error: ClusterError) -> str:
+    return f"{error.message}; {error.fix}" if error.fix else error.message
+
+
+def _on_cluster(targets: Sequence[ProjectStack], reads: Reads) -> dict[str, StackDrift]:
     environments = {target.environment.name: target.environment for target in targets}
-    reasons = {name: reads.another_cluster(environment) for name, environment in environments.items()}
-    return {
-        target.own: _without(target, Outcome.failed, NotCompared(what="cluster", reason=reason))
-        for target in targets
-        if (reason := reasons[target.environment.name])
-    }
-
-
-def _on_cluster(targets: Sequence[Target], reads: Reads) -> dict[str, StackDrift]:
-    records = reads.records([(target.experiment, target.namespace) for target in targets if target.experiment])
-    found: dict[str, StackDrift] = {}
-    wanted: dict[str, Wanted] = {}
+    others = {name: reads.another_cluster(environment) for name, environment in environments.items()}
+    bound = [target for target in targets if not others[target.environment.name]]
+    records = reads.records([(target.experiment, target.namespace) for target in bound if target.experiment])
+    expected, found = dict[str, Wanted](), dict[str, StackDrift]()
     for target in targets:
-        record = records.get((target.experiment, target.namespace))
-        made = _wanted(target, record, reads)
+        other = others[target.environment.name]
+        made = _failed(target, "cluster", other) if other else _expected(target, _record(target, records), reads)
         if isinstance(made, StackDrift):
-            found[target.own] = made
+            found[target.full_name] = made
         else:
-            wanted[target.own] = made
-    everything = [manifest for each in wanted.values() for manifest in each.manifests]
-    live = reads.objects(everything)
-    answers = _answers(everything, live, reads)
-    for target in targets:
-        if target.own not in wanted:
-            continue
-        if _was_never_written(wanted[target.own], live):
-            found[target.own] = _without(target, Outcome.not_deployed, note=NO_PLATFORM)
-        else:
-            found[target.own] = _stack(target, wanted[target.own], records.get((target.experiment, target.namespace)),
-                live, answers)  # fmt: skip
+            expected[target.full_name] = made
+    manifests = [manifest for each in expected.values() for manifest in each.manifests]
+    live = reads.objects(manifests)
+    answers = _answers(manifests, live, reads)
+    for target in bound:
+        if target.full_name in expected:
+            record = _record(target, records)
+            found[target.full_name] = _compared(target, expected[target.full_name], record, live, answers)
     return found
 
 
-def _wanted(target: Target, record: Deployed | None, reads: Reads) -> Wanted | StackDrift:
-    """The deployed objects, or what is said of a stack of which nobody knows them."""
+def _record(target: ProjectStack, records: Records) -> Deployed | None:
+    return records.get((target.experiment, target.namespace))
+
+
+def _expected(target: ProjectStack, record: Deployed | None, reads: Reads) -> Wanted | StackDrift:
+    """Return the deployed objects, or the report of a stack whose objects are unknown."""
+    everything = "all objects"
+    if record is not None and record.stack not in ("", target.full_name):  # and `pulumi up` of this stack is refused
+        reason = f"{target.experiment} is deployed there by the stack {record.stack}, and not by {target.full_name}"
+        return _failed(target, everything, reason)
     try:
         if not target.experiment:
             return of_environment(target.environment)
-        other = _other_stack(target, record)
-        if other is not None:
-            return _without(target, Outcome.failed, other)
         if record is not None and record.record is not None:
-            return of_record(record.record, target.own)
+            return of_record(record.record, target.full_name)
     except ValueError as error:
-        return _without(target, Outcome.failed, NotCompared(what="all objects", reason=str(error)))
+        return _failed(target, everything, str(error))
     if record is not None and record.unreadable is not None:
-        reason = f"{record.unreadable.message}; {record.unreadable.fix}"
-        return _without(target, Outcome.failed, NotCompared(what="all objects", reason=reason))
+        return _failed(target, everything, _text(record.unreadable))
     if not reads.has_objects(target.experiment, target.namespace):
-        return _without(target, Outcome.not_deployed, note=NOTHING)
+        return _report(target, Outcome.not_deployed, notes=[NOTHING])
     lost = ObjectDrift(kind="ConfigMap", name=record_name(target.experiment), namespace=target.namespace, state="gone")
-    return _without(target, Outcome.drift, NotCompared(what="all other objects", reason=NO_RECORD), lost)
-
-
-def _other_stack(target: Target, record: Deployed | None) -> NotCompared | None:
-    """What is said if another stack has deployed the experiment: its `pulumi up` counts, and that of this one is
-    refused."""
-    theirs = "" if record is None else record.stack
-    if theirs in ("", target.own):
-        return None
-    return NotCompared(what="all objects",
-        reason=f"{target.experiment} is deployed there by the stack {theirs}, and not by {target.own}")  # fmt: skip
-
-
-def _was_never_written(wanted: Wanted, live: Mapping[Key, Live]) -> bool:
-    """True if nothing in the cluster says that a stack without a record was ever deployed, and everything could be
-    read."""
-    found = [live[key_of(manifest)] for manifest in wanted.manifests]
-    unread = any(each.reason for each in found)
-    written = any(each.body is not None and is_written(each.body) for each in found)
-    return wanted.basis == "files" and bool(found) and not unread and not written
-
-
-Answers = Mapping[Key, tuple[Mapping[str, object] | None, str]]
+    missing = [NotCompared(what="all other objects", reason=NO_RECORD)]
+    return _report(target, Outcome.drift, objects=[lost], not_compared=missing)
 
 
 def _answers(manifests: Iterable[Manifest], live: Mapping[Key, Live], reads: Reads) -> Answers:
-    """What the API server says of those that it must be asked about, and why it does not."""
+    """Ask the API server about objects that differ, or that others have written."""
     asked = [
         (manifest, found)
         for manifest in manifests
@@ -167,76 +119,64 @@ def _answers(manifests: Iterable[Manifest], live: Mapping[Key, Live], reads: Rea
     return {key_of(manifest): (answer.body, answer.reason) for (manifest, _), answer in answers}
 
 
-def _stack(
-    target: Target, wanted: Wanted, record: Deployed | None, live: Mapping[Key, Live], answers: Answers
+def _compared(
+    target: ProjectStack, expected: Wanted, record: Deployed | None, live: Mapping[Key, Live], answers: Answers
 ) -> StackDrift:
-    objects = list[ObjectDrift]()
-    not_compared, notes, ahead, read = list[NotCompared](), [*wanted.notes], 0, 0
-    for manifest in wanted.manifests:
-        kind, name = manifest.body["kind"], manifest.body["metadata"]["name"]
-        there = live[key_of(manifest)]
-        if there.reason and kind == SECRETS:  # who only looks needs no right to read keys
-            notes.append(f"Secret {name} is not compared: {there.reason}.")
-            continue
-        if there.reason:
-            not_compared.append(NotCompared(what=f"{kind} {name}", reason=there.reason))
-            continue
-        read += 1
-        if there.body is None:
-            if manifest.is_job and wanted.ends:
+    there = [live[key_of(manifest)] for manifest in expected.manifests]
+    written = any(each.reason or (each.body is not None and is_written(each.body)) for each in there)
+    if expected.basis == "files" and there and not written:
+        return _report(target, Outcome.not_deployed, notes=[NO_PLATFORM])
+    objects, not_compared, notes = list[ObjectDrift](), list[NotCompared](), [*expected.notes]
+    ahead = read = 0
+    for manifest, found in zip(expected.manifests, there, strict=True):
+        name = f"{manifest.body['kind']} {manifest.body['metadata']['name']}"
+        if found.reason and manifest.body["kind"] == SECRETS:  # who only looks needs no right to read keys
+            notes.append(f"{name} is not compared: {found.reason}.")
+        elif found.reason:
+            not_compared.append(NotCompared(what=name, reason=found.reason))
+        elif found.body is None:
+            read += 1
+            if manifest.is_job and expected.ends:
                 notes.append(ENDED)
-            elif wanted.basis != "other version" or manifest.is_job:
+            elif expected.basis != "other version" or manifest.is_job:
                 objects.append(gone(manifest))
-            continue
-        if not is_noted(there.body):
-            not_compared.append(NotCompared(what=f"{kind} {name}", reason=UNNOTED))
-        answer, refused = answers.get(key_of(manifest), (None, ""))
-        result = compared(manifest, there.body, answer, wanted.basis)
-        ahead += result.ahead
-        if refused:
-            notes.append(
-                f"{kind} {name} is compared without the API server, which answers the dry run with: {refused}."
-            )
-        if result.object.state != "as deployed" or result.object.others:
-            objects.append(result.object)
+        else:
+            read += 1
+            if not is_noted(found.body):
+                not_compared.append(NotCompared(what=name, reason=UNNOTED))
+            answer, refused = answers.get(key_of(manifest), (None, ""))
+            result = compared(manifest, found.body, answer, expected.basis)
+            ahead += result.ahead
+            if refused:
+                notes.append(f"{name} is compared without the API server, which answers the dry run with: {refused}.")
+            if result.object.state != "as deployed" or result.object.others:
+                objects.append(result.object)
     if ahead:
-        notes.append(
-            f"The environment's file is ahead of the cluster: {ahead} field{'s' if ahead > 1 else ''} not applied yet."
-        )
+        fields = f"{ahead} field{'s' if ahead > 1 else ''}"
+        notes.append(f"The environment's file is ahead of the cluster: {fields} not applied yet.")
     drifted = any(each.state != "as deployed" for each in objects)
-    return StackDrift(
-        stack=target.stack,
-        experiment=target.experiment,
-        environment=target.environment.name,
-        namespace=target.namespace,
-        revision="" if record is None or record.record is None else record.record.revision,
-        outcome=Outcome.drift if drifted else Outcome.incomplete if not_compared else Outcome.in_sync,
-        compared=read,
-        objects=objects,
-        not_compared=not_compared,
-        notes=[*notes, *not_put_back(objects)],
-        commands=commands(objects, target.stack) if drifted else [],
-    )
+    outcome = Outcome.drift if drifted else Outcome.incomplete if not_compared else Outcome.in_sync
+    revision = "" if record is None or record.record is None else record.record.revision
+    return _report(
+        target, outcome, objects=objects, not_compared=not_compared, notes=[*notes, *not_put_back(objects)],
+        compared=read, revision=revision
+    )  # fmt: skip
 
 
-def _without(
-    target: Target,
-    outcome: Outcome,
-    missing: NotCompared | None = None,
-    lost: ObjectDrift | None = None,
-    note: str = "",
-) -> StackDrift:
-    """What is said of a stack of which no object could be compared."""
+def _failed(target: ProjectStack, what: str, reason: str) -> StackDrift:
+    return _report(target, Outcome.failed, not_compared=[NotCompared(what=what, reason=reason)])
+
+
+def _report(target: ProjectStack, outcome: Outcome, objects: Sequence[ObjectDrift] = (), **found: Any) -> StackDrift:
     return StackDrift(
-        stack=target.stack,
+        stack=target.name,
         experiment=target.experiment,
         environment=target.environment.name,
         namespace=target.namespace,
         outcome=outcome,
-        objects=[] if lost is None else [lost],
-        not_compared=[] if missing is None else [missing],
-        notes=[note] if note else [],
-        commands=[] if lost is None else commands([lost], target.stack),
+        objects=[*objects],
+        commands=commands(objects, target.name) if outcome is Outcome.drift else [],
+        **found,
     )
 
 

@@ -1,13 +1,13 @@
-"""The report in sentences, the same for every form that people read: the sections and the forms are those of a
-review."""
+"""The report of drift in sentences and tables."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from trainform.cluster.drift import writer
 from trainform.drift.model import DriftReport, FieldDrift, ObjectDrift, Outcome, StackDrift
-from trainform.review.forms.sections import Item, Row, Section, Table, bounded, shown
+from trainform.review.forms.sections import Item, Row, Section, Table, bounded, counted, shown
 
 COLUMNS = ("stack", "revision", "outcome", "changed", "gone", "anew", "others")
 """In 80 columns, with a stack of 25 letters."""
@@ -28,8 +28,7 @@ REMOVED = (
 
 
 def documents(report: DriftReport) -> list[list[Section]]:
-    """A document for the stack; for several a table, what is said of those that have no object to tell of, and a
-    document for each of the others."""
+    """Return a document for the stack; for several a table, and a document for each that has objects."""
     if len(report.stacks) == 1:
         return [_stack(report.stacks[0], report.read_at)]
     return [_summary(report), *(_stack(stack, report.read_at) for stack in report.stacks if stack.objects)]
@@ -47,10 +46,10 @@ def _summary(report: DriftReport) -> list[Section]:
 
 
 def _each_once(said: Iterable[tuple[str, str]]) -> tuple[Item, ...]:
-    """Each sentence once, with the stacks of which it is true: a cluster that does not answer is that of all."""
-    found: dict[str, list[str]] = {}
+    """Return each sentence once, with its stacks."""
+    found = defaultdict[str, list[str]](list)
     for sentence, stack in said:
-        found.setdefault(sentence, []).append(stack)
+        found[sentence].append(stack)
     return tuple(Item(sentence, (Row("", ", ".join(stacks), verbatim=True),)) for sentence, stacks in found.items())
 
 
@@ -89,20 +88,24 @@ def _stack(stack: StackDrift, read_at: str) -> list[Section]:
 
 
 def _outcome(stack: StackDrift, drifted: list[ObjectDrift]) -> str:
-    number = f"{stack.compared} object{'' if stack.compared == 1 else 's'}"
     if stack.outcome is Outcome.not_deployed:
         return "Not deployed."
     if not stack.compared:
         return f"Outcome: {stack.outcome.value}."
+    objects = counted(stack.compared, "object")
     if not drifted:
-        return f"Outcome: {stack.outcome.value}. {number} compared, and nothing differs from what was deployed."
-    count = f"{len(drifted)} of them {'is' if len(drifted) == 1 else 'are'}"
-    return f"Outcome: drift. {number} compared, {count} not as deployed."
+        return f"Outcome: {stack.outcome.value}. {objects} compared, and nothing differs from what was deployed."
+    return f"Outcome: drift. {objects} compared, {len(drifted)} of them {_are(len(drifted))} not as deployed."
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
 
 
 def object_sentence(each: ObjectDrift, stack: StackDrift, read_at: str) -> str:
-    """What has become of the object. Of an environment's own stack nobody knows whether it was ever there."""
+    """Return what has happened to the object. Nothing records whether one of an environment's own stack existed."""
     subject = f"{each.kind} {each.name}"
+    by = f" by the manager {each.manager}" if each.manager else ""
     if each.deleting:
         return f"{subject} is being deleted since {each.deleting}."
     if each.state == "gone":
@@ -111,26 +114,19 @@ def object_sentence(each: ObjectDrift, stack: StackDrift, read_at: str) -> str:
         return f"{subject} is not in the cluster: it was deleted by hand{more}, or {other}."
     if each.state == "made anew" and not stack.experiment:
         return (
-            f"Nothing in {subject} is written by trainform: it was deleted and made anew{_by(each)} at "
-            f"{each.created}, or no `pulumi up` has written it yet."
+            f"Nothing in {subject} is written by trainform: it was deleted and made anew{by} at {each.created}, or no "
+            "`pulumi up` has written it yet."
         )
     if each.state == "made anew":
         return (
-            f"{subject} was deleted and made anew{_by(each)} at {each.created}: nothing in it is written by "
-            f"trainform.{f' {REPLACED}' if each.is_job else ''}"
+            f"{subject} was deleted and made anew{by} at {each.created}: nothing in it is written by trainform."
+            f"{f' {REPLACED}' if each.is_job else ''}"
         )
-    count = len(each.fields)
-    return (
-        f"{subject} has {count} field{'' if count == 1 else 's'} that {'is' if count == 1 else 'are'} not as deployed."
-    )
-
-
-def _by(each: ObjectDrift) -> str:
-    return f" by the manager {each.manager}" if each.manager else ""
+    return f"{subject} has {counted(len(each.fields), 'field')} that {_are(len(each.fields))} not as deployed."
 
 
 def field_rows(fields: list[FieldDrift], read_at: str) -> Iterator[Row]:
-    """A line for each field: what it was, what it is, and who has written it."""
+    """Return a line for each field: what it was, what it is, and its last writer."""
     for field in fields:
         who = writer(field.manager, field.written, read_at)
         was = "" if field.was is None and field.now is not None else f"was {shown(field.was)}, "

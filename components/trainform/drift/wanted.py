@@ -1,9 +1,7 @@
-"""The objects that are deployed, rendered again from their record by the same pure pass that made them. Nothing here
-reads the cluster."""
+"""The deployed objects of a stack, rendered again from their record. Nothing here reads the cluster."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from importlib.metadata import version
 from typing import Literal
 
@@ -22,8 +20,8 @@ from trainform.revision import revision
 from trainform.spec.environment import Environment
 
 Basis = Literal["record", "other version", "files"]
-"""What the rendering is worth. `record`: it is what was deployed. `other version`: this version of trainform renders
-the record in another way. `files`: nobody has recorded what was deployed, and the files may be ahead of it."""
+"""Where the rendering comes from. `record`: it is what was deployed. `other version`: this version of trainform renders
+the record in another way. `files`: there is no record, and the files may be ahead of the cluster."""
 AHEAD = (
     "Nothing records what is deployed of an environment's own stack, so its file is compared. Fields that the file "
     "has and trainform has not written yet are no drift."
@@ -31,8 +29,7 @@ AHEAD = (
 
 
 class Wanted(Struct, frozen=True):
-    """The objects of a stack as they were deployed. notes: sentences about what the comparison can tell. ends: True if
-    the job object may go by itself."""
+    """The objects of a stack as they were deployed. notes: limits of the comparison. ends: the job has a `ttl`."""
 
     manifests: tuple[Manifest, ...]
     basis: Basis
@@ -41,8 +38,8 @@ class Wanted(Struct, frozen=True):
 
 
 def of_record(record: Record, stack: str) -> Wanted:
-    """The objects of the job that is recorded. stack: PROJECT/STACK, whose mark a Pulumi program leaves. ValueError,
-    whose text is the reason, if this version of trainform cannot render it."""
+    """Return the objects of the recorded job. stack: PROJECT/STACK. ValueError, whose text is the reason, if this
+    version of trainform cannot render it."""
     try:
         experiment, environment = recorded_models(record)
         draft = draft_plan(experiment, environment, record.run)
@@ -51,7 +48,10 @@ def of_record(record: Record, stack: str) -> Wanted:
         same = plan.job == record.job
         same = same and revision(job_manifests(draft), draft, BACKENDS[draft.backend].IN_PLACE) == record.revision
     except (ValueError, KeyError) as error:
-        raise ValueError(" ".join([*_unreadable(record, error)])) from None
+        raise ValueError(
+            f"{_made_by(record)} The present version, {version('trainform')}, cannot render it "
+            f"({type(error).__name__}); run `pulumi up`, which records it anew, or use that version."
+        ) from None
     ends = plan.ttl_seconds is not None
     if same:
         return Wanted(tuple(manifests), "record", ends=ends)
@@ -82,9 +82,3 @@ def of_environment(environment: Environment) -> Wanted:
 def _made_by(record: Record) -> str:
     by = "an unknown version of trainform" if record.version is None else f"trainform {record.version}"
     return f"The record of what is deployed was made by {by}."
-
-
-def _unreadable(record: Record, error: Exception) -> Iterator[str]:
-    yield _made_by(record)
-    yield f"The present version, {version('trainform')}, cannot render it ({type(error).__name__});"
-    yield "run `pulumi up`, which records it anew, or use that version."

@@ -9,16 +9,16 @@ from msgspec import Struct
 
 from trainform.check import check_experiment
 from trainform.check_files import check_environment
-from trainform.comparison.compare import Comparison, Version, compare
-from trainform.comparison.versions import of_file, of_record
+from trainform.cluster.drift import utc_now
+from trainform.comparison.compare import Comparison, Version, compare, of_file, of_record
 from trainform.deployed.earlier import EarlierDeployment, earlier_deployments
 from trainform.deployed.engine import exported
+from trainform.deployed.stacks import experiment_of
 from trainform.deployed.state import unfinished
 from trainform.deployed.updates import ALL, Update, updates
 from trainform.errors import InputError, Problem, TrainformError, list_names
 from trainform.plan.images import without_digest
-from trainform.promotion.stacks import experiment_of
-from trainform.releases.author import author, now
+from trainform.releases.author import author
 from trainform.releases.files import read_release, releases_of, unfollowed
 from trainform.releases.model import Release
 from trainform.releases.promote import begun
@@ -87,7 +87,7 @@ def prepare_rollback(stack: str, to: str | None, reason: str, root: Path) -> Pre
     killed = False if not done else unfinished(exported(back.name, root), back.experiment, done)
     notes += [KILLED] if killed else []
     restored = _restored(back, to, done, notes, killed=killed)
-    release = rollback(restored, back.stack.release, back.name, reason, author(root), now())
+    release = rollback(restored, back.stack.release, back.name, reason, author(root), utc_now())
     found = begun(release, unfollowed(back.experiment, root))
     if found is not None:
         release = read_release(back.experiment, found, root)
@@ -122,7 +122,7 @@ def _comparison(back: Back, will: Version, notes: list[str]) -> Comparison | Non
     except InputError as error:
         notes.append(f"What changes is not told, since {said} is wrong now: {error.problems[0].reason}.")
         return None
-    return compare([is_now, will])
+    return compare(is_now, will)
 
 
 def _updates(back: Back, notes: list[str]) -> list[Update] | None:

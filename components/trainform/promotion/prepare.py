@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import datetime
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,22 +11,20 @@ from msgspec import Struct
 from trainform import defaults
 from trainform.check import CheckedJob, check_experiment
 from trainform.check_files import load_experiment
-from trainform.cluster.api import ClusterApi
+from trainform.cluster.drift import utc_now
 from trainform.cluster.facts import LiveFacts
-from trainform.cluster.identity import refuse_another
 from trainform.cluster.live import LiveReads
-from trainform.comparison.compare import Comparison, Version, compare
-from trainform.comparison.versions import of_record
-from trainform.deployed.records import deployed
+from trainform.comparison.compare import Comparison, Version, compare, of_record
+from trainform.deployed.records import live_record
+from trainform.deployed.stacks import ProjectStack
 from trainform.drift.model import DriftReport
-from trainform.drift.report import Target, find_drift
+from trainform.drift.report import find_drift
 from trainform.errors import ClusterError, InputError, Problem
 from trainform.manifests.manifest import job_body
 from trainform.plan.images import without_digest
 from trainform.plan.inputs import resolved
 from trainform.plan.record import Record
-from trainform.promotion.stacks import Place
-from trainform.releases.author import author, now
+from trainform.releases.author import author
 from trainform.releases.evidence import lacks
 from trainform.releases.files import read_release, unfollowed
 from trainform.releases.gates import Facts, Judged, Waiver, judge, waiver_problems
@@ -52,27 +49,26 @@ from trainform.review.objects import queues_of
 from trainform.review.preview import Preview, State, Step
 from trainform.review.wanted import Side
 from trainform.spec.release import NOT_WRITTEN, Released
-from trainform.spec.stack import project_name
 
 SECONDS = 2.0 * defaults.CONNECT_SECONDS
 NOT_KNOWN = "What the target costs now is not known."
 
 
 class Asked(Struct, frozen=True):
-    """What somebody wants: the experiment, and from where to where. waived: gates, all for one reason. over_rollback:
-    also to a target that was rolled back."""
+    """The promotion that is requested. waived: gates, all for one reason. over_rollback: also to a target that was
+    rolled back."""
 
     experiment: str
-    source: Place
-    target: Place
+    source: ProjectStack
+    target: ProjectStack
     waived: Sequence[str] = ()
     reason: str = ""
     over_rollback: bool = False
 
 
 class Current(Struct, frozen=True):
-    """What the target follows and runs now. release: None if it follows the experiment's file. record: None if nothing
-    is deployed, or if `not_read` says why nobody knows."""
+    """The target now. release: None if it follows the experiment's file. record: None if nothing is deployed, or if it
+    could not be read, with the reason in `not_read`."""
 
     release: Release | None
     record: Record | None
@@ -81,10 +77,14 @@ class Current(Struct, frozen=True):
 
 
 class Prepared(Struct, frozen=True):
-    """release: what would be written, or, if `is_begun`, what a promotion that was ended half way has written. same:
-    the target follows this content already, with its evidence. left: releases that were promoted to the target as well,
-    in place of the same one, and that no stack names. new_images: of the target's pods, which are none of the source's,
-    by the paths that name them. drift: what somebody has changed in the source by hand."""
+    """A promotion that is read and judged.
+
+    release: what would be written, or, if `is_begun`, what an interrupted promotion has written. same: the target
+    follows this content already, with its evidence. changes: the target as it is deployed and as it will be; None if
+    nothing is deployed. comparison: the source and the target as it will be.
+    new_images: images of the target's pods that the source has not run, by the paths that name them. drift: of the
+    source.
+    """
 
     asked: Asked
     source: Source
@@ -95,9 +95,9 @@ class Prepared(Struct, frozen=True):
     judged: tuple[Judged, ...]
     job: RenderedJob
     comparison: Comparison
+    changes: Comparison | None
     cost: Cost
     capacity: Capacity
-    left: tuple[str, ...] = ()
     new_images: Mapping[str, str] = {}
     drift: DriftReport | None = None
 
@@ -114,7 +114,7 @@ class Prepared(Struct, frozen=True):
 
     @property
     def held(self) -> bool:
-        """Whether it would undo a rollback that nobody has spoken of."""
+        """Whether it would undo a rollback without `--over-rollback`."""
         return self.rollback is not None and not self.asked.over_rollback
 
     @property
@@ -126,16 +126,25 @@ class Prepared(Struct, frozen=True):
 def prepare(asked: Asked, root: Path) -> Prepared:
     """Read both stacks and judge. InputError with every problem that the experiment has in the target; TrainformError
     if the source cannot be released."""
-    by, at = author(root), now()
+    by, at = author(root), utc_now()
     waivers = [Waiver(gate, asked.reason, by) for gate in dict.fromkeys(asked.waived)]
     wrong = [*waiver_problems(waivers, asked.target.environment)]
     if wrong:
         raise InputError(wrong)
     followed = asked.target.stack.release
     before = None if followed is None else read_release(asked.experiment, followed, root)
-    source = read_source(asked.source.name, asked.experiment, asked.source.environment, root)
-    drift = find_drift([_as_deployed(asked, root)])
-    judged = judge(asked.target.environment, _facts(source, tags_of(asked, source, root)), waivers)
+    source = read_source(asked.source, root)
+    drift = find_drift([asked.source])
+    facts = Facts(
+        environment=source.environment,
+        outcome=source.outcome,
+        tags=tuple(tags_of(asked, source, root)),
+        commit=source.update.commit,
+        dirty=source.update.dirty,
+        now=datetime.datetime.now(datetime.UTC),
+        changed=source.changed,
+    )
+    judged = judge(asked.target.environment, facts, waivers)
     release = Release(
         experiment=experiment_of(source),
         origin=origin_of(source),
@@ -143,12 +152,12 @@ def prepare(asked: Asked, root: Path) -> Prepared:
     )
     others = dict(unfollowed(asked.experiment, root))
     found = begun(release, others.items())
-    left = tuple(name for name, other in others.items() if name != found and _is_beside(other, release))
     if found is not None:
         release = others[found]
     job, new_images = _checked(asked, release, source, root)
     current = _current(asked, before, job)
-    context = context_of(f"{project_name(root)}/{asked.target.name}", job, current.record, current.live)
+    context = context_of(asked.target.full_name, job, current.record, current.live)
+    source_version, deployed, will = versions_of(asked, source, current, job)
     return Prepared(
         asked,
         source,
@@ -158,34 +167,22 @@ def prepare(asked: Asked, root: Path) -> Prepared:
         before is not None and is_same(before, release, asked.target),
         judged,
         job,
-        compare([*versions_of(asked, source, current, job)]),
+        compare(source_version, will),
+        None if deployed is None else compare(deployed, will),
         target_cost(context, current),
         capacity_of(context),
-        left,
         new_images,
         drift,
     )
 
 
-def is_same(before: Release, release: Release, target: Place) -> bool:
-    """Whether the target follows this content already, as a release that lacks nothing: what somebody has written into
-    its file is promoted once more."""
+def is_same(before: Release, release: Release, target: ProjectStack) -> bool:
+    """True if the target follows this content already, by a release with all its evidence."""
     return before.content == release.content and not any(True for _ in lacks(target.name, before, target.environment))
 
 
-def _as_deployed(asked: Asked, root: Path) -> Target:
-    """The source, for a comparison of its objects with its record."""
-    return Target(asked.source.name, asked.experiment, asked.source.environment, project_name(root))
-
-
-def _is_beside(other: Release, release: Release) -> bool:
-    """Whether the other one was promoted to the same target, in place of the same release."""
-    one, two = other.promoted, release.promoted
-    return other.rollback is None and (one.target, one.replaces) == (two.target, two.replaces)
-
-
 def target_cost(context: Context, current: Current) -> Cost:
-    """The cost; where nobody knows what is deployed, without a difference from it."""
+    """Return the cost; without a difference if what is deployed is unknown."""
     found = cost_of(context)
     if not current.not_read:
         return found
@@ -194,31 +191,17 @@ def target_cost(context: Context, current: Current) -> Cost:
 
 
 def tags_of(asked: Asked, source: Source, root: Path) -> list[str]:
-    """The paths of images without a digest, of those that the target will run: as they were written when the source was
-    deployed."""
+    """Return the paths of the images without a digest in the target, as written when the source was deployed."""
     written = Released(asked.experiment, NOT_WRITTEN, as_released(recorded(source.record, source.stack)))
     loaded = load_experiment(written, root, asked.target.environment.name)
-    if loaded.model is None:  # told with all its problems, when the release is checked
+    if loaded.model is None:  # its problems are reported when the release is checked
         return [*without_digest(source.record.experiment)]
     return [loaded.source.locate(Problem(path, None, "", "")).path for path in without_digest(resolved(loaded.model))]
 
 
-def _facts(source: Source, tags: Sequence[str]) -> Facts:
-    update = source.update
-    return Facts(
-        environment=source.environment,
-        outcome=source.outcome,
-        tags=tuple(tags),
-        commit=update.commit,
-        dirty=update.dirty,
-        now=datetime.datetime.now(datetime.UTC),
-        changed=source.changed,
-    )
-
-
 def _checked(asked: Asked, release: Release, source: Source, root: Path) -> tuple[RenderedJob, dict[str, str]]:
-    """The job that the release makes in the target, by the same pass as ever, and its images that are none of the
-    source's, by the paths that name them. InputError with every problem, images without a digest among them."""
+    """Return the job of the release in the target, and its images that the source has not run. InputError with every
+    problem, also images without a digest."""
     given = Released(asked.experiment, release.name, release.experiment)
     stack = asked.target.stack
     checked: CheckedJob = check_experiment(given, stack.environment, stack.run, root)
@@ -232,42 +215,39 @@ def _checked(asked: Asked, release: Release, source: Source, root: Path) -> tupl
 
 
 def _current(asked: Asked, before: Release | None, job: RenderedJob) -> Current:
-    """What runs in the target, and the room of its cluster. A cluster that does not answer is told, and stops nobody:
-    only files are written."""
+    """Read what runs in the target, and the room of its cluster. A cluster that does not answer does not stop a
+    promotion, which only writes files."""
     environment = asked.target.environment
-    where = environment.cluster.context, environment.namespace.name
     try:
-        with contextlib.closing(ClusterApi(where[0], SECONDS)) as api:
-            refuse_another(api, environment)
-            found = deployed(api, asked.experiment, where[1])
+        record = live_record(asked.experiment, environment, SECONDS)
     except ClusterError as error:
         return Current(before, None, None, error.message)
+    where = environment.cluster.context, environment.namespace.name
     with LiveReads(*where, kueue=environment.admission == defaults.KUEUE) as reads:
         live = reads.facts(queues=queues_of(context_of(asked.target.name, job, None, None)))
-    if found is not None and found.unreadable is not None:
-        return Current(before, None, live, found.unreadable.message)
-    return Current(before, None if found is None else found.record, live)
+    return Current(before, record, live)
 
 
-def versions_of(asked: Asked, source: Source, current: Current, job: RenderedJob) -> list[Version]:
-    """The source and the target as they are deployed, and the target as it will be."""
-    will, name = job.plan.record, f"{asked.target.name}, as it will be"
-    return [
+def versions_of(
+    asked: Asked, source: Source, current: Current, job: RenderedJob
+) -> tuple[Version, Version | None, Version]:
+    """Return the source and the target as they are deployed (None: nothing is), and the target as it will be."""
+    will, name = job.plan.record, "as it will be"
+    return (
         of_record(f"{asked.source.name}, deployed", source.record),
-        *([] if current.record is None else [of_record(f"{asked.target.name}, deployed", current.record)]),
-        # of an experiment that is too large for a record nothing is known but itself
+        None if current.record is None else of_record("now", current.record),
+        # an experiment that is too large has no record
         Version(name, Side(resolved(job.experiment), {}, job.plan.run, "record"))
         if will is None
         else of_record(name, will),
-    ]
+    )
 
 
 FORM = "promotion"
 
 
 def context_of(stack: str, job: RenderedJob, before: Record | None, live: LiveFacts | None) -> Context:
-    """The job as a preview of its stack would have it. before: what is deployed there; None: nothing, or nobody
-    knows."""
+    """Return the job as in a preview of its stack. before: what is deployed; None: nothing, or unknown."""
     body = job_body(job.manifests)
     old = None if before is None else State(_named(body, before.job), id=before.job)
     changes = before is None or before.job != job.plan.job

@@ -1,16 +1,13 @@
-"""A promotion in sentences and tables, the same for every form that people read, and as data."""
+"""A promotion in sentences and tables, and as data."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from msgspec import structs
-
-from trainform.comparison.compare import Comparison, compare
 from trainform.comparison.text import as_data as compared_data
 from trainform.comparison.text import changes, changing, differing
-from trainform.drift.text import field_rows, object_sentence
+from trainform.drift.model import Outcome
 from trainform.project import release_path
 from trainform.promotion.prepare import Prepared
 from trainform.releases.gates import Judged
@@ -19,69 +16,46 @@ from trainform.review.forms.document import capacity_items, cost_items
 from trainform.review.forms.sections import Item, Row, Section, bounded
 
 UNKNOWN = "unknown"
-NOT_RUN = "{path} names an image that {source} has not run: only {target} has it."
-BY_HAND = "What has run there may not be what is promoted."
 OVER = "Promote what does not have this fault; `--over-rollback` takes it all the same."
 
 
 def headline(found: Prepared) -> str:
-    """What becomes of it, in one sentence."""
-    target = found.asked.target.name
+    """Return the result in one sentence."""
+    target, follows = found.asked.target.name, found.asked.target.stack.release
     if found.same:
-        return (
-            f"{target} follows the same content already, as release {found.asked.target.stack.release}: there is "
-            "nothing to promote."
-        )
+        return f"{target} follows the same content already, as release {follows}: there is nothing to promote."
     if found.held:
-        return f"Refused: {target} was rolled back, and no promotion undoes that unseen. Nothing is written."
+        return f"Refused: {target} was rolled back, and --over-rollback is not set. Nothing is written."
     if found.refused:
-        gates = ", ".join(each.gate for each in found.refused)
-        return f"Refused by {gates}: nothing is written."
+        return f"Refused by {', '.join(each.gate for each in found.refused)}: nothing is written."
     if found.is_begun:
-        return (
-            f"{target} will follow release {found.release.name}, which an earlier promotion has written and no stack "
-            "names."
-        )
+        return f"{target} will follow release {found.release.name}, which an interrupted promotion has written."
     return f"{target} will follow a new release."
 
 
 def sections(found: Prepared) -> list[Section]:
-    """The report, the first section with the title."""
+    """Return the report, the first section with the title."""
     source, target = found.asked.source.name, found.asked.target.name
     title = f"Promotion of {found.asked.experiment} from {source} to {target}"
     by_environments = f"What differs from {source} by their environments"
-    changed = _changes(found)
     return bounded([
-        Section(title, (Item(headline(found)), Item(_count(found, changed)), *_rollback(found))),
-        *([] if changed is None else changing(changed, target)),
+        Section(title, (Item(headline(found)), Item(_count(found)), *_rollback(found))),
+        *([] if found.changes is None else changing(found.changes, target)),
         Section("Gates", tuple(_gates(found))),
-        *differing(_beside_source(found), f"What differs from {source}", by_environments),
+        *differing(found.comparison, f"What differs from {source}", by_environments),
         Section("Cost", tuple(cost_items(found.cost))),
         Section("Capacity", tuple(capacity_items(found.capacity))),
         Section("Where it comes from", tuple(origin_items(found.release.told.origin))),
-        Section("To be known", tuple(_left_out(found))),
+        Section("Notes", tuple(_notes(found))),
     ])  # fmt: skip
 
 
-def _changes(found: Prepared) -> Comparison | None:
-    """The target as it is deployed beside what it will be; None if nothing is deployed there, or if nobody knows."""
-    if found.current.record is None:
-        return None
-    _, deployed, will = found.comparison.versions
-    return compare([structs.replace(deployed, name="now"), structs.replace(will, name="as it will be")])
-
-
-def _beside_source(found: Prepared) -> Comparison:
-    source, *_, will = found.comparison.versions
-    return compare([source, will])
-
-
-def _count(found: Prepared, changed: Comparison | None) -> str:
+def _count(found: Prepared) -> str:
     target = found.asked.target.name
-    if changed is not None:
-        return changes(changed, target, "changes" if found.may_be_written else "would change")
+    if found.changes is not None:
+        return changes(found.changes, target, "changes" if found.may_be_written else "would change")
     if found.current.not_read:
-        return f"What of {target} changes is not known."
+        return f"What changes in {target} is unknown."
     return f"Nothing is deployed in {target}: all of it is new."
 
 
@@ -98,25 +72,22 @@ def _rollback(found: Prepared) -> Iterator[Item]:
 
 
 def origin_items(origin: Origin) -> Iterator[Item]:
-    """Where a release comes from, in sentences."""
+    """Return where a release comes from, in sentences."""
     again = "" if origin.run == 1 else f", run {origin.run}"
     ended = "" if origin.seconds is None else f" {origin.seconds} s after it was made"
-    yield Item(f"Revision {origin.revision}{again} of {origin.stack}, deployed at {_told(origin.updated)}.")
+    yield Item(f"Revision {origin.revision}{again} of {origin.stack}, deployed at {origin.updated or UNKNOWN}.")
     yield Item(f"Its job: {origin.outcome}{ended}.")
     files = {None: "unknown files", True: "with changes that are in no commit", False: "without other changes"}
-    yield Item(f"Commit of git: {_told(origin.commit)}, {files[origin.dirty]}. trainform {_told(origin.version)}.")
+    commit, version = origin.commit or UNKNOWN, origin.version or UNKNOWN
+    yield Item(f"Commit of git: {commit}, {files[origin.dirty]}. trainform {version}.")
     if origin.parent is not None:
         yield Item(f"The source followed release {origin.parent} then.")
-
-
-def _told(value: str | None) -> str:
-    return UNKNOWN if value is None else value
 
 
 def _gates(found: Prepared) -> Iterator[Item]:
     asked = [each for each in found.judged if each.result != "not asked"]
     if not asked:
-        yield Item(f"The environment {found.asked.target.environment.name} asks for none.")
+        yield Item(f"The environment {found.asked.target.environment.name} has none.")
     for each in asked:
         yield Item(f"{each.gate}: {each.result}.", tuple(_reasons(each)))
 
@@ -130,56 +101,34 @@ def _reasons(each: Judged) -> Iterator[Row]:
         yield Row("waived", f"by {each.waiver.by}: {each.waiver.reason}", verbatim=True)
 
 
-def _left_out(found: Prepared) -> Iterator[Item]:
+def _notes(found: Prepared) -> Iterator[Item]:
     source, target = found.asked.source.name, found.asked.target.name
     for path, image in found.new_images.items():
-        text = NOT_RUN.format(path=path, source=source, target=target)
+        text = f"{path} names an image that {source} has not run: only {target} has it."
         yield Item(text, (Row("image", image, verbatim=True),))
-    yield from _by_hand(found)
-    for name in found.left:
-        path = release_path(found.asked.experiment, name)
-        yield Item(
-            f"Release {name} was promoted to {found.asked.target.name} too, and no stack names it. If it was never "
-            f"deployed, {path} can go."
-        )
+    if found.drift is not None:
+        (stack,) = found.drift.stacks
+        if stack.outcome is Outcome.drift:
+            yield Item(
+                f"{source} is not as deployed, so what has run there may not be what is promoted: `trainform drift "
+                f"{source}` shows it."
+            )
+        for missing in stack.not_compared:
+            yield Item(f"The drift of {source} is unknown: {missing.what}: {missing.reason}.")
     if found.current.not_read:
-        yield Item(f"What is deployed in the target: {found.current.not_read}.")
+        yield Item(f"What is deployed in the target is unknown: {found.current.not_read}.")
     if found.current.live is not None:
         for what, reason in found.current.live.not_read.items():
             yield Item(f"{what}: {reason}.")
 
 
-def _by_hand(found: Prepared) -> Iterator[Item]:
-    """What somebody has changed in the source beside its record."""
-    if found.drift is None:
-        return
-    (stack,) = found.drift.stacks
-    at, others = found.drift.read_at, 0
-    for each in stack.objects:
-        if not each.is_job:
-            others += each.state != "as deployed"
-            continue
-        if each.state != "as deployed":
-            yield Item(f"{object_sentence(each, stack, at)} {BY_HAND}", tuple(field_rows(each.fields, at)))
-        if each.others:
-            text = f"Others have written fields of {each.kind} {each.name}. {BY_HAND}"
-            yield Item(text, tuple(field_rows(each.others, at)))
-    if others:
-        count = "1 other object is" if others == 1 else f"{others} other objects are"
-        yield Item(f"In {stack.stack} {count} not as deployed: `trainform drift {stack.stack}` shows it.")
-    for missing in stack.not_compared:
-        yield Item(
-            f"Whether somebody has changed {stack.stack} by hand is not known: {missing.what}: {missing.reason}."
-        )
-
-
 def as_data(found: Prepared, *, written: bool) -> dict[str, Any]:
-    """The same for machines."""
+    """Return the report for programs."""
     asked, release = found.asked, found.release
     told = release.told
     refused = not found.same and (found.held or bool(found.refused))
     result = "same" if found.same else "refused" if refused else "written" if written else "not written"
-    # of a release that is not written nobody knows the name, since the time of writing is in it
+    # the time of writing is in the name
     name = asked.target.stack.release if found.same else release.name if written or found.is_begun else None
     return {
         "ok": not refused,
@@ -191,7 +140,6 @@ def as_data(found: Prepared, *, written: bool) -> dict[str, Any]:
         "content": release.content,
         "path": None if name is None else release_path(asked.experiment, name),
         "reused": found.is_begun,
-        "left": [*found.left],
         "rollback": None if found.rollback is None else asked.target.stack.release,
         "origin": told.origin.model_dump(),
         "promoted": told.promoted.model_dump(by_alias=True),
@@ -199,6 +147,7 @@ def as_data(found: Prepared, *, written: bool) -> dict[str, Any]:
             {"gate": each.gate, "result": each.result, "reason": each.reason, "fix": each.fix} for each in found.judged
         ],
         "comparison": compared_data(found.comparison),
+        "changes": None if found.changes is None else compared_data(found.changes),
         "cost": found.cost.model_dump(mode="json"),
         "capacity": found.capacity.model_dump(mode="json"),
         "not_read": found.current.not_read,

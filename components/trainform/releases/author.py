@@ -1,9 +1,7 @@
-"""Who does something to a release, and when; and files that git ignores. Never a token: only what git writes into a
-commit too, or the name of the account."""
+"""The author of a release, as git writes it into a commit, or the name of the account; and files that git ignores."""
 
 from __future__ import annotations
 
-import datetime
 import getpass
 import subprocess
 from collections.abc import Iterable
@@ -51,9 +49,4 @@ def _account() -> str:
     try:
         return getpass.getuser()
     except (KeyError, OSError):  # an account without a name, as in some containers
-        raise TrainformError("nobody knows who you are", "`git config user.name NAME`") from None
-
-
-def now() -> str:
-    """The time in UTC, to the second."""
-    return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        raise TrainformError("your name is unknown", "`git config user.name NAME`") from None

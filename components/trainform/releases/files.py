@@ -1,8 +1,8 @@
-"""Releases are read and written here: files that are made whole, and never changed again."""
+"""Read and write releases: files that are written whole and never changed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import yaml
@@ -43,21 +43,27 @@ def releases_of(experiment: str, root: Path) -> dict[str, Release]:
 
 
 def write_release(release: Release, root: Path) -> str:
-    """Make the file, whole or not at all, and return the release's name. A file that is there already has the same
-    content, and stays."""
-    experiment, name = str(release.experiment["name"]), release.name
-    path = release_path(experiment, name)
-    if (root / path).exists():
-        read_release(experiment, name, root)
-        return name
-    text = as_text(release)
-    if len(text.encode()) > defaults.LARGEST_FILE:
-        reason = f"the release would have more than {defaults.LARGEST_FILE} bytes, and could not be read again"
-        raise TrainformError(reason, "make the experiment smaller: move long texts into the image")
-    if digest(parse_mapping(text, path).data) != name:
-        raise TrainformError(f"{path} would not be read as it is written", "report this as an error of trainform")
-    create_files(root, {path: text})
-    return name
+    """Write the file of one release and return the release's name."""
+    write_releases([release], root)
+    return release.name
+
+
+def write_releases(releases: Iterable[Release], root: Path) -> None:
+    """Write the files of releases, all of them or none. A file that exists has the same content, and stays."""
+    texts = dict[str, str]()
+    for release in releases:
+        experiment, name = str(release.experiment["name"]), release.name
+        path = release_path(experiment, name)
+        if (root / path).exists():
+            read_release(experiment, name, root)
+            continue
+        texts[path] = as_text(release)
+        if len(texts[path].encode()) > defaults.LARGEST_FILE:
+            reason = f"the release would have more than {defaults.LARGEST_FILE} bytes, and could not be read again"
+            raise TrainformError(reason, "make the experiment smaller: move long texts into the image")
+        if digest(parse_mapping(texts[path], path).data) != name:
+            raise TrainformError(f"{path} would not be read as it is written", "report this as an error of trainform")
+    create_files(root, texts)
 
 
 def as_text(release: Release) -> str:

@@ -1,4 +1,4 @@
-"""What a promotion makes of what is deployed: pure functions of what was read."""
+"""Make a release of what is deployed. Pure functions."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pydantic import ValidationError
 
 from trainform.backends.table import BACKENDS
 from trainform.deployed.updates import Update
-from trainform.errors import Problem, TrainformError
+from trainform.errors import Problem, TrainformError, list_names
 from trainform.manifests.shapes import mapping
-from trainform.plan.images import digest_of, named_images, pinned, repository
+from trainform.plan.images import digest_of, named_images, pinned
 from trainform.plan.inputs import resolved, with_dates, with_overlays
 from trainform.plan.record import Record
 from trainform.plan.registries import pulled
@@ -25,18 +25,16 @@ UNKNOWN = "unknown"  # of a job that the cluster has no more
 
 
 def experiment_of(source: Source) -> dict[str, Any]:
-    """The experiment of a release: as it is in all environments, with every default, and with the digest of each image
-    that was run."""
+    """Return the experiment of a release: for all environments, with every default and the digests that were run."""
     model = recorded(source.record, source.stack)
     return as_released(pinned(model, source.ran, source.record.environment.get("registries", {})))
 
 
 def recorded(record: Record, stack: str) -> Experiment:
-    """The experiment that was deployed in the stack, with what it has differently in all environments. TrainformError
-    if another version of trainform has recorded it, and this one cannot read it."""
-    base = record.experiment if record.base is None else record.base
+    """Return the experiment that was deployed in the stack, with its overlays. TrainformError if this version of
+    trainform cannot read it."""
     try:
-        return Experiment.model_validate(with_dates(base))
+        return Experiment.model_validate(with_dates(record.whole))
     except (ValidationError, ValueError, TypeError, AttributeError):
         by = "an unknown version of trainform" if record.version is None else f"trainform {record.version}"
         raise TrainformError(
@@ -46,12 +44,12 @@ def recorded(record: Record, stack: str) -> Experiment:
 
 
 def as_released(experiment: Experiment) -> dict[str, Any]:
-    """The experiment with every default, as a release has it."""
+    """Return the experiment with every default, as a release has it."""
     return with_dates(with_overlays(experiment) if experiment.environments else resolved(experiment))
 
 
 def origin_of(source: Source) -> Origin:
-    """Where and how it was deployed, and what became of its job."""
+    """Return where the source was deployed, and the outcome of its job."""
     outcome = UNKNOWN if source.outcome is None else source.outcome.word
     return origin(source.stack, source.environment, source.record, source.update, outcome, source.seconds)
 
@@ -59,8 +57,7 @@ def origin_of(source: Source) -> Origin:
 def origin(
     stack: str, environment: str, record: Record, update: Update, outcome: str = UNKNOWN, seconds: int | None = None
 ) -> Origin:
-    """Where and how it was deployed. The parent is the release that the stack followed then, whatever its file names by
-    now."""
+    """Return where a record was deployed. The parent is the release that the stack followed then."""
     return Origin(
         stack=stack,
         environment=environment,
@@ -77,7 +74,7 @@ def origin(
 
 
 def promoted_by(names: tuple[str, str], by: str, at: str, replaces: str | None, judged: Iterable[Judged]) -> Promoted:
-    """Who has promoted it from the first stack to the second one, and what the gates say."""
+    """Return who promotes it from the first stack to the second one, with the results of the gates."""
     asked = [each for each in judged if each.result != "not asked"]
     return Promoted(
         by=by,
@@ -95,8 +92,7 @@ def promoted_by(names: tuple[str, str], by: str, at: str, replaces: str | None, 
 
 
 def begun(wanted: Release, unfollowed: Iterable[tuple[str, Release]]) -> str | None:
-    """The release of a promotion like this one that was ended before its stack named it; None if there is none. It has
-    another time."""
+    """Return the release of an interrupted promotion like this one; it has another time. None if there is none."""
     for name, release in unfollowed:
         at = release.promoted.model_copy(update={"at": wanted.promoted.at})
         if release.model_copy(update={"promoted": at}) == wanted:
@@ -105,8 +101,7 @@ def begun(wanted: Release, unfollowed: Iterable[tuple[str, Release]]) -> str | N
 
 
 def unpinned(job: RenderedJob, source: Source) -> Iterator[Problem]:
-    """The images of the target's pods that have no digest: what their tags mean by then is not what has run. Images
-    that no pod has are none of these."""
+    """Yield a problem for each image of the target's pods without a digest."""
     for path, image in _images_of_pods(job).items():
         if digest_of(image) is None:
             fix = "write its digest, IMAGE@sha256:…, run `pulumi up` of the source, and promote that"
@@ -114,8 +109,7 @@ def unpinned(job: RenderedJob, source: Source) -> Iterator[Problem]:
 
 
 def not_of_source(job: RenderedJob, source: Source) -> dict[str, str]:
-    """The images of the target's pods whose digest the source has neither named nor run, by their paths: what differs
-    in the target's environment names them."""
+    """Return the images of the target's pods whose digest the source has neither named nor run, by their paths."""
     images = (
         *named_images(source.record.experiment).values(),
         *source.ran,
@@ -126,7 +120,7 @@ def not_of_source(job: RenderedJob, source: Source) -> dict[str, str]:
 
 
 def _images_of_pods(job: RenderedJob) -> dict[str, str]:
-    """The images that the experiment names and its pods have, by their paths."""
+    """Return the images that the experiment names and its pods have, by their paths."""
     templates = BACKENDS[job.plan.backend].templates(job.plan, job.manifests)
     made = {name for template in templates for name in _names(template.spec)}
     named = named_images(resolved(job.experiment)).items()
@@ -134,7 +128,7 @@ def _images_of_pods(job: RenderedJob) -> dict[str, str]:
 
 
 def _names(spec: Mapping[str, Any]) -> Iterator[str]:
-    """The images of a pod, those of its volumes too."""
+    """Yield the images of a pod, also of its volumes."""
     for field in ("containers", "initContainers"):
         yield from (str(container.get("image", "")) for container in spec.get(field, []))
     yield from (str(mapping(volume.get("image")).get("reference", "")) for volume in spec.get("volumes", []))
@@ -145,13 +139,4 @@ def _why(image: str, source: Source) -> str:
     ran: Sequence[str] = sorted(source.ran.get(name, ()))
     if not ran:
         return "the image has no digest, and the cluster has no pod of the source that has run it"
-    if len({digest_of(each) for each in ran}) > 1:
-        return "the image has no digest, and the pods of the source have run several things under this name"
-    if digest_of(ran[0]) is None:
-        return "the image has no digest, and the nodes of the source have it from no registry"
-    run = f"the nodes of the source have run it as {ran[0]}"
-    if repository(name) in map(
-        repository, ran
-    ):  # it would be pinned, were it not in an overlay, which stays as it is written
-        return f"the image has no digest in what the environment has differently, and {run}"
-    return f"the image has no digest, and {run}, which is of another repository than {repository(name)}"
+    return f"the image has no digest, and the nodes of the source have run it as {list_names(ran)}"

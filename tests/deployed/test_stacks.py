@@ -8,8 +8,8 @@ import pytest
 
 from tests.support.releases import project
 from tests.support.repository import copy_stacks
+from trainform.deployed.stacks import places
 from trainform.errors import InputError
-from trainform.promotion.stacks import places
 
 DEV, PROD = "sdxl-lora.dev", "sdxl-lora.prod"
 
@@ -46,7 +46,7 @@ def test_a_stack_of_another_name(tmp_path: Path) -> None:
         (
             "dev",
             "empty",
-            ["no stack of the project runs sdxl-lora there, as far as is known: the files of broken cannot be read"],
+            ["no stack of the project runs sdxl-lora there; the files of broken cannot be read"],
             "`trainform new sdxl-lora -e empty` writes one",
         ),
         ("dev", "prod2", ["sdxl-lora.one, sdxl-lora.two run sdxl-lora there"], "name one of them"),
@@ -108,7 +108,7 @@ def test_a_stack_whose_file_cannot_be_read_is_not_told_as_missing(
 
 def test_a_stack_in_the_place_of_the_experiment(tmp_path: Path) -> None:
     project(tmp_path)
-    reason = "this is the name of a stack, and not that of an experiment"
+    reason = "this is the name of a stack, not of an experiment"
     assert refused(DEV, "dev", "prod", tmp_path) == [("EXPERIMENT", reason, "write sdxl-lora")]
     (tmp_path / "stacks" / "Pulumi.night.yaml").write_text("config: [")
     assert refused("night", "dev", "prod", tmp_path) == [("EXPERIMENT", reason, "known: sdxl-lora")]

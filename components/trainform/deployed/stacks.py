@@ -1,0 +1,169 @@
+"""The stacks of the project: what the file of each names, with its experiment and its environment."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from msgspec import Struct
+
+from trainform.check_files import check_environment, load_experiment
+from trainform.errors import InputError, Problem, list_names
+from trainform.project import ENVIRONMENTS, EXPERIMENTS, RELEASES, known_names, known_stacks
+from trainform.spec.environment import Environment
+from trainform.spec.load import is_path
+from trainform.spec.stack import STACK_OPTION, OwnStackError, Stack, load_stack, project_name
+
+ARGUMENT = "EXPERIMENT"
+Load = Callable[[str], Environment]
+
+
+class ProjectStack(Struct, frozen=True):
+    """A stack of the project.
+
+    name: in the name of its file. stack: what its file sets. experiment: "" for an environment's own stack.
+    """
+
+    name: str
+    stack: Stack
+    experiment: str
+    environment: Environment
+    project: str
+
+    @property
+    def full_name(self) -> str:
+        """Pulumi's name of it, PROJECT/STACK: it is the mark on the record of what the stack has deployed."""
+        return f"{self.project}/{self.name}"
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of its objects."""
+        return self.environment.namespace.name
+
+
+def load_project_stack(name: str, root: Path, given: str = STACK_OPTION) -> ProjectStack:
+    """Load a stack and its environment. InputError with every problem of the files. given: the word that named it."""
+    return _loaded(name, root, _environments(root), given)
+
+
+def load_project_stacks(names: Iterable[str], root: Path) -> tuple[list[ProjectStack], dict[str, InputError]]:
+    """Load several stacks; those whose files cannot be read, with the errors, come second."""
+    found, unread, load = list[ProjectStack](), dict[str, InputError](), _environments(root)
+    for name in names:
+        try:
+            found.append(_loaded(name, root, load))
+        except InputError as error:
+            unread[name] = error
+    return found, unread
+
+
+def _loaded(name: str, root: Path, load: Load, given: str = STACK_OPTION) -> ProjectStack:
+    try:
+        stack = load_stack(name, root, given)
+    except OwnStackError as own:
+        stack = Stack("", own.environment, 1)
+    runs = experiment_of(stack, root) if stack.experiment else ""
+    return ProjectStack(name.rpartition("/")[2], stack, runs, load(stack.environment), project_name(root))
+
+
+def _environments(root: Path) -> Load:
+    """Return a function that reads the file of each environment once."""
+    found: dict[str, Environment] = {}
+
+    def load(name: str) -> Environment:
+        if name not in found:
+            found[name] = check_environment(name, root).checked()
+        return found[name]
+
+    return load
+
+
+def experiment_of(stack: Stack, root: Path) -> str:
+    """Return the name of the experiment. A name in `stacks/experiments` needs no file to be read, which may be wrong by
+    now."""
+    return load_experiment(stack.given, root).checked().name if is_path(stack.experiment) else stack.experiment
+
+
+# --- stacks of an experiment, by their names or environments
+
+
+def require_name(experiment: str, root: Path) -> None:
+    """Raise `InputError` for a path or a stack instead of a name: releases and stacks have the name alone."""
+    known = known_names(EXPERIMENTS, root)
+    if is_path(experiment) or experiment in ("", ".", ".."):
+        reason, meant = "this is not the name of an experiment", Path(experiment).stem
+    elif experiment in known_stacks(root) and experiment not in known:
+        reason = "this is the name of a stack, not of an experiment"
+        try:
+            meant = experiment_of(load_stack(experiment, root), root)
+        except InputError:
+            meant = ""
+    else:
+        return
+    fix = f"write {meant}" if meant in known else f"known: {list_names(known)}"
+    raise InputError([Problem(ARGUMENT, experiment, reason, fix)])
+
+
+def places(experiment: str, source: str, target: str, root: Path) -> tuple[ProjectStack, ProjectStack]:
+    """Return the stacks of a promotion. InputError with every problem of the words."""
+    require_name(experiment, root)
+    problems, found = list[Problem](), list[ProjectStack]()
+    for option, word in (("--from", source), ("--to", target)):
+        try:
+            found.append(_place(experiment, option, word, root))
+        except InputError as error:
+            problems += error.problems
+    if not problems and found[0].name == found[1].name:
+        problems.append(Problem("--to", target, "this is the stack from which the release comes", "name another one"))
+    if problems:  # a wrong experiment makes both stacks wrong, and one message is enough
+        of_experiment = {problem.fix: problem for problem in reversed(problems) if problem.path == ARGUMENT}
+        raise InputError(of_experiment.values() or problems)
+    return found[0], found[1]
+
+
+def _place(experiment: str, option: str, word: str, root: Path) -> ProjectStack:
+    """Return the stack of this name, or the experiment's stack in the environment of this name."""
+    if word.rpartition("/")[2] not in known_stacks(root):
+        return _place_in(experiment, option, word, root)
+    found = load_project_stack(word, root, option)
+    if not found.experiment:
+        return _place_in(experiment, option, Path(found.stack.environment).stem, root)
+    if found.experiment == experiment:
+        return found
+    known = experiment in known_names(EXPERIMENTS, root) or (root / "stacks" / RELEASES / experiment).is_dir()
+    if known:
+        problem = Problem(option, word, f"this stack runs {found.experiment}", f"name a stack of {experiment}")
+    else:
+        reason = f"no experiment of the project has this name; the stack {word} runs {found.experiment}"
+        problem = Problem(ARGUMENT, experiment, reason, f"write {found.experiment}")
+    raise InputError([problem])
+
+
+def _place_in(experiment: str, option: str, word: str, root: Path) -> ProjectStack:
+    """Return the only stack of the experiment in the environment of this name."""
+    if word not in known_names(ENVIRONMENTS, root):
+        names = list(dict.fromkeys([*known_names(ENVIRONMENTS, root), *known_stacks(root)]))
+        fix = _nearest(word, names, f"known: {list_names(names)}")
+        raise InputError([Problem(option, word, "no stack and no environment of the project has this name", fix)])
+    check_environment(word, root).checked()
+    loaded, unread = load_project_stacks(known_stacks(root), root)
+    found = [each for each in loaded if each.experiment == experiment and Path(each.stack.environment).stem == word]
+    if len(found) == 1:
+        return found[0]
+    if not found and f"{experiment}.{word}" in unread:
+        raise unread[f"{experiment}.{word}"]
+    if found:
+        reason, fix = f"{list_names([each.name for each in found])} run {experiment} there", "name one of them"
+    else:
+        unknown = f"; the files of {list_names(unread)} cannot be read" if unread else ""
+        reason, known = f"no stack of the project runs {experiment} there{unknown}", known_names(EXPERIMENTS, root)
+        fix = f"`trainform new {experiment} -e {word}` writes one"
+        if experiment not in known:
+            fix = _nearest(experiment, known, "`trainform stacks` shows what is deployed")
+    raise InputError([Problem(option, word, reason, fix)])
+
+
+def _nearest(word: str, known: list[str], otherwise: str) -> str:
+    near = difflib.get_close_matches(word, known, 1)
+    return f"did you mean {near[0]}?" if near else otherwise
