@@ -58,14 +58,13 @@ def test_the_record_of_one_experiment(connected: Any) -> None:
         other: Any = deployed(api, "sdxl-lora", "team-b")
         assert (found.experiment, found.environment, found.namespace) == ("sdxl-lora", "dev", NAMESPACE)
         assert (found.record.job, found.record.run, found.unreadable) == ("sdxl-lora-1f3a9c", 1, None)
-        assert found.config_map == "sdxl-lora-deployed"
         assert other.record.run == 7
 
 
 def test_what_is_not_deployed_has_no_record(connected: Any) -> None:
     with connected(ApiObjects()) as api:
         assert deployed(api, "sdxl-lora", NAMESPACE) is None
-        assert all_deployed(api) == ()
+        assert all_deployed(api, NAMESPACE) == ()
 
 
 def test_all_records_are_one_list(connected: Any) -> None:
@@ -73,23 +72,21 @@ def test_all_records_are_one_list(connected: Any) -> None:
         [config_map("sdxl-lora"), config_map("bert", "team-b"), config_map("bert"), launch_files("bert")]
     )
     with connected(objects) as api:
-        found = [(each.namespace, each.experiment) for each in all_deployed(api)]
-        assert found == [(NAMESPACE, "bert"), (NAMESPACE, "sdxl-lora"), ("team-b", "bert")]
-        assert [each.experiment for each in all_deployed(api, "team-b")] == ["bert"]
-    assert len(objects.asked) == 2
+        assert [each.experiment for each in all_deployed(api, NAMESPACE)] == ["bert", "sdxl-lora"]
+    assert len(objects.asked) == 1
 
 
 def test_a_config_map_of_another_kind_is_no_record(connected: Any) -> None:
     body = config_map("sdxl-lora")
     body["metadata"]["name"] = "notes"
     with connected(ApiObjects([body])) as api:
-        assert all_deployed(api) == ()
+        assert all_deployed(api, NAMESPACE) == ()
 
 
 def test_one_record_that_cannot_be_read_leaves_the_others(connected: Any) -> None:
     broken: Any
     with connected(ApiObjects([config_map("bert", run="seven"), config_map("sdxl-lora")])) as api:
-        broken, whole = all_deployed(api)
+        broken, whole = all_deployed(api, NAMESPACE)
     assert broken.record is None
     assert "its entry `run` is not a whole number" in broken.unreadable.message
     assert broken.unreadable.fix.startswith("delete the ConfigMap")
@@ -102,8 +99,8 @@ def test_without_permission_the_error_says_of_what(connected: Any) -> None:
             ClusterError, match="no permission to read the ConfigMap bert-deployed of the namespace ai-nam"
         ):
             deployed(api, "bert", NAMESPACE)
-        with pytest.raises(ClusterError, match="no permission to list the ConfigMaps of all namespaces"):
-            all_deployed(api)
+        with pytest.raises(ClusterError, match="no permission to list the ConfigMaps of the namespace ai-nam"):
+            all_deployed(api, NAMESPACE)
 
 
 def test_a_namespace_can_be_listed_where_the_cluster_cannot(connected: Any) -> None:
@@ -113,7 +110,7 @@ def test_a_namespace_can_be_listed_where_the_cluster_cannot(connected: Any) -> N
 
 def test_a_server_that_is_no_cluster_is_named(connected: Any) -> None:
     with connected(WEB_PAGE) as api, pytest.raises(ClusterError, match="does not answer as a Kubernetes API"):
-        all_deployed(api)
+        all_deployed(api, NAMESPACE)
     with (
         connected((200, "application/json", json.dumps({"metadata": {}}).encode())) as api,
         pytest.raises(ClusterError, match="lacks fields that Kubernetes has"),

@@ -22,7 +22,6 @@ from trainform.spec.environment import Environment
 
 SELECTOR = ",".join(f"{label}={value}" for label, value in defaults.MANAGED_BY.items())
 """All objects that trainform has made."""
-_OF_NO_REVISION = f"{SELECTOR},!{defaults.REVISION_LABEL}"
 
 
 class Deployed(Struct, frozen=True):
@@ -36,14 +35,8 @@ class Deployed(Struct, frozen=True):
     unreadable: ClusterError | None = None
 
     @property
-    def config_map(self) -> str:
-        """The name of its ConfigMap."""
-        return record_name(self.experiment)
-
-    @property
     def stack(self) -> str:
-        """The stack that has deployed it, PROJECT/STACK, by the mark on its record; "" if the record is of an earlier
-        trainform."""
+        """The stack that deployed it, PROJECT/STACK; "" if the record is of an earlier trainform."""
         return str(mapping(self.metadata.get("annotations")).get(defaults.STACK_ANNOTATION, ""))
 
 
@@ -59,7 +52,7 @@ def live_record(experiment: str, environment: Environment, seconds: float) -> Re
 
 
 def deployed(api: ClusterApi, experiment: str, namespace: str) -> Deployed | None:
-    """The record of the experiment in the namespace; None if nothing is recorded there."""
+    """Read the record of the experiment in the namespace; None if there is none."""
     path = f"{_path(namespace)}/{quote(record_name(experiment), safe='')}"
     answer = api.get(path)
     if answer.missing:
@@ -70,22 +63,19 @@ def deployed(api: ClusterApi, experiment: str, namespace: str) -> Deployed | Non
         return _deployed(answer.body)
 
 
-def all_deployed(api: ClusterApi, namespace: str | None = None) -> tuple[Deployed, ...]:
-    """Every record in the namespace (None: in the cluster) by namespace and experiment, in one list and not one read
-    for each."""
+def all_deployed(api: ClusterApi, namespace: str) -> tuple[Deployed, ...]:
+    """Read every record in the namespace by one list, in the order of the experiments."""
     path = _path(namespace)
-    listed = api.listed(path, parameters={"labelSelector": _OF_NO_REVISION})
+    listed = api.listed(path, parameters={"labelSelector": f"{SELECTOR},!{defaults.REVISION_LABEL}"})
     if isinstance(listed, Answer):
-        where = "all namespaces" if namespace is None else f"the namespace {namespace}"
-        raise refused(listed, f"list the ConfigMaps of {where}")
+        raise refused(listed, f"list the ConfigMaps of the namespace {namespace}")
     with api.reading(path):
         found = [_deployed(body) for body in listed if _is_record(body)]
-    return tuple(sorted(found, key=lambda each: (each.namespace, each.experiment)))
+    return tuple(sorted(found, key=lambda each: each.experiment))
 
 
-def _path(namespace: str | None) -> str:
-    place = "" if namespace is None else f"/namespaces/{quote(namespace, safe='')}"
-    return f"/api/v1{place}/configmaps"
+def _path(namespace: str) -> str:
+    return f"/api/v1/namespaces/{quote(namespace, safe='')}/configmaps"
 
 
 def _is_record(body: Mapping[str, Any]) -> bool:

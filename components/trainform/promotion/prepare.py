@@ -80,10 +80,9 @@ class Prepared(Struct, frozen=True):
     """A promotion that is read and judged.
 
     release: what would be written, or, if `is_begun`, what an interrupted promotion has written. same: the target
-    follows this content already, with its evidence. changes: the target as it is deployed and as it will be; None if
-    nothing is deployed. comparison: the source and the target as it will be.
-    new_images: images of the target's pods that the source has not run, by the paths that name them. drift: of the
-    source.
+    follows this content already, with its evidence. comparison: the source and the target as it will be. changes: the
+    target as it is deployed and as it will be; None if nothing is deployed. new_images: images of the target's pods
+    that the source has not run, by the paths that name them. drift: of the source.
     """
 
     asked: Asked

@@ -15,26 +15,23 @@ from trainform.spec.source import Source, join_path
 
 
 class Origin(Model):
-    """The stack from which the experiment is, as it was deployed. None: nobody has recorded it."""
+    """The stack from which the experiment is, as it was deployed. None: unknown.
+
+    version: of trainform. commit, dirty: of git then. updated: the end of its `pulumi up`. parent: the release that the
+    stack followed. outcome: of the job, when it was promoted. seconds: from the start of the job to its end.
+    """
 
     stack: str
     environment: str
     revision: str
     run: int
     version: str | None
-    """Of the trainform that deployed it."""
     commit: str | None
-    """Of git, when it was deployed."""
     dirty: bool | None
-    """Whether files were changed and in no commit then."""
     updated: str | None
-    """When the `pulumi up` ended that deployed it."""
     parent: str | None
-    """The release that the stack followed itself then."""
     outcome: str
-    """The phase of the job, when it was promoted."""
     seconds: int | None
-    """From the start of the job to its end."""
 
 
 class Waived(Model):
@@ -46,8 +43,8 @@ class Waived(Model):
 
 
 class Promoted(Model):
-    """How the release came to its stack. gates: the result of each gate that the environment asks for. replaces: the
-    release that the stack followed before; None: it followed the experiment's file, or did not exist."""
+    """How the release came to its stack. gates: the result of each gate of the environment. replaces: the release that
+    the stack followed before; None: it followed the experiment's file, or did not exist."""
 
     by: str
     at: str
