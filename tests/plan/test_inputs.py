@@ -176,6 +176,9 @@ VARIATIONS: dict[str, Any] = {
     "image_pull_secrets": ["other"],
     "node_selector": {"pool": "other"},
     "tolerations": [{"key": "other", "operator": "Exists"}],
+    "storage_prices": {"fast": {"amount": 0.2, "currency": "USD", "as_of": datetime.date(2026, 1, 1)}},
+    "cost_levels.medium": 10.0,
+    "cost_levels.high": 50.0,
     "limits.severity": {"TF-IMG-2": "warning"},
     "limits.waivable": {"TF-IMG-1": ["team-lead"]},
     "limits.longest_waiver": "30d",
@@ -225,7 +228,7 @@ ON_IT: dict[str, Any] = {
 
 
 # Models that a file writes as one value.
-AMOUNTS = ("tolerations", "price_per_hour", "max_cost_per_hour")
+AMOUNTS = ("tolerations", "price_per_hour", "max_cost_per_hour", "storage_prices")
 
 
 def leaves(model: type[BaseModel], path: str = "") -> Iterator[str]:

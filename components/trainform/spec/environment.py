@@ -294,7 +294,6 @@ class Environment(Model):
     )
     storage_prices: dict[Label, Price] = Field(
         default={},
-        examples=[{"fast": {"amount": 0.2, "currency": "USD", "as_of": "2026-01-01"}}],
         json_schema_extra=OnChange.NO_OBJECT,
         description="Prices per GiB-month, by the short names of `storage_classes`. Reviews count claims of these "
         "classes. Empty: storage has no price.",
@@ -304,7 +303,7 @@ class Environment(Model):
         examples=[{"medium": 20, "high": 100}],
         json_schema_extra=OnChange.NO_OBJECT,
         description="Levels of a rising cost in a review. A rise of 20 % is medium and one of 50 % high, whatever the "
-        "amount is, unless it is below 1. Default: medium from 20 and high from 100 an hour.",
+        "amount is, unless it is below 1. Empty: 20 and 100.",
     )
     ports: PortRange = Field(
         default=defaults.HOST_PORTS,
