@@ -89,6 +89,7 @@ def untrue(report: Mapping[str, Any], before: Objects, after: Objects) -> list[s
     changes = before.changes(after)
     said = {(each["kind"], each["name"]): each for each in report["objects"]}
     replaced = {kind for (kind, _), each in said.items() if "replace" in each["operation"]}
+    replaced |= {*JOBS} if replaced & {*JOBS} else set()  # a job may get another operator
     found = [
         f"{each.kind} {each.name} is {each.what}, and the review does not say it"
         for each in changes
