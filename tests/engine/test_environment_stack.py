@@ -118,6 +118,9 @@ def test_a_review_compares_the_settings_that_the_last_up_has_recorded(project: P
     experiment = project.stack("hello")
     project.up(experiment)
     live.running_pods(project.namespace, 2)
+    wide = {"worker": {"replicas": 3, "accelerators": {"a800": 8}}}
+    project.copied("hello", lambda data: data.update(roles=wide), called="idle")
+    project.stack("idle")  # never deployed, so that no finding counts it
     write(2, 4, limits={"max_accelerators": 32}, promotion={"soak": "24h"})
     assert project.applied(stack) == [], "settings are no objects"
 
@@ -143,6 +146,7 @@ def test_a_review_compares_the_settings_that_the_last_up_has_recorded(project: P
 
     write(3, 1, limits={}, namespace={"name": f"{project.namespace}-new", "create": True})
     report = project.review(stack).report
+    assert [part for part in report["not_checked"] if part["what"] == "what is deployed"] == []
     (finding,) = (each for each in report["findings"] if each["code"] == "TR-ENVIRONMENT-4")
     assert finding["title"].endswith(f"deployed in {project.namespace}: {experiment}.")
 

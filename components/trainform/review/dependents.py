@@ -10,12 +10,13 @@ from trainform.review.context import Context, Use, User
 from trainform.review.effects import WORDS
 from trainform.review.model import Dependents, NotChecked
 from trainform.review.preview import Step
-from trainform.review.settings import all_settings, not_compared
+from trainform.review.settings import all_settings, not_compared, of_other_projects
 from trainform.review.shares import Shares, above, shares_of
 
 KINDS = (steps.NAMESPACE, steps.QUEUE, steps.PRIORITY_CLASS, steps.CLAIM)
 """Kinds of the environment's objects that experiments use."""
 ENVIRONMENT = "Environment"
+OTHERS = "Stacks of other projects are deployed here too, whose files are not in this project: {}."
 NOT_READ = "It is not known whether the experiment of the stack {} uses what changes, since it cannot be read: {}."
 
 
@@ -52,6 +53,9 @@ def not_read(context: Context) -> Iterator[NotChecked]:
         if user.unread and not all(_is_there(kind, user) for kind, _ in changing):
             yield NotChecked(what="experiments", reason=NOT_READ.format(user.stack, user.unread))
     yield from (NotChecked(what="environment", reason=reason) for reason in not_compared(context))
+    others = of_other_projects(context)
+    if others:
+        yield NotChecked(what="experiments", reason=OTHERS.format(list_names(others)))
 
 
 def _is_there(kind: str, user: User) -> bool:

@@ -103,6 +103,14 @@ def not_compared(context: Context) -> Iterator[str]:
             yield UNREADABLE.format(step.name)
 
 
+def of_other_projects(context: Context) -> list[str]:
+    """Return the stacks of other projects that are deployed in an environment whose settings differ."""
+    live = None if context.live is None else context.live.deployed
+    if live is None or not all_settings(context):
+        return []
+    return sorted(stack for stack in live if not stack.startswith(f"{_project(context)}/"))
+
+
 def namespace_before(preview: Preview) -> str:
     """Return the namespace that the environment's own stack has recorded; empty if it has recorded none."""
     found = (recorded(step.old) for step in preview.steps if step.type == PLATFORM)
@@ -198,7 +206,10 @@ def deployed_users(context: Context) -> Iterator[User]:
     """Yield the experiments of the project that are deployed in the environment; all of them where the cluster was not
     read."""
     live = None if context.live is None else context.live.deployed
-    project = next((step.urn.split("::")[1] for step in context.preview.steps), "")
     for user in () if context.users is None else context.users:
-        if live is None or f"{project}/{user.stack}" in live:
+        if live is None or f"{_project(context)}/{user.stack}" in live:
             yield user
+
+
+def _project(context: Context) -> str:
+    return next((step.urn.split("::")[1] for step in context.preview.steps), "")

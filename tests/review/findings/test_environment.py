@@ -15,7 +15,7 @@ from trainform.cluster.facts import LiveFacts
 from trainform.releases.evidence import Lack
 from trainform.render import render_job
 from trainform.review.context import Context, User
-from trainform.review.dependents import dependents
+from trainform.review.dependents import dependents, not_read
 from trainform.review.findings.environment import find
 from trainform.review.model import Finding
 from trainform.review.preview import Preview, State
@@ -147,6 +147,9 @@ def test_what_is_not_deployed_does_not_count() -> None:
     [finding] = found({"namespace": {"name": "old"}}, {}, live=live)
     assert finding.title == "The namespace changes from old to ai-namespace; deployed in old: mnist.dev."
     assert found({"namespace": {"name": "old"}}, {}, live=structs.replace(EMPTY, deployed=frozenset())) == []
+    [other] = not_read(review({"namespace": {"name": "old"}}, {}, live=live))
+    assert other.reason.endswith("whose files are not in this project: other/resnet.dev.")
+    assert [*not_read(review({}, {}, live=live))] == []
 
 
 def test_a_namespace_that_the_state_does_not_keep_yet() -> None:
