@@ -9,7 +9,8 @@ import pytest
 
 from trainform import defaults
 from trainform.backends.backend import Backend
-from trainform.backends.table import BACKENDS
+from trainform.backends.table import BACKENDS, JOB_TYPES
+from trainform.review.jobs import job_kinds
 
 CHECK = """\
 import sys
@@ -41,3 +42,10 @@ def test_a_row_whose_class_is_no_backend(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_check_imports_the_backend_that_it_needs_and_no_other() -> None:
     done = subprocess.run([sys.executable, "-c", CHECK], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["trainform.backends.backend", "trainform.backends.volcano.backend"]
+
+
+def test_every_kind_of_job_of_every_operator_has_its_type() -> None:
+    """A job that moves to another operator is replaced by an alias of its former type."""
+    versions = {backend.API_VERSION.partition("/")[0]: backend.API_VERSION for backend in BACKENDS.values()}
+    kinds = (kind.split("/") for kind in job_kinds())
+    assert {*JOB_TYPES} == {f"{versions[group]}:{kind}" for group, kind in kinds}

@@ -68,7 +68,7 @@ def test_a_preview_made_elsewhere_that_a_policy_stopped(tmp_path: Path) -> None:
     code, out, _ = review("--preview-json", str(tmp_path / "preview.json"), "--no-cluster", "--format", "json")
     [report] = Review.model_validate_json(out).stacks
     assert (code, report.outcome) == (1, "failed")
-    assert report.headline == "The preview failed: the policy no-friday refuses notes: it is Friday: wait for Monday."
+    assert report.headline == "The preview failed: the policy no-friday refuses notes: it is Friday: wait for Monday"
     assert "no-friday" in {finding.code for finding in report.findings}
 
 

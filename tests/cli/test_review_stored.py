@@ -86,7 +86,7 @@ def changed(report: str, **fields: Any) -> None:
 @pytest.mark.parametrize(
     ("fields", "told"),
     [
-        ({"version": 7}, "this report has version 7, and this trainform reads version 1"),
+        ({"version": 7}, "this report has version 7, and this trainform reads version 2"),
         ({"outcome": "fine"}, "outcome"),
         ({"stacks": [{"stack": "dev"}]}, "stacks[0].outcome"),
         ({"else": 1}, "else"),

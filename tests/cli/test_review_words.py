@@ -20,8 +20,8 @@ def test_the_stack_is_no_option(option: str) -> None:
     ("words", "said"),
     [
         (["--fail-on", "hihg"], "did you mean high?"),
-        (["--fail-on", "data high"], "fix: write data,high"),
-        (["--fail-on", "data;high"], "fix: write data,high"),
+        (["--fail-on", "data high"], "with commas between them"),
+        (["--fail-on", "data;high"], "with commas between them"),
         (["--fail-on", ""], "a condition is empty"),
         (["-o", "-"], "--format chooses the form"),
         (["-o", "report.pdf"], "give it one of .md, .html, .json, .txt"),

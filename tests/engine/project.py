@@ -240,9 +240,9 @@ class Project:
         steps = json.loads(ran.output[ran.output.index("{") :])["steps"]
         return [_step(step, step.get("replaceReasons"), step.get("oldState"), step.get("newState")) for step in steps]
 
-    def applied(self, stack: str) -> list[Step]:
+    def applied(self, stack: str, *, whole: bool = True) -> list[Step]:
         """`pulumi up`, and what it changed in the cluster: the steps that a preview before it would show, for half of
-        the time."""
+        the time. whole: False for the parts of replacements too, in their order."""
         log = self.folder / "events.json"
         self.pulumi(
             "up", "--yes", "--skip-preview", "-s", stack, "--event-log", str(log), PULUMI_DEBUG_COMMANDS="true"
@@ -250,8 +250,9 @@ class Project:
         events = [json.loads(line) for line in log.read_text().splitlines()]
         log.unlink()
         done = [event["resourcePreEvent"]["metadata"] for event in events if "resourcePreEvent" in event]
-        whole = [step for step in done if step["op"] not in {"same", *PARTS_OF_REPLACE}]
-        steps = [_step(step, step.get("keys"), step.get("old"), step.get("new")) for step in whole]
+        left_out = {"same", *PARTS_OF_REPLACE} if whole else {"same"}
+        found = [step for step in done if step["op"] not in left_out]
+        steps = [_step(step, step.get("keys"), step.get("old"), step.get("new")) for step in found]
         return [step for step in steps if step.in_cluster]
 
     def unchanged(self, stack: str) -> None:

@@ -229,3 +229,28 @@ def test_what_kueue_writes_is_no_change(addons_project: Project, addons_live: Li
     assert specs() == running
     for name in on_kueue():
         as_planned(live, project.plan(name))
+
+
+def test_another_operator_replaces_the_running_job(addons_project: Project, addons_live: Live) -> None:
+    """The old job is deleted before the new one is created: both would write the same checkpoints."""
+    project, live = addons_project, addons_live
+    kinds = {"volcano": "Job", "kubeflow": "PyTorchJob"}
+    runs = {"runs": {"size": "1Gi", "mount": "/runs"}}
+    write(project, {"moved": sweep("volcano", storage=runs)})
+    stack = project.stack("moved")
+    project.up(stack)
+    as_planned(live, project.plan("moved"))
+    for before, after in (("volcano", "kubeflow"), ("kubeflow", "volcano")):
+        old = project.plan("moved").job
+        write(project, {"moved": sweep(after, storage=runs)})
+        report = project.review(stack).report
+        assert report["headline"].startswith(f"Replaces the running job {old} (2 pods"), report["headline"]
+        assert "because `backend` changes; data stays in moved-runs" in report["headline"]
+        assert "TR-RESTART-1" in [finding["code"] for finding in report["findings"]]
+        steps = [(step.op, step.kind) for step in project.applied(stack, whole=False) if step.name == "moved-job"]
+        assert [step for step in steps if step[0] != "replace"] == [
+            ("delete-replaced", kinds[before]),
+            ("create-replacement", kinds[after]),
+        ]
+        as_planned(live, project.plan("moved"))
+        project.unchanged(stack)

@@ -1,4 +1,4 @@
-"""What changes as a reader sees it: roles, then objects with their fields."""
+"""The objects that change, with their fields."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.review.jobs import ELASTIC, LORA, PROVIDER, change, context, deployed, job_review, object_step, step
-from tests.support.samples import CLUSTER
-from trainform.review.changes import object_changes, role_changes
-from trainform.review.model import ObjectChange, RoleFacts
+from tests.review.jobs import LORA, PROVIDER, change, context, object_step, step
+from trainform.review.changes import object_changes
+from trainform.review.model import ObjectChange
 from trainform.review.preview import State
 from trainform.review.stand_ins import CHANGED_MASK, MASKED
 
@@ -20,37 +19,6 @@ def fields(before: dict[str, Any], after: dict[str, Any], kind: str = "ConfigMap
     made = context(others=[object_step("update", kind, "settings", before, after, detail={})])
     (found,) = object_changes(made)
     return [(field.path, field.before, field.after) for field in found.fields]
-
-
-def test_a_role_before_and_after() -> None:
-    roles = {"worker": {"replicas": 5, "accelerators": {"a800": 8}}, "eval": {"ranked": False, "command": ["watch"]}}
-    worker, added = role_changes(change(ELASTIC, {**ELASTIC, "roles": roles}))
-    image = ELASTIC["image"]
-    assert worker.name == "worker"
-    assert worker.before == RoleFacts(replicas=3, ranked=True, accelerators={"a800": 8}, image=image)
-    assert worker.after == RoleFacts(replicas=5, ranked=True, accelerators={"a800": 8}, image=image)
-    assert (added.name, added.before, added.after) == ("eval", None, RoleFacts(replicas=1, ranked=False, image=image))
-
-
-def test_an_image_is_the_one_that_the_nodes_pull() -> None:
-    """Under the names that the environment gives images on each side."""
-    mirrored = {**CLUSTER, "registries": {"registry.example.com": "mirror.prod.example.com"}}
-    made = context(job_review(deployed(LORA), deployed(LORA, mirrored)))
-    (worker,) = role_changes(made)
-    assert worker.before is not None
-    assert worker.after is not None
-    assert worker.before.image == LORA["image"]
-    assert worker.after.image == "mirror.prod.example.com/ai/pytorch-training:2.8"
-
-
-def test_a_role_that_stays_is_not_named() -> None:
-    assert role_changes(change(LORA, {**LORA, "labels": {"team": "vision"}})) == []
-
-
-def test_roles_of_several_jobs_have_the_jobs_name() -> None:
-    other = {**ELASTIC, "name": "llama"}
-    jobs = [job_review(None, deployed(data)) for data in (LORA, other)]
-    assert [found.name for found in role_changes(context(*jobs))] == ["sdxl-lora.worker", "llama.worker"]
 
 
 def test_objects_have_their_fields_by_the_names_of_items() -> None:
@@ -83,12 +51,17 @@ def test_what_only_follows_the_new_name_of_a_job_is_no_change() -> None:
             {"metadata": {"annotations": {"kubectl.kubernetes.io/last-applied-configuration": "{}"}}},
             {"metadata": {"annotations": {"pulumi.com/patchFieldManager": "trainform"}}},
         ),
-        ({"spec": {"ports": [{"port": 80}]}}, {"spec": {"ports": [{"port": 80, "protocol": "TCP"}]}}),
-        ({"data": {}}, {}),
     ],
 )
 def test_noise_is_left_out(before: dict[str, Any], after: dict[str, Any]) -> None:
     assert fields(before, after) == []
+
+
+def test_a_job_on_another_operator_has_another_kind_and_no_fields() -> None:
+    sides = {"kind": "Job", "spec": {"tasks": []}}, {"kind": "JobSet", "spec": {"replicatedJobs": []}}
+    made = object_step("replace", "kubernetes:jobset.x-k8s.io/v1alpha2:JobSet", "bert", *sides, detail={})
+    (found,) = object_changes(context(others=[made]))
+    assert [(field.path, field.before, field.after) for field in found.fields] == [("kind", "Job", "JobSet")]
 
 
 def test_a_secret_value_that_changes_alone_is_a_field() -> None:

@@ -1,4 +1,4 @@
-"""What happens, a sentence for each effect."""
+"""What happens, as data with a sentence for each effect."""
 
 from __future__ import annotations
 
@@ -37,6 +37,8 @@ from trainform.review.stand_ins import MASKED
 
 QUEUE = "kubernetes:scheduling.volcano.sh/v1beta1:Queue"
 CLAIM = "kubernetes:core/v1:PersistentVolumeClaim"
+NAMESPACE = "kubernetes:core/v1:Namespace"
+PRIORITY_CLASS = "kubernetes:scheduling.k8s.io/v1:PriorityClass"
 PLATFORM = urn("trainform:index:Platform", "dev")
 IMAGE = {**LORA, "image": "registry.example.com/ai/pytorch-training:2.9"}
 
@@ -55,60 +57,63 @@ def stored(**parts: Any) -> dict[str, Any]:
 
 
 def test_nothing_changes() -> None:
-    assert effects(change(LORA, LORA)) == [Effect(kind="none", object="dev", sentence="Nothing changes.")]
+    expected = Effect(kind="none", thing="stack", object="dev", sentence="Nothing changes.")
+    assert effects(change(LORA, LORA)) == [expected]
 
 
 def test_a_job_is_created() -> None:
-    name = name_of(LORA)
     assert sentences(change(None, LORA)) == [
-        f"Creates the job {name} (32 a800).",
-        (
-            "Creates the claim sdxl-lora-checkpoints (or takes over one of this name with its data, if it was kept "
-            "before)."
-        ),
-        "Beside the job of sdxl-lora: creates 1 ConfigMap and 1 Service.",
+        f"Creates the job {name_of(LORA)} (32 a800).",
+        "Creates the claim sdxl-lora-checkpoints (or adopts an existing one with its data).",
     ]
-
-
-def test_a_job_without_accelerators_is_told_by_its_pods() -> None:
     data = {**LORA, "roles": {"worker": {"replicas": 2}}}
     assert of_job(change(None, data)).sentence == f"Creates the job {name_of(data)} (2 pods)."
 
 
 @pytest.mark.parametrize(
-    ("live", "words"),
+    ("live", "state", "words"),
     [
-        (running(name_of(LORA)), "the running job NAME (up 16 h, 32 a800)"),
-        (running(name_of(LORA), started="2026-11-23T19:15:00Z"), "the running job NAME (up 45 min, 32 a800)"),
-        (running(name_of(LORA), started="2026-11-18T20:00:00Z"), "the running job NAME (up 5 d, 32 a800)"),
-        (running(name_of(LORA), started="yesterday"), "the running job NAME (32 a800)"),
-        (running(name_of(LORA), "Pending"), "the job NAME (Pending, 32 a800)"),
-        (running(name_of(LORA), "Completed"), "the finished job NAME (Completed, 32 a800)"),
-        (EMPTY, "the job NAME (not in the cluster, 32 a800)"),
-        (None, "the job NAME (32 a800; whether it runs is not known: the cluster was not read)"),
-        (running(name_of(LORA), "Restarting"), "the running job NAME (Restarting, 32 a800)"),
+        (running(name_of(LORA)), "running", "the running job NAME (32 a800, up 16 h)"),
+        (
+            running(name_of(LORA), started="2026-11-23T19:15:00Z"),
+            "running",
+            "the running job NAME (32 a800, up 45 min)",
+        ),
+        (running(name_of(LORA), started="2026-11-18T20:00:00Z"), "running", "the running job NAME (32 a800, up 5 d)"),
+        (running(name_of(LORA), started="yesterday"), "running", "the running job NAME (32 a800)"),
+        (running(name_of(LORA), "Pending"), "pending", "the job NAME (32 a800, Pending)"),
+        (running(name_of(LORA), "Completed"), "finished", "the finished job NAME (32 a800, Completed)"),
+        (EMPTY, "absent", "the job NAME (32 a800, not in the cluster)"),
+        (None, "unknown", "the job NAME (32 a800; whether it runs is unknown: the cluster was not read)"),
+        (running(name_of(LORA), "Restarting"), "running", "the running job NAME (32 a800, Restarting)"),
         (
             LiveFacts(READ_AT, not_read={"cluster": "it does not answer"}),
-            "the job NAME (32 a800; whether it runs is not known: it does not answer)",
+            "unknown",
+            "the job NAME (32 a800; whether it runs is unknown: it does not answer)",
         ),
         (
             LiveFacts(READ_AT, jobs=(), not_read={f"Job/{name_of(LORA)}": "forbidden"}),
-            "the job NAME (32 a800; whether it runs is not known: forbidden)",
+            "unknown",
+            "the job NAME (32 a800; whether it runs is unknown: forbidden)",
         ),
         (
             structs.replace(running(name_of(LORA), "Pending"), not_read={"pods of ai-namespace": "forbidden"}),
-            "the job NAME (32 a800; whether it runs is not known: its pods were not read (forbidden))",
+            "unknown",
+            "the job NAME (32 a800; whether it runs is unknown: its pods were not read (forbidden))",
         ),
         (
             structs.replace(running(name_of(LORA), "Failed"), not_read={"pods of ai-namespace": "forbidden"}),
-            "the finished job NAME (Failed, 32 a800)",
+            "finished",
+            "the finished job NAME (32 a800, Failed)",
         ),
     ],
 )
-def test_what_the_cluster_says_of_a_replaced_job(live: LiveFacts | None, words: str) -> None:
-    expected = f"Replaces {words} because `image` changes.".replace("NAME", name_of(LORA))
+def test_what_the_cluster_reports_of_a_replaced_job(live: LiveFacts | None, state: str, words: str) -> None:
+    name = name_of(LORA)
     made = of_job(change(LORA, IMAGE, live))
-    assert (made.kind, made.sentence) == ("replace", expected)
+    assert made.sentence == f"Replaces {words} because `image` changes.".replace("NAME", name)
+    assert (made.kind, made.thing, made.object, made.state, made.size) == ("replace", "job", name, state, "32 a800")
+    assert (made.before, made.after) == (name, name_of(IMAGE))
     assert [cause.place.path for cause in made.causes] == ["image"]
 
 
@@ -117,18 +122,14 @@ def test_a_cause_has_its_file_and_line() -> None:
     assert (cause.place.file, cause.place.line) == ("stacks/experiments/sdxl-lora.yaml", len("image"))
 
 
-def test_without_a_record_the_cause_says_what_it_was_worked_out_from() -> None:
+def test_a_cause_without_a_record_and_without_any() -> None:
     job = dataclasses.replace(job_review(deployed(LORA), deployed(IMAGE)), before=None)
-    said = of_job(context(job, live=EMPTY)).sentence
-    assert said.endswith(
-        "because `image` changes (worked out from what was wanted, not from what is recorded as deployed)."
+    assert of_job(context(job, live=EMPTY)).sentence.endswith(
+        "because `image` changes (compared with the inputs of the last `pulumi up`: no record of what is deployed)."
     )
-
-
-def test_a_replacement_that_nothing_explains_says_so() -> None:
     job = job_review(deployed(LORA), deployed(IMAGE))
     job = dataclasses.replace(job, after=job.before)
-    assert of_job(context(job, live=EMPTY)).sentence.endswith(" for no visible reason.")
+    assert of_job(context(job, live=EMPTY)).sentence.endswith(" for an unknown reason.")
 
 
 @pytest.mark.parametrize(
@@ -140,13 +141,9 @@ def test_a_replacement_that_nothing_explains_says_so() -> None:
         ({"class": None}, False),
     ],
 )
-def test_what_is_said_of_checkpoints_holds(part: dict[str, Any], stays: bool) -> None:
-    """Only where claim and mount path are unchanged."""
+def test_a_volume_stays_only_where_claim_and_mount_path_are_unchanged(part: dict[str, Any], stays: bool) -> None:
     after = {**stored(**part), "image": IMAGE["image"]}
-    expected = (
-        "The volume checkpoints stays in the claim sdxl-lora-checkpoints: claim and mount path (/mnt/output) are "
-        "unchanged."
-    )
+    expected = "Keeps the claim sdxl-lora-checkpoints, mounted at /mnt/output as before."
     assert (expected in sentences(change(LORA, after))) is stays
 
 
@@ -163,70 +160,78 @@ def test_what_is_said_of_checkpoints_holds(part: dict[str, Any], stays: bool) ->
     ],
 )
 def test_overrides_of_volumes_count(backend: str, overrides: dict[str, Any], stays: bool) -> None:
-    """The pods say what stays where it is, and not the experiment's storage alone."""
+    """The pods decide, and not the experiment's storage alone."""
     before = {**LORA, "backend": backend}
     worker = {**LORA["roles"]["worker"], "pod_overrides": {"spec": overrides}}
     after = {**before, "image": IMAGE["image"], "roles": {"worker": worker}}
-    assert any("claim and mount path" in said for said in sentences(change(before, after))) is stays
+    assert any(effect.kind == "keep" for effect in effects(change(before, after))) is stays
 
 
 def test_a_digest_leaves_out_claims_that_stay() -> None:
     job = job_review(deployed(LORA), deployed(IMAGE))
     job = dataclasses.replace(job, steps=tuple(found for found in job.steps if found.operation != "same"))
-    assert any("stays in the claim" in said for said in sentences(context(job)))
+    assert "keep" in [effect.kind for effect in effects(context(job))]
+
+
+def test_another_operator_replaces_the_job() -> None:
+    """An alias makes it one step, of which each side has its own kind."""
+    jobset = {**LORA, "backend": "jobset"}
+    job = job_review(deployed(LORA), deployed(jobset))
+    gone, new = (
+        next(found for found in job.steps if found.is_object and found.kind == kind) for kind in ("Job", "JobSet")
+    )
+    moved = structs.replace(new, operation="replace", old=gone.old)
+    steps = tuple(moved if found is new else found for found in job.steps if found is not gone)
+    made = of_job(context(dataclasses.replace(job, job=moved, steps=steps), live=running(name_of(LORA))))
+    assert made.sentence == (f"Replaces the running job {name_of(LORA)} (32 a800, up 16 h) because `backend` changes.")
 
 
 def test_scaling_in_place() -> None:
     roles = {"worker": {"replicas": 5, "accelerators": {"a800": 8}}}
     made = of_job(change(ELASTIC, {**ELASTIC, "roles": roles}))
-    assert (made.kind, made.sentence) == ("scale", "Scales the elastic role worker from 3 to 5 replicas in place.")
+    assert (made.kind, made.sentence) == ("scale", "Scales the elastic role worker 3 → 5 in place.")
+    assert (made.before, made.after) == ({"worker": 3}, {"worker": 5})
     more = of_job(change(ELASTIC, {**ELASTIC, "roles": roles, "labels": {"team": "vision"}}))
     assert more.sentence == (
-        "Scales the elastic role worker from 3 to 5 replicas in place; the job changes in place because "
-        "`labels.team` changes too."
+        "Scales the elastic role worker 3 → 5 in place and changes the job because `labels.team` changes."
     )
 
 
 def test_a_change_in_place() -> None:
     made = of_job(change(LORA, {**LORA, "labels": {"team": "vision"}}, running(name_of(LORA))))
-    expected = f"Changes the running job {name_of(LORA)} (up 16 h, 32 a800) in place because `labels.team` changes."
+    expected = f"Changes the running job {name_of(LORA)} (32 a800, up 16 h) in place because `labels.team` changes."
     assert (made.kind, made.sentence) == ("update", expected)
 
 
 @pytest.mark.parametrize(("phase", "kind"), [("Running", "stop"), ("Completed", "delete")])
-def test_a_job_that_goes(phase: str, kind: str) -> None:
+def test_a_job_that_is_deleted(phase: str, kind: str) -> None:
     made = of_job(change(LORA, None, running(name_of(LORA), phase)))
-    assert made.kind == kind
+    assert (made.kind, made.before, made.after) == (kind, name_of(LORA), None)
     assert made.sentence.startswith("Deletes the ")
 
 
-def test_a_job_that_is_gone_is_created_again() -> None:
+def test_a_job_that_is_recorded_as_deployed_is_created() -> None:
     job = job_review(None, deployed(LORA))
     again = dataclasses.replace(job, before=job.after)
-    assert " again, which is recorded as deployed " in of_job(context(again)).sentence
+    known = "is recorded as deployed and is not in Pulumi's state."
+    assert of_job(context(again)).sentence.endswith(f"; it {known}")
     before = deployed(IMAGE).record
     assert before is not None
-    other = of_job(context(dataclasses.replace(job, before=before))).sentence
-    assert f"the job {before.job}, which is recorded as deployed, is not in Pulumi's state" in other
+    assert of_job(context(dataclasses.replace(job, before=before))).sentence.endswith(f"; {before.job} {known}")
 
 
-def test_a_job_of_the_same_name_that_is_not_there_is_created_again() -> None:
+def test_a_job_of_the_same_name_that_does_not_exist_is_created_again() -> None:
     """After an `up` that was refused half way, and a file that was put back."""
     job = job_review(deployed(LORA), deployed(LORA))
     assert job.job is not None
     anew = structs.replace(job.job, operation="replace")
     job = dataclasses.replace(job, job=anew, steps=tuple(anew if found == job.job else found for found in job.steps))
     made = of_job(context(job, live=EMPTY))
-    assert (made.kind, made.sentence) == (
-        "create",
-        (
-            f"Creates the job {name_of(LORA)} (32 a800) again: it is not in the cluster (the former `pulumi up` "
-            "ended half way, or it was deleted)."
-        ),
-    )
+    expected = f"Creates the job {name_of(LORA)} (32 a800) again, since it is not in the cluster."
+    assert (made.kind, made.sentence) == ("create", expected)
     assert [finding.code for finding in restarts(context(job, live=EMPTY))] == ["TR-RESTART-3"]
     assert of_job(context(job, live=running(name_of(LORA)))).kind == "replace"
-    assert of_job(context(job)).kind == "replace", "nobody knows whether it is there"
+    assert of_job(context(job)).kind == "replace", "whether it exists is unknown"
 
 
 def test_an_operation_of_a_newer_engine_is_an_unknown_change() -> None:
@@ -240,31 +245,30 @@ def test_an_operation_of_a_newer_engine_is_an_unknown_change() -> None:
 
 
 def test_claims() -> None:
-    assert sentences(change(LORA, stored(size="4Ti"))) == [
+    made = change(LORA, stored(size="4Ti"))
+    assert sentences(made) == [
         "Changes the claim sdxl-lora-checkpoints from 2Ti to 4Ti because `storage.checkpoints.size` changes."
     ]
+    assert [(effect.before, effect.after) for effect in effects(made)] == [("2Ti", "4Ti")]
     assert sentences(change(LORA, stored(keep=False))) == [
         "No longer keeps the claim sdxl-lora-checkpoints: the next `pulumi destroy` deletes it."
     ]
-    replaced = sentences(change(LORA, stored(access_modes=["ReadWriteOnce"])))
+    changed = " because `storage.checkpoints.access_modes` changes"
     assert (
-        "Would replace the claim sdxl-lora-checkpoints because `storage.checkpoints.access_modes` changes, but it "
-        "stays: it is kept, and its replacement has the same name; its spec differs, so `pulumi up` will be refused "
-        "here."
-    ) in replaced
+        f"Would replace the claim sdxl-lora-checkpoints{changed}, but keeps it: its replacement has the same name; its "
+        "spec differs, so `pulumi up` will be refused here."
+    ) in sentences(change(LORA, stored(access_modes=["ReadWriteOnce"])))
     plain = stored(keep=False), stored(keep=False, access_modes=["ReadWriteOnce"])
-    assert "Replaces the claim sdxl-lora-checkpoints because `storage.checkpoints.access_modes` changes." in sentences(
-        change(*plain)
-    )
+    assert f"Replaces the claim sdxl-lora-checkpoints{changed}." in sentences(change(*plain))
     assert "Deletes the claim sdxl-lora-checkpoints." in sentences(change(stored(keep=False), None))
-    kept = (
-        "Takes the claim sdxl-lora-checkpoints out of the stack; it stays in the cluster with its data, since it is "
-        "kept."
+    (kept,) = [effect for effect in effects(change(LORA, None)) if effect.thing == "claim"]
+    assert (kept.kind, kept.sentence.partition(";")[0]) == (
+        "update",
+        "Takes the claim sdxl-lora-checkpoints out of the stack",
     )
-    assert kept in sentences(change(LORA, None))
 
 
-def test_a_queue_of_the_experiments_own() -> None:
+def test_a_queue_of_the_experiment() -> None:
     before, after = ({**LORA, "queue": {"weight": weight}} for weight in (1, 4))
     assert sentences(change(before, after)) == ["Changes the queue sdxl-lora because `queue.weight` changes."]
 
@@ -278,42 +282,29 @@ def test_a_secret_whose_values_alone_change() -> None:
     assert sentences(made) == ["Changes the Secret sdxl-lora-ssh."]
 
 
-def test_what_is_recorded_alone_changes() -> None:
+def test_only_the_record_changes() -> None:
     """A waiver reaches no object but the record."""
-    waiver = {
-        "rule": "TF-IMG-1",
-        "finding": "0123456789abcdef",
-        "reason": "tested",
-        "owner": "lead",
-        "until": "2026-12-31",
-    }
     job = job_review(deployed(LORA), deployed(LORA))
     assert job.after is not None
-    after = structs.replace(job.after, experiment={**job.after.experiment, "waivers": [waiver]})
+    after = structs.replace(job.after, experiment={**job.after.experiment, "waivers": [{"rule": "TF-IMG-1"}]})
     changed = [
         structs.replace(found, operation="update") if found.name == "sdxl-lora-deployed" else found
         for found in job.steps
     ]
-    (said,) = sentences(context(dataclasses.replace(job, after=after, steps=tuple(changed))))
-    assert said == (
-        "Leaves what runs of sdxl-lora as it is; only what is recorded as deployed changes, because `waivers[0]` "
-        "changes."
-    )
-
-
-def test_another_version_of_trainform_is_named_and_is_no_cause() -> None:
-    same = of_versions(LORA, LORA)
-    assert sentences(same) == [
-        "Leaves what runs of sdxl-lora as it is; only what is recorded as deployed changes: "
-        "trainform 0.8.0 deployed it, and 0.9.0 renders it now."
+    assert sentences(context(dataclasses.replace(job, after=after, steps=tuple(changed)))) == [
+        "Changes what is recorded as deployed of sdxl-lora, and nothing that runs because `waivers[0]` changes."
     ]
-    *_, said = sentences(of_versions(LORA, IMAGE))
-    assert said == (
+
+
+def test_another_version_of_trainform_is_named_and_is_not_a_cause() -> None:
+    version = (
         "Records another version of trainform for sdxl-lora: trainform 0.8.0 deployed it, and 0.9.0 renders it now."
     )
+    assert sentences(of_versions(LORA, LORA)) == [version]
+    *_, said = sentences(of_versions(LORA, IMAGE))
+    assert said == version
     replaced = of_job(of_versions(LORA, IMAGE))
     assert [cause.place.path for cause in replaced.causes] == ["image"]
-    assert replaced.sentence.endswith(" because `image` changes.")
 
 
 def of_versions(before: dict[str, Any], after: dict[str, Any]) -> Context:
@@ -331,7 +322,7 @@ def platform(operation: str, type_: str, name: str, old: dict[str, Any] | None, 
     return context(others=[component, step(operation, type_, f"dev-{name}", *states, detail={})], locate=locate)
 
 
-def test_an_environments_own_stack_speaks_in_the_words_of_its_file() -> None:
+def test_causes_of_an_environments_own_stack_are_fields_of_its_file() -> None:
     old = {"spec": {"weight": 4, "capability": {"cpu": "8"}}}
     new = {"spec": {"weight": 8, "capability": {"cpu": "16"}, "guarantee": {"resource": {"cpu": "4"}}}}
     (made,) = effects(platform("update", QUEUE, "night", old, new))
@@ -343,26 +334,24 @@ def test_an_environments_own_stack_speaks_in_the_words_of_its_file() -> None:
     assert made.causes[0].place.file
 
 
+SIZES = [{"spec": {"resources": {"requests": {"storage": size}}}} for size in ("1Ti", "2Ti")]
+
+
 @pytest.mark.parametrize(
     ("type_", "old", "new", "said"),
     [
+        (CLAIM, *SIZES, "Changes the claim night from 1Ti to 2Ti because `environment.claims.night.size` changes."),
         (
-            CLAIM,
-            {"spec": {"resources": {"requests": {"storage": "1Ti"}}}},
-            {"spec": {"resources": {"requests": {"storage": "2Ti"}}}},
-            "Changes the claim night from 1Ti to 2Ti because `environment.claims.night.size` changes.",
-        ),
-        (
-            "kubernetes:scheduling.k8s.io/v1:PriorityClass",
+            PRIORITY_CLASS,
             {"value": 1},
             {"value": 2},
             "Changes the priority class night because `environment.priority_classes.night.value` changes.",
         ),
-        ("kubernetes:core/v1:Namespace", None, {}, "Creates the namespace night."),
+        (NAMESPACE, None, {}, "Creates the namespace night."),
+        (NAMESPACE, {}, None, "Deletes the namespace night and everything in it."),
         (QUEUE, None, {}, "Creates the queue night."),
-        (QUEUE, {}, None, "Deletes the queue night."),
-        (f"{QUEUE}Patch", {}, None, "Takes back what the stack sets of the queue night, which stays in the cluster."),
-        ("kubernetes:apps/v1:Deployment", {"spec": 1}, {"spec": 2}, "Changes 1 Deployment."),
+        (f"{QUEUE}Patch", {}, None, "Stops setting fields of the queue night, which stays in the cluster."),
+        ("kubernetes:apps/v1:Deployment", {"spec": 1}, {"spec": 2}, "Changes the Deployment night."),
     ],
 )
 def test_objects_of_an_environments_own_stack(type_: str, old: Any, new: Any, said: str) -> None:
@@ -370,14 +359,22 @@ def test_objects_of_an_environments_own_stack(type_: str, old: Any, new: Any, sa
     assert sentences(platform(operation, type_, "night", copy.deepcopy(old), copy.deepcopy(new))) == [said]
 
 
-def test_a_renamed_namespace_is_told_by_its_old_name() -> None:
+def test_a_renamed_namespace() -> None:
     namespaces = [{"metadata": {"name": name}} for name in ("ai-old", "ai-new")]
-    (made,) = effects(platform("replace", "kubernetes:core/v1:Namespace", "namespace", *namespaces))
-    assert made.sentence == "Replaces the namespace ai-old by ai-new because `environment.namespace.name` changes."
-    assert made.object == "ai-old"
+    (made,) = effects(platform("replace", NAMESPACE, "namespace", *namespaces))
+    assert made.sentence == (
+        "Replaces the namespace ai-old and everything in it by ai-new because `environment.namespace.name` changes."
+    )
+    assert (made.thing, made.object) == ("namespace", "ai-old")
+    [*_, gone] = platform("replace", NAMESPACE, "namespace", *namespaces).preview.steps
+    assert gone.old is not None
+    kept = structs.replace(gone, old=structs.replace(gone.old, keep=True))
+    assert sentences(context(others=[kept])) == [
+        "Replaces the namespace ai-old by ai-new because `environment.namespace.name` changes; the old one is kept."
+    ]
 
 
-def test_objects_of_other_programs_are_counted() -> None:
+def test_several_objects_of_other_programs_are_counted() -> None:
     made = context(
         others=[
             object_step("create", "ConfigMap", "a", None, {}),
@@ -387,7 +384,8 @@ def test_objects_of_other_programs_are_counted() -> None:
         ]
     )
     assert sentences(made) == [
-        "Creates 2 ConfigMaps; deletes 1 Service.",
+        "Creates 2 ConfigMaps.",
+        "Deletes the Service c.",
         "Unknown change of the Service d: the engine calls it `import`.",
     ]
 

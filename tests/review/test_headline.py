@@ -11,51 +11,70 @@ from msgspec import structs
 from tests.review.jobs import ELASTIC, LORA, change, context, name_of, object_step, running
 from trainform.review.context import Context
 from trainform.review.effects import effects
-from trainform.review.findings.data import find
 from trainform.review.headline import headline
 from trainform.review.kinds import Kind
-from trainform.review.model import Category, Cost, Finding, Money
+from trainform.review.model import Capacity, Category, Cost, Finding, Money
 
 FREE = Cost(difference=Money(amount="0.00", currency="USD"))
+NOW = Capacity(verdict="now", sentence="It fits.", basis="cluster")
 HIGH = Kind("TR-RESTART-1", Category.restart, "high", "A running job is replaced.", "why", "fix").finding("sdxl-lora")
 IMAGE = {**LORA, "image": "registry.example.com/ai/pytorch-training:2.9"}
+LARGER = {**ELASTIC, "roles": {"worker": {**ELASTIC["roles"]["worker"], "replicas": 5}}}
+QUEUE = "kubernetes:scheduling.volcano.sh/v1beta1:Queue"
+WAITS = "waits for 8 a800 held by clip"
 
 
-def line(made: Context, findings: list[Finding] | None = None, cost: Cost = FREE) -> str:
-    return headline(made, effects(made), [] if findings is None else findings, cost)
+def line(made: Context, findings: list[Finding] | None = None, cost: Cost | None = None, clause: str = "") -> str:
+    found = [] if findings is None else findings
+    capacity = NOW.model_copy(update={"clause": clause})
+    return headline(made, effects(made), found, Cost() if cost is None else cost, capacity)
 
 
-def test_a_replacement_says_what_runs_why_and_where_the_data_stay() -> None:
+def test_a_replacement_has_what_runs_why_and_where_the_data_stay() -> None:
     name = name_of(LORA)
-    assert line(change(LORA, IMAGE, running(name)), [HIGH]) == (
-        f"Replaces the running job {name} (up 16 h, 32 a800) because `image` changes; "
-        "checkpoints stay in sdxl-lora-checkpoints. +0.00 USD/h. 1 high finding."
+    assert line(change(LORA, IMAGE, running(name)), [HIGH], FREE) == (
+        f"Replaces the running job {name} (32 a800, up 16 h) because `image` changes; "
+        "data stays in sdxl-lora-checkpoints. +0.00 USD/h. 1 high finding."
     )
 
 
-def test_scaling() -> None:
-    larger = {**ELASTIC, "roles": {"worker": {**ELASTIC["roles"]["worker"], "replicas": 5}}}
-    assert line(change(ELASTIC, larger), cost=Cost()) == "Scales the elastic role worker 3 → 5 in place."
+@pytest.mark.parametrize(
+    ("made", "expected"),
+    [
+        (
+            change(LORA, IMAGE, running(name_of(LORA))),
+            f"Stops the running job {name_of(LORA)} (32 a800, up 16 h) because `image` changes; the new one {WAITS}; "
+            "data stays in sdxl-lora-checkpoints.",
+        ),
+        (
+            change(LORA, IMAGE, running(name_of(LORA), "Completed")),
+            f"Replaces the finished job {name_of(LORA)} (32 a800, Completed) because `image` changes; the new one "
+            f"{WAITS}; data stays in sdxl-lora-checkpoints.",
+        ),
+        (change(None, LORA), f"Creates the job {name_of(LORA)} (32 a800), which {WAITS}."),
+        (change(ELASTIC, LARGER), f"Scales the elastic role worker 3 → 5 in place; it {WAITS}."),
+    ],
+)
+def test_what_keeps_the_new_job_from_starting(made: Context, expected: str) -> None:
+    assert line(made, clause=WAITS) == expected
+    missing = dataclasses.replace(made, missing=("the Secret hf",))
+    assert line(missing, clause=WAITS) == expected.replace(WAITS, "never starts: the Secret hf does not exist")
 
 
-def test_nothing_changes_costs_nothing() -> None:
-    assert line(change(LORA, LORA)) == "Nothing changes."
+def test_nothing_changes_and_costs_nothing() -> None:
+    assert line(change(LORA, LORA), cost=FREE) == "Nothing changes."
 
 
-def test_a_preview_that_is_not_whole_does_not_say_that_nothing_changes() -> None:
-    whole = change(LORA, LORA)
-    made = dataclasses.replace(whole, preview=structs.replace(whole.preview, incomplete=True))
-    assert line(made, [HIGH]) == "It is not known what changes: the preview is not whole. 1 high finding."
-    scaled = change(ELASTIC, {**ELASTIC, "roles": {"worker": {**ELASTIC["roles"]["worker"], "replicas": 5}}})
-    made = dataclasses.replace(scaled, preview=structs.replace(scaled.preview, incomplete=True))
-    assert line(made, cost=Cost()) == (
-        "Scales the elastic role worker 3 → 5 in place. It is not known what else changes: the preview is not whole."
+def test_a_preview_that_is_not_complete_does_not_say_that_nothing_changes() -> None:
+    def cut(whole: Context) -> Context:
+        return dataclasses.replace(whole, preview=structs.replace(whole.preview, incomplete=True))
+
+    assert line(cut(change(LORA, LORA)), [HIGH]) == (
+        "What would change is unknown: the preview is not complete. 1 high finding."
     )
-
-
-def test_whether_it_runs_is_not_known_without_a_cluster() -> None:
-    said = line(change(LORA, IMAGE))
-    assert said.startswith(f"Replaces the job {name_of(LORA)} (32 a800; whether it runs is not known: the cluster")
+    assert line(cut(change(ELASTIC, LARGER))) == (
+        "Scales the elastic role worker 3 → 5 in place. Other changes are unknown: the preview is not complete."
+    )
 
 
 @pytest.mark.parametrize(
@@ -63,7 +82,7 @@ def test_whether_it_runs_is_not_known_without_a_cluster() -> None:
     [
         (Cost(difference=Money(amount="24", currency="USD")), "+24.00 USD/h."),
         (Cost(difference=Money(amount="-1.5", currency="CNY")), "-1.50 CNY/h."),
-        (Cost(known=False, unknown="no price for a800"), "What it costs is not known."),
+        (Cost(known=False, unknown="no price for a800"), "The cost is unknown."),
     ],
 )
 def test_the_cost(cost: Cost, said: str) -> None:
@@ -80,36 +99,30 @@ def test_findings_are_counted_by_level_without_those_that_are_waived() -> None:
     assert line(made, [of("high", True)]) == "Nothing changes."
 
 
-def test_a_claim_that_goes_with_the_job_is_named() -> None:
+def test_a_claim_that_is_deleted_with_the_job() -> None:
     without = {**LORA, "storage": {}, "image": IMAGE["image"]}
     data = {**LORA, "storage": {"checkpoints": {**LORA["storage"]["checkpoints"], "keep": False}}}
-    said = line(change(data, without, running(name_of(data))), cost=Cost())
-    assert said.endswith(
-        "because `image` and `storage.checkpoints` change; the claim sdxl-lora-checkpoints is deleted."
+    said = line(change(data, without, running(name_of(data))))
+    assert said.endswith("because `image` and `storage.checkpoints` change; deletes the claim sdxl-lora-checkpoints.")
+
+
+def test_several_jobs_and_objects_are_counted_the_worst_first() -> None:
+    other = {**LORA, "name": "llama"}
+    jobs = [*change(LORA, IMAGE).jobs, *change({**IMAGE, "name": "llama"}, other).jobs]
+    queues = [object_step("create", QUEUE, name, None, {}) for name in ("day", "night")]
+    assert line(context(*jobs, others=queues, live=running(name_of(LORA)))) == (
+        "Replaces 2 jobs, creates 2 queues; running jobs that end: 1."
     )
-    assert "stay" not in said
 
 
-def test_a_new_environment_is_told_by_its_namespace_and_its_queue() -> None:
-    queue = "kubernetes:scheduling.volcano.sh/v1beta1:Queue"
-    made = [
-        object_step("create", kind, name, None, {})
-        for kind, name in (("PersistentVolumeClaim", "corpus"), (queue, "default"), ("Namespace", "ai-namespace"))
-    ]
-    assert line(context(others=made), cost=Cost()) == (
-        "Creates the namespace ai-namespace and the queue default. 1 more effect."
+def test_a_new_environment_and_one_that_is_deleted() -> None:
+    kinds = (("PersistentVolumeClaim", "corpus"), (QUEUE, "default"), ("Namespace", "ai"))
+    made = [object_step("create", kind, name, None, {}) for kind, name in kinds]
+    assert line(context(others=made)) == ("Creates the namespace ai, the queue default and the claim corpus.")
+    assert line(context(others=made[:1])) == "Creates the claim corpus."
+    gone = [object_step("delete", kind, name, {}, None) for kind, name in kinds]
+    assert line(context(others=gone)) == (
+        "Deletes the namespace ai and everything in it. Deletes the queue default and the claim corpus."
     )
-    assert line(context(others=made[:1]), cost=Cost()) == "Creates the claim corpus."
-
-
-def test_a_namespace_that_goes_with_everything_in_it_comes_first() -> None:
-    gone = [
-        object_step("delete", kind, name, {}, None)
-        for kind, name in (("Namespace", "ai"), ("PersistentVolumeClaim", "a"))
-    ]
-    lost = "The namespace ai is deleted, and everything in it is deleted."
-    for others, rest in ((gone, " Deletes the claim a."), (gone[:1], "")):
-        made = context(others=others)
-        assert line(made, [*find(made)][-1:], Cost()) == f"{lost}{rest} 1 high finding."
-    job = dataclasses.replace(change(LORA, IMAGE), preview=made.preview)
-    assert line(job, [*find(made)], Cost()).startswith(f"{lost} Replaces the job ")
+    lost = dataclasses.replace(change(LORA, IMAGE), preview=context(others=gone[-1:]).preview)
+    assert line(lost).startswith("Deletes the namespace ai and everything in it. Replaces the job ")

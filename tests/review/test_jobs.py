@@ -77,19 +77,18 @@ def test_jobs_of_one_program_are_in_the_order_of_their_names() -> None:
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        ({"revision": "1f3a9c"}, "cannot be read: it has no entry `job`."),
-        ({**record().data(), "experiment": "{"}, "cannot be read: its entry `experiment` is not JSON."),
-        ({**record().data(), "run": 5}, "cannot be read: its data is a secret or no text."),
-        ("text", "cannot be read: its data is a secret or no text."),
-        (secret(), "cannot be read: its data is a secret or no text."),
-        ({**record().data(), "job": previews.UNKNOWN_TEXT}, "is known only after apply."),
-        (previews.UNKNOWN_TEXT, "is known only after apply."),
+        ({"revision": "1f3a9c"}, "in the ConfigMap bert-deployed cannot be read: it has no entry `job`."),
+        ({**record().data(), "run": 5}, "of bert cannot be read: its data is a secret or not text."),
+        ("text", "of bert cannot be read: its data is a secret or not text."),
+        (secret(), "of bert cannot be read: its data is a secret or not text."),
+        ({**record().data(), "job": previews.UNKNOWN_TEXT}, "of bert is known only after apply."),
+        (previews.UNKNOWN_TEXT, "of bert is known only after apply."),
     ],
 )
 def test_a_record_that_cannot_be_read_is_not_checked(data: Any, reason: str) -> None:
     (job,) = reviewed(*events(data, None))
     assert job.before is None
-    assert job.not_checked == (f"The record of what is deployed of bert {reason}",)
+    assert job.not_checked == (f"The record of what is deployed {reason}",)
 
 
 def test_secrets_of_a_record_are_masked_and_it_is_read() -> None:

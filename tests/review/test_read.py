@@ -67,6 +67,23 @@ def test_a_replacement_is_one_step(order: tuple[str, ...]) -> None:
     assert step.new.inputs["metadata"]["name"] == "bert-77ab01"
 
 
+@pytest.mark.parametrize("form", [previews.stream, previews.digest])
+def test_a_job_that_moves_to_another_operator_is_one_step(form: Any) -> None:
+    """By an alias: the engine deletes the old object under its old URN."""
+    jobset = urn("kubernetes:jobset.x-k8s.io/v1alpha2:JobSet", "bert-job", TRAINING_JOB)
+    old, new = job("bert-1f3a9c"), job("bert-77ab01")
+    sides = {"delete-replaced": (old, None), "replace": (old, new), "create-replacement": (old, new)}
+    events = [step_event(op, JOB if op == "delete-replaced" else jobset, *both) for op, both in sides.items()]
+    for event in events:
+        event["resourcePreEvent"]["metadata"]["old"]["urn"] = JOB
+    (step,) = read_preview(form(*events)).steps
+    assert (step.operation, step.urn, step.kind) == ("replace", jobset, "JobSet")
+    assert [None if side is None else side.inputs["metadata"]["name"] for side in (step.old, step.new)] == [
+        "bert-1f3a9c",
+        "bert-77ab01",
+    ]
+
+
 def test_no_detail_is_not_the_same_as_no_difference() -> None:
     events = [
         step_event("update", JOB, job("a"), job("a"), detail={}),

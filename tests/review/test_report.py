@@ -15,6 +15,7 @@ from tests.review.jobs import LORA, change, locate, name_of, running
 from tests.review.screen import PRICED, TODAY, checked, reviewed, shown_review
 from tests.support.documents import README, blocks_of
 from tests.support.leaks import GITHUB_TOKEN
+from trainform.errors import Problem
 from trainform.review.context import Context
 from trainform.review.fail_on import FAILED, exit_code, parse_fail_on
 from trainform.review.findings.table import BY_CODE, KINDS
@@ -61,7 +62,7 @@ def test_the_screen_of_the_readme_does_not_contradict_itself() -> None:
 def test_of_a_preview_that_is_not_whole_the_amounts_are_not_known() -> None:
     report = build_report(with_preview(reviewed(), incomplete=True))
     assert (report.cost.known, report.capacity.verdict) == (False, "unknown")
-    assert report.cost.unknown == "The preview is not whole, so the cost is not known."
+    assert report.cost.unknown == "The preview is not complete, so the cost is unknown."
     assert [effect.kind for effect in report.effects][-1] == "unknown"
 
 
@@ -211,69 +212,78 @@ def test_outcomes() -> None:
     assert build_report(same, quiet, [NotChecked(what="cluster", reason="It is off.")]).outcome is Outcome.incomplete
     report = build_report(with_preview(same, failed="the program ended with an error"), quiet)
     assert report.outcome is Outcome.failed
-    assert report.headline == "The preview failed: the program ended with an error."
+    assert report.headline == "The preview failed: the program ended with an error"
     assert exit_code(review_of([report]), parse_fail_on("high")) == FAILED
 
 
 @pytest.mark.parametrize(
-    ("failed", "told"),
+    ("failed", "told", "rest"),
     [
         (
-            "error: \n1 problem:\nhello.yaml:6: roles\n  why: the pods need 9 nodes\n  fix: ask for fewer",
-            ": hello.yaml:6: roles: the pods need 9 nodes. To mend it: ask for fewer",
+            "the claim data would shrink\n  | of a log\n  fix: write size: 2Gi",
+            "the claim data would shrink",
+            ["  | of a log", "  fix: write size: 2Gi"],
         ),
         (
-            "error: error: \nthe claim data would shrink\n  | of a log\n  fix: write size: 2Gi",
-            ": the claim data would shrink. To mend it: write size: 2Gi",
-        ),
-        (
-            "error: \n2 problems on the cluster arn:aws:eks:\nthe queue night does not exist\n  fix: pulumi up -s dev\n"
+            "2 problems on the cluster arn:aws:eks:\nthe queue night does not exist\n  fix: pulumi up -s dev\n"
             "the claim data does not exist\n  fix: correct its name",
-            ": the queue night does not exist. To mend it: pulumi up -s dev",
+            "the queue night does not exist",
+            [
+                "2 problems on the cluster arn:aws:eks:",
+                "  fix: pulumi up -s dev",
+                "the claim data does not exist",
+                "  fix: correct its name",
+            ],
         ),
-        (
-            "2 problems:\na.yaml:9: image = x:1\n  why: no digest\n  fix: write one; or, if team-lead agrees, waive "
-            "it\n  rule: TF-IMG-2, finding 0123456789abcdef\na.yaml:3: name\n  why: too long\n  fix: a shorter one",
-            " by the limit TF-IMG-2: a.yaml:9: image = x:1: no digest. To mend it: write one",
-        ),
-        (
-            "1 problem:\na.yaml:9: launcher = {'mpi': {}}\n  fix: write one",
-            ": a.yaml:9: launcher = {'mpi': {}}. To mend it: write one",
-        ),
-        (
-            "1 problem:\na.yaml:9: queue = nigth\n  why: the queue does not exist\n  fix: known: default, night",
-            ": a.yaml:9: queue = nigth: the queue does not exist. To mend it: write one of: default, night",
-        ),
-        (
-            "error: an unhandled error occurred: program exited with non-zero exit code: 1",
-            ": the program ended with an error, which the messages of the engine show.",
-        ),
-        ("error: ", ": the engine does not say why."),
-        (
-            "Preview failed: 1 error occurred:\n\t* the API server reported a field conflict: see\n\nthe manual",
-            ": the API server reported a field conflict: see.",
-        ),
+        ("error: no stack named 'x' found\n  fix: pulumi stack select --create x", "no stack named 'x' found", [
+            "  fix: pulumi stack select --create x"
+        ]),
+        ("error: ", "the engine does not report why", []),
+        ("\n".join(str(number) for number in range(30)), "0", [*map(str, range(1, 21)), "and 9 more lines"]),
     ],
-)
-def test_why_a_preview_failed(failed: str, told: str) -> None:
-    assert build_report(with_preview(reviewed(), failed=failed)).headline == f"The preview failed{told}"
+)  # fmt: skip
+def test_a_failed_preview_has_the_lines_of_the_engine(failed: str, told: str, rest: list[str]) -> None:
+    context = with_preview(reviewed(), failed=failed, messages=(Message("error", failed),))
+    report = build_report(context)
+    assert (report.headline, report.failure) == (f"The preview failed: {told}", rest)
+    assert failed.strip() == "error:" or report.messages == [], "it is told once"
+
+
+def test_a_failed_preview_has_the_problems_of_the_files_as_data() -> None:
+    """Where the program has ended with the same problems."""
+    files = structs.replace(
+        checked([]),
+        problems=(
+            Problem("roles", None, "the pods need 9 nodes", "ask for fewer", "b.yaml", 6),
+            Problem("image", "x:1", "no digest", "write one", "a.yaml", 9, "TF-IMG-2", "0123456789abcdef"),
+        ),
+    )
+    report = build_report(with_preview(reviewed(), failed="2 problems:\na.yaml:9: image\n  why: no digest"), files)
+    assert report.headline == "The preview failed: a.yaml:9: image = x:1: no digest"
+    assert report.failure == [
+        "  fix: write one",
+        "  rule: TF-IMG-2, finding 0123456789abcdef",
+        "b.yaml:6: roles",
+        "  why: the pods need 9 nodes",
+        "  fix: ask for fewer",
+    ]
+    assert "TF-IMG-2" not in {finding.code for finding in report.findings}, "it is told once"
+    other = build_report(with_preview(reviewed(), failed="the state is locked"), files)
+    assert (other.headline, other.failure) == ("The preview failed: the state is locked", [])
 
 
 def test_a_preview_that_failed_leaves_nothing_to_be_taken_for_an_answer() -> None:
     """Its program ended before it had any object: that nothing changes, costs or is short would be a claim."""
     report = build_report(with_preview(reviewed(), failed="the program ended", steps=()), None)
     nothing = build_report(dataclasses.replace(with_preview(reviewed(), failed="the program ended", steps=()), jobs=()))
-    assert [effect.kind for effect in nothing.effects] == ["unknown"]
-    assert nothing.cost.unknown == "The preview failed, so the cost is not known."
+    assert [(effect.kind, effect.sentence) for effect in nothing.effects] == [
+        ("unknown", "What would change is unknown: the preview failed.")
+    ]
+    assert nothing.cost.unknown == "The preview failed, so the cost is unknown."
     assert nothing.capacity.verdict == report.capacity.verdict == "unknown"
-    shown = terminal.render(review_of([nothing]), 80)
-    assert "Nothing changes" not in shown
-    assert "Nothing was left out" not in shown
-    assert "  None.\n" not in shown
-    assert shown.count("  None in what the preview has reached before it failed.\n") == 2
-    assert ("preview", "It failed, so what it has not reached is not checked.") in {
-        (part.what, part.reason) for part in nothing.not_checked
-    }
+    assert NotChecked(what="preview", reason="It failed, so what it has not reached is not checked.") in (
+        nothing.not_checked
+    )
     some = build_report(with_preview(reviewed(), failed="the program ended"))
     assert [effect.kind for effect in some.effects][-1] == "unknown"
     assert len(some.effects) > 1
@@ -283,28 +293,22 @@ def test_a_preview_that_failed_leaves_nothing_to_be_taken_for_an_answer() -> Non
 def test_what_the_preflight_could_not_check_is_no_message() -> None:
     told = Message("info", "not checked: Secret hf: this account has no permission to read it: rbac")
     report = build_report(with_preview(reviewed(), messages=(told, Message("warning", "the namespace warns"))))
-    assert NotChecked(what="Secret hf", reason="This account has no permission to read it: rbac.") in report.not_checked
+    assert (
+        NotChecked(what="preflight", reason="Secret hf: this account has no permission to read it: rbac.")
+        in report.not_checked
+    )
     assert [message.text for message in report.messages] == ["the namespace warns"]
 
 
-@pytest.mark.parametrize(
-    ("packs", "said"),
-    [
-        (None, ""),
-        ((), " No policy pack ran in the preview."),
-        (("calendar",), " The policy packs that ran in the preview: calendar."),
-    ],
-)
-def test_limits_that_trainform_has_checked_itself(packs: tuple[str, ...] | None, said: str) -> None:
-    report = build_report(
-        with_preview(reviewed(), packs=None if packs is None else dict.fromkeys(packs, "")), checked([])
-    )
-    assert (
-        report.limits
-        == f"The limits of the environment dev were checked by trainform itself, in the stack's files.{said}"
-    )
-    assert report.limits in " ".join(terminal.render(review_of([report]), 80).split())
-    assert "limits" not in {part.what for part in report.not_checked}
+def test_who_has_checked_the_limits() -> None:
+    by = "The limits of the environment were checked by "
+    ran = with_preview(reviewed(), packs={"trainform": "", "calendar": ""})
+    assert build_report(reviewed(), checked([])).limits == f"{by}trainform in the stack's files."
+    assert build_report(ran, checked([])).limits == f"{by}trainform in the stack's files and the policy pack trainform."
+    assert build_report(ran).limits == f"{by}the policy pack trainform."
+    report = build_report(reviewed())
+    assert report.limits == ""
+    assert "limits" in {part.what for part in report.not_checked}
 
 
 def test_the_release_of_the_stack_is_in_the_report() -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from tests.support.engine_runs import run_preview
 from tests.support.leaks import HUB_TOKEN as TOKEN
-from trainform.errors import CommandLineError, ToolchainError
+from trainform.errors import ToolchainError
 from trainform.review import run
 from trainform.review.run import EngineRun, previews_in
 
@@ -52,33 +52,6 @@ def test_errors_are_without_secrets(program: Path, tmp_path: Path, monkeypatch: 
     write(program, f'echo "error: {TOKEN}" >&2', 'echo "not $PULUMI_CONFIG_PASSPHRASE" >&2', "exit 1")
     ran = run_preview("bert.dev", tmp_path)
     assert (ran.errors, ran.code) == ("[secret]\nnot [secret]\n", 1)
-
-
-@pytest.mark.parametrize(
-    "argument",
-    [
-        "--debug",
-        "-d",
-        "--logtostderr",
-        "--logflow",
-        "-v9",
-        "--verbose=9",
-        "--show-secrets",
-        "--tracing=file:x",
-        "-rd",
-        "-j",
-        "--stack=x",
-        "-sx",
-        "--event-log=x",
-    ],
-)
-def test_options_that_show_secrets_are_refused(program: Path, tmp_path: Path, argument: str) -> None:
-    write(program, "touch started")
-    with pytest.raises(
-        CommandLineError, match=f"`{argument.partition('=')[0]}` cannot be given to the preview of a review: "
-    ):
-        run_preview("bert.dev", tmp_path, ["--refresh", argument])
-    assert not (tmp_path / "started").exists()
 
 
 def test_a_machine_without_pulumi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,3 +33,17 @@ class _Backends(Mapping[str, Backend]):
 
 
 BACKENDS: Mapping[str, Backend] = _Backends()
+
+JOB_TYPES = (
+    "batch.volcano.sh/v1alpha1:Job",
+    "jobset.x-k8s.io/v1alpha2:JobSet",
+    "kubeflow.org/v1:MPIJob",
+    "kubeflow.org/v1:PyTorchJob",
+    "kubeflow.org/v1:TFJob",
+    "trainer.kubeflow.org/v1alpha1:TrainJob",
+    "training.kubedl.io/v1alpha1:MPIJob",
+    "training.kubedl.io/v1alpha1:PyTorchJob",
+    "training.kubedl.io/v1alpha1:TFJob",
+)
+"""Types of the job object on every operator; here so that a program need not import them all. Never remove one: a
+deployed stack may have it."""

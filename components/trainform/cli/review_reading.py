@@ -148,7 +148,7 @@ def _preview_of(run: EngineRun, stack: str) -> Preview:
     try:
         preview = read_preview(run.text, "pulumi preview")
     except InputError as error:
-        return _without_steps(ended, lines or error.lines(), stack)
+        return _without_steps(lines or error.lines(), stack)
     if run.code and lines and preview.failed == INCOMPLETE:  # only standard error says why
         return structs.replace(preview, failed="\n".join(lines))
     if run.code == 0 or preview.failed:
@@ -157,20 +157,14 @@ def _preview_of(run: EngineRun, stack: str) -> Preview:
     return structs.replace(preview, failed=refused if refused else ended)
 
 
-def _without_steps(ended: str, lines: Sequence[str], stack: str) -> Preview:
-    """The preview of an engine that has said nothing but these lines."""
-    from trainform.review.preview import Message, Preview
+def _without_steps(lines: Sequence[str], stack: str) -> Preview:
+    """The preview of an engine that wrote nothing but these lines."""
+    from trainform.review.preview import Preview
 
     begin = next((index for index, line in enumerate(lines) if line.startswith(ERROR)), 0)
     first, *others = lines[begin:]
-    mended = [f"fix: pulumi stack select --create {stack}"] if NO_STACK in first else []
-    return Preview(
-        form="stream",
-        steps=(),
-        messages=(Message("error", "\n".join([f"{ended}:", *lines])),),
-        failed="\n".join([first, *mended, *others]),
-        incomplete=True,
-    )
+    fix = [f"  fix: pulumi stack select --create {stack}"] if NO_STACK in first else []
+    return Preview("stream", (), failed="\n".join([first, *fix, *others, *lines[:begin]]), incomplete=True)
 
 
 # --- previews that were made elsewhere

@@ -18,6 +18,7 @@ from pulumi.resource import DependencyResource
 from pulumi.runtime import stack
 
 from trainform import defaults
+from trainform.backends.table import JOB_TYPES
 from trainform.cluster.outcome import Outcome
 from trainform.cluster.preflight import QUEUES, UNOPENED_FIX
 from trainform.errors import TrainformError
@@ -115,13 +116,14 @@ def register(
     api_version, kind = body["apiVersion"], body["kind"]
     if spec_inputs:
         body["spec"] |= spec_inputs
-    name = resource_name(owner, manifest)
+    name, type_ = resource_name(owner, manifest), token(api_version, kind, manifest.patch)
     options = pulumi.ResourceOptions(
         parent=parent,
         provider=provider,
         version=provider_version(),
         # the old job must free its accelerators before the pods of the next revision can be scheduled
         delete_before_replace=True if manifest.is_job else None,
+        aliases=_of_other_operators(type_) if manifest.is_job else None,
         retain_on_delete=True if manifest.keep else None,
         # the API server turns stringData into data
         additional_secret_outputs=["data", *secrets] if secrets is not None else None,
@@ -130,7 +132,13 @@ def register(
         # that object is
         depends_on=list(depends_on),
     )
-    return pulumi.CustomResource(token(api_version, kind, manifest.patch), name, body, options)
+    return pulumi.CustomResource(type_, name, body, options)
+
+
+def _of_other_operators(type_: str) -> list[pulumi.Input[str | pulumi.Alias]]:
+    """The job object as another operator has it: the engine then replaces it, and deletes the running job before it
+    creates the new one. Without an alias it would create the new job first, and both would write the checkpoints."""
+    return [pulumi.Alias(type_=other) for each in JOB_TYPES if (other := f"kubernetes:{each}") != type_]
 
 
 def after_attempt(resource: pulumi.CustomResource, parent: pulumi.Resource) -> pulumi.Output[pulumi.Resource]:

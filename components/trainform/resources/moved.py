@@ -67,8 +67,7 @@ def _state() -> Mapping[str, Mapping[str, Any]]:
         answer = pulumi.runtime.invoke("pulumi:pulumi:readStackResourceOutputs", {"stackName": name}).value
     except Exception as error:  # the SDK raises no kind of its own
         reason = (
-            f"the state of the stack {name} cannot be read, so that nobody knows on which cluster its objects are: "
-            f"{error}"
+            f"the state of the stack {name} cannot be read, so it is unknown on which cluster its objects are: {error}"
         )
         raise TrainformError(reason, "`pulumi stack -s STACK` shows whether the backend answers") from None
     found: Mapping[str, Mapping[str, Any]] = {} if answer is None else answer["outputs"]

@@ -1,18 +1,16 @@
-"""Why a job changes, in the words and with the paths of the experiment: the engine knows only that a name differs,
-which contains a hash."""
+"""Why a job changes, by the fields of the experiment and the environment: the engine only sees another hash in a
+name."""
 
 from __future__ import annotations
 
-import functools
-import itertools
-import re
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from msgspec import Struct, structs
 
 from trainform.backends.table import BACKENDS
+from trainform.manifests.shapes import mapping
+from trainform.plan.registries import pulled
 from trainform.review.context import JobReview
 from trainform.review.difference import Difference, Keys, differences, shown
 from trainform.review.model import Change, Place
@@ -21,14 +19,12 @@ from trainform.revision import change_in_job
 from trainform.spec.experiment import Experiment
 from trainform.spec.metadata import OnChange, field_at, on_change
 from trainform.spec.quantities import seconds
-from trainform.spec.ssh import Ssh
 
 ENVIRONMENT = "environment"
 RUN = "run"
 VERSION = "version"
+IMAGE = "image"
 MOST_NAMED = 3  # fields that a sentence names before it counts
-MOST_PARTS = 4  # of a path below which changes are looked for
-_BORDER = re.compile(r"[.\[]")  # before a part of a path
 
 DURATIONS = (("ttl",), ("network", "wait"))
 """Fields with a time, which `60m` and `1h` spell."""
@@ -43,14 +39,15 @@ _NEVER_REPLACE = {OnChange.IN_PLACE, OnChange.NO_OBJECT, OnChange.GROWS, OnChang
 Locate = Callable[[str], Place]
 
 
-class Causes(Struct, frozen=True, dict=True):
-    """changes: every field that differs, in the order of the files. replacing: those that can make a new revision.
-    basis: what the changes were worked out from; `inputs` if one side has no record; None if a side has neither a
-    record nor inputs, so that nothing is known."""
+class Causes(Struct, frozen=True):
+    """The fields that differ."""
 
     changes: tuple[Change, ...] = ()
+    """All of them, in the order of the files."""
     replacing: tuple[Change, ...] = ()
+    """Those that can make a new revision."""
     basis: Basis | None = None
+    """`inputs` if a side has no record; None if a side has no inputs either, so that the causes are unknown."""
 
     @property
     def visible(self) -> tuple[Change, ...]:
@@ -58,20 +55,9 @@ class Causes(Struct, frozen=True, dict=True):
         return tuple(change for change in self.changes if change.place.path != VERSION)
 
     def under(self, *paths: str) -> list[Change]:
-        """The changes at the paths and below them."""
-        found = {index for path in paths for index in self._below.get(path, ())}
-        return [self.changes[index] for index in sorted(found)]
-
-    @functools.cached_property
-    def _below(self) -> Mapping[str, Sequence[int]]:
-        """The changes at each path and below it: made once, since it is asked for each object of a job."""
-        found: dict[str, list[int]] = defaultdict(list)
-        for index, change in enumerate(self.changes):
-            path = change.place.path
-            borders = [border.start() for border in itertools.islice(_BORDER.finditer(path), MOST_PARTS)]
-            for part in {path, *(path[:border] for border in borders)}:
-                found[part].append(index)
-        return found
+        """Return the changes at the paths and below them."""
+        below = tuple(f"{path}{border}" for path in paths for border in ".[")
+        return [change for change in self.changes if change.place.path in paths or change.place.path.startswith(below)]
 
 
 def causes(job: JobReview, locate: Locate = lambda path: Place(path=path)) -> Causes:
@@ -80,7 +66,7 @@ def causes(job: JobReview, locate: Locate = lambda path: Place(path=path)) -> Ca
     old, new = compared(job)
     if old is None or new is None:
         return Causes()
-    found = [*of_experiment(old, new)]
+    found = [_as_pulled(each, old, new) for each in of_experiment(old, new)]
     found += _of_environment(old, new, bool(found))
     for name, was, will in ((RUN, old.run, new.run), (VERSION, old.version, new.version)):
         if was != will and None not in (was, will):
@@ -91,23 +77,21 @@ def causes(job: JobReview, locate: Locate = lambda path: Place(path=path)) -> Ca
     return Causes(tuple(change for change, _ in made), tuple(change for change, counts in made if counts), basis)
 
 
+def _as_pulled(found: Difference, old: Side, new: Side) -> Difference:
+    """Return the difference; that of an image with the names by which the nodes pull it, under `registries`."""
+    if found.keys[-1:] != (IMAGE,) or not isinstance(found.before, str) or not isinstance(found.after, str):
+        return found
+    mirrors = [mapping(side.environment.get("registries")) for side in (old, new)]
+    was, will = (pulled(*each) for each in zip((found.before, found.after), mirrors, strict=True))
+    return structs.replace(found, before=was, after=will)
+
+
 def of_experiment(old: Side, new: Side, *, ordered: bool = True) -> list[Difference]:
-    """How two sides of the experiment differ. ordered: False where one of them has lost its order, as the inputs of
-    components have. If one side cannot be read, both are compared as they were written: only one of them would have the
-    defaults."""
+    """Return how two sides of the experiment differ. ordered: False if one of them has lost its order, as the inputs of
+    components have. If one side cannot be read, both are compared as they were written, without defaults."""
     readable = old.model is not None and new.model is not None
-    was, will = (_with_identity(old), _with_identity(new)) if readable else (old.experiment, new.experiment)
+    was, will = (old.resolved, new.resolved) if readable else (old.experiment, new.experiment)
     return differences(was, will, same=_same_time, ordered=lambda keys: ordered and _order_counts(keys))
-
-
-def _with_identity(side: Side) -> Mapping[str, Any]:
-    """The resolved experiment; where its launcher has SSH also without `ssh`, with the fields that it then has."""
-    model = side.model
-    if model is None or model.ssh is not None or model.launcher.over_ssh is None or model.runtime is not None:
-        return side.resolved
-    if side.backend not in BACKENDS or BACKENDS[side.backend].naming(model).agent is not None:
-        return side.resolved
-    return {**side.resolved, "ssh": Ssh().model_dump(mode="json", by_alias=True)}
 
 
 def _of_environment(old: Side, new: Side, others: bool) -> Iterator[Difference]:
@@ -140,7 +124,7 @@ def _order_counts(keys: Keys) -> bool:
 
 
 def _replacing(old: Side, new: Side) -> Callable[[Difference], bool]:
-    """Whether a difference can make a new revision. What nobody can tell counts as one that can."""
+    """Return whether a difference can make a new revision; an unknown one can."""
     model = new.model
     scaling = set() if old.model is None or model is None else _scaling(old.model) & _scaling(model)
     in_place = BACKENDS[new.backend].IN_PLACE if new.backend in BACKENDS else ()

@@ -1,4 +1,4 @@
-"""Everything that the report is made from, read already: the parts of the review are pure functions of it.
+"""All that a report is made from, read already: the parts of the review are pure functions of it.
 
 Each is equal to itself alone (`eq=False`), so that what is worked out of it can be kept.
 """
@@ -23,23 +23,22 @@ from trainform.spec.environment import Environment
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class JobReview:
-    """One training job of a preview (a component `TrainingJob`, or a job object alone).
-
-    component: its step; None for a job object of another program. job: the step of the job object; None if the preview
-    has none. before: the record of what is deployed, from the old side of the ConfigMap; None: nothing is, or it was
-    deployed without a record. after: what will be deployed. steps: of its objects and parts, its own component left
-    out. not_checked: what its records do not say, as whole sentences.
-    """
+    """One training job of a preview: a component `TrainingJob`, or a job object alone."""
 
     name: str
     component: Step | None
+    """None for a job object of another program."""
     job: Step | None
+    """The step of the job object."""
     before: Record | None
+    """The record of what is deployed; None if nothing is, or if it was deployed without a record."""
     after: Record | None
     steps: tuple[Step, ...]
+    """Of its objects and parts, without its own component."""
     not_checked: tuple[str, ...] = ()
-    sides: dict[bool, Any] = dataclasses.field(default_factory=dict, init=False, compare=False, repr=False)
-    """What `wanted` has found for the old side and for the new one."""
+    """Why its records cannot be read, as sentences."""
+    sides: dict[bool, Any] = dataclasses.field(default_factory=dict, init=False, repr=False)
+    """The results of `wanted` for the old side and for the new one."""
 
 
 Use = tuple[str, str]
@@ -47,36 +46,36 @@ Use = tuple[str, str]
 
 
 class User(Struct, frozen=True):
-    """An experiment in the environment whose own stack is reviewed. uses: what it needs of the environment. unread: why
-    nobody knows that; empty: it is known."""
+    """An experiment in the environment whose own stack is reviewed."""
 
     stack: str
     experiment: str
     uses: frozenset[Use] = frozenset()
+    """What it needs of the environment."""
     unread: str = ""
+    """Why that is unknown; empty if it is known."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Context:
-    """preview: as read. environment: the environment's model as its file is now; None where it cannot be read. live:
-    None where the cluster was not asked or did not answer. locate: the file and line of a path of the experiment, or of
-    the environment if the path begins with `environment.`. today: the day for ages of prices. hours: the run's length
-    from `--duration`; None: the experiment's, or unknown. users: the experiments of the environment whose own stack it
-    is; None for another stack. lacks: what the release lacks that the stack names. missing: what the new pods need and
-    the cluster does not have: `the Secret hf`."""
+    """The preview of one stack, with its files and its cluster."""
 
     stack: str
     preview: Preview
     jobs: tuple[JobReview, ...]
     environment: Environment | None = None
+    """The environment as its file is now; None if it cannot be read."""
     live: LiveFacts | None = None
+    """None if the cluster was not read or did not answer."""
     locate: Callable[[str], Place] = lambda path: Place(path=path)
+    """File and line of a path of the experiment, or of the environment if the path begins with `environment.`."""
     today: datetime.date = datetime.date(1970, 1, 1)
+    """The day for the ages of prices."""
     hours: Fraction | None = None
+    """The run's length from `--duration`; None: the experiment's, or unknown."""
     users: tuple[User, ...] | None = None
+    """The experiments of the environment whose own stack this is; None for another stack."""
     lacks: tuple[Lack, ...] = ()
+    """What the release of the stack lacks."""
     missing: tuple[str, ...] = ()
-    fates: dict[int, tuple[JobReview, Any]] = dataclasses.field(
-        default_factory=dict, init=False, compare=False, repr=False
-    )
-    """What `fate.fate` has found for each job: it is asked for by most parts of the report."""
+    """What the pods need and the cluster does not have: `the Secret hf`."""

@@ -1,347 +1,292 @@
-"""What happens, a sentence for each effect, with its causes. What nobody can know is said, and never guessed."""
+"""What happens, as data: an effect for each job and each object that matters, with one sentence template for each
+case."""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Literal
 
 from trainform.backends.workloads import value_at
 from trainform.review import steps
-from trainform.review.causes import MOST_NAMED, VERSION, because
+from trainform.review.causes import VERSION, because
 from trainform.review.changes import field_differences
 from trainform.review.context import Context
-from trainform.review.fate import Fate, JobFate, accelerators, fate
-from trainform.review.kept import kept_volumes
-from trainform.review.model import Change, Effect
+from trainform.review.fate import Fate, accelerators, fate
+from trainform.review.model import Change, Effect, Thing
+from trainform.review.mounts import kept_claims
 from trainform.review.platform import platform_causes
 from trainform.review.preview import Step
 
-NOTHING = "Nothing changes."
-NOT_WHOLE = "It is not known what changes: the preview is not whole."
-MORE = "It is not known what else changes: the preview is not whole."
-OF_THEIR_OWN = (steps.NAMESPACE, steps.QUEUE, steps.CLAIM, steps.SECRET, steps.PRIORITY_CLASS)
-"""Kinds of which each object has a sentence, the one that holds the others first."""
-WORDS = {
-    steps.CLAIM: "claim",
-    steps.QUEUE: "queue",
-    steps.SECRET: "Secret",
+Kind = Literal["create", "replace", "update", "scale", "delete", "keep", "stop", "none", "unknown"]
+
+SENTENCES: Mapping[str, tuple[Kind, str]] = {
+    # jobs
+    "job create": ("create", "Creates {the}{note}."),
+    "job update": ("update", "Changes {the} in place{why}."),
+    "job scale": ("scale", "Scales {note} in place{why}."),
+    "job replace": ("replace", "Replaces {the}{why}."),
+    "job stop and create": ("replace", "Stops {the}{why}."),  # of a new one that does not start now
+    "job delete": ("delete", "Deletes {the}."),
+    "job stop": ("stop", "Deletes {the}."),
+    "job unknown": ("unknown", "Unknown change of {the}: the engine calls it `{operation}`."),
+    "claim stays": ("keep", "Keeps {the}, mounted at {path} as before."),
+    "recorded": ("update", "Changes what is recorded as deployed of {object}, and nothing that runs{why}."),
+    "version": ("update", "Records another version of trainform for {object}: {versions}."),
+    # objects
+    "create": ("create", "Creates {the}{note}."),
+    "update": ("update", "Changes {the}{note}{why}."),
+    "replace": ("replace", "Replaces {the}{note}{why}{kept}."),
+    "delete": ("delete", "Deletes {the}{note}."),
+    "unknown": ("unknown", "Unknown change of {the}: the engine calls it `{operation}`."),
+    "several": ("update", "{verb} {count}."),
+    "refused": ("update", "Would replace {the}{why}, but keeps it: its replacement has the same name{refused}."),
+    "leave": ("update", "Takes {the} out of the stack; it stays in the cluster with its data, since it is kept."),
+    "give up": ("update", "Stops setting fields of {the}, which stays in the cluster."),
+    "no longer kept": ("update", "No longer keeps {the}: {after_keep}."),
+    "no longer protected": ("update", "No longer protects {the}: a later `pulumi destroy` may delete it."),
+    # the stack
+    "none": ("none", "Nothing changes."),
+    "incomplete": ("unknown", "{What} unknown: the preview {ended}."),
+}
+"""The kind of the effect and its sentence, by case."""
+
+WORDS: Mapping[str, Thing] = {
     steps.NAMESPACE: "namespace",
+    steps.QUEUE: "queue",
+    steps.CLAIM: "claim",
+    steps.SECRET: "Secret",
     steps.PRIORITY_CLASS: "priority class",
 }
-SAME, REFRESH = "same", "refresh"
-VERBS = {"create": "creates", "update": "changes", "replace": "replaces", "delete": "deletes"}
+"""Kinds of which each object has its own sentence, the one that contains the others first."""
+VERBS = {"create": "Creates", "update": "Changes", "replace": "Replaces", "delete": "Deletes"}
 AFTER_KEEP = {
     False: "the next `pulumi destroy` deletes it",
     True: "it is protected, so `pulumi destroy` refuses to delete it, and deletes it when that ends",
 }
-"""What becomes of a claim that is no longer kept, by whether it is protected."""
+"""What happens to a claim that is no longer kept, by whether it is protected."""
 SIZE = "spec.resources.requests.storage"
 KEEP = ".keep"  # the end of the path of the option that keeps a claim
+INCOMPLETE, FAILED = "is not complete", "failed"
+
+_Causes = Callable[[Step], list[Change]]
 
 
 def effects(context: Context) -> list[Effect]:
-    """Everything that happens: each job with its claims and other objects, then what belongs to no job. One effect
-    `none` if nothing does. Of a preview that is not whole the last one is that more may happen."""
+    """Return all that happens: each job with its claims and other objects, then what belongs to no job. One effect
+    `none` if nothing happens. If the preview failed or is not complete, the last effect says that there may be more."""
     found = [effect for job in context.jobs for effect in _of_job(fate(context, job))]
-    found += _of_objects(steps.others(context), lambda step: platform_causes(step, context), "")
-    found += _of_refresh(context)
-    found += _though_inputs_differ(context)
+    found += _of_objects(steps.others(context), lambda step: platform_causes(step, context))
     happens = any(effect.kind != "keep" for effect in found)
-    if context.preview.incomplete:
-        unknown = Effect(kind="unknown", object=context.stack, sentence=MORE if happens else NOT_WHOLE)
-        return [*found, unknown] if happens else [unknown]
-    return found if happens else [Effect(kind="none", object=context.stack, sentence=NOTHING), *found]
+    if context.preview.failed or context.preview.incomplete:
+        what = "Other changes are" if happens else "What would change is"
+        ended = FAILED if context.preview.failed else INCOMPLETE
+        rest = _effect("incomplete", "stack", context.stack, What=what, ended=ended)
+        return [*found, rest] if happens else [rest]
+    return found if happens else [_effect("none", "stack", context.stack), *found]
+
+
+def _effect(
+    case: str,
+    thing: Thing,
+    name: str,
+    causes: Iterable[Change] = (),
+    data: Mapping[str, Any] | None = None,
+    **parts: Any,
+) -> Effect:
+    """Return the effect of this case. data: its other fields. parts: of its sentence."""
+    kind, sentence = SENTENCES[case]
+    reasons = [*causes]
+    why = f" {because(reasons)}" if reasons else ""
+    values = {"the": f"the {thing} {name}", "note": "", "object": name, "why": why, **parts}
+    fields = {} if data is None else {**data}
+    return Effect(
+        **{"kind": kind, "thing": thing, "object": name, "causes": reasons, **fields},
+        sentence=sentence.format(**values),
+    )
+
+
+# --- jobs
 
 
 def _of_job(happens: Fate) -> Iterator[Effect]:
     job = happens.job
     rest = tuple(step for step in job.steps if step != job.job and not steps.is_record(step))
-    found = [
-        *_job_effect(happens),
-        *_kept(happens),
-        *_of_objects(rest, lambda step: object_causes(step, happens), job.name),
-    ]
-    yield from found
+    if happens.kind != "none":  # launch scripts and Services of a new revision follow from it
+        yield job_effect(happens)
+        rest = tuple(step for step in rest if _is_own(step) or steps.fate(step) == "unknown")
+    if happens.kind == "replace":
+        for claim, paths in kept_claims(job).items():
+            yield _effect("claim stays", "claim", claim, path=listed(paths))
+    of_objects = [*_of_objects(rest, lambda step: object_causes(step, happens))]
+    yield from of_objects
     if any(steps.is_record(step) and steps.fate(step) == "update" for step in job.steps):
-        yield from _recorded(happens, alone=not found)
+        if happens.kind == "none" and not of_objects and happens.causes.visible:
+            yield _effect("recorded", "record", job.name, happens.causes.visible)
+        if happens.versions:
+            causes = happens.causes.under(VERSION)
+            yield _effect("version", "record", job.name, causes, versions=happens.versions)
 
 
-def _recorded(happens: Fate, *, alone: bool) -> Iterator[Effect]:
-    """What is recorded as deployed, where nothing else changes, and where another version of trainform records it."""
-    name, visible = happens.job.name, happens.causes.visible
-    if alone and happens.causes.changes:
-        why = "".join([f", {because(visible)}" if visible else "", f": {happens.versions}" if happens.versions else ""])
-        sentence = f"Leaves what runs of {name} as it is; only what is recorded as deployed changes{why}."
-        yield Effect(kind="update", object=name, sentence=sentence, causes=[*happens.causes.changes])
-    elif happens.versions:
-        sentence = f"Records another version of trainform for {name}: {happens.versions}."
-        yield Effect(kind="update", object=name, sentence=sentence, causes=happens.causes.under(VERSION))
+def job_effect(happens: Fate, case: str = "") -> Effect:
+    """Return what happens to the job object. case: another sentence than that of what happens."""
+    if not case:
+        case = "job stop" if happens.kind == "delete" and happens.is_running else f"job {happens.kind}"
+    new = happens.kind == "create"
+    size = _size(happens, after=new)
+    before: Any = None if new else happens.name
+    after: Any = None if happens.kind == "delete" else happens.next_name
+    note, why = _already_deployed(happens), happens.reason if happens.kind == "replace" else happens.because
+    if happens.scaled:
+        before = {each.role: each.before for each in happens.scaled}
+        after = {each.role: each.after for each in happens.scaled}
+        note = listed([each.text for each in happens.scaled])
+        scaled = {f"roles.{each.role}.replicas" for each in happens.scaled}
+        more = because([change for change in happens.reasons if change.place.path not in scaled])
+        why = f"and changes the job {more}" if more else ""
+    data = {
+        "before": before,
+        "after": after,
+        "state": "" if new else happens.state,
+        "age": happens.shown_age if happens.is_running else "",
+        "size": size,
+        "causes": [*happens.reasons],
+    }
+    the = f"the job {happens.next_name}{_in_brackets(size)}" if new else _the_job(happens, size)
+    operation = "" if happens.job.job is None else happens.job.job.operation
+    why = f" {why}" if why else ""
+    name = happens.next_name if new else happens.name
+    return _effect(case, "job", name, data=data, the=the, why=why, note=note, operation=operation)
 
 
-def _job_effect(happens: Fate) -> Iterator[Effect]:
-    if happens.kind == "none":
-        return
-    name = happens.next_name if happens.kind == "create" else happens.name
-    stops = happens.kind == "delete" and happens.is_running
-    yield Effect(
-        kind="stop" if stops else happens.kind, object=name, sentence=f"{clause(happens)}.", causes=[*happens.reasons]
-    )
-
-
-def clause(happens: Fate) -> str:
-    """What happens to the job object, as a sentence without its end."""
-    return _CLAUSES[happens.kind](happens)
-
-
-def _created(happens: Fate) -> str:
-    facts = _in_brackets(_size(happens, after=True))
-    step = happens.job.job
+def _already_deployed(happens: Fate) -> str:
+    """What is known of a job that is created although it is deployed: an `up` ended half way, or it was deleted."""
+    step, deployed = happens.job.job, "" if happens.before is None else happens.before.job
     if happens.again and step is not None and step.old is not None:
-        why = "it is not in the cluster (the former `pulumi up` ended half way, or it was deleted)"
-        return f"Creates the job {happens.next_name}{facts} again: {why}"
-    if happens.again:
-        return (
-            f"Creates the job {happens.next_name}{facts} again, which is recorded as deployed and is no longer in "
-            "Pulumi's state"
-        )
-    old = happens.before
-    if old is not None and old.job:
-        return (
-            f"Creates the job {happens.next_name}{facts}; the job {old.job}, which is recorded as deployed, is not "
-            "in Pulumi's state"
-        )
-    return f"Creates the job {happens.next_name}{facts}"
+        return " again, since it is not in the cluster"
+    which = "it" if deployed == happens.next_name else deployed
+    return f"; {which} is recorded as deployed and is not in Pulumi's state" if deployed else ""
 
 
-def _replaced(happens: Fate) -> str:
-    why = happens.reason
-    return f"Replaces {_the_job(happens)} {why}"
-
-
-def _scaled(happens: Fate) -> str:
-    roles = [
-        f"the {'elastic ' if scaled.elastic else ''}role {scaled.role} from {scaled.before} to "
-        f"{_replicas(scaled.after)}"
-        for scaled in happens.scaled
-    ]
-    said = f"Scales {_and(roles)} in place"
-    paths = {f"roles.{scaled.role}.replicas" for scaled in happens.scaled}
-    more = [change for change in happens.reasons if change.place.path not in paths]
-    return f"{said}; the job changes in place {because(more)} too" if more else said
-
-
-def _changed(happens: Fate) -> str:
-    return " ".join(filter(None, [f"Changes {_the_job(happens)} in place", happens.because]))
-
-
-def _deleted(happens: Fate) -> str:
-    return f"Deletes {_the_job(happens)}"
-
-
-def _unknown(happens: Fate) -> str:
-    step = happens.job.job
-    operation = "nothing" if step is None else step.operation
-    return (
-        f"Does something to the job {happens.name} that this version of trainform does not know: the engine calls it "
-        f"`{operation}`"
-    )
-
-
-_CLAUSES: Mapping[JobFate, Callable[[Fate], str]] = {
-    "none": lambda happens: f"Leaves the job {happens.name} as it is",
-    "create": _created,
-    "replace": _replaced,
-    "scale": _scaled,
-    "update": _changed,
-    "delete": _deleted,
-    "unknown": _unknown,
-}
-
-
-def _the_job(happens: Fate) -> str:
-    """The job object with what the cluster says of it: `the running job sdxl-lora-1f3a9c (up 16 h, 32 a800)`."""
-    size = _size(happens, after=False)
-    live = happens.live
-    if happens.is_running:
-        up = f"up {happens.shown_age}" if happens.shown_age else ""
-        phase = happens.live.phase if happens.live is not None and happens.live.phase != "Running" else ""
-        return f"the running job {happens.name}{_in_brackets(', '.join(filter(None, [phase, up, size])))}"
-    if happens.not_read:
-        unknown = f"whether it runs is not known: {happens.not_read}"
-        return f"the job {happens.name}{_in_brackets('; '.join(filter(None, [size, unknown])))}"
-    if live is None:
-        return f"the job {happens.name}{_in_brackets(', '.join(filter(None, ['not in the cluster', size])))}"
-    finished = "finished " if happens.is_finished else ""
-    return f"the {finished}job {happens.name}{_in_brackets(', '.join(filter(None, [live.phase, size])))}"
+def _the_job(happens: Fate, size: str) -> str:
+    """The existing job with what the cluster reports of it: `the running job sdxl-lora-1f3a9c (32 a800, up 16 h)`."""
+    word = f"{happens.state} " if happens.state in ("running", "finished") else ""
+    phase = "" if happens.live is None or happens.live.phase == "Running" else happens.live.phase
+    up = f"up {happens.shown_age}" if happens.is_running and happens.shown_age else ""
+    absent = "not in the cluster" if happens.state == "absent" else ""
+    known = ", ".join(filter(None, [size, phase, up, absent]))
+    unknown = f"whether it runs is unknown: {happens.not_read}" if happens.not_read else ""
+    return f"the {word}job {happens.name}{_in_brackets('; '.join(filter(None, [known, unknown])))}"
 
 
 def _size(happens: Fate, *, after: bool) -> str:
-    """The accelerators of the job, or its pods where it has none; empty if nobody knows."""
+    """The accelerators of the job, or its pods where it has none; empty if unknown."""
     side = happens.after if after else happens.before
     if side is None or side.model is None:
         return ""
     held = [f"{count} {kind}" for kind, count in accelerators(happens, after=after).items()]
-    pods = sum(role.replicas for role in side.model.roles.values())
-    return ", ".join(held) if held else _counted(pods, "pod")
+    return ", ".join(held) if held else counted(sum(role.replicas for role in side.model.roles.values()), "pod")
 
 
-def _kept(happens: Fate) -> Iterator[Effect]:
-    """What stays where it is although the job is replaced or stopped."""
-    if happens.kind != "replace":
-        return
-    for key, claim, volume in kept_volumes(happens):
-        sentence = f"The volume {key} stays in the claim {claim}: claim and mount path ({volume.mount}) are unchanged."
-        yield Effect(kind="keep", object=claim, sentence=sentence)
+# --- objects
 
 
-def _of_objects(given: Iterable[Step], causes: Callable[[Step], list[Change]], owner: str) -> Iterator[Effect]:
-    """The effects on objects beside the job object: a sentence for each that matters, and one for all others together.
-    owner: the job whose objects they are; empty if they are of none."""
-    found = sorted(
-        (step for step in given if steps.is_resource(step)), key=lambda step: (steps.kind(step), steps.name(step))
-    )
-    for kind in OF_THEIR_OWN:
-        for step in found:
-            if step.is_object and steps.kind(step) == kind:
-                yield from _of_object(step, causes(step))
-    rest = [step for step in found if not step.is_object or steps.kind(step) not in OF_THEIR_OWN]
-    yield from _together([step for step in rest if steps.fate(step) not in ("none", "unknown")], owner)
-    yield from (_not_known(step) for step in rest if steps.fate(step) == "unknown")
+def _of_objects(given: Iterable[Step], causes: _Causes) -> Iterator[Effect]:
+    """The effects on other objects than job objects: one for each that matters, and one for several others of a
+    kind."""
+    groups: dict[tuple[str, str], list[Step]] = defaultdict(list)
+    for step in sorted(filter(steps.is_resource, given), key=_order):
+        groups[step.type, steps.fate(step)].append(step)
+    for (_, happens), found in groups.items():
+        kind = steps.kind(found[0])
+        if _is_own(found[0]) or len(found) == 1 or happens not in VERBS:
+            yield from (effect for step in found for effect in _of_object(step, causes(step)))
+        else:
+            data = {"kind": happens, "after": len(found)}
+            yield _effect("several", "object", kind, data=data, verb=VERBS[happens], count=counted(len(found), kind))
+
+
+def _order(step: Step) -> tuple[int, str, str]:
+    kind = steps.kind(step)
+    return [*WORDS].index(kind) if _is_own(step) else len(WORDS), kind, steps.name(step)
+
+
+def _is_own(step: Step) -> bool:
+    """True for an object that always has its own sentence."""
+    return step.is_object and steps.kind(step) in WORDS
 
 
 def _of_object(step: Step, causes: list[Change]) -> Iterator[Effect]:
-    happens, name = steps.fate(step), steps.name_before(step)
-    named = f"the {WORDS[steps.kind(step)]} {name}"
-    of_keep = [change for change in causes if change.place.path.endswith(KEEP)]
+    others = [change for change in causes if not change.place.path.endswith(KEEP)]
     if steps.no_longer_kept(step):
         protected = step.new is not None and step.new.protect
-        sentence = f"No longer keeps {named}: {AFTER_KEEP[protected]}."
-        yield Effect(kind="update", object=name, sentence=sentence, causes=of_keep)
+        of_keep = [change for change in causes if change not in others]
+        yield _about(step, "no longer kept", of_keep, after_keep=AFTER_KEEP[protected], why="")
     if steps.no_longer_protected(step):
-        sentence = f"No longer protects {named}: a later `pulumi destroy` may delete it."
-        yield Effect(kind="update", object=name, sentence=sentence)
-    if happens == "unknown":
-        yield _not_known(step)
-    elif happens != "none":
-        others = [change for change in causes if not change.place.path.endswith(KEEP)]
-        reasons = others if happens in ("update", "replace") else []
-        stays = happens == "replace" and _is_kept(step) and steps.is_one_object(step)
-        said = f"Would replace {named}" if stays else _sentence(step, named, happens)
-        sentence = " ".join(filter(None, [said, because(reasons)]))
-        if stays:
-            sentence = f"{sentence}, but it stays: it is kept, and its replacement has the same name{refused(step)}"
-        kind = "update" if stays or steps.leaves(step) or steps.gives_up(step) else happens
-        yield Effect(kind=kind, object=name, sentence=f"{sentence}.", causes=reasons)
+        yield _about(step, "no longer protected")
+    happens = steps.fate(step)
+    if happens != "none":
+        yield _changed(step, happens, others if happens in ("update", "replace") else [])
 
 
-def _sentence(step: Step, named: str, happens: steps.Fate) -> str:
-    changed = [*field_differences(step)] if happens == "update" else []
-    if happens == "update" and steps.kind(step) == steps.CLAIM:
-        was, will = (None if state is None else value_at({**state.inputs}, SIZE) for state in (step.old, step.new))
-        if was != will:
-            return f"Changes {named} from {was} to {will}"
-    if steps.kind(step) == steps.SECRET and any(found.keys[0] in steps.SECRET_VALUES for found in changed):
-        return f"Changes {named}: a secret value changed"
-    if steps.leaves(step):
-        return f"Takes {named} out of the stack; it stays in the cluster with its data, since it is kept"
-    if steps.gives_up(step):
-        return f"Takes back what the stack sets of {named}, which stays in the cluster"
-    if happens == "create" and steps.kind(step) == steps.CLAIM and step.state.keep:
-        return f"Creates {named} (or takes over one of this name with its data, if it was kept before)"
-    by = f" by {steps.name(step)}" if happens == "replace" and steps.name(step) != steps.name_before(step) else ""
-    stays = (
-        " (the engine does not delete the old one, which is kept)" if happens == "replace" and _is_kept(step) else ""
-    )
-    return f"{VERBS[happens].capitalize()} {named}{by}{stays}"
+def _changed(step: Step, happens: steps.Fate, causes: list[Change]) -> Effect:
+    kept = step.old is not None and step.old.keep
+    if happens == "replace" and kept and steps.is_one_object(step):
+        return _about(step, "refused", causes, refused=refused(step))
+    if happens == "delete" and (kept or steps.gives_up(step)):
+        return _about(step, "leave" if kept else "give up")
+    is_claim, goes = steps.kind(step) == steps.CLAIM, happens in ("delete", "replace") and not kept
+    sizes = [value_at(steps.body(step, state), SIZE) for state in (step.old, step.new)]
+    resized = happens == "update" and is_claim and sizes[0] != sizes[1]
+    renamed = happens == "replace" and steps.name(step) != steps.name_before(step)
+    notes = [
+        f" from {sizes[0]} to {sizes[1]}" if resized else "",
+        " and everything in it" if goes and steps.kind(step) == steps.NAMESPACE else "",
+        f" by {steps.name(step)}" if renamed else "",
+        " (or adopts an existing one with its data)" if happens == "create" and is_claim and step.state.keep else "",
+        ": a secret value changed" if happens == "update" and _has_new_values(step) else "",
+    ]
+    data = {"before": sizes[0], "after": sizes[1]} if resized else None
+    stays = "; the old one is kept" if kept else ""
+    return _about(step, happens, causes, data, note="".join(notes), kept=stays, operation=step.operation)
 
 
-def _is_kept(step: Step) -> bool:
-    return step.old is not None and step.old.keep
+def _about(
+    step: Step, case: str, causes: Iterable[Change] = (), data: Mapping[str, Any] | None = None, **parts: str
+) -> Effect:
+    kind, name = steps.kind(step), steps.name_before(step)
+    thing = WORDS.get(kind, "object") if step.is_object else "object"
+    the = f"the {kind if thing == 'object' else thing} {name}"
+    return _effect(case, thing, name, causes, data, the=the, **parts)
+
+
+def _has_new_values(step: Step) -> bool:
+    if steps.kind(step) != steps.SECRET:
+        return False
+    return any(found.keys[0] in steps.SECRET_VALUES for found in field_differences(step))
 
 
 def refused(step: Step) -> str:
-    """What becomes of an `up` that would give a kept object another spec."""
+    """Return what follows from an `up` that would give a kept object another spec."""
     was, will = (steps.body(step, state).get("spec") for state in (step.old, step.new))
     return "" if was == will else "; its spec differs, so `pulumi up` will be refused here"
 
 
 def object_causes(step: Step, of_job: Fate) -> list[Change]:
-    """Why an object beside the job object changes, as far as the experiment or the environment says how it is."""
-    return of_job.causes.under(*_paths(step, of_job))
+    """Return the changes of the experiment or the environment that change an object of a job."""
+    kind = steps.kind(step)
+    if kind == steps.CLAIM:
+        keys = dict.fromkeys(of_job.volumes_of_claims.get(steps.name(step), ()))
+        return of_job.causes.under(*(f"storage.{key}" for key in keys), "environment.storage_classes")
+    paths = {steps.QUEUE: ("queue", "environment.accelerators"), steps.SECRET: ("ssh",)}
+    return of_job.causes.under(*paths.get(kind, ()))
 
 
-def _paths(step: Step, of_job: Fate) -> tuple[str, ...]:
-    """Where the experiment and the environment say how the object is."""
-    if steps.kind(step) == steps.QUEUE:
-        return ("queue", "environment.accelerators")
-    if steps.kind(step) == steps.SECRET:
-        return ("ssh",)
-    if steps.kind(step) != steps.CLAIM:
-        return ()
-    keys = of_job.volumes_of_claims.get(steps.name(step), ())
-    return (*(f"storage.{key}" for key in dict.fromkeys(keys)), "environment.storage_classes")
+# --- words
 
 
-def _of_refresh(context: Context) -> Iterator[Effect]:
-    """What a refresh alone changes, and that in the stack's state only: no other step is about the object."""
-    planned = {step.urn for step in context.preview.steps if step.operation != REFRESH}
-    for step in context.preview.refreshed:
-        if step.urn not in planned and steps.is_resource(step):
-            named = f"the {WORDS.get(steps.kind(step), steps.kind(step))} {steps.name_before(step)}"
-            sentence = (
-                f"Takes {named} out of the stack's state: the refresh has not found it in the cluster."
-                if step.new is None
-                else f"Takes into the stack's state what the refresh has found of {named}."
-            )
-            yield Effect(kind="update", object=steps.name_before(step), sentence=sentence)
-
-
-def _though_inputs_differ(context: Context) -> Iterator[Effect]:
-    """Objects of which the engine says that nothing changes, although the program gives them something else than the
-    state has."""
-    for step in context.preview.steps:
-        if step.operation != SAME or not steps.is_resource(step) or steps.is_record(step):
-            continue
-        paths = [f"`{found.path}`" for found in field_differences(step)]
-        if paths:
-            more = f" and {len(paths) - MOST_NAMED} more" if len(paths) > MOST_NAMED else ""
-            named = f"the {WORDS.get(steps.kind(step), steps.kind(step))} {steps.name(step)}"
-            differs = f"although the program gives it another {', '.join(paths[:MOST_NAMED])}{more}"
-            yield Effect(
-                kind="keep",
-                object=steps.name(step),
-                sentence=f"Leaves {named} as it is: the engine calls it unchanged, {differs}.",
-            )
-
-
-def _not_known(step: Step) -> Effect:
-    sentence = f"Unknown change of the {steps.kind(step)} {steps.name(step)}: the engine calls it `{step.operation}`."
-    return Effect(kind="unknown", object=steps.name(step), sentence=sentence)
-
-
-def _together(given: list[Step], of_job: str) -> Iterator[Effect]:
-    """One sentence for all of them: "Beside it creates 1 ConfigMap and deletes 1 ConfigMap."."""
-    if not given:
-        return
-    parts = []
-    for verb, spelled in VERBS.items():
-        kinds = Counter(steps.kind(step) for step in given if steps.fate(step) == verb)
-        if kinds:
-            parts.append(f"{spelled} {_and([_counted(count, kind) for kind, count in kinds.items()])}")
-    fates = {steps.fate(step) for step in given}
-    kind = next(iter(fates)) if len(fates) == 1 else "update"
-    said = f"{'; '.join(parts)}."
-    if of_job:
-        yield Effect(kind=kind, object=of_job, sentence=f"Beside the job of {of_job}: {said}")
-    else:
-        yield Effect(kind=kind, object=steps.name(given[0]), sentence=f"{said[0].upper()}{said[1:]}")
-
-
-def _replicas(count: int) -> str:
-    return _counted(count, "replica")
-
-
-def _counted(count: int, word: str) -> str:
+def counted(count: int, word: str) -> str:
+    """Return the number with its word: `2 ConfigMaps`."""
     plural = "es" if word.endswith(("s", "x", "ch")) else "s"
     return f"{count} {word}" if count == 1 else f"{count} {word}{plural}"
 
@@ -350,6 +295,7 @@ def _in_brackets(text: str) -> str:
     return f" ({text})" if text else ""
 
 
-def _and(words: list[str]) -> str:
+def listed(words: list[str]) -> str:
+    """Return the words as a list in a sentence: `a, b and c`."""
     *first, last = words
     return f"{', '.join(first)} and {last}" if first else last

@@ -42,6 +42,8 @@ class RawStep(Struct):
     def add(self, other: RawStep) -> None:
         """Make it one step with another part of the same replacement."""
         self.parts.add(other.operation)
+        if other.new is not None:
+            self.urn, self.type = other.urn, other.type
         self.old = other.old if self.old is None else self.old
         self.new = other.new if self.new is None else self.new
         self.keys = tuple(sorted({*self.keys, *other.keys}))

@@ -1,4 +1,4 @@
-"""What happens to each job of a preview, with what is known of it now: the sentences and findings are made from it."""
+"""What happens to each job of a preview, and what the cluster reports of it: effects and findings follow from it."""
 
 from __future__ import annotations
 
@@ -22,12 +22,11 @@ from trainform.spec.environment import Environment
 
 FINISHED = ("Completed", "Failed", "Terminated", "Aborted", "Succeeded")
 RUNNING = ("Running", "Restarting", "Completing")
-
+PODS = "pods of "  # before the namespace, in what could not be read
 MOST_JOBS = 256  # whose fates are kept
 
-PODS = "pods of "  # before the namespace, in what could not be read
-
 JobFate = Literal["none", "create", "update", "scale", "replace", "delete", "unknown"]
+LiveState = Literal["running", "finished", "pending", "absent", "unknown"]
 
 
 class Scaled(Struct, frozen=True):
@@ -38,18 +37,19 @@ class Scaled(Struct, frozen=True):
     after: int
     elastic: bool
 
+    @property
+    def text(self) -> str:
+        """The role with both numbers: `the elastic role worker 3 → 5`."""
+        return f"the {'elastic ' if self.elastic else ''}role {self.role} {self.before} → {self.after}"
+
 
 class Fate(Struct, frozen=True, dict=True):
-    """kind: what happens to the job object. name: that of the object before, of a new one after. before, after: the two
-    sides. live: what the cluster says of the object before; None if it has none, or nobody knows. not_read: why nobody
-    knows; empty if the cluster was read. again: the job object is recorded as deployed or in the state, and is created.
-    shown_age: how long the job runs ("16 h"); empty if it does not run, or that is not known. environment: as its file
-    is now, which knows the kinds of accelerators by their resources. cut_off: the preview ended before it said what
-    will be recorded as deployed, so that no cause may be visible although there is one."""
+    """What happens to a job."""
 
     job: JobReview
     kind: JobFate
     name: str
+    """Name of the existing job object; of a new one the name that it gets."""
     next_name: str
     before: wanted.Side | None
     after: wanted.Side | None
@@ -57,35 +57,44 @@ class Fate(Struct, frozen=True, dict=True):
     scaled: tuple[Scaled, ...] = ()
     live: LiveJob | None = None
     not_read: str = ""
+    """Why it is unknown whether the job runs; empty if it is known."""
     again: bool = False
+    """True if a job object that is in the state, or recorded as deployed, is created."""
     shown_age: str = ""
+    """How long the job has been running: `16 h`; empty if it does not run, or if that is unknown."""
     environment: Environment | None = None
+    """The environment as its file is now, with the kinds of accelerators by their resources."""
     cut_off: bool = False
+    """True if the preview ended before the new record, so that causes may be missing."""
+
+    @property
+    def state(self) -> LiveState:
+        """What the cluster reports of the existing job object."""
+        if self.live is None:
+            return "unknown" if self.not_read else "absent"
+        if self.live.phase in FINISHED:
+            return "finished"
+        return "running" if self.live.phase in RUNNING or self.live.started else "pending"
 
     @property
     def is_running(self) -> bool:
-        """True if the cluster says that the job runs."""
-        return (
-            self.live is not None and (self.live.phase in RUNNING or bool(self.live.started)) and not self.is_finished
-        )
+        """True if the cluster reports that the job runs."""
+        return self.state == "running"
 
     @property
     def is_finished(self) -> bool:
-        """True if the cluster says that the job has ended."""
-        return self.live is not None and self.live.phase in FINISHED
+        """True if the cluster reports that the job has ended."""
+        return self.state == "finished"
 
     @property
     def reasons(self) -> tuple[Change, ...]:
         """The causes of what happens to the job object: of a replacement those that can make a new revision."""
-        found = self.causes.visible
-        if self.kind != "replace":
-            return found
-        replacing = {id(change) for change in self.causes.replacing}  # to compare them takes long
-        return tuple(change for change in found if id(change) in replacing)
+        found = self.causes.replacing if self.kind == "replace" else self.causes.changes
+        return tuple(change for change in found if change.place.path != VERSION)
 
     @functools.cached_property
     def volumes_of_claims(self) -> Mapping[str, Sequence[str]]:
-        """The volumes of the experiment, before and after, that each claim is of."""
+        """The volumes of the experiment, before and after, by the names of their claims."""
         found: dict[str, list[str]] = defaultdict(list)
         models = [side.model for side in (self.before, self.after) if side is not None and side.model is not None]
         for model in models:
@@ -94,49 +103,45 @@ class Fate(Struct, frozen=True, dict=True):
         return found
 
     @property
-    def reason(self) -> str:
-        """The causes as the end of a sentence, which also says that none is visible."""
-        unseen = (
-            "for a reason that is not known, since the preview ended first" if self.cut_off else "for no visible reason"
-        )
-        return self.because if self.because else unseen
-
-    @property
     def versions(self) -> str:
-        """Which version of trainform has deployed the job, and which one renders it now; empty if they are one, or
-        nobody knows."""
-        return next(
-            (
-                f"trainform {change.before} deployed it, and {change.after} renders it now"
-                for change in self.causes.under(VERSION)
-            ),
-            "",
-        )
+        """Which version of trainform deployed the job, and which one renders it now; empty if they are the same, or
+        unknown."""
+        found = self.causes.under(VERSION)
+        return f"trainform {found[0].before} deployed it, and {found[0].after} renders it now" if found else ""
 
     @property
     def because(self) -> str:
-        """The causes as the end of a sentence, with what they were worked out from; empty if none is visible."""
-        said = because(self.reasons)
-        if said and self.causes.basis == "inputs":
-            return f"{said} (worked out from what was wanted, not from what is recorded as deployed)"
-        return said
+        """The causes as the end of a sentence; empty if none is visible."""
+        text = because(self.reasons)
+        if text and self.causes.basis == "inputs":
+            return f"{text} (compared with the inputs of the last `pulumi up`: no record of what is deployed)"
+        return text
+
+    @property
+    def reason(self) -> str:
+        """The causes of a replacement as the end of a sentence, also where none is visible."""
+        if self.because:
+            return self.because
+        return "for an unknown reason, since the preview ended early" if self.cut_off else "for an unknown reason"
 
 
 @functools.lru_cache(MOST_JOBS)
 def fate(context: Context, job: JobReview) -> Fate:
-    """What happens to the job. Five parts of the report ask for it."""
+    """Return what happens to the job. Most parts of the report ask for it."""
     old, new = wanted.before(job), wanted.after(job)
     step = job.job
     before_name = job.name if step is None else steps.name(step, step.old)
     after_name = job.name if step is None else steps.name(step, step.new)
     happens: JobFate = "none" if step is None else steps.fate(step)
     scaled = _scaled(old, new) if happens == "update" else ()
-    live = _live(context.live, before_name)
+    jobs = () if context.live is None or context.live.jobs is None else context.live.jobs
+    live = next((each for each in jobs if each.name == before_name), None)
     unread = _not_read(context.live, live, step, before_name)
     if happens == "replace" and before_name == after_name and live is None and not unread:
-        happens = (
-            "create"  # there is nothing to replace: the former `up` ended half way, or somebody has deleted the job
-        )
+        happens = "create"  # the former `up` ended half way, or the job was deleted by hand
+    in_state = step is not None and step.old is not None
+    preview = context.preview
+    ended = (bool(preview.failed) or preview.incomplete) and job.component is not None and job.after is None
     return Fate(
         job=job,
         kind="scale" if scaled else happens,
@@ -148,42 +153,26 @@ def fate(context: Context, job: JobReview) -> Fate:
         scaled=scaled,
         live=None if unread else live,
         not_read=unread,
-        again=happens == "create" and (_in_state(step) or (old is not None and old.job == after_name)),
+        again=happens == "create" and (in_state or (old is not None and old.job == after_name)),
         shown_age="" if live is None or context.live is None else age(live.started, context.live.read_at),
         environment=context.environment,
-        cut_off=_is_cut_off(context, job),
+        cut_off=ended,
     )
 
 
-def _is_cut_off(context: Context, job: JobReview) -> bool:
-    """True if the preview failed or is not whole, and lacks the record that a component makes. Jobs of other programs
-    have none."""
-    ended = bool(context.preview.failed) or context.preview.incomplete
-    return ended and job.component is not None and job.after is None
-
-
-def _in_state(step: Step | None) -> bool:
-    return step is not None and step.old is not None
-
-
 def _not_read(live: LiveFacts | None, found: LiveJob | None, step: Step | None, name: str) -> str:
-    """Why nobody knows whether the job runs; empty if it is known. Its phase follows from its pods, unless it has
-    ended."""
+    """Why it is unknown whether the job runs. Its phase follows from its pods, unless it has ended."""
     if live is None:
         return "the cluster was not read"
-    if step is not None and f"{step.kind}/{name}" in live.not_read:
-        return live.not_read[f"{step.kind}/{name}"]
+    kind = "" if step is None else steps.kind_before(step)
+    if f"{kind}/{name}" in live.not_read:
+        return live.not_read[f"{kind}/{name}"]
     if live.jobs is None:
-        return live.not_read.get("cluster", "the cluster did not say it")
+        return live.not_read.get("cluster", "the cluster did not report it")
     pods = [key for key in live.not_read if key.startswith(PODS)]
     if found is None or found.phase in FINISHED or not pods:
         return ""
     return f"its pods were not read ({live.not_read[pods[0]]})"
-
-
-def _live(live: LiveFacts | None, name: str) -> LiveJob | None:
-    jobs = () if live is None or live.jobs is None else live.jobs
-    return next((job for job in jobs if job.name == name), None)
 
 
 def _scaled(old: wanted.Side | None, new: wanted.Side | None) -> tuple[Scaled, ...]:
@@ -198,15 +187,15 @@ def _scaled(old: wanted.Side | None, new: wanted.Side | None) -> tuple[Scaled, .
 
 
 def accelerators(happens: Fate, *, after: bool) -> Mapping[str, int]:
-    """The accelerators of all pods by kind, as the objects of that side have them; empty if the job has none, or nobody
-    knows."""
+    """Return the accelerators of all pods by kind, as the objects of that side have them; empty if the job has none, or
+    if that is unknown."""
     side = happens.after if after else happens.before
     asked = demands_of(happens.job, happens.environment, after=after)
     return accelerators_of(asked, {} if side is None else side.resolved.get("roles"))
 
 
 def age(since: str, now: str) -> str:
-    """How long something has lasted: `16 h`; empty if one of the times is none."""
+    """Return how long something has lasted: `16 h`; empty if one of the times cannot be read."""
     try:
         lasted = datetime.datetime.fromisoformat(now) - datetime.datetime.fromisoformat(since)
     except (TypeError, ValueError):

@@ -1,124 +1,101 @@
-"""The first line of a report: one true sentence of what happens, then the cost and the findings."""
+"""The first line of a report: the worst that happens, then the cost and the number of findings."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
+from trainform.errors import list_names
 from trainform.review.context import Context
-from trainform.review.effects import MORE, NOT_WHOLE, NOTHING, clause
-from trainform.review.fate import Fate, JobFate, fate
-from trainform.review.findings.data import NAMESPACE_GONE
-from trainform.review.kept import kept_volumes
-from trainform.review.model import Cost, Effect, Finding
+from trainform.review.effects import counted, job_effect, listed
+from trainform.review.fate import Fate, fate
+from trainform.review.model import Capacity, Cost, Effect, Finding
 
-MOST_NAMED = 5
-"""Claims that the headline names; of more it says how many there are."""
-OF_MANY: Mapping[JobFate, str] = {
-    "replace": "replaces",
-    "scale": "scales",
-    "update": "changes in place",
-    "create": "creates",
+MOST_NAMED = 2
+"""Claims that the headline names; of more it gives the number."""
+VERBS = {
+    "stop": "stops",
     "delete": "deletes",
+    "replace": "replaces",
     "unknown": "does something unknown to",
+    "scale": "scales",
+    "update": "changes",
+    "create": "creates",
 }
-"""What happens to several jobs, the heaviest first."""
+"""The kinds of effects, the worst first."""
+DESTROYS = ("stop", "delete", "replace")
 LEVELS: tuple[Literal["high", "medium", "low"], ...] = ("high", "medium", "low")
-CREATES = "Creates "
-OF_LOST = ("Deletes the namespace ", "Replaces the namespace ")
-"""How the effects begin that say less of a namespace than the finding that everything in it goes."""
-WEIGHT = ("stop", "delete", "replace", "unknown", "scale", "update", "create", "keep", "none")
 
 
-def headline(context: Context, effects: Sequence[Effect], findings: Sequence[Finding], cost: Cost) -> str:
-    """What happens, what it costs, and how many findings there are: "Scales the elastic role worker 3 → 5 in place.
-    +24.00 USD/h."."""
-    known = [effect for effect in effects if effect.sentence != MORE]
-    more = MORE if len(known) < len(effects) else ""
-    lost = [finding.title for finding in findings if finding.code == NAMESPACE_GONE.code]
-    if lost:  # told before all else, since claims and jobs go with it
-        known = [effect for effect in known if not effect.sentence.startswith(OF_LOST)]
-    happens = _what_happens(context, known)
-    if lost:
-        happens = " ".join([*lost[:MOST_NAMED], *([] if happens == NOTHING else [happens])])
-    costs = "" if happens in (NOTHING, NOT_WHOLE) else _cost(cost)
-    return " ".join(filter(None, [happens, more, costs, _counted(findings)]))
+def headline(
+    context: Context, effects: Sequence[Effect], findings: Sequence[Finding], cost: Cost, capacity: Capacity
+) -> str:
+    """Return what happens, what it costs, and how many findings there are: "Scales the elastic role worker 3 → 5 in
+    place. +24.00 USD/h. 1 medium finding."."""
+    of_stack = [effect.sentence for effect in effects if effect.thing == "stack"]
+    happens = [*_sentences(context, effects, capacity)]
+    costs = _cost(cost) if happens else ""
+    return " ".join(filter(None, [*happens, *of_stack, costs, _counted(findings)]))
 
 
-def _what_happens(context: Context, effects: Sequence[Effect]) -> str:
-    fates = [found for job in context.jobs if (found := fate(context, job)).kind != "none"]
-    if len(fates) == 1:
-        return _of_one(fates[0], effects)
-    if fates:
-        return _of_many(fates)
-    heaviest = sorted(
-        (effect for effect in effects if effect.kind != "keep"), key=lambda effect: WEIGHT.index(effect.kind)
-    )
-    if not heaviest:
-        return NOTHING
-    told = (
-        heaviest[:2] if all(effect.sentence.startswith(f"{CREATES}the ") for effect in heaviest[:2]) else heaviest[:1]
-    )
-    first, *second = (effect.sentence.removesuffix(".") for effect in told)
-    said = " and ".join([first, *(sentence.removeprefix(CREATES) for sentence in second)])
-    more = len(heaviest) - len(told)
-    return f"{said}." + (f" {more} more effect{'s' if more > 1 else ''}." if more else "")
+def _sentences(context: Context, every: Sequence[Effect], capacity: Capacity) -> Iterator[str]:
+    happens = [effect for effect in every if effect.kind in VERBS and effect.thing != "stack"]
+    objects = [effect for effect in happens if effect.thing != "record"]
+    effects = objects if objects else happens
+    lost = [effect for effect in effects if effect.thing == "namespace" and effect.kind in DESTROYS]
+    yield from (effect.sentence for effect in lost)
+    others = [effect for effect in effects if effect not in lost]
+    jobs = [found for job in context.jobs if (found := fate(context, job)).kind != "none"]
+    clause = f"never starts: {context.missing[0]} does not exist" if context.missing else capacity.clause
+    if len(jobs) == 1:
+        destroyed = [effect for effect in others if effect.kind in DESTROYS and effect.thing != "job"]
+        kept = [effect.object for effect in every if effect.kind == "keep" and effect.thing == "claim"]
+        data = [f"data stays in {list_names(kept, MOST_NAMED)}"] if kept else []
+        yield f"{'; '.join([_job(jobs[0], clause), *_by_kind(destroyed), *data])}."
+    elif len(others) == 1:
+        yield others[0].sentence
+    elif others:
+        running = sum(job.is_running for job in jobs if job.kind in DESTROYS)
+        stopped = [f"running jobs that end: {running}"] if running else []
+        waiting = [f"what is new {clause}"] if jobs and clause else []
+        text = "; ".join([", ".join(_by_kind(others)), *stopped, *waiting])
+        yield f"{text[0].upper()}{text[1:]}."
 
 
-def _of_one(happens: Fate, effects: Sequence[Effect]) -> str:
-    said = _scaled(happens) if happens.kind == "scale" else clause(happens)
-    lost = [effect.object for effect in effects if effect.kind == "delete" and " the claim " in effect.sentence]
-    kept = [(key, claim) for key, claim, volume in kept_volumes(happens) if volume.claim is None]
-    if happens.kind == "replace" and kept:
-        stays = [f"{key} stay{'' if key.endswith('s') else 's'} in {claim}" for key, claim in kept]
-        said += f"; {_named(stays)}"
-    if lost:
-        said += f"; the claim{'s' if len(lost) > 1 else ''} {_named(lost)} {'are' if len(lost) > 1 else 'is'} deleted"
-    return f"{said}."
+def _job(job: Fate, clause: str) -> str:
+    """What happens to the only job, and what keeps the new one from starting."""
+    stops = clause and job.kind == "replace" and job.is_running
+    text = job_effect(job, "job stop and create" if stops else "").sentence.removesuffix(".")
+    if not clause:
+        return text
+    if job.kind == "replace":
+        return f"{text}; the new one {clause}"
+    return f"{text}, which {clause}" if job.kind == "create" and not job.again else f"{text}; it {clause}"
 
 
-def _named(texts: Sequence[str]) -> str:
-    more = f" and {len(texts) - MOST_NAMED} more" if len(texts) > MOST_NAMED else ""
-    return f"{', '.join(texts[:MOST_NAMED])}{more}"
-
-
-def _scaled(happens: Fate) -> str:
-    """The short form: `Scales the elastic role worker 3 → 5 in place`."""
-    roles = [
-        f"the {'elastic ' if scaled.elastic else ''}role {scaled.role} {scaled.before} → {scaled.after}"
-        for scaled in happens.scaled
-    ]
-    return f"Scales {', '.join(roles)} in place"
-
-
-def _of_many(fates: Sequence[Fate]) -> str:
-    counts = Counter(happens.kind for happens in fates)
-    running = sum(happens.is_running for happens in fates if happens.kind in ("replace", "delete"))
-    parts = [f"{said} {_jobs(counts[kind])}" for kind, said in OF_MANY.items() if counts[kind]]
-    said = ", ".join(parts)
-    if running:
-        said += f"; {running} of them {'run' if running > 1 else 'runs'} now and {'end' if running > 1 else 'ends'}"
-    return f"{said[0].upper()}{said[1:]}."
-
-
-def _jobs(count: int) -> str:
-    return f"{count} job{'' if count == 1 else 's'}"
+def _by_kind(effects: Sequence[Effect]) -> Iterator[str]:
+    """What happens, the worst first: `deletes the claim data`, `creates the queue night and 3 claims`."""
+    for kind, verb in VERBS.items():
+        things = []
+        for thing in dict.fromkeys(effect.thing for effect in effects if effect.kind == kind):
+            found = [effect for effect in effects if (effect.kind, effect.thing) == (kind, thing)]
+            # several objects of a kind may be one effect
+            count = sum(effect.after if isinstance(effect.after, int) else 1 for effect in found)
+            things.append(f"the {thing} {found[0].object}" if count == 1 else counted(count, thing))
+        if things:
+            yield f"{verb} {listed(things)}"
 
 
 def _cost(cost: Cost) -> str:
-    """The difference per hour, with its sign; that it is not known where it is not; empty where nothing has a price."""
+    """The difference per hour, with its sign; that it is unknown where it is; empty where nothing has a price."""
     if cost.difference is None:
-        return "" if cost.known else "What it costs is not known."
+        return "" if cost.known else "The cost is unknown."
     return f"{cost.difference.amount:+.2f} {cost.difference.currency}/h."
 
 
 def _counted(findings: Sequence[Finding]) -> str:
-    """The findings that nobody has waived, by level: `1 high and 2 medium findings.`."""
+    """The findings that are not waived, by level: `1 high and 2 medium findings.`."""
     counts = Counter(finding.level for finding in findings if not finding.waived)
     parts = [f"{counts[level]} {level}" for level in LEVELS if counts[level]]
-    if not parts:
-        return ""
-    *first, last = parts
-    total = sum(counts.values())
-    return f"{', '.join(first)}{' and ' if first else ''}{last} finding{'' if total == 1 else 's'}."
+    return f"{listed(parts)} finding{'' if counts.total() == 1 else 's'}." if parts else ""

@@ -1,4 +1,4 @@
-"""The training jobs of a preview, each with what is deployed and what will be, as its records say."""
+"""The training jobs of a preview, each with the records of what is deployed and what will be."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from trainform.errors import ClusterError
 from trainform.manifests.manifest import RECORD_KEY
 from trainform.plan.record import Record, read_record
 from trainform.review.context import JobReview
+from trainform.review.limits import sentence
 from trainform.review.preview import Preview, State, Step
 from trainform.review.read import COMPONENT
 from trainform.review.stand_ins import UNKNOWN
@@ -20,46 +21,33 @@ RECORD_TYPE = "kubernetes:core/v1:ConfigMap"
 
 
 def jobs_of(preview: Preview) -> tuple[JobReview, ...]:
-    """Every training job by its name: components `TrainingJob`, and job objects of other programs."""
-    steps = preview.steps
-    children = _children(steps)
-    components = [step for step in steps if step.type == COMPONENT]
+    """Return every training job by its name: components `TrainingJob`, and job objects of other programs."""
+    children: dict[str, list[Step]] = defaultdict(list)
+    for step in preview.steps:
+        children[step.state.parent].append(step)
+    components = [step for step in preview.steps if step.type == COMPONENT]
     of_components = [_of_component(step, (*_below(step, children),)) for step in components]
     taken = {id(step) for job in of_components for step in job.steps}
-    alone = [_of_object(step) for step in steps if is_job(step) and id(step) not in taken]
+    alone = [_of_object(step) for step in preview.steps if is_job(step) and id(step) not in taken]
     return tuple(sorted((*of_components, *alone), key=lambda job: job.name))
 
 
 @functools.cache
 def job_kinds() -> frozenset[str]:
-    """`GROUP/KIND` of every operator's job objects: those that make pods, without templates, runtimes and what makes
-    jobs at times."""
-    kinds = {
-        group_and_kind: group_and_kind.rpartition("/")[2]
-        for backend in BACKENDS.values()
-        for group_and_kind in backend.PODS
-    }
-    return frozenset(key for key, kind in kinds.items() if "Job" in kind and not kind.endswith(NO_JOBS))
+    """Return `GROUP/KIND` of every operator's job objects: those that make pods, without templates, runtimes and
+    schedules."""
+    kinds = (kind for backend in BACKENDS.values() for kind in backend.PODS)
+    return frozenset(kind for kind in kinds if "Job" in kind.rpartition("/")[2] and not kind.endswith(NO_JOBS))
 
 
 def is_job(step: Step) -> bool:
-    """True for the job object of an operator, whoever wrote it."""
-    if not step.is_object:
-        return False
+    """True for the job object of an operator, also of another program."""
     group, _, _ = step.type.removeprefix("kubernetes:").partition("/")
-    return f"{group}/{step.kind}" in job_kinds()
-
-
-def _children(steps: Iterable[Step]) -> Mapping[str, list[Step]]:
-    children: dict[str, list[Step]] = defaultdict(list)
-    for step in steps:
-        children[step.state.parent].append(step)
-    return children
+    return step.is_object and f"{group}/{step.kind}" in job_kinds()
 
 
 def _below(component: Step, children: Mapping[str, list[Step]]) -> Iterator[Step]:
-    """Everything that the component has, in the preview's order of each level. A preview may be wrong: no step is given
-    twice."""
+    """All steps below the component, in the preview's order of each level. A preview may be wrong: each step once."""
     seen = {component.urn}
     waiting = [component.urn]
     while waiting:
@@ -71,14 +59,12 @@ def _below(component: Step, children: Mapping[str, list[Step]]) -> Iterator[Step
 
 
 def _of_component(component: Step, steps: tuple[Step, ...]) -> JobReview:
+    name = component.name
     job = _current(step for step in steps if is_job(step))
-    record = _current(
-        step for step in steps if step.type == RECORD_TYPE and step.name == f"{component.name}-{RECORD_KEY}"
-    )
-    old, new = (None, None) if record is None else (record.old, record.new)
-    before, not_before = _record(old, f"what is deployed of {component.name}")
-    after, not_after = _record(new, f"what will be deployed of {component.name}")
-    return JobReview(component.name, component, job, before, after, steps, (*not_before, *not_after))
+    record = _current(step for step in steps if step.type == RECORD_TYPE and step.name == f"{name}-{RECORD_KEY}")
+    before, not_before = _record(None if record is None else record.old, name)
+    after, not_after = _record(None if record is None else record.new, name)
+    return JobReview(name, component, job, before, after, steps, tuple(dict.fromkeys((*not_before, *not_after))))
 
 
 def _of_object(job: Step) -> JobReview:
@@ -88,22 +74,20 @@ def _of_object(job: Step) -> JobReview:
 
 
 def _current(steps: Iterable[Step]) -> Step | None:
-    """The one that the stack has, beside which one that an earlier `up` has left may be deleted."""
+    """The step of the current resource; one that an earlier `up` has left may be deleted next to it."""
     return min(steps, key=lambda step: step.operation == "delete", default=None)
 
 
-def _record(state: State | None, what: str) -> tuple[Record | None, tuple[str, ...]]:
-    """The record in a state of its ConfigMap; None and why if it cannot be read. Another version of trainform may have
-    written it."""
+def _record(state: State | None, name: str) -> tuple[Record | None, tuple[str, ...]]:
+    """The record in a state of its ConfigMap; None and the reason if it cannot be read."""
     if state is None:
         return None, ()
     data = state.inputs.get("data")
     if data == UNKNOWN or (isinstance(data, dict) and UNKNOWN in data.values()):
-        return None, (f"The record of {what} is known only after apply.",)
+        return None, (f"The record of what is deployed of {name} is known only after apply.",)
     if not isinstance(data, dict) or not all(isinstance(text, str) for text in data.values()):
-        return None, (f"The record of {what} cannot be read: its data is a secret or no text.",)
+        return None, (f"The record of what is deployed of {name} cannot be read: its data is a secret or not text.",)
     try:
-        return read_record({"metadata": {"name": what}, "data": data}), ()
+        return read_record({"metadata": {"name": f"{name}-{RECORD_KEY}"}, "data": data}), ()
     except ClusterError as error:
-        reason = error.message.rpartition("cannot be read: ")[2]
-        return None, (f"The record of {what} cannot be read: {reason}.",)
+        return None, (sentence(error.message),)

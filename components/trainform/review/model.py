@@ -9,7 +9,7 @@ from pydantic import Field, JsonValue, PlainSerializer, WithJsonSchema
 
 from trainform.report_part import Part
 
-VERSION = 1
+VERSION = 2
 
 
 class Level(enum.IntEnum):
@@ -66,11 +66,27 @@ class Change(Part):
     after: JsonValue = None
 
 
+Thing = Literal[
+    "job", "claim", "queue", "Secret", "namespace", "priority class", "environment", "record", "object", "stack"
+]
+
+
 class Effect(Part):
     """One thing that happens, with the changes that cause it."""
 
     kind: Literal["create", "replace", "update", "scale", "delete", "keep", "stop", "none", "unknown"]
+    thing: Thing = Field(default="object", description="What it happens to; stack: to nothing, or it is not known.")
     object: str = Field(description="Name of the object or component: sdxl-lora-1f3a9c.")
+    before: JsonValue = Field(
+        default=None,
+        description="Of a job its name, of a scaled one its replicas by role, of a resized claim its size.",
+    )
+    after: JsonValue = None
+    state: Literal["running", "finished", "pending", "absent", "unknown", ""] = Field(
+        default="", description="What the cluster reports of the existing job; empty: it is not a job, or it is new."
+    )
+    age: str = Field(default="", description="How long the job has been running: 16 h; empty: not running or unknown.")
+    size: str = Field(default="", description="What the job holds or asks for: 32 a800, or 2 pods; empty: unknown.")
     sentence: str = Field(description="What happens, as one whole sentence.")
     causes: list[Change] = Field(default=[])
 
@@ -170,25 +186,11 @@ class Capacity(Part):
 
     verdict: Literal["now", "later", "never", "unknown", "unchanged"]
     sentence: str
+    clause: str = Field(
+        default="", description="Why the new job does not start now: waits for 8 a800 held by clip-77aa01."
+    )
     basis: Literal["cluster", "environment", "none"]
     shortages: list[Shortage] = Field(default=[])
-
-
-class RoleFacts(Part):
-    """A role as a reader sees it."""
-
-    replicas: int
-    ranked: bool
-    accelerators: dict[str, int] = Field(default={}, description="Of one pod, by kind.")
-    image: str = Field(default="", description="As the nodes pull it, under the environment's `registries`.")
-
-
-class RoleChange(Part):
-    """A role before and after; null: it is not there."""
-
-    name: str
-    before: RoleFacts | None = None
-    after: RoleFacts | None = None
 
 
 class FieldChange(Part):
@@ -280,6 +282,10 @@ class Report(Part):
     release: str = Field(default="", description="The release that the stack follows; empty: none, or it is not known.")
     outcome: Outcome
     headline: str
+    failure: list[str] = Field(
+        default=[],
+        description="Of a preview that failed: the lines that follow the one in the headline, with what to do.",
+    )
     effects: list[Effect] = Field(default=[])
     dependents: list[Dependents] = Field(
         default=[], description="Of an environment's own stack: who uses what changes or goes."
@@ -287,7 +293,6 @@ class Report(Part):
     findings: list[Finding] = Field(default=[])
     cost: Cost
     capacity: Capacity
-    roles: list[RoleChange] = Field(default=[])
     objects: list[ObjectChange] = Field(default=[])
     pictures: list[Picture] = Field(default=[])
     live: list[LiveFact] = Field(default=[])

@@ -1,11 +1,13 @@
-"""What the pods of a job see of its volumes on each side of a preview. Overrides count: the objects say it, and not the
-experiment."""
+"""The volumes that the pods of a job see on each side of a preview, with merge patches, and which of them keep their
+data in place."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from typing import Any
+
+from msgspec import Struct
 
 from trainform.manifests.shapes import mapping, mappings
 from trainform.manifests.templates import Template
@@ -13,50 +15,79 @@ from trainform.review import steps
 from trainform.review.context import JobReview
 
 CLAIM = "persistentVolumeClaim"
+STAYS = ("none", "update")
+"""What happens to a claim that keeps its data."""
 NO_DATA = ("configMap", "secret", "emptyDir", "projected", "downwardAPI")
 """Sources of volumes that hold nothing from before the pod."""
 
-Seen = Mapping[str, Mapping[str, frozenset[str]]]
-"""What stands at each path of the pods of each role."""
+
+class Mount(Struct, frozen=True):
+    """A volume at a path of a pod. name: of the claim, or of the type of another volume."""
+
+    name: str
+    is_claim: bool = True
+    folder: str = ""
+    read_only: bool = False
+
+    def __str__(self) -> str:
+        source = f"the claim {self.name}" if self.is_claim else f"a volume of the type {self.name}"
+        return f"{source}{f' (folder {self.folder})' if self.folder else ''}{' read-only' if self.read_only else ''}"
+
+
+Seen = Mapping[str, Mapping[str, frozenset[Mount]]]
+"""The mounts by role and path."""
 
 
 def mounts(job: JobReview, *, old: bool) -> Seen:
-    """The data that the pods of each role see, by path; empty where the preview has no pods of the job."""
-    found: dict[str, dict[str, set[str]]] = {}
+    """Return the mounts with data that the pods of each role see; empty where the preview has no pods of the job."""
+    found: dict[str, dict[str, set[Mount]]] = {}
     for step in job.steps:
         for template in steps.templates(step, step.old if old else step.new):
             of_role = found.setdefault(template.role, defaultdict(set))
-            for path, said in _of_template(template):
-                of_role[path].add(said)
-    return {role: {path: frozenset(said) for path, said in paths.items()} for role, paths in found.items()}
+            for path, mount in _mounts_of(template):
+                of_role[path].add(mount)
+    return {role: {path: frozenset(each) for path, each in paths.items()} for role, paths in found.items()}
 
 
-def claim_said(claim: object) -> str:
-    """A claim as a mount names it."""
-    return f"the claim {claim}"
-
-
-def mount_said(source: str, folder: object = None, read_only: object = False) -> str:
-    """What a mount shows: `the claim sdxl-lora-checkpoints (folder first) read-only`."""
-    return "".join(
-        [source, f" (folder {folder})" if folder not in (None, "") else "", " read-only" if read_only else ""]
-    )
-
-
-def _of_template(template: Template) -> Iterator[tuple[str, str]]:
+def _mounts_of(template: Template) -> Iterator[tuple[str, Mount]]:
     sources = {str(volume.get("name")): _source(volume) for volume in template.volumes()}
     for container in mappings(template.spec.get("containers")):
         for mount in mappings(container.get("volumeMounts")):
-            source, read_only = sources.get(str(mount.get("name")), ("", False))
-            if source:
+            source = sources.get(str(mount.get("name")))
+            if source is not None:
                 folder = mount.get("subPath", mount.get("subPathExpr"))
-                yield str(mount.get("mountPath")), mount_said(source, folder, read_only or mount.get("readOnly"))
+                read_only = source.read_only or bool(mount.get("readOnly"))
+                yield (
+                    str(mount.get("mountPath")),
+                    Mount(source.name, source.is_claim, str(folder) if folder else "", read_only),
+                )
 
 
-def _source(volume: Mapping[str, Any]) -> tuple[str, bool]:
-    """What the volume shows, and whether nobody may write to it; empty where it has no data from before."""
+def _source(volume: Mapping[str, Any]) -> Mount | None:
     claim = mapping(volume.get(CLAIM))
     if claim:
-        return claim_said(claim.get("claimName")), claim.get("readOnly") is True
+        return Mount(str(claim.get("claimName")), read_only=claim.get("readOnly") is True)
     kind = next((key for key, value in volume.items() if key != "name" and value is not None), None)
-    return ("" if kind is None or kind in NO_DATA else f"a volume of the type {kind}"), False
+    return None if kind is None or kind in NO_DATA else Mount(kind, is_claim=False)
+
+
+def kept_claims(job: JobReview) -> dict[str, list[str]]:
+    """Return the claims that stay and that all pods see unchanged, with their mount paths."""
+    was, will = (mounts(job, old=old) for old in (True, False))
+    changed = {steps.name(step) for step in steps.of_kind(job.steps, steps.CLAIM) if steps.fate(step) not in STAYS}
+    before, after = (_places_of_claims(side, was.keys() & will.keys()) for side in (was, will))
+    return {
+        claim: sorted({path for _, path, _ in places})
+        for claim, places in after.items()
+        if claim not in changed and places == before.get(claim)
+    }
+
+
+def _places_of_claims(seen: Seen, roles: Set[str]) -> Mapping[str, set[tuple[str, str, Mount]]]:
+    found: dict[str, set[tuple[str, str, Mount]]] = defaultdict(set)
+    for role in roles:
+        for path, each in seen[role].items():
+            for mount in each:
+                if mount.is_claim:
+                    found[mount.name].add((role, path, mount))
+    return found

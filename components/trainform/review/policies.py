@@ -30,11 +30,6 @@ def packs_of(preview: Preview) -> tuple[str, ...]:
     return tuple(sorted({*told, *(result.pack for result in preview.policies)} - {""}))
 
 
-def says_what_ran(preview: Preview) -> bool:
-    """True if the preview says whether a policy pack ran."""
-    return preview.packs is not None or bool(packs_of(preview))
-
-
 def refusal(results: Iterable[PolicyResult]) -> str:
     """What the first policy that stops the change says, with the name of the policy; "" if none does."""
     stopping = next((result for result in results if LEVELS.get(result.level) == "high"), None)

@@ -7,6 +7,7 @@ Whatever a newer engine or a broken file has in it: a preview comes out, which s
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import re
@@ -50,15 +51,10 @@ NO_REASON = "preview failed"
 IDENTITY = ("name", "namespace", "uid", "creationTimestamp")
 
 DIGEST_LACKS = (
-    "A digest has no results of policies.",
-    "A digest has no operations that failed and no internal errors of the engine.",
-    (
-        "A digest has no unchanged resources, so an option that is removed from one, such as that of keeping a "
-        "claim, is not seen."
-    ),
-    "A digest has no unchanged components, so a last `pulumi up` that did not succeed is not seen.",
+    "A digest has no policy results, failed operations and internal errors of the engine.",
+    "A digest has no unchanged resources: a claim that is no longer kept and a failed `pulumi up` are not seen.",
 )
-DIGEST_OF_REFRESH = "A digest does not say what a refresh has found of objects of which it has no other step."
+DIGEST_OF_REFRESH = "A digest omits refresh results of resources without another step."
 INCOMPLETE = (
     "The preview is incomplete: it ends before the engine's summary, so steps, findings of policies and errors may "
     "be missing."
@@ -71,8 +67,7 @@ LONGEST_REASON = 4000  # characters
 
 _BEGINNING = re.compile(r'^\{|\{(?=\r?\n    ")', re.MULTILINE)
 _EVENT = "Event"
-_START = re.compile(r'\{\s*"')
-_SEQUENCE = re.compile(r'\{\s*"sequence"')
+_SEQUENCE = '{"sequence"'
 
 
 def _refuse_constant(name: str) -> NoReturn:
@@ -137,29 +132,22 @@ def _events(text: str) -> tuple[list[dict[str, Any]], int]:
 
 
 def _events_of(line: str) -> tuple[list[dict[str, Any]], int]:
-    """The events of a line, before which and between which other text may stand, and how many parts of it hold an event
-    that cannot be read."""
+    """The events of a line, before which and between which other text may stand, and 1 if an event cannot be read."""
     events: list[dict[str, Any]] = []
-    other: list[str] = []
-    told = at = 0
-    whole = True
+    at, is_whole = 0, True
     for _ in range(MOST_BEGINNINGS):
-        start = _START.search(line, at)
-        if start is None:
+        start = line.find('{"', at)
+        if start < 0:
             break
         try:
-            found, at = DECODER.raw_decode(line, start.start())
+            found, at = DECODER.raw_decode(line, start)
         except (ValueError, RecursionError):
-            whole, at = False, start.end()
+            at, is_whole = start + 1, False
             continue
         if _is_event(found):
             events.append(found)
-            whole = True
-        if whole:
-            other.append(line[told : start.start()])
-            told = at
-    other.append(line[told:])
-    return events, sum(f'{_EVENT}"' in part or _SEQUENCE.search(part) is not None for part in other)
+            is_whole = True
+    return events, int(not is_whole and (f'{_EVENT}"' in line or _SEQUENCE in line))
 
 
 def _is_event(found: Mapping[str, Any]) -> bool:
@@ -167,34 +155,22 @@ def _is_event(found: Mapping[str, Any]) -> bool:
 
 
 def _digest(text: str, source: str) -> dict[str, Any]:
-    """The digest; InputError if the text has none. One with steps comes before what a program printed, which may look
-    like one without."""
+    """Return the digest, before which a program may have printed what looks like one without steps. InputError if the
+    text has none."""
     bare: dict[str, Any] | None = None
-    other: dict[str, Any] | None = None
-    for beginning, _ in zip(_BEGINNING.finditer(text), range(MOST_BEGINNINGS), strict=False):
+    for beginning in itertools.islice(_BEGINNING.finditer(text), MOST_BEGINNINGS):
         try:
             found, _ = DECODER.raw_decode(text, beginning.end() - 1)
         except (ValueError, RecursionError):
             continue
         if isinstance(found, dict) and isinstance(found.get("steps"), list):
             return found
-        bare = found if isinstance(found, dict) and bare is None and _is_bare(found) else bare
-        other = found if isinstance(found, dict) and other is None else other
-    if bare is not None:
-        return bare
-    again = f"make it again with: {STREAM_COMMAND}"
-    if other is not None and "result" in other and "steps" not in other:
-        _refuse(source, "it is the output of `--output json`, which has no values", again)
-    if other is not None:
-        _refuse(source, "it is JSON, but no preview of Pulumi", again)
-    if _BEGINNING.search(text) is not None:
-        _refuse(source, "it is no JSON that can be read to its end, so it may have been cut off", again)
-    _refuse(source, "it has no JSON" if text.strip() else "it is empty", again)
-
-
-def _is_bare(found: Mapping[str, Any]) -> bool:
-    """True for a digest without steps."""
-    return not found.keys() & {"steps", "result"} and bool(found.keys() & {"changeSummary", "diagnostics"})
+        if isinstance(found, dict) and bare is None and not found.keys() & {"steps", "result"}:
+            bare = found if found.keys() & {"changeSummary", "diagnostics"} else None
+    if bare is None:
+        reason = "it has no preview of Pulumi in JSON that can be read to its end" if text.strip() else "it is empty"
+        _refuse(source, reason, f"make it again with: {STREAM_COMMAND}")
+    return bare
 
 
 # --- to a preview without secrets
@@ -297,15 +273,19 @@ def _collapsed(steps: Iterable[RawStep]) -> Iterator[RawStep]:
     replaced: dict[str, RawStep] = {}
     steps = list(steps)
     planned = {step.urn for step in steps if step.operation != REFRESH}
+    # An alias gives a resource another type (a job on another operator): its old side is deleted under the old URN.
+    urns = {text_of(mapping(step.old).get("urn")): step.urn for step in steps if step.operation in REPLACEMENT[:2]}
     for step in steps:
         if step.operation == REFRESH and step.urn in planned:
             continue
         if step.operation not in REPLACEMENT:
             whole.append(step)
-        elif step.urn in replaced:
-            replaced[step.urn].add(step)
+            continue
+        urn = urns.get(step.urn, step.urn)
+        if urn in replaced:
+            replaced[urn].add(step)
         else:
-            replaced[step.urn] = step
+            replaced[urn] = step
             whole.append(step)
     for step in whole:
         if step.parts & {"replace", "create-replacement"}:

@@ -14,8 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
-from trainform.deployed.engine import REFUSED, environ_of_engine, pulumi, without_variables
-from trainform.errors import CommandLineError
+from trainform.deployed.engine import environ_of_engine, pulumi, without_variables
 from trainform.review.stand_ins import MASKED
 from trainform.signals import exit_on_termination, signals_delayed
 
@@ -23,9 +22,6 @@ STREAMING = "PULUMI_ENABLE_STREAMING_JSON_PREVIEW"
 GRACE_SECONDS = 10.0
 STEP_SECONDS = 0.2
 MOST_AT_ONCE = 4
-
-_SHORT = {"d": "debug", "v": "verbose", "j": "json", "s": "stack"}
-_SWITCHES = "djrefQ"  # short options without a value: others may follow in the same word
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,15 +40,13 @@ def previews_in(
     arguments: Sequence[str] = (),
     watch: Callable[[Sequence[str]], None] = lambda running: None,
 ) -> Iterator[Callable[[str], Future[EngineRun]]]:
-    """What begins `pulumi preview` of a stack in the project's folder, beside those that run, each in a process of its
-    own.
+    """Return what begins `pulumi preview` of a stack in the project's folder, next to those that run, each in its own
+    process.
 
-    What ends the block early (Ctrl-C, an error) ends all of them; none has begun when the block is entered, so that
-    none is left behind. arguments: further options of the engine. watch: is called with the stacks whose preview runs,
-    whenever one begins or ends. CommandLineError if an option would show secrets; ToolchainError if there is no pulumi.
+    Whatever ends the block early (Ctrl-C, an error) ends all of them. arguments: further options of the engine, for
+    tests. watch: is called with the stacks whose preview runs, whenever one begins or ends. ToolchainError if there is
+    no pulumi.
     """
-    for argument in arguments:
-        _check(argument)
     words = [pulumi(), "preview", "--json", "--non-interactive", "--color", "never", *arguments]
     engines = _Engines(words, folder, {**environ_of_engine(), STREAMING: "true"}, watch)
     with exit_on_termination(), ThreadPoolExecutor(_at_once()) as pool:
@@ -69,28 +63,6 @@ def finished(run: Future[EngineRun]) -> EngineRun:
     while not run.done():
         wait([run], timeout=STEP_SECONDS)
     return run.result()
-
-
-def _check(argument: str) -> None:
-    name = _refused(argument)
-    if name is not None:
-        raise CommandLineError(
-            f"`{argument.partition('=')[0]}` cannot be given to the preview of a review: {REFUSED[name]}",
-            "leave it out",
-        )
-
-
-def _refused(argument: str) -> str | None:
-    """The refused option that the word has."""
-    if argument.startswith("--"):
-        name = argument[2:].partition("=")[0]
-        return name if name in REFUSED else None
-    for letter in argument[1:] if argument.startswith("-") else "":
-        if letter in _SHORT:
-            return _SHORT[letter]
-        if letter not in _SWITCHES:
-            return None
-    return None
 
 
 def _at_once() -> int:

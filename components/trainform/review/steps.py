@@ -1,5 +1,4 @@
-"""The steps of a preview: what the engine does to each object, the object's body on both sides, its name and its
-pods."""
+"""The steps of a preview: what the engine does to each object, the object's body on both sides, its name and pods."""
 
 from __future__ import annotations
 
@@ -15,22 +14,13 @@ from trainform.review.preview import State, Step
 Fate = Literal["none", "create", "update", "replace", "delete", "unknown"]
 
 FATES: Mapping[str, Fate] = {
-    "same": "none",
-    "read": "none",
-    "read-discard": "none",
-    "refresh": "none",
-    "remove-pending-replace": "none",
+    **dict.fromkeys(("same", "read", "read-discard", "refresh", "remove-pending-replace"), "none"),
     "create": "create",
     "update": "update",
-    "replace": "replace",
-    "create-replacement": "replace",
-    "import-replacement": "replace",
-    "read-replacement": "replace",
-    "delete": "delete",
-    "delete-replaced": "delete",
+    **dict.fromkeys(("replace", "create-replacement", "import-replacement", "read-replacement"), "replace"),
+    **dict.fromkeys(("delete", "delete-replaced"), "delete"),
 }
-"""What each operation of the engine does to an object. Another one is of a newer engine, or takes an object over
-(`import`) or out of the state."""
+"""The effect of each operation of the engine. Any other one (`import`, or one of a newer engine) is unknown."""
 
 CLAIM, QUEUE, SECRET, NAMESPACE, PRIORITY_CLASS = (
     "PersistentVolumeClaim",
@@ -49,26 +39,30 @@ COMPONENT, ENGINE = "trainform:index:", "pulumi:"
 
 
 def fate(step: Step) -> Fate:
-    """What happens to the resource. A new one and one that is gone can be told from their sides."""
+    """Return what happens to the resource."""
     return FATES.get(step.operation, "unknown")
 
 
 def is_resource(step: Step) -> bool:
-    """True for what exists somewhere: no component, no provider and no stack. A provider's reference tells other
-    people's resources."""
-    if step.is_object:
-        return True
-    return not step.type.startswith((COMPONENT, ENGINE)) and bool(step.state.provider)
+    """True for what exists somewhere: not a component, a provider or a stack. Resources of other packages have a
+    provider."""
+    return step.is_object or (not step.type.startswith((COMPONENT, ENGINE)) and bool(step.state.provider))
 
 
 def kind(step: Step) -> str:
-    """The kind of the object, also where only some of its fields are set (`QueuePatch`)."""
+    """Return the kind of the object, also where only some of its fields are set (`QueuePatch`)."""
     return step.kind.removesuffix(PATCH) if step.is_object and step.kind != PATCH else step.kind
 
 
+def kind_before(step: Step) -> str:
+    """Return the kind of the existing object: a job that moves to another operator has another one."""
+    found = None if step.old is None else step.old.inputs.get("kind")
+    return found if isinstance(found, str) else kind(step)
+
+
 def body(step: Step, state: State | None) -> dict[str, Any]:
-    """The object on one side, with version and kind from its type where the program has left them out; empty if it is
-    not there."""
+    """Return the object on one side, with version and kind from its type where the program leaves them out; empty if
+    there is none."""
     if state is None:
         return {}
     version = step.type.removeprefix("kubernetes:").rpartition(":")[0].removeprefix("core/")
@@ -76,19 +70,19 @@ def body(step: Step, state: State | None) -> dict[str, Any]:
 
 
 def name(step: Step, state: State | None = None) -> str:
-    """The name of the object in the cluster; of another resource, or where it is not known yet, the one in the
+    """Return the name of the object in the cluster; of another resource, or where it is unknown yet, the one in the
     program."""
     found = value_at({**(step.state if state is None else state).inputs}, "metadata.name") if step.is_object else None
     return found if isinstance(found, str) and found else step.name
 
 
 def name_before(step: Step) -> str:
-    """The name of what is there now, which is the one that a replacement or a deletion takes away."""
+    """Return the name of the existing object, which a replacement or a deletion removes."""
     return name(step, step.old)
 
 
 def of_kind(steps: tuple[Step, ...], wanted: str) -> Iterator[Step]:
-    """The steps of the objects of a kind, by name."""
+    """Return the steps of the objects of a kind, by name."""
     return iter(sorted((step for step in steps if step.is_object and kind(step) == wanted), key=name))
 
 
@@ -99,13 +93,13 @@ def is_record(step: Step) -> bool:
 
 
 def others(context: Context) -> tuple[Step, ...]:
-    """The steps that belong to no job."""
+    """Return the steps that belong to no job."""
     of_jobs = {step.urn for job in context.jobs for step in (*job.steps, *filter(None, (job.component, job.job)))}
     return tuple(step for step in context.preview.steps if step.urn not in of_jobs)
 
 
 def templates(step: Step, state: State | None) -> tuple[Template, ...]:
-    """The pods of the object on one side; none where it has a form that nobody can read."""
+    """Return the pods of the object on one side; none where its form cannot be read."""
     if state is None:
         return ()
     try:
@@ -116,7 +110,7 @@ def templates(step: Step, state: State | None) -> tuple[Template, ...]:
 
 
 def is_one_object(step: Step) -> bool:
-    """True if what is there after the step has the name and the namespace of what is there before."""
+    """True if the object after the step has the name and the namespace of the one before."""
     was, will = ([value_at(body(step, state), path) for path in IDENTITY] for state in (step.old, step.new))
     return was == will
 
@@ -127,25 +121,21 @@ def leaves(step: Step) -> bool:
 
 
 def gives_up(step: Step) -> bool:
-    """True for some fields of an object that the stack no longer sets: deleting a `QueuePatch` leaves the queue."""
+    """True if the stack stops setting fields of an object: deleting a `QueuePatch` leaves the queue."""
     return step.operation == "delete" and step.is_object and step.kind != kind(step)
 
 
 def no_longer_kept(step: Step) -> bool:
-    """True for a claim that stays, and that the next `pulumi destroy` deletes although it would have been kept until
-    now."""
-    if not _claim_remains(step) or step.old is None or step.new is None:
-        return False
-    return step.old.keep and not step.new.keep
+    """True for a claim that stays, was kept, and that the next `pulumi destroy` deletes."""
+    return _claim_loses(step, "keep")
 
 
 def no_longer_protected(step: Step) -> bool:
-    """True for a claim that stays and was never kept, and of which the engine has refused until now that it is
-    deleted."""
-    if not _claim_remains(step) or step.old is None or step.new is None:
+    """True for a claim that stays, was never kept, and that the engine no longer refuses to delete."""
+    return _claim_loses(step, "protect") and not any(state is not None and state.keep for state in (step.old, step.new))
+
+
+def _claim_loses(step: Step, option: str) -> bool:
+    if kind(step) != CLAIM or fate(step) not in ("none", "update") or step.old is None or step.new is None:
         return False
-    return step.old.protect and not step.new.protect and not step.old.keep and not step.new.keep
-
-
-def _claim_remains(step: Step) -> bool:
-    return kind(step) == CLAIM and fate(step) in ("none", "update")
+    return bool(getattr(step.old, option)) and not getattr(step.new, option)

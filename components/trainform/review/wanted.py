@@ -1,5 +1,5 @@
-"""What a job's experiment and environment are on each side of a preview: from the record of what is deployed, else from
-what the components were given."""
+"""The experiment and environment of a job on each side of a preview: from the record of what is deployed, else from the
+inputs of the components."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from pydantic import ValidationError
 
 from trainform import defaults
 from trainform.plan.inputs import resolved
-from trainform.plan.record import Record
 from trainform.review.context import JobReview
 from trainform.review.preview import State, Step
 from trainform.spec.experiment import Experiment
@@ -26,15 +25,16 @@ Basis = Literal["record", "inputs"]
 
 
 class Side(Struct, frozen=True, dict=True):
-    """One side. experiment: with every default, if this version of trainform can read it. basis: `inputs` is what was
-    wanted by an `up` that may have failed; `record` is what is deployed. version: of the trainform that deployed it;
-    None: unknown."""
+    """One side."""
 
     experiment: Mapping[str, Any]
+    """With every default, if this version of trainform can read it."""
     environment: Mapping[str, Any]
     run: int
     basis: Basis
+    """`record`: what is deployed. `inputs`: what an `up` asked for, which may have failed."""
     version: str | None = None
+    """Version of the trainform that deployed it; None: unknown."""
     job: str = ""
 
     @functools.cached_property
@@ -53,50 +53,42 @@ class Side(Struct, frozen=True, dict=True):
 
     @functools.cached_property
     def resolved(self) -> Mapping[str, Any]:
-        """The experiment in the one spelling of each value and with every default; as it was written if it cannot be
-        read."""
+        """The experiment with every default and one spelling of each value; as it was written if it cannot be read."""
         return self.experiment if self.model is None else resolved(self.model)
 
 
 def before(job: JobReview) -> Side | None:
-    """What is deployed; None if nothing is, or nothing says what."""
-    return _found_side(job, old=True)
+    """Return what is deployed; None if nothing is, or if it is unknown."""
+    return _side(job, old=True)
 
 
 def after(job: JobReview) -> Side | None:
-    """What will be deployed; None if nothing will be, or nothing says what."""
-    return _found_side(job, old=False)
+    """Return what will be deployed; None if nothing will be, or if it is unknown."""
+    return _side(job, old=False)
 
 
 def compared(job: JobReview) -> tuple[Side | None, Side | None]:
-    """Both sides worked out in one way: a record has every default, and inputs have none."""
+    """Return both sides from one source: a record has every default, and inputs have none."""
     if job.before is not None and job.after is not None:
         return before(job), after(job)
     old, new = of_components(job, old=True), of_components(job, old=False)
     return (before(job), after(job)) if old is None or new is None else (old, new)
 
 
-def _found_side(job: JobReview, *, old: bool) -> Side | None:
+def _side(job: JobReview, *, old: bool) -> Side | None:
     """The side, read once: most parts of the report ask for it."""
     if old not in job.sides:
-        job.sides[old] = _side(job, job.before if old else job.after, old=old)
+        record = job.before if old else job.after
+        job.sides[old] = of_components(job, old=old) if record is None else Side(
+            record.experiment, record.environment, record.run, "record", record.version, record.job
+        )  # fmt: skip
     found: Side | None = job.sides[old]
     return found
 
 
-def _side(job: JobReview, record: Record | None, *, old: bool) -> Side | None:
-    if record is not None:
-        return Side(record.experiment, record.environment, record.run, "record", record.version, record.job)
-    return of_components(job, old=old)
-
-
-def _state(step: Step, old: bool) -> State | None:
-    return step.old if old else step.new
-
-
 def of_components(job: JobReview, *, old: bool) -> Side | None:
-    """What the components of the job are given, put together as in the two files; None if the job's own is not
-    there."""
+    """Return the inputs of the job's components, put together as in the two files; None if the job's own component does
+    not exist on this side."""
     of_job = None if job.component is None else _state(job.component, old)
     if of_job is None:
         return None
@@ -112,7 +104,8 @@ def of_components(job: JobReview, *, old: bool) -> Side | None:
         for name, offered in _mapping(inputs.pop("environment", None)).items():
             environment[name] = {**_mapping(environment.get(name)), **_mapping(offered)}
         if step.kind == "RoleGroup":
-            roles[role_name(job.name, step.name)] = inputs
+            # `llama-eval--worker` is the role `eval-worker` of `llama`
+            roles[step.name.removeprefix(f"{job.name}-").replace("--", "-")] = inputs
         elif step.kind == "SharedStorage":
             experiment["storage"] = _mapping(inputs.get("volumes"))
         elif step.kind in OF_PARTS and inputs:
@@ -126,9 +119,8 @@ def of_components(job: JobReview, *, old: bool) -> Side | None:
     return Side(experiment, environment, run if isinstance(run, int) else 1, "inputs")
 
 
-def role_name(job: str, component: str) -> str:
-    """The role of a component `RoleGroup`, from its name: `llama-eval--worker` of `llama` is `eval-worker`."""
-    return component.removeprefix(f"{job}-").replace("--", "-")
+def _state(step: Step, old: bool) -> State | None:
+    return step.old if old else step.new
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

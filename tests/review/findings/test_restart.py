@@ -108,5 +108,5 @@ def test_a_preview_that_ended_before_the_record_does_not_say_that_there_is_no_ca
     assert found(whole) == [("TR-RESTART-1", "high"), ("TR-UNKNOWN-1", "medium")]
     (finding,) = find(dataclasses.replace(whole, preview=structs.replace(whole.preview, **ended)))
     assert finding.title == (
-        f"The running job {NAME} is replaced for a reason that is not known, since the preview ended first."
+        f"The running job {NAME} is replaced for an unknown reason, since the preview ended early."
     )

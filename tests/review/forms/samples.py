@@ -24,8 +24,6 @@ from trainform.review.model import (
     PictureNode,
     Place,
     Report,
-    RoleChange,
-    RoleFacts,
     Selection,
     Shortage,
     WaiverUse,
@@ -40,10 +38,6 @@ NEW = "registry.example.com/ai/diffusers-lora:2.4"
 
 def usd(amount: str) -> Money:
     return Money(amount=amount, currency="USD")
-
-
-def role(replicas: int, image: str, *, ranked: bool = True) -> RoleFacts:
-    return RoleFacts(replicas=replicas, ranked=ranked, accelerators={"a800": 8}, image=image)
 
 
 def finding(**given: Any) -> Finding:
@@ -225,11 +219,6 @@ RICH = USUAL.model_copy(
                 )
             ],
         ),
-        "roles": [
-            RoleChange(name="master", before=role(1, OLD), after=role(1, NEW)),
-            RoleChange(name="worker", before=role(3, OLD), after=role(5, NEW)),
-            RoleChange(name="evaluator", after=role(1, NEW, ranked=False)),
-        ],
         "objects": [
             *USUAL.objects,
             ObjectChange(

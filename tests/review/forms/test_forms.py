@@ -66,7 +66,7 @@ def with_text(data: Any, text: str) -> Any:
 
 # What has one of a few values, or a number as text.
 OURS = {"id", "start", "end", "change", "outcome", "kind", "category", "level", "verdict", "basis", "severity", "state",
-    "amount", "percent", "hours", "prices_of"}  # fmt: skip
+    "thing", "amount", "percent", "hours", "prices_of"}  # fmt: skip
 
 
 def hostile(text: str, review: Review = ONE) -> Review:

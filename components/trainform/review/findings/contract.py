@@ -10,7 +10,7 @@ from trainform.review.context import Context
 from trainform.review.fate import Fate, fate
 from trainform.review.kinds import kind
 from trainform.review.model import Finding, Place
-from trainform.review.mounts import claim_said, mount_said, mounts
+from trainform.review.mounts import Mount, mounts
 from trainform.spec.experiment import Experiment
 
 WORLD = kind("TR-CONTRACT-1")
@@ -100,8 +100,8 @@ def _mounts(happens: Fate, old: Experiment, new: Experiment, context: Context) -
                 yield _mount(new, name, path, before, after, place)
 
 
-def _and(found: Iterable[str] | None) -> str | None:
-    return None if found is None else " and ".join(sorted(found))
+def _and(found: Iterable[Mount] | None) -> str | None:
+    return None if found is None else " and ".join(sorted(map(str, found)))
 
 
 def _where(happens: Fate, by_mount: Mapping[str, str], role: str, path: str) -> str:
@@ -125,11 +125,11 @@ def _mount(new: Experiment, role: str, path: str, before: str | None, after: str
     return found.finding(new.name, f"roles.{role}: {path}", before, after, title=title, place=place)
 
 
-def _mounts_of(experiment: Experiment, role: str) -> Mapping[str, frozenset[str]]:
+def _mounts_of(experiment: Experiment, role: str) -> Mapping[str, frozenset[Mount]]:
     """What the experiment says that the pods of a role see of the volumes, by mount path."""
     return {
         volume.mount: frozenset(
-            [mount_said(claim_said(claim_name(experiment, key)), volume.sub_path, volume.read_only)]
+            [Mount(claim_name(experiment, key), folder=volume.sub_path or "", read_only=volume.read_only)]
         )
         for key, volume in experiment.storage.items()
         if volume.roles is None or role in volume.roles

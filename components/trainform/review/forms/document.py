@@ -40,8 +40,6 @@ from trainform.review.model import (
     Place,
     Report,
     Review,
-    RoleChange,
-    RoleFacts,
     Selection,
     WaiverUse,
 )
@@ -219,34 +217,12 @@ def capacity_items(capacity: Capacity) -> Iterator[Item]:
 
 
 def _changes(report: Report) -> Iterator[Block]:
-    if report.roles:
-        yield Table(
-            (("role", "pods", "ranks", "accelerators of a pod", "image"), *map(_role, report.roles[:MOST_ITEMS]))
-        )
-    if len(report.roles) > MOST_ITEMS:
-        yield Item(f"And {len(report.roles) - MOST_ITEMS} more roles.")
     destructive = [change for change in report.objects if change.destructive]
     yield from _most(destructive, lambda change: _object(change, LONGEST_DESTRUCTIVE), lambda change: change.operation)
     others = [change for change in report.objects if not change.destructive]
     if others:
         items = _most(others, lambda change: _object(change, LONGEST), lambda change: change.operation)
         yield Fold(f"Further changes ({counted(len(others), 'object')})", tuple(items))
-
-
-def _role(role: RoleChange) -> tuple[str, ...]:
-    before, after = ((None,) * 4 if facts is None else _facts(facts) for facts in (role.before, role.after))
-    note = " (new)" if role.before is None else " (removed)" if role.after is None else ""
-    return (f"{role.name}{note}", *(_both(old, new) for old, new in zip(before, after, strict=True)))
-
-
-def _facts(facts: RoleFacts) -> tuple[str, ...]:
-    accelerators = ", ".join(f"{count} {kind}" for kind, count in sorted(facts.accelerators.items()))
-    return str(facts.replicas), "yes" if facts.ranked else "no", accelerators if accelerators else "none", facts.image
-
-
-def _both(before: str | None, after: str | None) -> str:
-    """A fact before and after; once where it stays, or where the role is there on one side alone."""
-    return " → ".join(cut(text) for text in dict.fromkeys((before, after)) if text is not None)
 
 
 def _object(change: ObjectChange, longest: int) -> Item:
