@@ -129,6 +129,14 @@ def test_the_path_is_that_of_the_file(part: dict[str, Any], path: str, before: o
     assert found(JOB, {**JOB, **part}).changes == (Change(place=Place(path=path), before=before, after=after),)
 
 
+def test_an_image_is_the_one_that_the_nodes_pull() -> None:
+    mirrored = {**CLUSTER, "registries": {"registry.example.com": "mirror.prod.example.com/hub"}}
+    sides = [deployed({**LORA, "image": f"registry.example.com/ai/train:{tag}"}, mirrored) for tag in ("1", "2")]
+    (change,) = causes(job_review(*sides)).changes
+    names = [f"mirror.prod.example.com/hub/ai/train:{tag}" for tag in ("1", "2")]
+    assert (change.place.path, change.before, change.after) == ("image", *names)
+
+
 def test_roles_are_matched_by_name() -> None:
     roles = {"chief": {"replicas": 1}, "worker": {"replicas": 2}}
     changed = {"chief": {"replicas": 1}, "worker": {"replicas": 2, "env": {"NCCL_DEBUG": "INFO"}}}

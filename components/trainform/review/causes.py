@@ -9,6 +9,8 @@ from typing import Any
 from msgspec import Struct, structs
 
 from trainform.backends.table import BACKENDS
+from trainform.manifests.shapes import mapping
+from trainform.plan.registries import pulled
 from trainform.review.context import JobReview
 from trainform.review.difference import Difference, Keys, differences, shown
 from trainform.review.model import Change, Place
@@ -21,6 +23,7 @@ from trainform.spec.quantities import seconds
 ENVIRONMENT = "environment"
 RUN = "run"
 VERSION = "version"
+IMAGE = "image"
 MOST_NAMED = 3  # fields that a sentence names before it counts
 
 DURATIONS = (("ttl",), ("network", "wait"))
@@ -63,7 +66,7 @@ def causes(job: JobReview, locate: Locate = lambda path: Place(path=path)) -> Ca
     old, new = compared(job)
     if old is None or new is None:
         return Causes()
-    found = [*of_experiment(old, new)]
+    found = [_as_pulled(each, old, new) for each in of_experiment(old, new)]
     found += _of_environment(old, new, bool(found))
     for name, was, will in ((RUN, old.run, new.run), (VERSION, old.version, new.version)):
         if was != will and None not in (was, will):
@@ -72,6 +75,15 @@ def causes(job: JobReview, locate: Locate = lambda path: Place(path=path)) -> Ca
     made = [(_change(difference, locate), replaces(difference)) for difference in found]
     basis: Basis = "record" if old.basis == new.basis == "record" else "inputs"
     return Causes(tuple(change for change, _ in made), tuple(change for change, counts in made if counts), basis)
+
+
+def _as_pulled(found: Difference, old: Side, new: Side) -> Difference:
+    """Return the difference; that of an image with the names by which the nodes pull it, under `registries`."""
+    if found.keys[-1:] != (IMAGE,) or not isinstance(found.before, str) or not isinstance(found.after, str):
+        return found
+    mirrors = [mapping(side.environment.get("registries")) for side in (old, new)]
+    was, will = (pulled(*each) for each in zip((found.before, found.after), mirrors, strict=True))
+    return structs.replace(found, before=was, after=will)
 
 
 def of_experiment(old: Side, new: Side, *, ordered: bool = True) -> list[Difference]:

@@ -35,7 +35,7 @@ def _of_job(happens: Fate, context: Context) -> Iterator[Finding]:
         yield from _stopped(happens, spent)
     elif happens.again:
         title = f"The job {happens.next_name}, which was deployed, is created again."
-        yield GONE.finding(happens.next_name, title=title, identity=happens.job.name)
+        yield GONE.finding(happens.next_name, title=title)
     for scaled in happens.scaled if not happens.is_finished else ():
         if scaled.after < scaled.before:
             yield _evicted(happens, scaled.role, scaled.before, scaled.after)
@@ -66,12 +66,10 @@ def _unexplained(happens: Fate) -> str:
 
 def _stopped(happens: Fate, spent: str) -> Iterator[Finding]:
     if happens.is_running:
-        yield STOPPED.finding(
-            happens.name, title=f"The running job {happens.name} is stopped{spent}.", identity=happens.job.name
-        )
+        yield STOPPED.finding(happens.name, title=f"The running job {happens.name} is stopped{spent}.")
     elif happens.not_read:
         title = f"The job {happens.name} is deleted; whether it runs is not known: {happens.not_read}."
-        yield STOPPED.weighing("medium").finding(happens.name, title=title, identity=happens.job.name)
+        yield STOPPED.weighing("medium").finding(happens.name, title=title)
 
 
 def _evicted(happens: Fate, role: str, before: int, after: int) -> Finding:
