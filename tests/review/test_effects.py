@@ -37,6 +37,7 @@ from trainform.review.stand_ins import MASKED
 
 QUEUE = "kubernetes:scheduling.volcano.sh/v1beta1:Queue"
 CLAIM = "kubernetes:core/v1:PersistentVolumeClaim"
+NAMESPACE = "kubernetes:core/v1:Namespace"
 PRIORITY_CLASS = "kubernetes:scheduling.k8s.io/v1:PriorityClass"
 PLATFORM = urn("trainform:index:Platform", "dev")
 IMAGE = {**LORA, "image": "registry.example.com/ai/pytorch-training:2.9"}
@@ -142,7 +143,7 @@ def test_a_cause_without_a_record_and_without_any() -> None:
 )
 def test_a_volume_stays_only_where_claim_and_mount_path_are_unchanged(part: dict[str, Any], stays: bool) -> None:
     after = {**stored(**part), "image": IMAGE["image"]}
-    expected = "The volume checkpoints stays in the claim sdxl-lora-checkpoints, mounted at /mnt/output as before."
+    expected = "Keeps the claim sdxl-lora-checkpoints, mounted at /mnt/output as before."
     assert (expected in sentences(change(LORA, after))) is stays
 
 
@@ -346,8 +347,8 @@ SIZES = [{"spec": {"resources": {"requests": {"storage": size}}}} for size in ("
             {"value": 2},
             "Changes the priority class night because `environment.priority_classes.night.value` changes.",
         ),
-        ("kubernetes:core/v1:Namespace", None, {}, "Creates the namespace night."),
-        ("kubernetes:core/v1:Namespace", {}, None, "Deletes the namespace night and everything in it."),
+        (NAMESPACE, None, {}, "Creates the namespace night."),
+        (NAMESPACE, {}, None, "Deletes the namespace night and everything in it."),
         (QUEUE, None, {}, "Creates the queue night."),
         (f"{QUEUE}Patch", {}, None, "Stops setting fields of the queue night, which stays in the cluster."),
         ("kubernetes:apps/v1:Deployment", {"spec": 1}, {"spec": 2}, "Changes the Deployment night."),
@@ -360,11 +361,17 @@ def test_objects_of_an_environments_own_stack(type_: str, old: Any, new: Any, sa
 
 def test_a_renamed_namespace() -> None:
     namespaces = [{"metadata": {"name": name}} for name in ("ai-old", "ai-new")]
-    (made,) = effects(platform("replace", "kubernetes:core/v1:Namespace", "namespace", *namespaces))
+    (made,) = effects(platform("replace", NAMESPACE, "namespace", *namespaces))
     assert made.sentence == (
         "Replaces the namespace ai-old and everything in it by ai-new because `environment.namespace.name` changes."
     )
     assert (made.thing, made.object) == ("namespace", "ai-old")
+    [*_, gone] = platform("replace", NAMESPACE, "namespace", *namespaces).preview.steps
+    assert gone.old is not None
+    kept = structs.replace(gone, old=structs.replace(gone.old, keep=True))
+    assert sentences(context(others=[kept])) == [
+        "Replaces the namespace ai-old by ai-new because `environment.namespace.name` changes; the old one is kept."
+    ]
 
 
 def test_several_objects_of_other_programs_are_counted() -> None:

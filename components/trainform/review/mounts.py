@@ -4,21 +4,19 @@ data in place."""
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from typing import Any
 
 from msgspec import Struct
 
 from trainform.manifests.shapes import mapping, mappings
 from trainform.manifests.templates import Template
-from trainform.plan.roles import claim_name
 from trainform.review import steps
 from trainform.review.context import JobReview
-from trainform.review.fate import Fate
-from trainform.spec.experiment import Experiment
-from trainform.spec.storage import Volume
 
 CLAIM = "persistentVolumeClaim"
+STAYS = ("none", "update")
+"""What happens to a claim that keeps its data."""
 NO_DATA = ("configMap", "secret", "emptyDir", "projected", "downwardAPI")
 """Sources of volumes that hold nothing from before the pod."""
 
@@ -73,34 +71,23 @@ def _source(volume: Mapping[str, Any]) -> Mount | None:
     return None if kind is None or kind in NO_DATA else Mount(kind, is_claim=False)
 
 
-def kept_volumes(happens: Fate) -> list[tuple[str, str, Volume]]:
-    """Return name, claim and volume of each volume that keeps its data: its claim stays, and all pods see it unchanged
-    at the same paths."""
-    if happens.before is None or happens.after is None or happens.before.model is None or happens.after.model is None:
-        return []
-    old, new = happens.before.model, happens.after.model
-    was, will = mounts(happens.job, old=True), mounts(happens.job, old=False)
-    both = was.keys() & will.keys()
-    claims = {steps.name(step): steps.fate(step) for step in steps.of_kind(happens.job.steps, steps.CLAIM)}
-    found = []
-    for key, volume in new.storage.items():
-        claim = claim_name(new, key)
-        # a claim that exists already is not touched by this stack
-        stays = volume.claim is not None or claims.get(claim, "none") in ("none", "update")
-        seen = [{place for role in both for place in _places(side[role], role, claim)} for side in (was, will)]
-        in_sight = not both or any(path == volume.mount for _, path, _ in seen[1])
-        if stays and in_sight and seen[0] == seen[1] and _stated(old, key) == _stated(new, key):
-            found.append((key, claim, volume))
+def kept_claims(job: JobReview) -> dict[str, list[str]]:
+    """Return the claims that stay and that all pods see unchanged, with their mount paths."""
+    was, will = (mounts(job, old=old) for old in (True, False))
+    changed = {steps.name(step) for step in steps.of_kind(job.steps, steps.CLAIM) if steps.fate(step) not in STAYS}
+    before, after = (_places_of_claims(side, was.keys() & will.keys()) for side in (was, will))
+    return {
+        claim: sorted({path for _, path, _ in places})
+        for claim, places in after.items()
+        if claim not in changed and places == before.get(claim)
+    }
+
+
+def _places_of_claims(seen: Seen, roles: Set[str]) -> Mapping[str, set[tuple[str, str, Mount]]]:
+    found: dict[str, set[tuple[str, str, Mount]]] = defaultdict(set)
+    for role in roles:
+        for path, each in seen[role].items():
+            for mount in each:
+                if mount.is_claim:
+                    found[mount.name].add((role, path, mount))
     return found
-
-
-def _places(paths: Mapping[str, frozenset[Mount]], role: str, claim: str) -> Iterator[tuple[str, str, Mount]]:
-    for path, each in paths.items():
-        yield from ((role, path, mount) for mount in each if mount.is_claim and mount.name == claim)
-
-
-def _stated(experiment: Experiment, key: str) -> tuple[object, ...] | None:
-    volume = experiment.storage.get(key)
-    if volume is None:
-        return None
-    return claim_name(experiment, key), volume.mount, volume.sub_path, volume.read_only, volume.roles
