@@ -16,7 +16,7 @@ def effect(kind: str, thing: str, name: str, **more: Any) -> Effect:
 
 
 def told(*effects: Effect, **more: Any) -> dict[str, tuple[str, str]]:
-    given = {"dependents": [], "cost": Cost(), "capacity": EMPTY.capacity} | more
+    given: dict[str, Any] = {"dependents": [], "cost": Cost(), "capacity": EMPTY.capacity} | more
     return {fact.key: (fact.number, fact.text) for fact in facts_of(effects, **given)}
 
 
