@@ -23,8 +23,8 @@ CLAIMS = {
     "replace": "replaced by an empty one",
     "stop": "deleted",
     "unknown": "with an unknown change",
-    "update": "changed",
-    "scale": "changed",
+    "update": "changed in place",
+    "scale": "changed in place",
     "create": "new",
     "keep": "unchanged",
 }

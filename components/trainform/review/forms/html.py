@@ -37,7 +37,7 @@ def render(review: Review) -> str:
 
 def _verdict(kind: str, heading: str, name: str, title: str, more: str) -> str:
     of, _, word = title.rpartition(": ")
-    text = f'{_words(escaped(of))}: <b class="word">{_text(word)}</b>'
+    text = f'{_words(escaped(f"{of}:"))} <b class="word">{_text(word)}</b>'
     return f'<div class="verdict {kind}"><{heading} id="{name}">{text}</{heading}>{more}</div>'
 
 

@@ -17,7 +17,6 @@ WIDEST, NARROWEST, USUAL = 119, 40, 80
 GAP = "  "
 LEVEL, LABEL = 8, 8
 """Columns of the levels of findings, and of the labels below an item: their texts stand below each other."""
-MOST_LINES = 3  # of a finding, where its title is cut
 DETAILS = "details: --full"
 
 
@@ -39,40 +38,36 @@ def lines(review: Review, width: int = USUAL, *, full: bool = False) -> Iterator
     from trainform.review.forms.document import documents  # here, since other reports have no review
 
     found = documents(review, every=full)
-    yield from lines_of(found if full else [document[:1] for document in found], width, brief=not full)
+    yield from lines_of(found if full else [document[:1] for document in found], width)
     if not full:
         yield Line(f"{GAP}{DETAILS}")
 
 
-def lines_of(found: Iterable[Sequence[Section]], width: int, *, brief: bool = False) -> Iterator[Line]:
-    """Yield the lines of documents, each of which has its title in the first section. brief: at most three lines for a
-    finding."""
+def lines_of(found: Iterable[Sequence[Section]], width: int) -> Iterator[Line]:
+    """Yield the lines of documents, each of which has its title in the first section."""
     columns = max(NARROWEST, min(width, WIDEST))
     for index, document in enumerate(found):
         if index:
             yield from (Line(""), Line(""))
-        yield from _document(document, columns, brief=brief)
+        yield from _document(document, columns)
 
 
-def _document(sections: Sequence[Section], columns: int, *, brief: bool) -> Iterator[Line]:
+def _document(sections: Sequence[Section], columns: int) -> Iterator[Line]:
     for index, section in enumerate(sections):
         if index:
             yield Line("")
         yield from (Line(text, "title") for text in _filled(section.title, columns))
         for block in section.blocks:
-            yield from _block(block, columns, brief=brief)
+            yield from _block(block, columns)
 
 
-def _block(block: Block, columns: int, *, brief: bool) -> Iterator[Line]:
+def _block(block: Block, columns: int) -> Iterator[Line]:
     if isinstance(block, Table):
         yield from map(Line, _table(block.rows, columns))
         return
     label = f"{GAP}{block.level.upper():<{LEVEL}}" if block.level else GAP
     text = f"{block.code} {block.line}" if block.code else block.line
-    found = [*_hanging(label, text, columns)]
-    if brief and block.level and len(found) > MOST_LINES:
-        found = [*found[: MOST_LINES - 1], f"{found[MOST_LINES - 1][: columns - 2]} …"]
-    yield from (Line(line, block.level) for line in found)
+    yield from (Line(line, block.level) for line in _hanging(label, text, columns))
     for row in block.rows:
         yield from map(Line, _hanging(f"{GAP}{GAP}{f'{row.label:<{LABEL}}' if row.label else ''}", row.text, columns))
 

@@ -91,7 +91,7 @@ def _lines(picture: Picture, node: PictureNode) -> Iterator[Line]:
 
 def _sides(fact: PictureFact, mark: Mark) -> list[str]:
     """The fact before and after, once where it stays."""
-    given = [fact.after or fact.before] if mark in ("added", "removed") else [fact.before, fact.after]
+    given = [fact.before, fact.after] if mark in ("changed", "restarted") else [fact.after or fact.before]
     sides = [*dict.fromkeys("none" if side is None else side for side in given)]
     short = [*map(short_image, sides)] if fact.label == "image" else sides
     return [*map(_whole, short if len({*short}) == len(sides) else sides)]
