@@ -71,7 +71,7 @@ def test_what_the_target_costs_is_unknown_where_nobody_knows_what_runs_there(pre
     text = shown(found)
     assert "Nothing is deployed" not in text
     assert "What changes in sdxl-lora.prod is unknown." in text
-    assert "What the target costs now is not known." in text
+    assert "The present cost of the target is unknown." in text
     assert "What is deployed in the target is unknown: the cluster does not answer." in text
 
 

@@ -1,8 +1,6 @@
-"""What of a live object differs from what was applied last, who wrote it, and what others have written beside it. Pure
-functions of the objects.
+"""Differences between a live object and what was applied last, their writers, and fields of others. Pure functions.
 
-What the applied object does not have belongs to somebody else: defaults, fields of controllers and webhooks,
-annotations of tools.
+Fields that the applied object does not have belong to others: defaults, controllers, webhooks, annotations of tools.
 """
 
 from __future__ import annotations
@@ -38,7 +36,7 @@ OF_STORAGE = ("pv.kubernetes.io/", "volume.kubernetes.io/", "volume.beta.kuberne
 """How annotations begin with which controllers and schedulers of any name bind a claim."""
 STATUS, SCALE = "status", "scale"
 NOT_READ = "(not read)"
-"""Stands for a value that nobody has read, since it is a secret."""
+"""Stands for a secret value, which is not read."""
 LENGTH_OF_DAY = len("2026-01-01")
 Path = tuple[str, ...]
 

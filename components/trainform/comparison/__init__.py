@@ -1,1 +1,1 @@
-"""Experiments beside each other, in their own words: as they are deployed, in a release, in a file."""
+"""Compare two versions of an experiment: deployed, released or in a file."""

@@ -1,2 +1,1 @@
-"""What is deployed on a live cluster, as the last `pulumi up` of each experiment has recorded it. Nothing here changes
-the cluster."""
+"""The stacks of a project and what they have deployed: live records, Pulumi's state and history. It only reads."""

@@ -1,1 +1,1 @@
-"""What of the live objects is otherwise than it was deployed, without the engine and without a change of anything."""
+"""Find changes of live objects outside Pulumi, without the engine. Nothing is changed."""

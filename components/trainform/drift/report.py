@@ -190,8 +190,8 @@ _OWNERSHIP = frozenset(ownership("", environment=""))
 
 
 def commands(objects: Sequence[ObjectDrift], stack: str) -> list[str]:
-    """The commands in their order. The preflight takes an object without trainform's labels for somebody else's, so
-    these come first. A port that has another number is another port to an apply, which then fails since both have the
+    """Return the commands in their order. The preflight refuses an object without trainform's labels, so these come
+    first. A port that has another number is another port to an apply, which then fails since both have the
     same name: such a Service is made again."""
     return [*_relabel(objects), *_make_again(objects), PUT_BACK.format(stack=shlex.quote(stack))]
 

@@ -51,7 +51,7 @@ from trainform.review.wanted import Side
 from trainform.spec.release import NOT_WRITTEN, Released
 
 SECONDS = 2.0 * defaults.CONNECT_SECONDS
-NOT_KNOWN = "What the target costs now is not known."
+NOT_KNOWN = "The present cost of the target is unknown."
 
 
 class Asked(Struct, frozen=True):

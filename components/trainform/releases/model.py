@@ -1,5 +1,4 @@
-"""What is in the file of a release: an experiment with every value, where it was deployed, and how it came to another
-stack."""
+"""The file of a release: an experiment with every value, where it was deployed, and how it came to another stack."""
 
 from __future__ import annotations
 
@@ -85,7 +84,7 @@ class Release(Model):
 
     @property
     def called(self) -> str:
-        """Its name, with what it is: nobody takes a rollback for what was promoted."""
+        """The name with its kind, release or rollback."""
         return f"{'release' if self.rollback is None else 'rollback'} {self.name}"
 
     @property
@@ -106,7 +105,7 @@ class Release(Model):
         return Release(experiment=self.experiment, **masked(evidence))
 
     def data(self) -> dict[str, Any]:
-        """What is in the file."""
+        """The content of the file."""
         found = {**self.model_dump(by_alias=True), "experiment": self.experiment}
         return {key: value for key, value in found.items() if key != "rollback" or value is not None}
 

@@ -1,7 +1,7 @@
 """The preview of a stack that the backend does not have, in a temporary copy of the project.
 
 `pulumi stack init` in the project would write a salt into the stack's file. The copy has Pulumi.yaml and `stacks/`, and
-a folder for the state with a passphrase that nobody else knows. Everything else is linked.
+a folder for the state with its own passphrase. Everything else is linked.
 """
 
 from __future__ import annotations

@@ -1,2 +1,1 @@
-"""A review that is saved, and what has moved since then: the precondition under which `trainform apply` runs `pulumi
-up`."""
+"""Saved reviews, and what has moved since: the precondition of `trainform apply`."""
