@@ -86,6 +86,7 @@ PROMISED: dict[str, Any] = {
     "Experiment.node_selector": {},
     "Experiment.tolerations": [],
     "Experiment.labels": {},
+    "Experiment.owner": None,
     "Experiment.annotations": {},
     "Experiment.manifest_overrides": {},
     "GitCheckout.key": None,

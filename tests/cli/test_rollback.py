@@ -144,7 +144,7 @@ def test_what_the_environment_no_longer_allows_is_refused(names: list[str], tmp_
     [
         ([*WHY], "confirmation is required"),
         (["--reason", " … ", "--yes"], "no reason is given"),
-        (["--reason", f"see {TOKEN}", "--yes"], "the reason contains what looks like a secret"),
+        (["--reason", f"see {TOKEN}", "--yes"], "the reason holds what looks like a secret"),
         (["--yes"], "Missing option '--reason'"),
         ([*WHY, "--yes", "--to", "{newest}"], "the stack sdxl-lora.prod follows this content already"),
     ],

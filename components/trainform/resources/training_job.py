@@ -1,5 +1,4 @@
-"""The component `TrainingJob`: claims, Services, the SSH identity, a queue of its own, the launch files, the job object
-and its record."""
+"""The component `TrainingJob`: a job object with its record and all that it needs."""
 
 from __future__ import annotations
 
@@ -40,8 +39,8 @@ from trainform.spec.experiment import Experiment
 class TrainingJob(pulumi.ComponentResource):
     """One experiment in one environment.
 
-    Both are models, or names in `stacks/`, or paths of files. If there are problems in the two, if the environment has
-    promotion gates, or if the live cluster lacks something, the program ends with all of them (`pulumi.RunError`).
+    Both are models, or names in `stacks/`, or paths of files. `pulumi.RunError` with all problems of both, of gates and
+    of the live cluster.
     """
 
     job: pulumi.Output[str]
@@ -61,8 +60,7 @@ class TrainingJob(pulumi.ComponentResource):
     accelerators: pulumi.Output[Mapping[str, int]]
     """Accelerators of all pods, by kind."""
     cost_per_hour: pulumi.Output[str]
-    """Price of the accelerators per hour, with its currency and its date; empty if the environment has no price for one
-    of them."""
+    """Price of the accelerators per hour, with currency and date; empty if one of them has no price."""
     kept_claims: pulumi.Output[list[str]]
     """Names of the claims that `pulumi destroy` does not delete."""
     overrides: pulumi.Output[list[str]]
@@ -82,8 +80,7 @@ class TrainingJob(pulumi.ComponentResource):
         experiment: the experiment, as a model, by its name in `stacks/experiments` or by the path of its file.
         environment: the environment, as a model, by its name in `stacks/environments` or by the path of its file.
         run: number of the run of an unchanged experiment, from 1. Another number makes a new revision.
-        opts: options of the resource. The objects are made on the cluster of the environment, unless they bring a
-        Kubernetes provider.
+        opts: options of the resource; with a Kubernetes provider, its cluster is used.
         expected_secrets: names of the Secrets and ConfigMaps that the program itself makes for the pods, as plain
         text. The preflight does not look for them; name their resources in `depends_on` of the options.
         """

@@ -11,7 +11,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from trainform.errors import InputError, Problem
-from trainform.review.model import VERSION, Picture, Review
+from trainform.review.model import VERSION, Review
+from trainform.review.picture.parts import Picture
 from trainform.spec.explain import explain
 
 SCHEMA_FILE = "review.schema.json"

@@ -19,16 +19,13 @@ from trainform.review.model import (
     NotChecked,
     ObjectChange,
     Outcome,
-    Picture,
-    PictureEdge,
-    PictureFact,
-    PictureNode,
     Place,
     Report,
     Selection,
     Shortage,
     WaiverUse,
 )
+from trainform.review.picture.parts import Picture, PictureEdge, PictureFact, PictureNode
 from trainform.review.stand_ins import CHANGED_MASK, MASKED
 from trainform.review.whole import review_of
 

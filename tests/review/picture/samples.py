@@ -6,8 +6,8 @@ from typing import Any
 
 from tests.review.jobs import change
 from tests.support.samples import CLUSTER
-from trainform.review.model import Picture
 from trainform.review.picture.compare import pictures
+from trainform.review.picture.parts import Picture
 from trainform.spec import Environment
 
 LONG = "registry.example.com/" + "research-platform/" * 8 + "trainer:2026.11"

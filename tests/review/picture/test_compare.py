@@ -9,8 +9,8 @@ import pytest
 from tests.review.jobs import ELASTIC, LORA, change
 from tests.review.picture.samples import of_change
 from trainform.backends.table import BACKENDS
-from trainform.review.model import Picture
 from trainform.review.picture.compare import pictures
+from trainform.review.picture.parts import Picture
 
 WORKER = LORA["roles"]["worker"]
 NEW = "registry.example.com/ai/pytorch-training:2.9"

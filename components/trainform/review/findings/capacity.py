@@ -8,26 +8,12 @@ from msgspec import structs
 
 from trainform.review.capacity import capacity_of, is_scaled
 from trainform.review.context import Context
-from trainform.review.kinds import Kind
-from trainform.review.model import Category, Finding
+from trainform.review.kinds import kind
+from trainform.review.model import Finding
 from trainform.review.objects import places_pods
 
-NEVER = Kind(
-    "TR-CAPACITY-1",
-    Category.capacity,
-    "high",
-    "The pods of a job never fit.",
-    "The job waits for ever. A job that it replaces is gone by then.",
-    "Ask for less, or for another queue or kind of node.",
-)
-LATER = Kind(
-    "TR-CAPACITY-2",
-    Category.capacity,
-    "medium",
-    "The pods of a job fit only when others have finished.",
-    "The job waits. Where it replaces a running job, nothing runs meanwhile.",
-    "Run `pulumi up` later, ask the holders, or ask for less.",
-)
+NEVER = kind("TR-CAPACITY-1")
+LATER = kind("TR-CAPACITY-2")
 KINDS = (NEVER, LATER)
 SCALED = structs.replace(LATER, why="The job runs on with the pods that it has; only the further ones wait.")
 """Where jobs are scaled in place alone: nothing that runs ends."""

@@ -34,7 +34,7 @@ def find(context: Context) -> Iterator[Finding]:
         return
     levels = CostLevels() if context.environment is None else context.environment.cost_levels
     percent = percent_of(before, difference)
-    level = _level(difference, percent, levels)
+    level = level_of_rise(difference, percent, levels)
     if difference > 0 and (percent is not None or level != "low"):  # a small first cost stands in the report's Cost
         more = "" if percent is None else f" ({percent.quantize(TENTH, ROUND_HALF_UP):+f} %)"
         money = f"{difference.quantize(CENT, ROUND_HALF_UP):f} {after.currency}"
@@ -48,7 +48,7 @@ def find(context: Context) -> Iterator[Finding]:
         yield OLD.finding(context.stack, "as_of", after=day.isoformat(), title=title, place=place)
 
 
-def _level(rise: Decimal, percent: Decimal | None, levels: CostLevels) -> Literal["low", "medium", "high"]:
+def level_of_rise(rise: Decimal, percent: Decimal | None, levels: CostLevels) -> Literal["low", "medium", "high"]:
     """Return the higher one of the levels by money and by percent."""
     share = Decimal(0) if percent is None or rise < SMALL else percent
     if rise >= levels.high or share >= HIGH_PERCENT:

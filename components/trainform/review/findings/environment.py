@@ -10,56 +10,19 @@ from trainform.errors import list_names, shorten
 from trainform.plan.sums import HourlyCost
 from trainform.review import steps
 from trainform.review.context import Context
-from trainform.review.kinds import Kind
-from trainform.review.model import Category, Finding
+from trainform.review.findings.cost import level_of_rise
+from trainform.review.kinds import kind
+from trainform.review.model import Finding
 from trainform.review.platform import PLATFORM
 from trainform.review.settings import Setting, Settings, all_settings
 
-LOOSENED = Kind(
-    "TR-ENVIRONMENT-1",
-    Category.environment,
-    "high",
-    "A limit or a gate of the environment is loosened or removed.",
-    "Every experiment in the environment may use it as soon as the file is merged.",
-    "Have the owners of the environment agree to it.",
-)
-NO_LONGER_PASSES = Kind(
-    "TR-ENVIRONMENT-2",
-    Category.environment,
-    "medium",
-    "Experiments that are deployed no longer pass the environment's rules.",
-    "What runs stays. The next `pulumi up` of these stacks is refused.",
-    "`trainform check -s STACK` lists the problems. Change the experiments, have their findings waived, or keep the "
-    "setting.",
-)
-PRICE = Kind(
-    "TR-ENVIRONMENT-3",
-    Category.environment,
-    "low",
-    "Other prices change the cost of what is deployed.",
-    "The bill of every stack that uses the accelerators changes. No stack shows it as a change of its own.",
-    "Check the amount and `as_of` of each price.",
-)
-NAMESPACE = Kind(
-    "TR-ENVIRONMENT-4",
-    Category.environment,
-    "high",
-    "The namespace changes while experiments are deployed in it.",
-    "Nothing moves with it. The next `pulumi up` of each stack makes its job and its claims anew in the new namespace: "
-    "the job starts again with empty claims, and claims without `keep` are deleted in the old one.",
-    "Keep the name. To move: copy the data, `trainform destroy STACK` in the old namespace, then change the name.",
-)
-NOT_KEPT_YET = Kind(
-    "TR-ENVIRONMENT-5",
-    Category.environment,
-    "medium",
-    "The state does not yet say that the namespace is kept.",
-    "Until the next `pulumi up`, `pulumi destroy` deletes the namespace with every job and every claim in it.",
-    "Run `pulumi up` of this stack before anything else: it changes the state alone.",
-)
+LOOSENED = kind("TR-ENVIRONMENT-1")
+NO_LONGER_PASSES = kind("TR-ENVIRONMENT-2")
+PRICE = kind("TR-ENVIRONMENT-3")
+NAMESPACE = kind("TR-ENVIRONMENT-4")
+NOT_KEPT_YET = kind("TR-ENVIRONMENT-5")
 KINDS = (LOOSENED, NO_LONGER_PASSES, PRICE, NAMESPACE, NOT_KEPT_YET)
 CENT = Decimal("0.01")
-HIGH, MEDIUM = Decimal(100), Decimal(20)
 """From so many per hour on a higher price is high, and medium."""
 MOST_STACKS = 5
 
@@ -121,8 +84,9 @@ def _prices(settings: Settings, context: Context) -> Iterator[Finding]:
     rise = after[0] - before[0]
     shown = [f"{amount.quantize(CENT):f} {currency}/h" for amount, currency in (before, after)]
     title = f"Other prices: {rise.quantize(CENT):+f} {after[1]}/h for {stacks}: {shown[0]} → {shown[1]}."
-    kind = PRICE.weighing("high" if rise >= HIGH else "medium" if rise >= MEDIUM else "low")
-    yield kind.finding(settings.after.name, place.path, *shown, title=title, place=place)
+    yield PRICE.weighing(level_of_rise(rise, None, settings.after.cost_levels)).finding(
+        settings.after.name, place.path, *shown, title=title, place=place
+    )
 
 
 def _sum(costs: Sequence[HourlyCost | None]) -> tuple[Decimal, str] | None:

@@ -24,60 +24,23 @@ from trainform.errors import list_names
 from trainform.manifests.shapes import quantity
 from trainform.review import steps
 from trainform.review.context import Context, JobReview
-from trainform.review.kinds import Kind
-from trainform.review.model import Category, Finding, Place
+from trainform.review.kinds import Kind, kind
+from trainform.review.model import Finding, Place
 from trainform.review.objects import body_of, metadata_of, own_names, queue_of, queue_steps
 from trainform.review.pod_needs import needs_of
 from trainform.review.preview import Step
 from trainform.review.shares import Shares, above, fair_share, held_below, live_queues, offered, shares_of
 
-SHARE = Kind(
-    "TR-NEIGHBOURS-1",
-    Category.neighbours,
-    "medium",
-    "A field of a queue changes that decides how much its jobs and those of other queues get.",
-    "The scheduler divides the cluster anew at once, and jobs may wait longer.",
-    "Agree on it with the owners of the jobs in this queue and in the others.",
-)
-DELETED = Kind(
-    "TR-NEIGHBOURS-2",
-    Category.neighbours,
-    "high",
-    "A queue is deleted.",
-    "Jobs that name it are refused from then on, and what waits in it is not scheduled.",
-    "Move its jobs to another queue first.",
-)
-MOVED = Kind(
-    "TR-NEIGHBOURS-3",
-    Category.neighbours,
-    "medium",
-    "A job moves to another queue.",
-    "It shares what that queue may hold with the jobs that are in it, and leaves room in its former one.",
-    "Agree on it with the owners of the jobs in that queue.",
-)
-HOLDERS = Kind(
-    "TR-NEIGHBOURS-4",
-    Category.neighbours,
-    "medium",
-    "Jobs hold more of a queue than this change leaves it.",
-    "Where the scheduler's `reclaim` action is on, other queues take back what is above the share when they need it, "
-    "which ends pods.",
-    "Ask the owners of the jobs, or wait until they have finished.",
-)
+SHARE = kind("TR-NEIGHBOURS-1")
+DELETED = kind("TR-NEIGHBOURS-2")
+MOVED = kind("TR-NEIGHBOURS-3")
+HOLDERS = kind("TR-NEIGHBOURS-4")
 OVER = structs.replace(
     HOLDERS,
     why="A lower `capability` ends no pods. No more start in the queue until its jobs hold no more than that.",
     fix="Wait until they have finished, ask their owners, or lower it less.",
 )
-NOT_KNOWN = Kind(
-    "TR-NEIGHBOURS-5",
-    Category.neighbours,
-    "low",
-    "It is unknown which jobs hold something in a queue that changes.",
-    "Jobs of others may be affected.",
-    "Run the review where the cluster can be reached and nodes and pods of all namespaces may be listed, or look with "
-    "`vcctl queue get`.",
-)
+NOT_KNOWN = kind("TR-NEIGHBOURS-5")
 KINDS = (SHARE, DELETED, MOVED, HOLDERS, NOT_KNOWN)
 
 # The fields of a queue, each with its path in the object and the value that Volcano takes where it is not set.
@@ -218,12 +181,12 @@ def _above(held: Amounts, most: Amounts) -> Amounts:
 
 
 def _finding(
-    kind: Kind, queue: str, title: str, over: Amounts, jobs: Mapping[str, Any], context: Context
+    of_kind: Kind, queue: str, title: str, over: Amounts, jobs: Mapping[str, Any], context: Context
 ) -> Iterator[Finding]:
     """The finding, if other jobs hold something of the resources. title: with places for the amounts and the jobs."""
     others = {job: held for job, held in jobs.items() if any(quantity(held.get(name)) for name in over)}
     if others:
         named = list_names([f"{job} ({_words(others[job], context)})" for job in sorted(others)])
-        field = FIELDS["capability"][0] if kind is OVER else ""
+        field = FIELDS["capability"][0] if of_kind is OVER else ""
         said = title.format(_words(all_spelled(over), context), named)
-        yield kind.finding(queue, field, after=sorted(others), title=said, place=_place(context, queue))
+        yield of_kind.finding(queue, field, after=sorted(others), title=said, place=_place(context, queue))

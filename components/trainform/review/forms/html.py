@@ -97,7 +97,7 @@ def _queue(report: Report) -> Iterator[str]:
     queue = report.capacity.queue
     if queue is None:
         return
-    end = max(queue.held + queue.requested, queue.capability or 0) or 1
+    end = max(queue.held + queue.requested, queue.capability or 0, 1e-9)
     held, asked, most = (100 * amount / end for amount in (queue.held, queue.requested, queue.capability or end))
     kind = "over" if queue.capability is not None and held + asked > most else "asked"
     yield f'<div class="queue"><p>Queue {_text(queue.name)}, {_text(queue.resource)}</p>'

@@ -11,8 +11,8 @@ from trainform.manifests.shapes import mapping, mappings
 from trainform.manifests.templates import CONTAINER_FIELDS, Template
 from trainform.review import steps
 from trainform.review.context import Context, JobReview
-from trainform.review.model import Mark, Picture, PictureEdge, PictureFact, PictureNode
 from trainform.review.objects import demands_of, local_queue_of, queue_of, templates_of
+from trainform.review.picture.parts import Mark, Picture, PictureEdge, PictureFact, PictureNode
 
 UNREADABLE = (AttributeError, IndexError, KeyError, TypeError, ValueError, ArithmeticError, RecursionError)
 """What an object of an unexpected shape raises."""

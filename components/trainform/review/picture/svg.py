@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from trainform.escaping import display_width, escaped
 from trainform.review.forms.document import short_image
-from trainform.review.model import Mark, Picture, PictureFact, PictureNode
+from trainform.review.picture.parts import Mark, Picture, PictureFact, PictureNode
 
 LETTER, LINE, PADDING = 7.4, 18, 11  # of text of 12 pixels in which all letters are equally wide
 EDGE, GAP, ROOM = 2, 16, 56  # around the picture, between boxes, between columns
