@@ -323,7 +323,7 @@ def contexts_of(
 
 
 def _cluster(environment: Environment | None) -> str | None:
-    return None if environment is None else environment.cluster.context
+    return None if environment is None else environment.cluster.uid or environment.cluster.context or ""
 
 
 def _report(read: Read, context: Context, *, ask_cluster: bool) -> Report:

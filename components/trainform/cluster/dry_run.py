@@ -39,8 +39,7 @@ _TAKEN_OVER = ('conflict with "kubectl', 'conflict with "before-first-apply"')
 _REFUSALS = (HTTPStatus.BAD_REQUEST, HTTPStatus.FORBIDDEN, HTTPStatus.UNPROCESSABLE_ENTITY)
 _NO_RIGHT = re.compile(r'is forbidden: User ".*?" cannot (\w+) resource "([^"]*)"')
 _DENIED = "denied the request"  # by a webhook, with whatever status it chooses
-# A quota of jobs has room again when `up` has deleted the job before.
-_UNDECIDED = ("failed calling webhook", "exceeded quota")
+_WEBHOOK_DOWN, _QUOTA = "failed calling webhook", "exceeded quota"
 _TYPES = "failed to create typed patch object"  # with status 500
 _DECODING = "cannot be handled as a"  # the server stops at the first mistake of this kind
 _MISTAKE = re.compile(r"\.((?:spec|metadata)[.\[]\S+): (.+)")
@@ -160,9 +159,17 @@ def judge(run: DryRun, answer: Answer | ClusterError, stack: StackContext, plan:
     if any(all(word in message for word in words) for words in run.late):
         reason = "the server accepts it only when an object exists to which it refers"
         return Outcome(not_checked=[(run.what, reason)])
-    if any(words in message for words in _UNDECIDED) or not (denied or _TYPES in message or answer.status in _REFUSALS):
+    undecided = _WEBHOOK_DOWN in message or (_QUOTA in message and _makes_room(run, stack))
+    if undecided or not (denied or _TYPES in message or answer.status in _REFUSALS):
         return Outcome(not_checked=[(run.what, _shown(message))])
     return Outcome([_problem(run, plan, fields, reason) for fields, reason in _refusals(answer)])
+
+
+def _makes_room(run: DryRun, stack: StackContext) -> bool:
+    """Return True if a quota may have room when `up` makes the object: `up` deletes a job of the same kind first, and
+    makes no PodTemplate."""
+    kind = str(run.body.get("kind", ""))
+    return not run.path and (kind == "PodTemplate" or any(kind == applied for applied, _, _ in stack.applied))
 
 
 def _refusals(answer: Answer) -> Iterator[tuple[list[str], str]]:

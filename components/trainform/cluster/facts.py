@@ -81,6 +81,8 @@ class LiveClusterQueue(Struct, frozen=True):
     nominal: Mapping[str, str]
     cohort: str = ""
     nested: bool = False
+    in_part: bool = False
+    """True if it has several flavors or a borrowing limit."""
     holders: Mapping[str, Mapping[str, str]] = {}
     stopped: str = ""
 

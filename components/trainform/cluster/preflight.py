@@ -7,7 +7,7 @@ another's object that was overwritten.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -23,8 +23,9 @@ from trainform.cluster.outcome import Outcome, StackContext
 from trainform.cluster.read import Cluster
 from trainform.errors import ClusterError, Problem
 from trainform.manifests.manifest import Manifest
+from trainform.manifests.shapes import mapping
 from trainform.plan.model import Plan
-from trainform.plan.record import unmark
+from trainform.plan.record import read_record, unmark
 from trainform.spec.quantities import amount
 
 Check = Callable[[], Iterable[tuple[str, str]]]
@@ -141,6 +142,8 @@ def _existing(cluster: Cluster, manifest: Manifest, stack: StackContext, plan: P
     if live is None:
         return Outcome()
     problems = [Problem("", None, *finding) for finding in _ownership(live, manifest)]
+    if plan is not None and manifest.is_record and not stack.has(manifest):
+        problems += _job_of_lost_state(cluster, live, plan, stack)
     # the values of a Secret are not in its manifest
     if problems or body["kind"] == "Secret" or stack.leaves(manifest):
         return Outcome(problems)
@@ -308,6 +311,26 @@ def _another_stack(live: dict[str, Any], wanted: dict[str, Any]) -> Iterable[tup
         "destroy that stack, or give this experiment another `name`; if that stack is this one under an earlier "
         f"name, or is gone without a destroy: {unmark(experiment, namespace)}",
     )
+
+
+def _job_of_lost_state(cluster: Cluster, live: dict[str, Any], plan: Plan, stack: StackContext) -> Iterator[Problem]:
+    """Check that no other revision of the experiment is in the cluster without being in Pulumi's state: a second job
+    would run next to it, with the same claims."""
+    data = mapping(live.get("data"))
+    job = str(data.get("job", ""))
+    record = read_record(live) if job not in ("", plan.job) else None
+    backend = None if record is None else BACKENDS.get(record.backend)
+    if backend is None:
+        return
+    for plural in backend.PLURALS:
+        answer = cluster.api.get(f"/apis/{backend.API_VERSION}/namespaces/{plan.namespace}/{plural}/{job}")
+        if answer.found:
+            reason = f"the job {job} of this experiment exists, but not in the state of the stack {stack.name}"
+            fix = (
+                f"`pulumi login` to the backend that has the state of {stack.name}; if the state is lost, delete the "
+                f"job first: kubectl delete {plural} {job} -n {plan.namespace}"
+            )
+            yield Problem("", None, reason, fix)
 
 
 FIXES_OF_FOREIGN = {

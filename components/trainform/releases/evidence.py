@@ -11,7 +11,7 @@ from msgspec import Struct, structs
 
 from trainform.check import CheckedJob
 from trainform.errors import InputError, Problem, list_names, shorten
-from trainform.project import ENVIRONMENTS, stack_path
+from trainform.project import ENVIRONMENTS, project_root, stack_path
 from trainform.releases.gates import asked_gates, needs_release, promote_command
 from trainform.releases.model import Release, release_of
 from trainform.spec.environment import Environment
@@ -133,7 +133,10 @@ def check_program_gates(checked: CheckedJob) -> CheckedJob:
     """The same for a job that a program makes by itself, without a release."""
     if checked.job is None:
         return checked
-    return with_refusals(checked, [Lack("program", checked.name, checked.job.environment)])
+    environment = checked.job.environment
+    held = with_refusals(checked, [Lack("program", checked.name, environment)])
+    copies = _copies(checked.sources[1].name, environment.name, project_root())
+    return structs.replace(held, problems=(*held.problems, *copies))
 
 
 def with_refusals(checked: CheckedJob, found: Iterable[Lack]) -> CheckedJob:

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from trainform.errors import Problem
 from trainform.plan.sums import HourlyCost
-from trainform.releases.gates import asked_gates
+from trainform.releases.gates import asked_gates, needs_release
 from trainform.render import RenderedJob, render_job
 from trainform.review.context import Context, User
 from trainform.review.difference import Difference
@@ -31,13 +31,13 @@ WITH_OBJECTS = ("queues", "claims", "priority_classes")
 
 # --- which value allows more
 
-JUDGED = ("limits.", "promotion.", "cost_levels.")
+JUDGED = ("limits.", "promotion.", "cost_levels.", "rdma.capabilities")
 """Settings of which one value allows more than another."""
 GATES, REQUIRED = "promotion.", "promotion.required"
 SEVERITY = "limits.severity."
 RANKS = {"error": 0, "warning": 1, "off": 2, "restricted": 0, "baseline": 1, "privileged": 2}
 EMPTY_IS_ANY = ("limits.registries", "promotion.from")
-NOBODY = ("limits.waivable.", "promotion.waivable.")
+NOBODY = ("limits.waivable.", "promotion.waivable.", "rdma.capabilities")
 """Lists whose absence allows nothing; everywhere else a value that is not set is no limit."""
 
 Room = float | frozenset[str] | None
@@ -119,7 +119,14 @@ def namespace_before(preview: Preview) -> str:
 
 def changed_settings(environment: Recorded) -> tuple[Setting, ...]:
     """Return what differs, without what shows in the objects of the stack."""
-    return tuple(_setting(found) for found in environment.differences if not _is_object(found, environment))
+    found = [_setting(found) for found in environment.differences if not _is_object(found, environment)]
+    return tuple(_required(setting, environment) if setting.path == REQUIRED else setting for setting in found)
+
+
+def _required(setting: Setting, environment: Recorded) -> Setting:
+    """Return the setting that stacks must follow releases, which follows from the gates where it is not set."""
+    was, will = (needs_release(each.promotion) for each in (environment.before, environment.after))
+    return Setting(setting.path, setting.before, setting.after, was and not will, will and not was)
 
 
 def _is_object(found: Difference, environment: Recorded) -> bool:
@@ -148,8 +155,6 @@ def _room(path: str, value: object) -> Room:
         value = "error" if rule is None else rule.severity
     if isinstance(value, list):
         return None if not value and path in EMPTY_IS_ANY else frozenset(map(str, value))
-    if value is None and path == REQUIRED:
-        value = True
     if value is None:
         return frozenset() if path.startswith(NOBODY) else None
     sign = -1 if path.startswith(GATES) else 1  # a gate that asks for more allows less

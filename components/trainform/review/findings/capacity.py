@@ -28,7 +28,7 @@ def find(context: Context) -> Iterator[Finding]:
     jobs = [job for job in context.jobs if places_pods(job)]
     if kind is LATER and is_scaled(context):
         kind = SCALED
-    asked = {shortage.resource: shortage.asked for shortage in capacity.shortages}
+    asked = {shortage.resource: shortage.asked for shortage in capacity.shortages} or capacity.clause
     names = ", ".join(job.name for job in jobs)
     title = f"The job {names} {capacity.clause}." if len(jobs) == 1 else capacity.sentence
     yield kind.finding(names, "roles", after=asked, title=title, place=context.locate("roles"))

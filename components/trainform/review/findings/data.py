@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Sequence
 
 from trainform.backends.workloads import value_at
-from trainform.manifests.shapes import quantity
+from trainform.manifests.shapes import mapping, quantity
 from trainform.review import steps
 from trainform.review.context import Context
 from trainform.review.effects import AFTER_KEEP, SIZE, object_causes, refused
@@ -98,7 +98,8 @@ def _of_claim(step: Step, causes: Sequence[Change], lost: Container[str]) -> Ite
     happens, name = steps.fate(step), steps.name_before(step)
     place = None if not causes else causes[0].place
     if happens == "delete" and not steps.leaves(step):
-        yield DELETED.finding(name, title=f"The claim {name} is deleted, and its data unless its volume is retained.")
+        title = f"The claim {name} is deleted, and its data unless its volume is retained."
+        yield DELETED.finding(name, title=title, identity=_identity(step))
     if happens == "replace":
         yield _replaced(step, name, place, lost)
     if steps.no_longer_kept(step):
@@ -126,9 +127,14 @@ def _replaced(step: Step, name: str, place: Place | None, lost: Container[str]) 
         return SAME_NAME.finding(name, field=keys, title=title, place=place)
     else:
         found, end = KEPT, "; the old one stays in the cluster, since it is kept"
-    return found.finding(
-        name, field=keys, title=f"The claim {name} is replaced by an empty one{because}{end}.", place=place
-    )
+    title = f"The claim {name} is replaced by an empty one{because}{end}."
+    return found.finding(name, field=keys, title=title, place=place, identity=_identity(step))
+
+
+def _identity(step: Step) -> str:
+    """Return what a waiver of a loss is bound to: this claim, and no later one of its name."""
+    outputs = {} if step.old is None else step.old.outputs
+    return f"{steps.name_before(step)} {mapping(outputs.get('metadata')).get('uid', '')}"
 
 
 def _shrunk(step: Step, name: str, place: Place | None) -> Iterator[Finding]:

@@ -7,6 +7,7 @@ import re
 
 from trainform.review.forms.document import documents
 from trainform.review.forms.markdown import folded
+from trainform.review.forms.sections import Item, Section
 from trainform.review.model import Review
 
 ROOM = 100  # bytes for the sentence about the lines that are left out
@@ -23,12 +24,12 @@ def size(text: str) -> int:
 
 
 def render(review: Review, limit: int, page: str | None = None) -> str:
-    """Return the comment, at most `limit` bytes long: with the details if they fit, else the summaries as far as they
-    fit. page: the address of the whole report."""
+    """Return the comment, at most `limit` bytes long: with the details if they fit, else the summaries, else of these
+    the headlines with high findings, as far as they fit. page: the address of the whole report."""
     first, end = f"{marker(review.project)}\n", "\n" if page is None else f"\n\n---\n\n[The whole report]({page})\n"
     room = limit - size(first + end)
     found = documents(review, every=False)
-    for shown in (found, [document[:1] for document in found]):
+    for shown in (found, [document[:1] for document in found], [[_severe(document[0])] for document in found]):
         text = "\n\n".join(part for document in shown for part in folded(document))
         if size(text) <= room:
             return f"{first}{text}{end}"
@@ -41,3 +42,12 @@ def render(review: Review, limit: int, page: str | None = None) -> str:
     left_out = sum(bool(line) for line in lines[len(kept) :])
     text = "\n".join([*kept, "", f"**Left out: {left_out} more lines. The whole report has them.**"])
     return f"{first}{text}{end}"
+
+
+def _severe(summary: Section) -> Section:
+    """Return the summary with its headline and high findings alone."""
+    headline, *others = summary.blocks
+    high = [block for block in others if isinstance(block, Item) and block.level == "high"]
+    left_out = len(others) - len(high)
+    note = [Item(f"{left_out} more lines are in the whole report.")] if left_out else []
+    return Section(summary.title, (headline, *high, *note))
