@@ -137,14 +137,6 @@ def test_an_image_is_the_one_that_the_nodes_pull() -> None:
     assert (change.place.path, change.before, change.after) == ("image", *names)
 
 
-def test_roles_are_matched_by_name() -> None:
-    roles = {"chief": {"replicas": 1}, "worker": {"replicas": 2}}
-    changed = {"chief": {"replicas": 1}, "worker": {"replicas": 2, "env": {"NCCL_DEBUG": "INFO"}}}
-    assert paths(found({**JOB, "roles": roles}, {**JOB, "roles": changed})) == ["roles.worker.env.NCCL_DEBUG"]
-    (gone,) = found({**JOB, "roles": roles}, {**JOB, "roles": {"worker": roles["worker"]}}).changes
-    assert (gone.place.path, gone.after) == ("roles.chief", None)
-
-
 def test_the_order_of_roles_is_that_of_the_ranks() -> None:
     roles = {"chief": {"replicas": 1}, "worker": {"replicas": 2}}
     (made,) = found({**JOB, "roles": roles}, {**JOB, "roles": dict(reversed(roles.items()))}).changes

@@ -27,10 +27,6 @@ def test_jobs_and_queues() -> None:
     assert "bert-77aa01 holds 8 a800" in held
 
 
-def test_what_was_not_read_is_not_said() -> None:
-    assert said(LiveFacts(READ_AT)) == []
-
-
 def test_who_holds_what_in_a_queue() -> None:
     facts = live(queues=(live_queue("night", bert_77aa01=8), live_queue("day")))
     assert said(facts) == [

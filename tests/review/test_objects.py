@@ -8,7 +8,7 @@ from msgspec import structs
 
 from tests.review.jobs_of_previews import context, environment, job_review, queue_step, rendered, workers
 from trainform.review.context import JobReview
-from trainform.review.objects import asked_of, own_names, queue_of, templates_of
+from trainform.review.objects import asked_of, own_names, templates_of
 from trainform.review.preview import Preview, State, Step
 from trainform.review.stand_ins import MASKED, UNKNOWN
 
@@ -70,7 +70,3 @@ def test_a_record_that_this_version_cannot_read_has_no_pods() -> None:
     foreign = structs.replace(job.after, experiment={"name": "x", "of_the_future": 1})
     assert templates_of(dataclasses.replace(job, after=foreign), CLUSTER) is None
     assert templates_of(job, None) is None
-
-
-def test_a_job_in_no_queue() -> None:
-    assert queue_of(JobReview("x", None, None, None, None, ()), after=True) == ""

@@ -11,7 +11,7 @@ from msgspec import Struct
 from trainform.review.preview import Message, PolicyResult
 
 SEVERITIES = {"info": "info", "info#err": "info", "warning": "warning", "error": "error"}
-DEBUG = "debug"
+"""Severities of messages that are kept. Those for debugging tell secrets."""
 STREAM, DIGEST = "stream", "digest"
 OF_PACK = "|"  # between the name of a policy pack and where it is: `trainform|local|policy`
 REFRESH = "refresh"
@@ -63,9 +63,6 @@ class Raw(Struct):
     ended: bool = False
     result: str = ""
     unreadable: int = 0
-    unknown_messages: int = 0
-    """Messages of a severity that only a newer engine has. They may be for debugging, and so tell secrets: their text
-    is not kept."""
     counts: Mapping[str, int] = {}
     """How many resources the engine counts by operation."""
     packs: Mapping[str, str] | None = None
@@ -146,12 +143,8 @@ def _failed_operation(raw: Raw, body: Mapping[str, Any]) -> None:
 
 
 def _diagnostic(raw: Raw, body: Mapping[str, Any]) -> None:
-    given = text_of(body.get("severity"))
-    severity = SEVERITIES.get(given)
-    if given == DEBUG or body.get("ephemeral") is True:
-        return
-    if severity is None:
-        raw.unknown_messages += 1
+    severity = SEVERITIES.get(text_of(body.get("severity")))
+    if severity is None or body.get("ephemeral") is True:
         return
     text = text_of(body.get("message")).strip()  # a prefix only repeats the severity
     if text:
