@@ -21,10 +21,9 @@ from tests.review.jobs_of_previews import (
     workers,
 )
 from trainform.cluster.facts import NO_HOLDERS, LiveClusterQueue, LiveKueue, LiveNode, LiveQuota
-from trainform.review.capacity import capacity_of
+from trainform.review.capacity import capacity_of, not_considered
 from trainform.review.context import Context, JobReview
 from trainform.review.model import Capacity
-from trainform.review.not_considered import not_considered
 from trainform.review.report import build_report
 
 CLUSTER = environment(priority_classes={"urgent": {"value": 1000}})

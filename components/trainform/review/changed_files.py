@@ -115,13 +115,7 @@ class _Git(Struct, frozen=True):
             return _line(ran.stdout)
         if self._is_shallow(top):
             raise self._refused("the clone is shallow and lacks the commit from which the change began", WHOLE_HISTORY)
-        if ran.returncode == 1:
-            raise self._refused(
-                "it has no commit in common with HEAD", f"give a branch from which HEAD began, {BY_NAME}"
-            )
-        raise self._refused(
-            f"git cannot compare it with HEAD ({_said(ran)})", f"make a commit of the project first, {BY_NAME}"
-        )
+        raise self._refused("it has no commit in common with HEAD", f"give a branch from which HEAD began, {BY_NAME}")
 
     def out(self, folder: Path, *words: str) -> bytes:
         ran = self.run(folder, *words)
@@ -154,8 +148,6 @@ class _Git(Struct, frozen=True):
             )  # fmt: skip
         except FileNotFoundError:
             raise self._refused("there is no git on this machine", f"install git, {BY_NAME}") from None
-        except ValueError:  # NUL
-            raise self._refused("is no name of a commit", "give a branch, a tag or a commit: origin/main") from None
         except subprocess.TimeoutExpired:
             fix = f"run it by hand to see why, {BY_NAME}"
             raise self._refused(f"`git {words[0]}` has not ended within {SECONDS} s", fix) from None

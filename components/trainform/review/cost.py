@@ -53,18 +53,18 @@ def cost_of(context: Context) -> Cost:
     oldest = oldest_price(before, after)
     percent = percent_of(before, difference)
     total = None if context.hours is None or after.amount is None else _decimal(Fraction(after.amount) * context.hours)
-    spent = [money for job in context.jobs if (money := spent_by(fate(context, job), context)) is not None]
+    spent = [each for job in context.jobs if (each := spent_by(fate(context, job), context)) is not None]
     currency = after.currency or before.currency
     return Cost(
-        before=_money(before.amount, before.currency),
-        after=_money(after.amount, after.currency),
-        difference=_money(difference, currency),
+        before=money(before.amount, before.currency),
+        after=money(after.amount, after.currency),
+        difference=money(difference, currency),
         percent=None if percent is None else f"{percent.quantize(TENTH, ROUND_HALF_UP):+f}",
         prices_of=None if oldest is None else oldest.isoformat(),
         price_age_days=None if oldest is None else (context.today - oldest).days,
         hours=None if context.hours is None else _shown_hours(_decimal(context.hours)),
-        total=_money(total, after.currency),
-        spent=_money(sum((money.amount for money in spent), Decimal(0)), spent[0].currency) if spent else None,
+        total=money(total, after.currency),
+        spent=money(sum((each.amount for each in spent), Decimal(0)), spent[0].currency) if spent else None,
         known=before.known and after.known,
         unknown=" ".join(dict.fromkeys(side.why for side in (before, after) if side.why)),
     )
@@ -109,7 +109,7 @@ def spent_by(happens: Fate, context: Context) -> Money | None:
         hours = Fraction(int((now - began).total_seconds()), 3600)
     except (TypeError, ValueError):
         return None
-    return _money(_decimal(Fraction(side.amount) * max(hours, Fraction(0))), side.currency)
+    return money(_decimal(Fraction(side.amount) * max(hours, Fraction(0))), side.currency)
 
 
 # --- jobs
@@ -226,7 +226,8 @@ def _shown_hours(hours: Decimal) -> str:
     return f"{hours.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP).normalize():f}"
 
 
-def _money(amount: Decimal | None, currency: str) -> Money | None:
+def money(amount: Decimal | None, currency: str) -> Money | None:
+    """Return the amount in whole hundredths; None if there is none."""
     if amount is None:
         return None
     return Money(amount=amount.quantize(CENT, ROUND_HALF_UP), currency=currency)

@@ -11,7 +11,7 @@ from trainform.check import CheckedJob
 from trainform.check_platform import CheckedPlatform
 from trainform.errors import Problem, in_order
 from trainform.escaping import escaped
-from trainform.review.capacity import capacity_of
+from trainform.review.capacity import capacity_of, not_considered
 from trainform.review.changes import object_changes
 from trainform.review.context import Context
 from trainform.review.cost import cost_of
@@ -23,7 +23,6 @@ from trainform.review.headline import headline
 from trainform.review.limits import job_findings, platform_findings, sentence, waiver_uses, with_waivers
 from trainform.review.live_facts import live_facts
 from trainform.review.model import Capacity, Category, Cost, EngineMessage, Finding, Level, NotChecked, Outcome, Report
-from trainform.review.not_considered import not_considered
 from trainform.review.picture.compare import pictures
 from trainform.review.policies import packs_of, policy_findings
 from trainform.review.preview import Message, Preview, Step
