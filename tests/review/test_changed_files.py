@@ -142,12 +142,6 @@ def test_an_unknown_name(project: Path) -> None:
         assert f"fix: {fix}" in said
 
 
-def test_a_folder_without_a_repository(tmp_path: Path) -> None:
-    said = refusal(tmp_path)
-    assert "git finds no repository with files of this project (fatal: not a git repository" in said
-    assert "fix: run it in a clone of the project's repository, or name the stacks" in said
-
-
 def test_a_shallow_clone(project: Path, tmp_path: Path) -> None:
     for text in ("b", "c"):
         write(project, EXPERIMENT, text)

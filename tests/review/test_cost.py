@@ -138,16 +138,10 @@ MIXED = {
     ("cluster", "roles", "unknown"),
     [
         (environment(), workers(2, 4, "l40s"), "The cost is not known: no price of l40s."),
-        (environment(), MIXED, "The cost is not known: no price of l40s."),
         (
             environment(accelerators=kinds(l40s={"price_per_hour": EUR})),
             MIXED,
             "The cost is not known: its prices are in several currencies.",
-        ),
-        (
-            environment(),
-            {"roles": {"worker": {"replicas": 2}}},
-            "The jobs have no accelerators, so they have no price.",
         ),
         (None, workers(2), "The cost is not known: the environment's file, which has the prices, cannot be read."),
     ],

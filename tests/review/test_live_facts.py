@@ -7,7 +7,7 @@ from msgspec import structs
 from tests.review.jobs import READ_AT
 from tests.review.jobs_of_previews import GPU, environment, live, live_queue
 from trainform.cluster.facts import NO_HOLDERS, LiveFacts, LiveJob
-from trainform.review.live_facts import live_facts
+from trainform.review.report import live_facts
 
 
 def said(facts: LiveFacts) -> list[str]:
