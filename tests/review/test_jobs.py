@@ -20,7 +20,7 @@ from tests.support.previews import (
 )
 from trainform.plan.record import Record
 from trainform.review.context import JobReview
-from trainform.review.jobs import job_kinds, jobs_of
+from trainform.review.jobs import jobs_of
 from trainform.review.read import read_preview
 
 
@@ -118,9 +118,3 @@ def test_job_objects_of_other_programs_are_jobs_without_a_record(type_: str, is_
     assert [(job.name, job.component, job.before, job.after) for job in jobs] == (
         [("llama", None, None, None)] if is_one else []
     )
-
-
-def test_every_operator_has_kinds_of_jobs() -> None:
-    assert {kind.partition("/")[0] for kind in job_kinds()} == {
-        "batch.volcano.sh", "jobset.x-k8s.io", "kubeflow.org", "trainer.kubeflow.org", "training.kubedl.io",
-    }  # fmt: skip

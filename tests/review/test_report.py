@@ -192,11 +192,6 @@ def test_outcomes() -> None:
     ("failed", "told", "rest"),
     [
         (
-            "the claim data would shrink\n  | of a log\n  fix: write size: 2Gi",
-            "the claim data would shrink",
-            ["  | of a log", "  fix: write size: 2Gi"],
-        ),
-        (
             "2 problems on the cluster arn:aws:eks:\nthe queue night does not exist\n  fix: pulumi up -s dev\n"
             "the claim data does not exist\n  fix: correct its name",
             "the queue night does not exist",

@@ -64,13 +64,6 @@ def test_a_machine_without_pulumi(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 STACK_OF_WORDS = 'while [ "$1" != -s ]; do shift; done; stack=$2'
 
 
-def test_one_that_fails_does_not_end_the_others(program: Path, tmp_path: Path) -> None:
-    write(program, STACK_OF_WORDS, "[ $stack != bert.dev ] || exit 255", "echo 'of the other'")
-    with previews_in(tmp_path) as begin:
-        runs = [begin(stack) for stack in ("bert.dev", "hello.dev")]
-        assert [(each.result(60).code, each.result(60).text) for each in runs] == [(255, ""), (0, "of the other\n")]
-
-
 def test_an_error_of_the_caller_ends_all(program: Path, tmp_path: Path) -> None:
     write(program, "echo $$ > started", "exec sleep 600")
 

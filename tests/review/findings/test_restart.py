@@ -41,10 +41,6 @@ def test_where_nobody_knows_whether_it_runs_that_is_said() -> None:
     assert finding.title.endswith("; whether it runs is not known: the cluster was not read.")
 
 
-def test_a_finished_job_starts_again() -> None:
-    assert found(change(LORA, IMAGE, running(NAME, "Completed"))) == [("TR-RESTART-2", "medium")]
-
-
 def test_a_job_that_somebody_has_deleted_is_created_again() -> None:
     job = job_review(None, deployed(LORA))
     assert found(context(job, live=EMPTY)) == []
