@@ -120,7 +120,7 @@ def test_policies_and_what_they_change() -> None:
     )
     assert read_preview(text).policies == (
         PolicyResult("TF-IMG-2", "mandatory", JOB, "the tag can move", "trainform"),
-        PolicyResult("labels", "remediate", JOB, "The policy changes a, b.", "trainform"),
+        PolicyResult("labels", "remediate", JOB, "The policy changes the resource.", "trainform"),
     )
 
 
@@ -133,7 +133,6 @@ def test_policies_and_what_they_change() -> None:
         ),
         ({"errorEvent": {"error": "panic"}}, "The engine ended with an internal error: panic"),
         ({"resOpFailedEvent": step_event("read", JOB)["resourcePreEvent"]}, "The operation read of bert-job failed."),
-        (previews.summary(maybeCorrupt=True), "The engine says that the state of the stack may be corrupt."),
         (previews.summary(result="canceled"), "The preview was cancelled."),
         (previews.summary(result="failed"), "The engine says that the preview failed, and not why."),
     ],

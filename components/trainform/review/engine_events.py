@@ -97,12 +97,9 @@ def of_digest(digest: Mapping[str, Any]) -> Raw:
         _add_step(raw, data, names)
     for diagnostic in _items(digest.get("diagnostics")):
         _diagnostic(raw, diagnostic if isinstance(diagnostic, dict) else {})
-    if digest.get("maybeCorrupt") is True:
-        raw.failures.append(_CORRUPT)
     return raw
 
 
-_CORRUPT = "The engine says that the state of the stack may be corrupt."
 _STREAM_NAMES = {"old": "old", "new": "new", "keys": "keys", "diffs": "diffs", "diffKind": "diffKind"}
 
 
@@ -160,11 +157,8 @@ def _policy(raw: Raw, body: Mapping[str, Any]) -> None:
 
 
 def _remediation(raw: Raw, body: Mapping[str, Any]) -> None:
-    """The fields that a policy changes, without their values: the step has them."""
-    before, after = mapping(body.get("before")), mapping(body.get("after"))
-    fields = sorted(key for key in before.keys() | after.keys() if not same(before.get(key), after.get(key)))
-    text = f"The policy changes {', '.join(fields)}." if fields else "The policy changes the resource."
-    raw.policies.append(_policy_result(body, "remediate", text))
+    """A policy that changes the resource: the step has the fields."""
+    raw.policies.append(_policy_result(body, "remediate", "The policy changes the resource."))
 
 
 def _policy_result(body: Mapping[str, Any], level: str, text: str) -> PolicyResult:
@@ -183,8 +177,6 @@ def _summary(raw: Raw, body: Mapping[str, Any]) -> None:
     packs = body.get("PolicyPacks")
     if isinstance(packs, dict):
         raw.packs = {name.partition(OF_PACK)[0]: text_of(tag) for name, tag in sorted(packs.items())}
-    if body.get("maybeCorrupt") is True:
-        raw.failures.append(_CORRUPT)
 
 
 def _counts(value: Any) -> dict[str, int]:
