@@ -13,8 +13,7 @@ from tests.engine.test_capacity import GPU, PATIENCE, WAITS, pods
 from tests.engine.test_reviews import SAMPLE
 from tests.review.jobs_of_previews import context, job_review
 from trainform.cluster.live import LiveReads
-from trainform.review.capacity import capacity_of
-from trainform.review.not_considered import not_considered
+from trainform.review.capacity import capacity_of, not_considered
 from trainform.spec.merge_patch import merge_patch
 
 pytestmark = pytest.mark.proof("Kueue's own answer; `make test` has the verdicts alone")

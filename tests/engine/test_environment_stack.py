@@ -79,7 +79,7 @@ def test_destroy_keeps_the_namespace_with_everything_in_it_and_the_next_up_adopt
     project.pulumi("stack", "import", "--file", "state.json", "-s", stack).succeeded()
     report = project.review(stack).report
     assert [finding["code"] for finding in report["findings"]] == ["TR-ENVIRONMENT-5"]
-    assert "does not have the settings of the environment dev yet" in str(report["not_checked"])
+    assert "The settings of the environment dev are not compared" in str(report["not_checked"])
     destroy = (sys.executable, "-m", "trainform", "destroy", stack, "--", "--yes", "--skip-preview")
     refused = project.run(*destroy)
     assert refused.code == 2

@@ -20,7 +20,6 @@ from tests.support.rendering import job_problems
 from tests.support.samples import CLUSTER, JOB
 from trainform.review.causes import Causes, causes
 from trainform.review.context import JobReview
-from trainform.review.model import Change, Place
 from trainform.review.stand_ins import MASKED
 from trainform.spec import Experiment
 from trainform.spec.load import parse
@@ -104,45 +103,12 @@ def test_a_changed_field_of_an_experiment_is_exactly_the_cause() -> None:
     assert len(seen) > 12, seen
 
 
-@pytest.mark.parametrize(
-    ("part", "path", "before", "after"),
-    [
-        ({"image": f"{JOB['image']}.1"}, "image", JOB["image"], f"{JOB['image']}.1"),
-        ({"env": {"NCCL_DEBUG": "INFO"}}, "env.NCCL_DEBUG", None, "INFO"),
-        ({"labels": {"example.com/team": "vision"}}, "labels.example.com/team", None, "vision"),
-        (
-            {"launcher": {"command": ["python", "other.py"]}},
-            "launcher.command",
-            ["python", "/app/train.py"],
-            ["python", "other.py"],
-        ),
-        ({"network": {"wait": "11m"}}, "network.wait", "10m", "11m"),
-        (
-            {"tolerations": [{"key": "gpu", "operator": "Exists"}]},
-            "tolerations[0]",
-            None,
-            {"key": "gpu", "operator": "Exists", "value": None, "effect": None, "toleration_seconds": None},
-        ),
-    ],
-)
-def test_the_path_is_that_of_the_file(part: dict[str, Any], path: str, before: object, after: object) -> None:
-    assert found(JOB, {**JOB, **part}).changes == (Change(place=Place(path=path), before=before, after=after),)
-
-
 def test_an_image_is_the_one_that_the_nodes_pull() -> None:
     mirrored = {**CLUSTER, "registries": {"registry.example.com": "mirror.prod.example.com/hub"}}
     sides = [deployed({**LORA, "image": f"registry.example.com/ai/train:{tag}"}, mirrored) for tag in ("1", "2")]
     (change,) = causes(job_review(*sides)).changes
     names = [f"mirror.prod.example.com/hub/ai/train:{tag}" for tag in ("1", "2")]
     assert (change.place.path, change.before, change.after) == ("image", *names)
-
-
-def test_roles_are_matched_by_name() -> None:
-    roles = {"chief": {"replicas": 1}, "worker": {"replicas": 2}}
-    changed = {"chief": {"replicas": 1}, "worker": {"replicas": 2, "env": {"NCCL_DEBUG": "INFO"}}}
-    assert paths(found({**JOB, "roles": roles}, {**JOB, "roles": changed})) == ["roles.worker.env.NCCL_DEBUG"]
-    (gone,) = found({**JOB, "roles": roles}, {**JOB, "roles": {"worker": roles["worker"]}}).changes
-    assert (gone.place.path, gone.after) == ("roles.chief", None)
 
 
 def test_the_order_of_roles_is_that_of_the_ranks() -> None:
@@ -204,26 +170,6 @@ def test_the_environment_is_a_cause_under_its_own_paths() -> None:
     assert paths(made) == ["environment.accelerators.a800.resource"]
     made = found(LORA, LORA, {**CLUSTER, "node_selector": {"pool": "a800"}})
     assert paths(made) == ["environment.node_selector"]
-
-
-MIRROR = "mirror.prod.example.com"
-
-
-def test_another_mapping_of_an_image_is_a_cause_of_the_environment() -> None:
-    mapped = {**CLUSTER, "registries": {"registry.example.com": MIRROR}}
-    (cause,) = found(JOB, JOB, mapped).replacing
-    assert (cause.place.path, cause.before, cause.after) == (
-        "environment.registries",
-        None,
-        {"registry.example.com": MIRROR},
-    )
-    moved = {**CLUSTER, "registries": {"registry.example.com": f"{MIRROR}/ai", "docker.io": MIRROR}}
-    (cause,) = causes(job_review(deployed(JOB, mapped), deployed(JOB, moved))).replacing
-    assert (cause.place.path, cause.before, cause.after) == (
-        "environment.registries.registry.example.com",
-        MIRROR,
-        f"{MIRROR}/ai",
-    )
 
 
 def test_the_number_of_the_run_and_the_version_are_named() -> None:

@@ -142,34 +142,6 @@ def test_an_unknown_name(project: Path) -> None:
         assert f"fix: {fix}" in said
 
 
-def test_a_folder_without_a_repository(tmp_path: Path) -> None:
-    said = refusal(tmp_path)
-    assert "git finds no repository with files of this project (fatal: not a git repository" in said
-    assert "fix: run it in a clone of the project's repository, or name the stacks" in said
-
-
-def test_a_machine_without_git(project: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert "why: there is no git on this machine\n  fix: install git, or name the stacks" in refusal(project)
-
-
-def test_a_branch_that_was_not_fetched(project: Path, tmp_path: Path) -> None:
-    """The branch that is reviewed is never proposed in its place: it differs from itself in nothing."""
-    write(project, EXPERIMENT, "c")
-    commit_all(project)
-    for name, words in {"whole": [], "shallow": ["--depth", "1"]}.items():
-        git(tmp_path, "clone", *words, "--single-branch", "--branch", "faster", project.as_uri(), name)
-    fetch = "origin main:refs/remotes/origin/main"
-    assert f"fix: fetch it: `git fetch {fetch}`" in refusal(tmp_path / "whole", "origin/main")
-    assert "fix: did you mean origin/faster?" in refusal(tmp_path / "whole", "origin/fastr")
-    said = refusal(tmp_path / "shallow", "origin/main")
-    assert f"in a clone of one branch `git fetch --unshallow {fetch}`" in said
-    assert "did you mean" not in said
-    for name, words in {"whole": [], "shallow": ["--unshallow"]}.items():
-        git(tmp_path / name, "fetch", *words, *fetch.split())
-        assert changed_files(tmp_path / name, "origin/main").paths == (EXPERIMENT,)
-
-
 def test_a_shallow_clone(project: Path, tmp_path: Path) -> None:
     for text in ("b", "c"):
         write(project, EXPERIMENT, text)

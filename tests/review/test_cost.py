@@ -42,12 +42,6 @@ def test_a_job_with_more_workers_costs_more() -> None:
     assert (cost.hours, cost.total, cost.unknown) == (None, None, "")
 
 
-def test_the_same_number_costs_the_same() -> None:
-    before, after = rendered(CLUSTER, **workers(2)), rendered(CLUSTER, **workers(2), env={"NCCL_DEBUG": "INFO"})
-    cost = cost_of(context(job_review(before, after), environment=CLUSTER))
-    assert (cost.difference, cost.percent) == (usd("0.00"), "+0.0")
-
-
 def test_the_total_over_the_given_hours() -> None:
     cost = cost_of(context(scaled(2, 3), environment=CLUSTER, hours=Fraction("72.5")))
     assert (cost.hours, cost.total) == ("72.5", usd("3654.00"))
@@ -144,16 +138,10 @@ MIXED = {
     ("cluster", "roles", "unknown"),
     [
         (environment(), workers(2, 4, "l40s"), "The cost is not known: no price of l40s."),
-        (environment(), MIXED, "The cost is not known: no price of l40s."),
         (
             environment(accelerators=kinds(l40s={"price_per_hour": EUR})),
             MIXED,
             "The cost is not known: its prices are in several currencies.",
-        ),
-        (
-            environment(),
-            {"roles": {"worker": {"replicas": 2}}},
-            "The jobs have no accelerators, so they have no price.",
         ),
         (None, workers(2), "The cost is not known: the environment's file, which has the prices, cannot be read."),
     ],

@@ -72,19 +72,5 @@ def test_what_stays_or_is_new_is_not_told() -> None:
     assert said(same, new) == []
 
 
-def test_objects_stand_by_kind_and_name() -> None:
-    changes = [
-        platform_step("update", type_, name, {}, {"spec": {}})
-        for type_, name in ((CLAIM, "datasets"), (QUEUE, "research"), (QUEUE, "batch"), (NAMESPACE, "ai"))
-    ]
-    found = [(each.kind, each.object) for each in dependents(review(*changes))]
-    assert found == [
-        ("Namespace", "ai"),
-        ("Queue", "batch"),
-        ("Queue", "research"),
-        ("PersistentVolumeClaim", "datasets"),
-    ]
-
-
 def test_the_stack_of_an_experiment_has_none() -> None:
     assert said(platform_step("update", QUEUE, "research", {}, {"spec": {}}), users=None) == []

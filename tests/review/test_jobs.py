@@ -20,7 +20,7 @@ from tests.support.previews import (
 )
 from trainform.plan.record import Record
 from trainform.review.context import JobReview
-from trainform.review.jobs import job_kinds, jobs_of
+from trainform.review.jobs import jobs_of
 from trainform.review.read import read_preview
 
 
@@ -79,10 +79,8 @@ def test_jobs_of_one_program_are_in_the_order_of_their_names() -> None:
     [
         ({"revision": "1f3a9c"}, "in the ConfigMap bert-deployed cannot be read: it has no entry `job`."),
         ({**record().data(), "run": 5}, "of bert cannot be read: its data is a secret or not text."),
-        ("text", "of bert cannot be read: its data is a secret or not text."),
         (secret(), "of bert cannot be read: its data is a secret or not text."),
         ({**record().data(), "job": previews.UNKNOWN_TEXT}, "of bert is known only after apply."),
-        (previews.UNKNOWN_TEXT, "of bert is known only after apply."),
     ],
 )
 def test_a_record_that_cannot_be_read_is_not_checked(data: Any, reason: str) -> None:
@@ -104,7 +102,6 @@ def test_secrets_of_a_record_are_masked_and_it_is_read() -> None:
     [
         ("batch.volcano.sh/v1alpha1:Job", True),
         ("kubeflow.org/v1:PyTorchJob", True),
-        ("kubeflow.org/v1:MPIJob", True),
         ("training.kubedl.io/v1alpha1:PyTorchJob", True),
         ("trainer.kubeflow.org/v1alpha1:TrainJob", True),
         ("jobset.x-k8s.io/v1alpha2:JobSet", True),
@@ -112,7 +109,6 @@ def test_secrets_of_a_record_are_masked_and_it_is_read() -> None:
         ("flow.volcano.sh/v1alpha1:JobTemplate", False),
         ("batch.volcano.sh/v1alpha1:CronJob", False),
         ("batch/v1:Job", False),
-        ("core/v1:Pod", False),
     ],
 )
 def test_job_objects_of_other_programs_are_jobs_without_a_record(type_: str, is_one: bool) -> None:
@@ -122,9 +118,3 @@ def test_job_objects_of_other_programs_are_jobs_without_a_record(type_: str, is_
     assert [(job.name, job.component, job.before, job.after) for job in jobs] == (
         [("llama", None, None, None)] if is_one else []
     )
-
-
-def test_every_operator_has_kinds_of_jobs() -> None:
-    assert {kind.partition("/")[0] for kind in job_kinds()} == {
-        "batch.volcano.sh", "jobset.x-k8s.io", "kubeflow.org", "trainer.kubeflow.org", "training.kubedl.io",
-    }  # fmt: skip

@@ -7,7 +7,7 @@ from msgspec import structs
 from tests.review.jobs import READ_AT
 from tests.review.jobs_of_previews import GPU, environment, live, live_queue
 from trainform.cluster.facts import NO_HOLDERS, LiveFacts, LiveJob
-from trainform.review.live_facts import live_facts
+from trainform.review.report import live_facts
 
 
 def said(facts: LiveFacts) -> list[str]:
@@ -25,10 +25,6 @@ def test_jobs_and_queues() -> None:
     assert empty == "In the queue night no job holds anything."
     assert GPU not in held
     assert "bert-77aa01 holds 8 a800" in held
-
-
-def test_what_was_not_read_is_not_said() -> None:
-    assert said(LiveFacts(READ_AT)) == []
 
 
 def test_who_holds_what_in_a_queue() -> None:

@@ -54,10 +54,7 @@ def sides(preview: Preview) -> tuple[Any, Any]:
         ({"a": PLAIN}, {"a": secret()}, {"a": MASKED}, {"a": MASKED}),
         ({"a": secret()}, {"a": PLAIN}, {"a": MASKED}, {"a": MASKED}),
         ({"a": {"b": PLAIN, "c": 1}}, {"a": secret()}, {"a": MASKED}, {"a": MASKED}),
-        ({"a": secret()}, {"a": {"b": [PLAIN]}}, {"a": MASKED}, {"a": MASKED}),
-        ({"a": PLAIN}, {"a": {"b": secret(), "c": 1}}, {"a": MASKED}, {"a": MASKED}),
         ({"a": [PLAIN]}, {"a": {"b": secret()}}, {"a": MASKED}, {"a": MASKED}),
-        ({"a": 4711}, {"a": {"b": secret()}}, {"a": MASKED}, {"a": MASKED}),
         ({}, {"a": secret()}, {}, {"a": MASKED}),
         ({"a": None}, {"a": secret()}, {"a": None}, {"a": MASKED}),
     ],
@@ -163,12 +160,9 @@ def test_a_secret_in_one_side_of_json_in_a_text() -> None:
         {"command": ["python", "train.py", "--hf-token", "hunter2-hunter2"]},
         {"text": f"export HF={TOKEN}"},
         {"script": f"set -e\nhuggingface-cli login --token {TOKEN}\npython train.py\n"},
-        {"script": "set -e\nexport PASSWORD=hunter2-hunter2\n"},
         {"file": "-----BEGIN OPENSSH PRIVATE KEY-----\nhunter2-hunter2\n-----END OPENSSH PRIVATE KEY-----\n"},
-        {"password": "hunter2-hunter2\nof two lines"},
         {TOKEN: "a key"},
         {"password": 4711471147},
-        {"netrc": "machine example.com\nlogin bert\npassword hunter2-hunter2\n"},
     ],
 )
 def test_secrets_that_nobody_has_marked(inputs: dict[str, Any]) -> None:
@@ -181,12 +175,6 @@ def test_secrets_that_nobody_has_marked(inputs: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "inputs",
     [
-        {
-            "spec": {
-                "volumes": [{"name": "ssh", "secret": {"secretName": "bert-ssh"}}],
-                "automountServiceAccountToken": False,
-            }
-        },
         {"env": {"HF_TOKEN": {"secret": {"name": "hugging-face", "key": "token"}}}, "ssh": {"secret": "bert-ssh"}},
         {"env": [{"name": "HF_TOKEN", "valueFrom": {"secretKeyRef": {"name": "hugging-face", "key": "token"}}}]},
         {"command": ["python", "train.py", "--pad-token", "<pad>", "--tokens-per-batch", "4096"]},
@@ -241,14 +229,6 @@ def test_a_secret_that_alone_changes_is_called_so(form: Any, detail: Any, diffs:
     old, new = sides(preview_of(inputs, inputs, SSH, form, detail=detail, diffs=diffs))
     assert tuple(old["stringData"].values()) == (MASKED, MASKED)
     assert tuple(new["stringData"].values()) == expected
-
-
-def test_what_another_difference_explains_is_not_claimed() -> None:
-    old, new = ({"env": {"A": secret(), "B": value}} for value in ("1", "2"))
-    assert sides(preview_of(old, new, diffs=["env"]))[1] == {"env": {"A": MASKED, "B": "2"}}
-    assert sides(preview_of(old, new, diffs=["env"], detail={"env.A": "update"}))[1] == {
-        "env": {"A": CHANGED_MASK, "B": "2"}
-    }
 
 
 def test_secrets_that_the_engine_tells_are_compared() -> None:

@@ -8,7 +8,7 @@ from msgspec import structs
 
 from tests.review.jobs_of_previews import context, environment, job_review, queue_step, rendered, workers
 from trainform.review.context import JobReview
-from trainform.review.objects import asked_of, own_names, queue_of, templates_of
+from trainform.review.objects import asked_of, templates_of
 from trainform.review.preview import Preview, State, Step
 from trainform.review.stand_ins import MASKED, UNKNOWN
 
@@ -54,13 +54,6 @@ def test_values_that_are_secret_or_unknown_are_not_compared() -> None:
     assert item.body["spec"] == {"d": [{"name": "A"}]}
 
 
-def test_both_names_of_a_replaced_job_are_its_own() -> None:
-    job = changed()
-    names = {f"ai-namespace/{record.job}" for record in (job.before, job.after) if record is not None}
-    assert own_names(job) == names
-    assert len(names) == 2
-
-
 def test_a_record_that_this_version_cannot_read_has_no_pods() -> None:
     job = job_review(
         None, rendered(CLUSTER, **workers(2), backend="trainer", launcher={"torchrun": {"script": "a.py"}})
@@ -70,7 +63,3 @@ def test_a_record_that_this_version_cannot_read_has_no_pods() -> None:
     foreign = structs.replace(job.after, experiment={"name": "x", "of_the_future": 1})
     assert templates_of(dataclasses.replace(job, after=foreign), CLUSTER) is None
     assert templates_of(job, None) is None
-
-
-def test_a_job_in_no_queue() -> None:
-    assert queue_of(JobReview("x", None, None, None, None, ()), after=True) == ""

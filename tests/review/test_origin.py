@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.support.releases import FORGED, ORIGIN, PROMOTED, forged, project, release
 from trainform.releases.model import Rollback, Waived
-from trainform.review.origin import origin_of, read_origin
+from trainform.review.files import origin_of, read_origin
 
 ADA = "Ada Byron <ada@example.com>"
 

@@ -56,7 +56,7 @@ def test_what_a_program_prints_is_not_taken_for_the_digest() -> None:
     assert read_preview('{"diagnostics": []}').failed == read.INCOMPLETE
 
 
-@pytest.mark.parametrize("value", ["NaN", "9" * 5000, '{"a":' * 5000 + "1" + "}" * 5000])
+@pytest.mark.parametrize("value", ["NaN", '{"a":' * 5000 + "1" + "}" * 5000])
 def test_an_event_with_a_value_that_cannot_be_read_is_counted(value: str) -> None:
     text = previews.stream(step_event("delete", JOB, state({"a": "VALUE"}))).replace('"VALUE"', value)
     preview = read_preview(text)
@@ -79,9 +79,7 @@ NO_PREVIEW = "it has no preview of Pulumi in JSON that can be read to its end"
         ("", "it is empty"),
         ("Previewing update (bert.dev):\n", NO_PREVIEW),
         (json.dumps(SUMMARY), NO_PREVIEW),  # the output of `--output json`, which has no values
-        ('{"kind": "Job"}', NO_PREVIEW),
         (previews.digest(*replacement("replace"))[:-40], NO_PREVIEW),
-        ("[" * 100_000, NO_PREVIEW),
         ('{"a":' * 100_000, NO_PREVIEW),
     ],
 )

@@ -6,8 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.support import previews
-from tests.support.leaks import UNMARKED
-from tests.support.previews import CLAIM, CONFIG_MAP, state, step_event, urn
+from tests.support.previews import CLAIM, state, step_event, urn
 from tests.support.repository import ROOT
 from trainform.cluster.drift import Drift
 from trainform.cluster.facts import LiveFacts
@@ -98,14 +97,3 @@ def test_what_the_cluster_says_too_is_one_finding() -> None:
     assert "manager kubectl-edit" in finding.title
     gone = LiveFacts("2026-11-23T10:00:00Z", missing=("PersistentVolumeClaim/bert-logs",))
     assert drifts(report_of(previews.stream(*refresh(None)), gone)) == [("TR-DRIFT-2", "high", "bert-logs")]
-
-
-def test_a_secret_in_what_was_found_is_masked(leaked: list[tuple[str, str]]) -> None:
-    where = urn(CONFIG_MAP, "letters")
-    old, found = (
-        state({"metadata": {"name": "letters"}, "data": {"first": value}}) for value in (previews.secret("a"), UNMARKED)
-    )
-    outputs = step_event("refresh", where, old, found)["resourcePreEvent"]
-    report = report_of(previews.stream(step_event("refresh", where, old, old), {"resOutputsEvent": outputs}))
-    assert len(report.findings) == 1
-    assert leaked == []

@@ -21,7 +21,6 @@ from trainform.review.fail_on import FAILED, exit_code, parse_fail_on
 from trainform.review.findings.table import BY_CODE, KINDS
 from trainform.review.forms import terminal
 from trainform.review.model import Level, NotChecked, Outcome, Report
-from trainform.review.policies import refusal
 from trainform.review.preview import Message, PolicyResult
 from trainform.review.report import build_report
 from trainform.review.whole import review_of
@@ -147,25 +146,6 @@ def test_waivers_that_do_not_apply() -> None:
     assert not of_code(report, "TF-IMG-2")[0].waived
 
 
-def test_every_waiver_is_listed_with_what_becomes_of_it() -> None:
-    [image] = of_code(build_report(reviewed(), checked([])), "TF-IMG-2")
-    given = [
-        waiver(image.fingerprint),
-        waiver(image.fingerprint, until="2026-11-22"),
-        waiver("0123456789abcdef"),
-        waiver(image.fingerprint, owner="somebody"),
-    ]
-    review = review_of([build_report(reviewed(), checked(given))])
-    shown = " ".join(terminal.render(review, 119, full=True).split())
-    assert ": waived by team-lead until 2026-12-31 (the registry moves): " in shown
-    for said in (
-        "team-lead has expired: Its last day was",
-        "team-lead is void: The finding has changed",
-        "somebody is refused: The environment",
-    ):
-        assert f"Waiver of TF-IMG-2 by {said}" in shown
-
-
 def test_a_policy_and_the_rule_of_its_name_find_one_thing() -> None:
     context = reviewed()
     [image] = of_code(build_report(context, checked([])), "TF-IMG-2")
@@ -183,16 +163,6 @@ def test_a_policy_and_the_rule_of_its_name_find_one_thing() -> None:
     assert (friday.level, friday.title) == ("medium", "It is Friday.")
     assert friday.why == "It is a rule of the policy pack calendar (advisory)."
     assert not of_code(report, "no-monday")
-
-
-def test_the_policy_that_refuses_a_change() -> None:
-    urn = "urn:pulumi:dev::lab::kubernetes:core/v1:ConfigMap::notes"
-    results = (
-        PolicyResult("no-monday", "advisory", urn, "it is Monday"),
-        PolicyResult("no-friday", "mandatory", urn, "it is Friday.\nWait for Monday", "calendar"),
-    )
-    assert refusal(results) == ("the policy no-friday refuses notes: it is Friday. Wait for Monday")
-    assert refusal(results[:1]) == ""
 
 
 @pytest.mark.parametrize("level", ["mandatory", "advisory", "remediate"])
@@ -221,11 +191,6 @@ def test_outcomes() -> None:
 @pytest.mark.parametrize(
     ("failed", "told", "rest"),
     [
-        (
-            "the claim data would shrink\n  | of a log\n  fix: write size: 2Gi",
-            "the claim data would shrink",
-            ["  | of a log", "  fix: write size: 2Gi"],
-        ),
         (
             "2 problems on the cluster arn:aws:eks:\nthe queue night does not exist\n  fix: pulumi up -s dev\n"
             "the claim data does not exist\n  fix: correct its name",
@@ -312,9 +277,3 @@ def test_who_has_checked_the_limits() -> None:
     report = build_report(reviewed())
     assert report.limits == ""
     assert "limits" in {part.what for part in report.not_checked}
-
-
-def test_the_release_of_the_stack_is_in_the_report() -> None:
-    followed = structs.replace(checked([]), release="0a1b2c3d4e5f")
-    assert build_report(reviewed(), followed).release == "0a1b2c3d4e5f"
-    assert build_report(reviewed(), checked([])).release == build_report(reviewed()).release == ""

@@ -64,28 +64,6 @@ def test_a_machine_without_pulumi(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 STACK_OF_WORDS = 'while [ "$1" != -s ]; do shift; done; stack=$2'
 
 
-def test_no_more_run_at_once_than_there_are_processors(
-    program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    most: list[int] = []
-    stacks = [f"bert.{name}" for name in "abcdef"]
-    for processors in (1, 64):
-        monkeypatch.setattr(os, "cpu_count", lambda count=processors: count)
-        write(program, "sleep 0.1")
-        counts: list[int] = []
-        with previews_in(tmp_path, watch=lambda running, counts=counts: counts.append(len(running))) as begin:  # type: ignore[misc]
-            assert [each.result(60).code for each in [begin(stack) for stack in stacks]] == [0] * len(stacks)
-        most.append(max(counts))
-    assert most == [1, run.MOST_AT_ONCE]
-
-
-def test_one_that_fails_does_not_end_the_others(program: Path, tmp_path: Path) -> None:
-    write(program, STACK_OF_WORDS, "[ $stack != bert.dev ] || exit 255", "echo 'of the other'")
-    with previews_in(tmp_path) as begin:
-        runs = [begin(stack) for stack in ("bert.dev", "hello.dev")]
-        assert [(each.result(60).code, each.result(60).text) for each in runs] == [(255, ""), (0, "of the other\n")]
-
-
 def test_an_error_of_the_caller_ends_all(program: Path, tmp_path: Path) -> None:
     write(program, "echo $$ > started", "exec sleep 600")
 

@@ -146,8 +146,8 @@ def test_the_effect_names_the_fields_with_their_lines() -> None:
 def test_settings_that_are_not_recorded_yet_or_cannot_be_read() -> None:
     recorded = State(environment_inputs(environment()))
     for old, new, said in (
-        (State({}), recorded, "does not have the settings of the environment dev yet"),
-        (State({"name": "dev", "limits": {"unheard_of": 1}}), recorded, "Another version of trainform"),
+        (State({}), recorded, "The settings of the environment dev are not compared"),
+        (State({"name": "dev", "limits": {"unheard_of": 1}}), recorded, "The settings of the environment dev"),
         (State({}), State({}), ""),
         (None, recorded, ""),
     ):

@@ -41,11 +41,6 @@ def total(*costs: Cost) -> Cost:
     return review_of([report(number, cost=cost) for number, cost in enumerate(costs)]).cost
 
 
-def test_stacks_stay_in_their_order() -> None:
-    reports = [report(number) for number in (3, 1, 2)]
-    assert review_of(reports).stacks == reports
-
-
 @pytest.mark.parametrize("worst", Outcome)
 def test_the_outcome_is_the_worst(worst: Outcome) -> None:
     milder = BY_WEIGHT[: BY_WEIGHT.index(worst) + 1]

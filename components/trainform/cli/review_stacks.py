@@ -93,7 +93,6 @@ def _unaffected(
     touched: Mapping[str, list[str]], chosen: Mapping[str, Stack | str], base: str, root: Path
 ) -> Iterator[str]:
     """The stacks that are touched by their environment's file alone, and whose objects do not differ."""
-    texts: dict[str, str | None] = {}
     for stack, files in touched.items():
         runs = chosen[stack]
         if isinstance(runs, str):
@@ -104,9 +103,7 @@ def _unaffected(
         path = _environment_path(runs.environment)
         if files != [path]:
             continue
-        if path not in texts:
-            texts[path] = text_before(root, base, path)
-        before = texts[path]
+        before = text_before(root, base, path)
         if before is not None and is_unaffected(runs, before, root):
             yield stack
 

@@ -17,11 +17,12 @@ from trainform.review.context import Context
 from trainform.review.model import Capacity, QueueUse, RoleRoom, Shortage
 from trainform.review.node_room import Short, admitting, cordoned, kept_out, rooms_of, scarcest, too_few
 from trainform.review.objects import places_pods
-from trainform.review.pod_limits import Jobs, Limit, limits, stopped
+from trainform.review.pod_limits import Jobs, Limit, limits, queue_of, stopped
 from trainform.review.pod_needs import MOST_CONTEXTS, Need, Pods, freed, needs_of
 from trainform.review.shares import fair_share, live_queues, offered, shares_of
 
 MOST_HOLDERS, MOST_NAMED = 10, 2
+NOT_CONSIDERED = "Not considered: {}."
 WORST = ("never", "later", "unknown", "now")
 
 
@@ -260,3 +261,21 @@ class _Judge:
 
 def _largest_first(held: Mapping[str, Decimal]) -> list[str]:
     return sorted((job for job in held if held[job] > 0), key=lambda job: (-held[job], job))
+
+
+def not_considered(context: Context) -> Iterator[str]:
+    """A sentence for each thing that decides about room and is not judged: with it, pods that fit may wait."""
+    live = context.live
+    for need in needs_of(context) or ():
+        yield from map(NOT_CONSIDERED.format, need.rules)
+        for quota in () if live is None else live.quotas.get(need.namespace, ()):
+            if quota.scoped:
+                yield NOT_CONSIDERED.format(f"the ResourceQuota {quota.name}, which counts only some pods")
+        if live is None or not need.local_queue:
+            continue
+        queues = {} if live.kueue is None else {queue.name: queue for queue in live.kueue.cluster_queues}
+        found = None if live.kueue is None else queues.get(queue_of(live.kueue, need))
+        if found is None:
+            yield NOT_CONSIDERED.format(f"the queue {need.local_queue} of Kueue, whose ClusterQueue was not found")
+        elif found.nested:
+            yield NOT_CONSIDERED.format(f"the cohort {found.cohort}, which has quotas of its own or a parent")

@@ -6,9 +6,8 @@ from __future__ import annotations
 import difflib
 import os
 import posixpath
-import shlex
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from msgspec import Struct
@@ -116,13 +115,7 @@ class _Git(Struct, frozen=True):
             return _line(ran.stdout)
         if self._is_shallow(top):
             raise self._refused("the clone is shallow and lacks the commit from which the change began", WHOLE_HISTORY)
-        if ran.returncode == 1:
-            raise self._refused(
-                "it has no commit in common with HEAD", f"give a branch from which HEAD began, {BY_NAME}"
-            )
-        raise self._refused(
-            f"git cannot compare it with HEAD ({_said(ran)})", f"make a commit of the project first, {BY_NAME}"
-        )
+        raise self._refused("it has no commit in common with HEAD", f"give a branch from which HEAD began, {BY_NAME}")
 
     def out(self, folder: Path, *words: str) -> bytes:
         ran = self.run(folder, *words)
@@ -133,28 +126,14 @@ class _Git(Struct, frozen=True):
         return ran.stdout
 
     def _near(self, top: Path) -> str:
-        """What to do about a name that is not there: another that is meant, or the history that a clone of a CI
-        lacks."""
+        """What to do about an unknown name: get the history that a clone of a CI lacks, or correct the name."""
+        if self._is_shallow(top):
+            return WHOLE_HISTORY
         listed = self.out(top, "for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/remotes", "refs/tags")
         known = os.fsdecode(listed).split("\n")
         near = [name for name in known if name.endswith(f"/{self.since}")]
-        place, slash, name = self.since.partition("/")
-        remote = slash and place in os.fsdecode(self.out(top, "remote")).split("\n")
-        fetch = shlex.join([place, f"{name}:refs/remotes/{place}/{name}"]) if remote else ""
-        if not near and self._is_shallow(top):
-            # what is alike may be the branch that is reviewed, which differs from itself in nothing
-            return (
-                f"{WHOLE_HISTORY}; in a clone of one branch `git fetch --unshallow {fetch}`" if fetch else WHOLE_HISTORY
-            )
-        near += self._alike(known, f"{place}{slash}" if remote else "")
-        if near:
-            return f"did you mean {near[0]}?"
-        return f"fetch it: `git fetch {fetch}`" if fetch else "give one that `git log` shows, or fetch it first"
-
-    def _alike(self, known: Sequence[str], place: str) -> list[str]:
-        """The name that may be meant. place: a remote with a slash, whose branches are compared without it."""
-        names = [name.removeprefix(place) for name in known if name.startswith(place)]
-        return [f"{place}{name}" for name in difflib.get_close_matches(self.since.removeprefix(place), names, 1)]
+        near += difflib.get_close_matches(self.since, known, 1)
+        return f"did you mean {near[0]}?" if near else "give one that `git log` shows, or fetch it first"
 
     def _is_shallow(self, top: Path) -> bool:
         return _line(self.out(top, "rev-parse", "--is-shallow-repository")) == "true"
@@ -169,8 +148,6 @@ class _Git(Struct, frozen=True):
             )  # fmt: skip
         except FileNotFoundError:
             raise self._refused("there is no git on this machine", f"install git, {BY_NAME}") from None
-        except ValueError:  # NUL
-            raise self._refused("is no name of a commit", "give a branch, a tag or a commit: origin/main") from None
         except subprocess.TimeoutExpired:
             fix = f"run it by hand to see why, {BY_NAME}"
             raise self._refused(f"`git {words[0]}` has not ended within {SECONDS} s", fix) from None

@@ -9,7 +9,6 @@ import dataclasses
 import datetime
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
 
 from msgspec import Struct
 
@@ -38,8 +37,6 @@ class JobReview:
     """Of its objects and parts, without its own component."""
     not_checked: tuple[str, ...] = ()
     """Why its records cannot be read, as sentences."""
-    sides: dict[bool, Any] = dataclasses.field(default_factory=dict, init=False, repr=False)
-    """The results of `wanted` for the old side and for the new one."""
 
 
 Use = tuple[str, str]

@@ -19,7 +19,7 @@ from trainform.review import steps
 from trainform.review.context import Context, JobReview
 from trainform.review.fate import Fate, fate
 from trainform.review.model import Cost, Money
-from trainform.review.objects import accelerators_of, demands_of, metadata_of, places_pods, templates_of
+from trainform.review.objects import accelerators_of, demands_of, places_pods, templates_of
 from trainform.review.preview import State, Step
 from trainform.spec.environment import Environment
 
@@ -53,18 +53,18 @@ def cost_of(context: Context) -> Cost:
     oldest = oldest_price(before, after)
     percent = percent_of(before, difference)
     total = None if context.hours is None or after.amount is None else _decimal(Fraction(after.amount) * context.hours)
-    spent = [money for job in context.jobs if (money := spent_by(fate(context, job), context)) is not None]
+    spent = [each for job in context.jobs if (each := spent_by(fate(context, job), context)) is not None]
     currency = after.currency or before.currency
     return Cost(
-        before=_money(before.amount, before.currency),
-        after=_money(after.amount, after.currency),
-        difference=_money(difference, currency),
+        before=money(before.amount, before.currency),
+        after=money(after.amount, after.currency),
+        difference=money(difference, currency),
         percent=None if percent is None else f"{percent.quantize(TENTH, ROUND_HALF_UP):+f}",
         prices_of=None if oldest is None else oldest.isoformat(),
         price_age_days=None if oldest is None else (context.today - oldest).days,
         hours=None if context.hours is None else _shown_hours(_decimal(context.hours)),
-        total=_money(total, after.currency),
-        spent=_money(sum((money.amount for money in spent), Decimal(0)), spent[0].currency) if spent else None,
+        total=money(total, after.currency),
+        spent=money(sum((each.amount for each in spent), Decimal(0)), spent[0].currency) if spent else None,
         known=before.known and after.known,
         unknown=" ".join(dict.fromkeys(side.why for side in (before, after) if side.why)),
     )
@@ -109,7 +109,7 @@ def spent_by(happens: Fate, context: Context) -> Money | None:
         hours = Fraction(int((now - began).total_seconds()), 3600)
     except (TypeError, ValueError):
         return None
-    return _money(_decimal(Fraction(side.amount) * max(hours, Fraction(0))), side.currency)
+    return money(_decimal(Fraction(side.amount) * max(hours, Fraction(0))), side.currency)
 
 
 # --- jobs
@@ -117,10 +117,11 @@ def spent_by(happens: Fate, context: Context) -> Money | None:
 
 def _before(context: Context) -> Side:
     deployed = [job for job in context.jobs if job.before is not None or _exists(job)]
-    idle = {job.name: phase for job in deployed if (phase := _idle(job, context))}
-    running = [job for job in deployed if job.name not in idle]
+    running = [job for job in deployed if not _idle(job, context)]
     notes = [
-        f"The job {_job_name(job)} is {idle[job.name]} and costs nothing now." for job in deployed if job.name in idle
+        f"The job {fate(context, job).name} is {idle} and costs nothing now."
+        for job in deployed
+        if (idle := _idle(job, context))
     ]
     if not running:
         return Side(None, why=" ".join(notes) if notes else "Nothing is deployed, so nothing costs anything now.")
@@ -142,22 +143,14 @@ def _exists(job: JobReview) -> bool:
     return job.job is not None and job.job.old is not None
 
 
-def _job_name(job: JobReview) -> str:
-    name = None if job.job is None else metadata_of(job.job.old).get("name")
-    return str(name) if name else job.name if job.before is None else job.before.job
-
-
 def _idle(job: JobReview, context: Context) -> str:
-    """Return why the deployed job takes no accelerators now, as a word after `is`; "" if it does, or if the cluster was
-    not read."""
-    if context.live is None or context.live.jobs is None or not (job.before is not None or _exists(job)):
-        return ""
-    name = _job_name(job)
-    found = next((each for each in context.live.jobs if each.name == name), None)
-    if found is None:
-        gone = any(each.endswith(f"/{name}") for each in context.live.missing)
-        return "not in the cluster" if gone else ""
-    return found.phase if found.is_over or (found.phase == "Pending" and not found.pods.get("Running")) else ""
+    """Return why the deployed job takes no accelerators now, as a word after `is`; "" if it does, or if that is
+    unknown."""
+    happens = fate(context, job)
+    if happens.state == "absent":
+        return "not in the cluster"
+    phase = "" if happens.live is None else happens.live.phase
+    return phase if happens.is_finished or (happens.state == "pending" and phase == "Pending") else ""
 
 
 def _side(jobs: Iterable[tuple[JobReview, Record | None]], environment: Environment | None, *, after: bool) -> Side:
@@ -233,7 +226,8 @@ def _shown_hours(hours: Decimal) -> str:
     return f"{hours.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP).normalize():f}"
 
 
-def _money(amount: Decimal | None, currency: str) -> Money | None:
+def money(amount: Decimal | None, currency: str) -> Money | None:
+    """Return the amount in whole hundredths; None if there is none."""
     if amount is None:
         return None
     return Money(amount=amount.quantize(CENT, ROUND_HALF_UP), currency=currency)

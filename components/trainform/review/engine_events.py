@@ -11,7 +11,7 @@ from msgspec import Struct
 from trainform.review.preview import Message, PolicyResult
 
 SEVERITIES = {"info": "info", "info#err": "info", "warning": "warning", "error": "error"}
-DEBUG = "debug"
+"""Severities of messages that are kept. Those for debugging tell secrets."""
 STREAM, DIGEST = "stream", "digest"
 OF_PACK = "|"  # between the name of a policy pack and where it is: `trainform|local|policy`
 REFRESH = "refresh"
@@ -63,9 +63,6 @@ class Raw(Struct):
     ended: bool = False
     result: str = ""
     unreadable: int = 0
-    unknown_messages: int = 0
-    """Messages of a severity that only a newer engine has. They may be for debugging, and so tell secrets: their text
-    is not kept."""
     counts: Mapping[str, int] = {}
     """How many resources the engine counts by operation."""
     packs: Mapping[str, str] | None = None
@@ -100,12 +97,9 @@ def of_digest(digest: Mapping[str, Any]) -> Raw:
         _add_step(raw, data, names)
     for diagnostic in _items(digest.get("diagnostics")):
         _diagnostic(raw, diagnostic if isinstance(diagnostic, dict) else {})
-    if digest.get("maybeCorrupt") is True:
-        raw.failures.append(_CORRUPT)
     return raw
 
 
-_CORRUPT = "The engine says that the state of the stack may be corrupt."
 _STREAM_NAMES = {"old": "old", "new": "new", "keys": "keys", "diffs": "diffs", "diffKind": "diffKind"}
 
 
@@ -146,12 +140,8 @@ def _failed_operation(raw: Raw, body: Mapping[str, Any]) -> None:
 
 
 def _diagnostic(raw: Raw, body: Mapping[str, Any]) -> None:
-    given = text_of(body.get("severity"))
-    severity = SEVERITIES.get(given)
-    if given == DEBUG or body.get("ephemeral") is True:
-        return
-    if severity is None:
-        raw.unknown_messages += 1
+    severity = SEVERITIES.get(text_of(body.get("severity")))
+    if severity is None or body.get("ephemeral") is True:
         return
     text = text_of(body.get("message")).strip()  # a prefix only repeats the severity
     if text:
@@ -167,11 +157,8 @@ def _policy(raw: Raw, body: Mapping[str, Any]) -> None:
 
 
 def _remediation(raw: Raw, body: Mapping[str, Any]) -> None:
-    """The fields that a policy changes, without their values: the step has them."""
-    before, after = mapping(body.get("before")), mapping(body.get("after"))
-    fields = sorted(key for key in before.keys() | after.keys() if not same(before.get(key), after.get(key)))
-    text = f"The policy changes {', '.join(fields)}." if fields else "The policy changes the resource."
-    raw.policies.append(_policy_result(body, "remediate", text))
+    """A policy that changes the resource: the step has the fields."""
+    raw.policies.append(_policy_result(body, "remediate", "The policy changes the resource."))
 
 
 def _policy_result(body: Mapping[str, Any], level: str, text: str) -> PolicyResult:
@@ -190,8 +177,6 @@ def _summary(raw: Raw, body: Mapping[str, Any]) -> None:
     packs = body.get("PolicyPacks")
     if isinstance(packs, dict):
         raw.packs = {name.partition(OF_PACK)[0]: text_of(tag) for name, tag in sorted(packs.items())}
-    if body.get("maybeCorrupt") is True:
-        raw.failures.append(_CORRUPT)
 
 
 def _counts(value: Any) -> dict[str, int]:

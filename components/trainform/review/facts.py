@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from trainform.errors import list_names
+from trainform.review.effects import counted
 from trainform.review.model import Capacity, Cost, Dependents, Effect, Fact
 
 MOST_NAMED = 3
@@ -47,7 +48,9 @@ def _run(effects: Sequence[Effect], dependents: Sequence[Dependents]) -> Fact:
     jobs = [effect for effect in effects if effect.thing == "job" and effect.kind in RUNS]
     users = sorted({experiment for each in dependents for experiment in each.stacks.values()})
     if not jobs and users:
-        return Fact(key="run", number=_counted(users, "experiment"), text=f"used by {list_names(users, MOST_NAMED)}")
+        return Fact(
+            key="run", number=counted(len(users), "experiment"), text=f"used by {list_names(users, MOST_NAMED)}"
+        )
     if not jobs:
         return Fact(key="run", number="unchanged")
     texts = []
@@ -55,7 +58,7 @@ def _run(effects: Sequence[Effect], dependents: Sequence[Dependents]) -> Fact:
         up = f" (up {job.age})" if job.age else ""
         state = STATES.get(job.state, "") if job.kind == "replace" else ""
         texts.append(RUNS[job.kind].format(object=job.object, up=f"{up}{state}"))
-    number = jobs[0].size if len(jobs) == 1 and jobs[0].size else _counted(jobs, "job")
+    number = jobs[0].size if len(jobs) == 1 and jobs[0].size else counted(len(jobs), "job")
     more = [f"{len(jobs) - MOST_NAMED} more"] if len(jobs) > MOST_NAMED else []
     return Fact(key="run", number=number, text="; ".join([*texts, *more]))
 
@@ -63,7 +66,7 @@ def _run(effects: Sequence[Effect], dependents: Sequence[Dependents]) -> Fact:
 def _data(effects: Sequence[Effect]) -> Fact:
     lost = [each.object for each in effects if each.thing == "namespace" and each.kind in ("delete", "stop", "replace")]
     if lost:
-        text = f"{_counted(lost, 'namespace')} deleted with all claims: {list_names(lost, MOST_NAMED)}"
+        text = f"{counted(len(lost), 'namespace')} deleted with all claims: {list_names(lost, MOST_NAMED)}"
         return Fact(key="data", number="all claims", text=text)
     found = {
         kind: list(dict.fromkeys(each.object for each in effects if each.thing == "claim" and each.kind == kind))
@@ -74,7 +77,7 @@ def _data(effects: Sequence[Effect]) -> Fact:
         return Fact(key="data", number="unchanged")
     rest = [f"{len(found[kind])} {CLAIMS[kind]}" for kind in others]
     text = "; ".join([list_names(found[worst], MOST_NAMED), *rest])
-    return Fact(key="data", number=f"{_counted(found[worst], 'claim')} {CLAIMS[worst]}", text=text)
+    return Fact(key="data", number=f"{counted(len(found[worst]), 'claim')} {CLAIMS[worst]}", text=text)
 
 
 def _cost(cost: Cost) -> Fact:
@@ -97,7 +100,3 @@ def _queue(capacity: Capacity) -> Fact:
         for lack in capacity.shortages
     ]
     return Fact(key="queue", number=number, text="; ".join(lacks) if lacks else capacity.sentence)
-
-
-def _counted(things: Sequence[object], noun: str) -> str:
-    return f"{len(things)} {noun}{'' if len(things) == 1 else 's'}"

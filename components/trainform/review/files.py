@@ -10,11 +10,12 @@ from trainform.check import CheckedJob, check_experiment
 from trainform.check_files import check_environment
 from trainform.check_platform import CheckedPlatform, check_platform
 from trainform.errors import InputError, Problem, TrainformError
-from trainform.releases.evidence import Lack, lacks_of, with_refusals
+from trainform.releases.evidence import PASSED, Lack, lacks_of, with_refusals
+from trainform.releases.files import read_release
+from trainform.releases.model import Release
 from trainform.review.context import User
 from trainform.review.limits import OF_ENVIRONMENT
-from trainform.review.model import NotChecked, Origin, Place
-from trainform.review.origin import read_origin
+from trainform.review.model import NotChecked, Origin, Place, WaivedGate
 from trainform.review.stack_choice import first_reason
 from trainform.review.users import users_in
 from trainform.secrets import masked_path
@@ -101,3 +102,29 @@ def _of_environment(name: str, root: Path) -> StackFiles:
         return without_files(InputError(loaded.problems))
     platform = check_platform(name, root)
     return StackFiles(platform, loaded.model, environment_source=loaded.source, users=users_in(name, root))
+
+
+# --- the release
+
+
+def read_origin(experiment: str, release: str | None, root: Path) -> Origin | None:
+    """Return the origin of the release; None without one, or if its file cannot be read."""
+    try:
+        return None if release is None else origin_of(read_release(experiment, release, root))
+    except InputError:
+        return None
+
+
+def origin_of(release: Release) -> Origin:
+    """Return the evidence in a release that a reviewer needs."""
+    told = release.told
+    return Origin(
+        release=release.name,
+        source=told.promoted.source,
+        environment=told.origin.environment,
+        by=told.promoted.by,
+        at=told.promoted.at,
+        passed=[gate for gate, result in told.promoted.gates.items() if result == PASSED[0]],
+        waived=[WaivedGate(gate=each.gate, by=each.by, reason=each.reason) for each in told.promoted.waived],
+        rollback="" if told.rollback is None else told.rollback.reason,
+    )

@@ -48,14 +48,11 @@ def is_job(step: Step) -> bool:
 
 def _below(component: Step, children: Mapping[str, list[Step]]) -> Iterator[Step]:
     """All steps below the component, in the preview's order of each level. A preview may be wrong: each step once."""
-    seen = {component.urn}
-    waiting = [component.urn]
-    while waiting:
-        for step in children.get(waiting.pop(0), ()):
-            yield step
-            if step.urn not in seen:
-                seen.add(step.urn)
-                waiting.append(step.urn)
+    level, left = [component.urn], {**children}
+    while level:
+        below = [step for urn in level for step in left.pop(urn, ())]
+        yield from below
+        level = [step.urn for step in below]
 
 
 def _of_component(component: Step, steps: tuple[Step, ...]) -> JobReview:

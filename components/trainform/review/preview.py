@@ -17,7 +17,6 @@ class State(Struct, frozen=True, dict=True):
 
     inputs: without secrets. id: the provider's, None for a resource that does not exist yet, and for components.
     parent: its URN, "" for the stack. keep: `retain_on_delete`. provider: the reference URN::ID, "" for components.
-    created: the time, "" where the form does not say it.
     """
 
     inputs: Mapping[str, Any]

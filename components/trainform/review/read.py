@@ -118,36 +118,22 @@ def _refuse(source: str, reason: str, fix: str) -> NoReturn:
 
 
 def _events(text: str) -> tuple[list[dict[str, Any]], int]:
-    """The engine's events, in order, and how many others cannot be read. Lines of other programs may stand between
+    """The engine's events, one on a line, in order, and how many cannot be read. Other programs may write before
     them."""
     events: list[dict[str, Any]] = []
     unreadable = 0
     for line in text.split("\n") if f'{_EVENT}"' in text else ():
-        found, torn = _events_of(line)
-        events += found
-        unreadable += torn
-    if all(is_number(event.get("sequence")) for event in events):
-        events.sort(key=lambda event: int(event["sequence"]))
-    return events, unreadable
-
-
-def _events_of(line: str) -> tuple[list[dict[str, Any]], int]:
-    """The events of a line, before which and between which other text may stand, and 1 if an event cannot be read."""
-    events: list[dict[str, Any]] = []
-    at, is_whole = 0, True
-    for _ in range(MOST_BEGINNINGS):
-        start = line.find('{"', at)
-        if start < 0:
-            break
+        start = line.find('{"')
         try:
-            found, at = DECODER.raw_decode(line, start)
+            found = DECODER.raw_decode(line, start)[0] if start >= 0 else {}
         except (ValueError, RecursionError):
-            at, is_whole = start + 1, False
+            unreadable += f'{_EVENT}"' in line or _SEQUENCE in line
             continue
         if _is_event(found):
             events.append(found)
-            is_whole = True
-    return events, int(not is_whole and (f'{_EVENT}"' in line or _SEQUENCE in line))
+    if all(is_number(event.get("sequence")) for event in events):
+        events.sort(key=lambda event: int(event["sequence"]))
+    return events, unreadable
 
 
 def _is_event(found: Mapping[str, Any]) -> bool:
@@ -183,11 +169,8 @@ def _preview(raw: Raw, masks: Masks) -> Preview:
         not_checked.append(DIGEST_OF_REFRESH)
     unreadable = ""
     if raw.unreadable:
-        unreadable = f"{_count(raw.unreadable, 'event or step', 'events or steps')} cannot be read"
+        unreadable = f"{raw.unreadable} event{'s or steps' if raw.unreadable > 1 else ' or step'} cannot be read"
         not_checked.append(f"The preview is incomplete: {unreadable}.")
-    if raw.unknown_messages:
-        of_engine = _count(raw.unknown_messages, "message", "messages")
-        not_checked.append(f"Of {of_engine} of the engine the severity is not known, so nothing of the text is shown.")
     missing = _missing(raw, whole)
     if missing:
         counted = ", ".join(f"{count} {masks.name(operation)}" for operation, count in missing.items())
@@ -229,10 +212,6 @@ def _counted_as(step: RawStep) -> str:
     if step.operation != REFRESH:
         return step.operation
     return "delete" if step.new is None else "same" if same(step.old, step.new) else "update"
-
-
-def _count(number: int, one: str, more: str) -> str:
-    return f"{number} {one if number == 1 else more}"
 
 
 def _shown_message(message: Message, masks: Masks) -> Message:

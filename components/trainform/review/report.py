@@ -9,9 +9,11 @@ from typing import Any
 from trainform import defaults
 from trainform.check import CheckedJob
 from trainform.check_platform import CheckedPlatform
+from trainform.cluster.amounts import resource_names
+from trainform.cluster.facts import NO_HOLDERS, LiveFacts, LiveJob, LiveQueue
 from trainform.errors import Problem, in_order
 from trainform.escaping import escaped
-from trainform.review.capacity import capacity_of
+from trainform.review.capacity import capacity_of, not_considered
 from trainform.review.changes import object_changes
 from trainform.review.context import Context
 from trainform.review.cost import cost_of
@@ -21,14 +23,24 @@ from trainform.review.facts import facts_of
 from trainform.review.findings.table import FINDERS
 from trainform.review.headline import headline
 from trainform.review.limits import job_findings, platform_findings, sentence, waiver_uses, with_waivers
-from trainform.review.live_facts import live_facts
-from trainform.review.model import Capacity, Category, Cost, EngineMessage, Finding, Level, NotChecked, Outcome, Report
-from trainform.review.not_considered import not_considered
+from trainform.review.model import (
+    Capacity,
+    Category,
+    Cost,
+    EngineMessage,
+    Finding,
+    Level,
+    LiveFact,
+    NotChecked,
+    Outcome,
+    Report,
+)
 from trainform.review.picture.compare import pictures
 from trainform.review.policies import packs_of, policy_findings
 from trainform.review.preview import Message, Preview, Step
 from trainform.review.stand_ins import UNKNOWN
 from trainform.secrets import masked_lines
+from trainform.spec.environment import Environment
 
 SEVERITIES = ("info", "warning", "error")
 MOST_PATHS = 5
@@ -179,6 +191,35 @@ def _experiment(context: Context, checked: Checked) -> str:
     return ", ".join(sorted(names - {""}))
 
 
+# --- what the cluster reports
+
+
+def live_facts(live: LiveFacts, environment: Environment | None) -> Iterator[LiveFact]:
+    """A sentence for each job and each queue that was read."""
+    names = resource_names(environment)
+    if live.jobs is not None:
+        yield from (LiveFact(object=job.name, sentence=_job(job, live.read_at)) for job in live.jobs)
+    if live.queues is not None and NO_HOLDERS not in live.not_read:
+        yield from (LiveFact(object=queue.name, sentence=_queue(queue, names)) for queue in live.queues)
+
+
+def _job(job: LiveJob, read_at: str) -> str:
+    pods = ", ".join(f"{count} {phase}" for phase, count in sorted(job.pods.items()) if count)
+    since = f", and its first pod has run since {job.started}" if job.started else ""
+    return f"At {read_at} the job {job.name} is {job.phase}{since}; pods: {pods if pods else 'none'}."
+
+
+def _queue(queue: LiveQueue, names: Mapping[str, str]) -> str:
+    if not queue.holders:
+        return f"In the queue {queue.name} no job holds anything."
+    held = "; ".join(f"{job} holds {_amounts(amounts, names)}" for job, amounts in sorted(queue.holders.items()))
+    return f"In the queue {queue.name}: {held}."
+
+
+def _amounts(amounts: Mapping[str, str], names: Mapping[str, str]) -> str:
+    return ", ".join(f"{amount} {names.get(resource, resource)}" for resource, amount in sorted(amounts.items()))
+
+
 # --- what was not checked
 
 
@@ -214,9 +255,7 @@ def _is_listed_elsewhere(message: Message, preview: Preview) -> bool:
 
 def _are_judged(checked: Checked) -> bool:
     """True if the rules of the limits have judged the files."""
-    if isinstance(checked, CheckedJob):
-        return checked.job is not None
-    return checked is not None and checked.platform is not None
+    return checked is not None and (checked.job if isinstance(checked, CheckedJob) else checked.platform) is not None
 
 
 def _judges(context: Context, checked: Checked) -> str:

@@ -21,10 +21,9 @@ from trainform.spec.environment import Environment
 from trainform.spec.quantities import seconds
 
 NOT_RECORDED = (
-    "The state of the stack does not have the settings of the environment {} yet, so limits, gates, prices and nodes "
-    "are not compared. The next `pulumi up` records them."
+    "The settings of the environment {} are not compared: the state of the stack has none that this version of "
+    "trainform can read. The next `pulumi up` records them."
 )
-UNREADABLE = "Another version of trainform has recorded the settings of the environment {}, which cannot be read."
 WITH_OBJECTS = ("queues", "claims", "priority_classes")
 """Sections whose entries are objects of the stack: their changes are those of the objects."""
 
@@ -97,10 +96,8 @@ def not_compared(context: Context) -> Iterator[str]:
     for step in context.preview.steps:
         if step.type != PLATFORM or step.old is None or step.new is None or not step.new.inputs:
             continue  # a preview without inputs is of an earlier trainform
-        if not step.old.inputs:
+        if recorded(step.old) is None or recorded(step.new) is None:
             yield NOT_RECORDED.format(step.name)
-        elif recorded(step.old) is None or recorded(step.new) is None:
-            yield UNREADABLE.format(step.name)
 
 
 def of_other_projects(context: Context) -> list[str]:

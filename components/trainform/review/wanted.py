@@ -12,11 +12,13 @@ from pydantic import ValidationError
 
 from trainform import defaults
 from trainform.plan.inputs import resolved
+from trainform.plan.record import Record
 from trainform.review.context import JobReview
 from trainform.review.preview import State, Step
 from trainform.spec.experiment import Experiment
 
 COMPONENT = "trainform:index:"
+MOST_JOBS = 256  # whose sides are kept
 GIVEN_BY_PROGRAM = ("roles", "environment", "run")  # inputs of a `TrainingJob` that are no fields of an experiment
 OF_PARTS = {"Rendezvous": "network", "SshIdentity": "ssh", "TrainingQueue": "queue"}
 """The field of the experiment that each component takes."""
@@ -57,14 +59,16 @@ class Side(Struct, frozen=True, dict=True):
         return self.experiment if self.model is None else resolved(self.model)
 
 
+@functools.lru_cache(MOST_JOBS)  # most parts of the report ask for it
 def before(job: JobReview) -> Side | None:
     """Return what is deployed; None if nothing is, or if it is unknown."""
-    return _side(job, old=True)
+    return _side(job, job.before, old=True)
 
 
+@functools.lru_cache(MOST_JOBS)
 def after(job: JobReview) -> Side | None:
     """Return what will be deployed; None if nothing will be, or if it is unknown."""
-    return _side(job, old=False)
+    return _side(job, job.after, old=False)
 
 
 def compared(job: JobReview) -> tuple[Side | None, Side | None]:
@@ -75,15 +79,10 @@ def compared(job: JobReview) -> tuple[Side | None, Side | None]:
     return (before(job), after(job)) if old is None or new is None else (old, new)
 
 
-def _side(job: JobReview, *, old: bool) -> Side | None:
-    """The side, read once: most parts of the report ask for it."""
-    if old not in job.sides:
-        record = job.before if old else job.after
-        job.sides[old] = of_components(job, old=old) if record is None else Side(
-            record.experiment, record.environment, record.run, "record", record.version, record.job
-        )  # fmt: skip
-    found: Side | None = job.sides[old]
-    return found
+def _side(job: JobReview, record: Record | None, *, old: bool) -> Side | None:
+    if record is None:
+        return of_components(job, old=old)
+    return Side(record.experiment, record.environment, record.run, "record", record.version, record.job)
 
 
 def of_components(job: JobReview, *, old: bool) -> Side | None:

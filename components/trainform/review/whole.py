@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from decimal import ROUND_HALF_UP, Decimal
 
 from trainform.errors import list_names
-from trainform.review.cost import TENTH, Side, difference_of, percent_of
+from trainform.review.cost import TENTH, Side, difference_of, money, percent_of
 from trainform.review.model import Cost, Money, Outcome, Report, Review, Selection
 
 BY_WEIGHT = (Outcome.clean, Outcome.incomplete, Outcome.findings, Outcome.failed)
@@ -30,7 +30,7 @@ def _sum(reports: Sequence[Report]) -> Cost:
         return costs[0]
     oldest = min((cost.prices_of for cost in costs if cost.prices_of is not None), default=None)
     age = max((cost.price_age_days for cost in costs if cost.price_age_days is not None), default=None)
-    currencies = {money.currency for cost in costs for money in (cost.before, cost.after) if money is not None}
+    currencies = {side.currency for cost in costs for side in (cost.before, cost.after) if side is not None}
     if len(currencies) > 1:
         why = f"The stacks have prices in several currencies ({list_names(sorted(currencies))}), so there is no sum."
         return Cost(prices_of=oldest, price_age_days=age, known=False, unknown=why)
@@ -41,9 +41,9 @@ def _sum(reports: Sequence[Report]) -> Cost:
     currency = next(iter(currencies), "")
     lengths = {cost.hours for cost in costs if cost.total is not None}
     return Cost(
-        before=_money(before.amount, currency),
-        after=_money(after.amount, currency),
-        difference=_money(difference, currency),
+        before=money(before.amount, currency),
+        after=money(after.amount, currency),
+        difference=money(difference, currency),
         percent=None if percent is None else f"{percent.quantize(TENTH, ROUND_HALF_UP):+f}",
         prices_of=oldest,
         price_age_days=age,
@@ -57,10 +57,10 @@ def _sum(reports: Sequence[Report]) -> Cost:
 def _side(costs: Sequence[Cost], of: Callable[[Cost], Money | None]) -> Side:
     """One side of all stacks. It is known where it is known of each: without an amount that is so only where all of the
     cost is known."""
-    amounts = [money for cost in costs if (money := of(cost)) is not None]
+    amounts = [found for cost in costs if (found := of(cost)) is not None]
     if any(of(cost) is None and not cost.known for cost in costs):
         return Side(None, known=False)
-    return Side(sum((money.amount for money in amounts), Decimal(0)) if amounts else None)
+    return Side(sum((found.amount for found in amounts), Decimal(0)) if amounts else None)
 
 
 def _total(costs: Sequence[Cost], currency: str) -> Money | None:
@@ -69,8 +69,4 @@ def _total(costs: Sequence[Cost], currency: str) -> Money | None:
     totals = [cost.total.amount for cost in running if cost.total is not None]
     if not totals or len(totals) < len(running) or not all(cost.known for cost in costs):
         return None
-    return _money(sum(totals, Decimal(0)), currency)
-
-
-def _money(amount: Decimal | None, currency: str) -> Money | None:
-    return None if amount is None else Money(amount=round(amount, 2), currency=currency)
+    return money(sum(totals, Decimal(0)), currency)

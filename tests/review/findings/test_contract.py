@@ -36,15 +36,6 @@ def test_the_size_of_the_world() -> None:
     assert finding.place.path == "roles.worker.replicas"
 
 
-def test_processes_of_a_node_are_of_the_world_too() -> None:
-    script = {"torchrun": {"script": "/app/train.py"}}
-    other = {"torchrun": {"script": "/app/train.py", "processes_per_node": 4}}
-    (finding,) = found({**LORA, "launcher": script}, {**LORA, "launcher": other})
-    assert (finding.code, finding.after) == ("TR-CONTRACT-1", {"nodes": 4, "processes": 16})
-    assert finding.place is not None
-    assert finding.place.path == "launcher"
-
-
 def test_an_elastic_world_changes_within_its_bounds() -> None:
     assert codes(ELASTIC, {**ELASTIC, "roles": {"worker": {**WORKER, "replicas": 5}}}) == []
 
@@ -69,12 +60,6 @@ def test_the_launcher() -> None:
     made = [finding for finding in found(LORA, {**LORA, "launcher": script}) if finding.code == "TR-CONTRACT-3"]
     assert [(finding.before, finding.after) for finding in made] == [("command", "torchrun")]
     assert "TR-CONTRACT-3" not in codes(LORA, {**LORA, "launcher": {"command": ["python", "other.py"]}})
-
-
-@pytest.mark.parametrize("network", [{"port": 29600}, {"host": True}, {"wait": "20m"}])
-def test_the_network_is_no_contract(network: dict[str, Any]) -> None:
-    """Pods learn the port of the rendezvous from their variables; the host network is a finding about security."""
-    assert codes(LORA, {**LORA, "network": network}) == []
 
 
 @pytest.mark.parametrize(

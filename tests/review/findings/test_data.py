@@ -12,7 +12,7 @@ from trainform.cluster.facts import LiveFacts, LiveQueue
 from trainform.plan.inputs import environment_inputs
 from trainform.review.context import Context
 from trainform.review.effects import effects
-from trainform.review.findings.data import KINDS, find
+from trainform.review.findings.data import find
 from trainform.review.model import Finding
 from trainform.review.preview import State, Step
 
@@ -137,7 +137,3 @@ def test_a_renamed_namespace_is_told_by_its_old_name_with_its_jobs() -> None:
 def test_a_kept_namespace_does_not() -> None:
     old = State({"metadata": {"name": "ai-namespace"}}, keep=True, provider=PROVIDER)
     assert codes(context(others=[step("delete", "kubernetes:core/v1:Namespace", "n", old)])) == []
-
-
-def test_every_kind_is_found_here() -> None:
-    assert [kind.code for kind in KINDS] == [f"TR-DATA-{number}" for number in range(1, 7)]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
+from tests.review import jobs
 from tests.review.jobs_of_previews import context, environment, job_review, live, rendered, workers
 from trainform.cluster.drift import Drift
 from trainform.review.findings.drift import find
@@ -48,3 +51,25 @@ def test_other_objects_that_are_gone(missing: str, level: str) -> None:
     (finding,) = find(context(live=live(missing=(missing,))))
     assert finding.level == level
     assert finding.title.endswith("it was deleted by hand, or by an `up` that ended half way.")
+
+
+NOW = {**jobs.LORA, "env": {"LETTER": "C"}}
+
+
+def test_what_the_last_up_wanted_is_not_what_is_recorded() -> None:
+    """The components have what was wanted, the record what is deployed."""
+    wanted = {**jobs.LORA, "env": {"LETTER": "B"}}
+    record = jobs.deployed(jobs.LORA).record
+    failed = dataclasses.replace(jobs.job_review(jobs.deployed(wanted), jobs.deployed(NOW)), before=record)
+    assert record is not None
+    for job, recorded in ((failed, record.job), (dataclasses.replace(failed, before=None), None)):
+        (finding,) = find(jobs.context(job))
+        assert (finding.code, finding.before) == ("TR-DRIFT-3", recorded)
+        assert finding.title == (
+            f"The last `pulumi up` of sdxl-lora did not succeed; recorded as deployed: {recorded or 'nothing'}."
+        )
+
+
+@pytest.mark.parametrize("new", [jobs.LORA, NOW], ids=["unchanged", "changed"])
+def test_an_update_that_succeeded(new: dict[str, object]) -> None:
+    assert [*find(jobs.context(jobs.job_review(jobs.deployed(jobs.LORA), jobs.deployed(new))))] == []

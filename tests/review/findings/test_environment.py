@@ -89,20 +89,6 @@ def test_experiments_that_no_longer_pass() -> None:
     assert found({}, {"limits": {"max_accelerators": 16}}) == []
 
 
-def test_fewer_nodes() -> None:
-    [finding] = found({}, {"accelerators": {"a800": {"nodes": 1}}})
-    assert finding.title.startswith("1 stack no longer passes: resnet.dev (TF-RES-6): ")
-    [finding] = found({}, {"accelerators": {"a800": {"per_node": 4}}})
-    assert finding.code == "TR-ENVIRONMENT-2"
-    assert found({}, {"accelerators": {"a800": {"nodes": 2}}}) == []
-
-
-def test_a_smaller_queue() -> None:
-    queues = {"queues": {"default": {"weight": 1, "capability": {"a800": 8}}}}
-    [finding] = found({}, queues)
-    assert finding.title.startswith("1 stack no longer passes: resnet.dev (TF-QUE-3): ")
-
-
 def test_a_gate_that_a_release_does_not_have() -> None:
     lacks = [Lack("gate", "resnet", ENV, "resnet.dev", "0a1b2c3d", gate) for gate in ("soak", "clean")]
     [finding] = found({}, {"promotion": {"soak": "1h"}}, lacks=tuple(lacks))

@@ -47,7 +47,6 @@ def found_codes(context: Context) -> list[str]:
     ("before", "after", "title"),
     [
         ({"weight": 1}, {"weight": 4}, "`weight` of the queue night changes from 1 to 4."),
-        ({}, {"weight": 2}, "`weight` of the queue night changes from 1 to 2."),
         (
             {"capability": {GPU: "32"}},
             {"capability": {GPU: "16"}},
@@ -107,11 +106,6 @@ def test_a_job_that_moves_to_another_queue() -> None:
         "night",
         "The job sdxl-lora moves from the queue default to the queue night.",
     )
-
-
-def test_a_job_that_stays_in_its_queue() -> None:
-    before, after = rendered(CLUSTER, **workers(2)), rendered(CLUSTER, **workers(3))
-    assert found(context(job_review(before, after), environment=CLUSTER, live=EMPTY)) == {}
 
 
 @pytest.mark.parametrize("backend", ["volcano", "kubeflow", "trainer", "jobset"])
@@ -218,17 +212,6 @@ def test_a_lower_capability_ends_nothing_and_lets_nothing_start() -> None:
     assert "ends no pods" in finding.why
     fits = live(queues=(live_queue("night", {GPU: "32", "cpu": "64"}, bert_77aa01=16),), nodes=NODES)
     assert list(found(context(steps=(step,), live=fits))) == ["TR-NEIGHBOURS-1"]
-
-
-def test_weight_and_capability_lowered_together() -> None:
-    step = queue_step("night", {"weight": 4, "capability": {GPU: "32"}}, {"weight": 1, "capability": {GPU: "16"}})
-    queue = structs.replace(live_queue("night", {GPU: "32"}, bert_77aa01=24), weight=4)
-    facts = live(queues=(queue, live_queue("default")), nodes=NODES)
-    titles = [each.title for each in find(context(steps=(step,), environment=CLUSTER, live=facts))]
-    assert titles[2:] == [
-        "Nothing new starts in the queue night until its jobs have given back 8 a800: team-b/bert-77aa01 (24 a800).",
-        "The queue night will hold 8 a800 above its share of 16 a800: team-b/bert-77aa01 (24 a800).",
-    ]
 
 
 def test_the_job_itself_is_not_a_neighbour() -> None:

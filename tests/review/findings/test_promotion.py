@@ -5,12 +5,9 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-import pytest
-
 from tests.review.jobs_of_previews import context
-from tests.support.releases import PROMOTED, release
 from tests.support.samples import environment
-from trainform.releases.evidence import Lack, lacks
+from trainform.releases.evidence import Lack
 from trainform.review.findings.promotion import KINDS, find
 
 NAME = "8c1f0a2b77de41d09c36"
@@ -34,24 +31,6 @@ def test_what_a_stack_lacks_is_a_finding() -> None:
     assert (none.place.file, none.place.path) == ("stacks/Pulumi.resnet.prod.yaml", "trainform:release")
     assert (unread.code, unread.after, unread.title) == ("TR-PROMOTION-1", None, unreadable.text)
     assert [kind.code for kind in KINDS] == [other.code, gate.code, none.code]
-
-
-@pytest.mark.parametrize(
-    ("gates", "asked"),
-    [
-        ({}, {"succeeded": True}),
-        ({"succeeded": "refused"}, {"succeeded": True}),
-        ({"from": "passed"}, {"from": ["staging"]}),
-    ],
-    ids=["younger", "forged", "of another source"],
-)
-def test_the_finding_is_true_of_every_way_to_lack_a_gate(gates: dict[str, str], asked: dict[str, Any]) -> None:
-    """A promotion from a source that the environment has removed is refused."""
-    made = release(PROMOTED.model_copy(update={"gates": gates}))
-    found = tuple(lacks(PROMOTED.target, made, environment(name="prod", promotion=asked)))
-    (gate,) = find(dataclasses.replace(context(), lacks=found))
-    assert "`promotion.from`" in gate.fix
-    assert "`--waive GATE`" in gate.fix
 
 
 def test_a_stack_that_lacks_nothing_has_no_finding() -> None:

@@ -70,14 +70,6 @@ def test_a_danger_that_this_change_adds(code: str, danger: dict[str, Any], harml
         assert codes(None, bad) == [code]
 
 
-def test_the_place_and_the_values_are_named() -> None:
-    (finding,) = found(body(), body(hostNetwork=True))
-    assert finding.object == "web"
-    assert finding.field.endswith("spec.hostNetwork")
-    assert (finding.before, finding.after) == (None, True)
-    assert "spec.hostNetwork = true" in finding.title
-
-
 def test_what_the_environment_allows_is_said_and_weighs_less() -> None:
     allows = Environment.model_validate(CLUSTER)
     made = change(LORA, {**LORA, "network": {"host": True}}, locate=locate)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from trainform.plan.roles import claim_name
 from trainform.plan.world import in_world, plan_world
 from trainform.review.context import Context
 from trainform.review.fate import Fate, fate
@@ -85,14 +84,13 @@ def _names(experiment: Experiment) -> str:
 
 
 def _mounts(happens: Fate, old: Experiment, new: Experiment, context: Context) -> Iterator[Finding]:
-    """What the pods see; what the experiment says, for a role of which a side of the preview has no pods."""
+    """What the pods of the ranked roles see."""
     pods = mounts(happens.job, old=True), mounts(happens.job, old=False)
     by_mount = {volume.mount: key for key, volume in reversed(new.storage.items())}
     for name in _ranked(new):
-        if name not in old.roles:
+        if name not in old.roles or not all(name in side for side in pods):
             continue
-        known = all(name in side for side in pods)
-        was, will = (side[name] for side in pods) if known else (_mounts_of(side, name) for side in (old, new))
+        was, will = (side[name] for side in pods)
         for path in sorted(was.keys() | will.keys()):
             before, after = (_and(side.get(path)) for side in (was, will))
             if before != after:
@@ -123,14 +121,3 @@ def _mount(new: Experiment, role: str, path: str, before: str | None, after: str
     found = MOUNTS.weighing("low") if before is None else MOUNTS
     title = f"The ranked role {role} of {new.name} {said}."
     return found.finding(new.name, f"roles.{role}: {path}", before, after, title=title, place=place)
-
-
-def _mounts_of(experiment: Experiment, role: str) -> Mapping[str, frozenset[Mount]]:
-    """What the experiment says that the pods of a role see of the volumes, by mount path."""
-    return {
-        volume.mount: frozenset(
-            [Mount(claim_name(experiment, key), folder=volume.sub_path or "", read_only=volume.read_only)]
-        )
-        for key, volume in experiment.storage.items()
-        if volume.roles is None or role in volume.roles
-    }

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from trainform.cluster.drift import writer
 from trainform.errors import shorten
-from trainform.review import last_up, steps
+from trainform.review import steps, wanted
+from trainform.review.causes import of_experiment
 from trainform.review.changes import field_differences
 from trainform.review.context import Context, JobReview
 from trainform.review.difference import shown
@@ -27,10 +28,11 @@ STREAM = "stream"
 
 def find(context: Context) -> Iterator[Finding]:
     """Jobs whose last `up` failed, then fields that differ, then objects that are gone."""
-    failed = [job for job in context.jobs if last_up.failed(job)] if _has_all_parts(context.preview) else []
+    failed = [job for job in context.jobs if _failed(job)] if _has_all_parts(context.preview) else []
     for job in failed:
-        title = f"The last `pulumi up` of {job.name} did not succeed: {_what_is_recorded(job)}."
-        yield FAILED.finding(job.name, before=None if job.before is None else job.before.job, title=title)
+        deployed = None if job.before is None else job.before.job
+        title = f"The last `pulumi up` of {job.name} did not succeed; recorded as deployed: {deployed or 'nothing'}."
+        yield FAILED.finding(job.name, before=deployed, title=title)
     refreshed = [step for step in context.preview.refreshed if step.is_object and not steps.is_record(step)]
     for step in refreshed:
         yield from _found_by_refresh(step)
@@ -53,7 +55,9 @@ def find(context: Context) -> Iterator[Finding]:
             continue
         gone = GONE if missing in made_anew or missing in not_found else MISSING
         gone = gone.weighing("high") if type_ == CLAIM else gone
-        yield gone.finding(name, before=missing, title=_gone(type_, name, is_job=name in jobs))
+        the, by_ttl = (f"job {name}", ", by its `ttl`") if name in jobs else (f"{type_} {name}", "")
+        title = f"The {the} is not in the cluster: it was deleted by hand{by_ttl}, or by an `up` that ended half way."
+        yield gone.finding(name, before=missing, title=title)
 
 
 def _has_all_parts(preview: Preview) -> bool:
@@ -79,19 +83,17 @@ def _key(step: Step) -> str:
     return f"{steps.kind(step)}/{steps.name(step, step.old)}"
 
 
-def _what_is_recorded(job: JobReview) -> str:
+def _failed(job: JobReview) -> bool:
+    """True if what the components were given is not what is recorded as deployed. Sides of two versions of trainform
+    have other defaults, and are not compared."""
+    if job.component is None or job.component.old is None or job.after is None:
+        return False
     if job.before is None:
-        return "nothing is recorded as deployed"
-    return f"{job.before.job} is recorded as deployed, and something else was wanted"
-
-
-def _gone(type_: str, name: str, *, is_job: bool) -> str:
-    if is_job:
-        return (
-            f"The job {name} is not in the cluster: it was deleted by hand, by its `ttl`, or by an `up` that ended "
-            "half way."
-        )
-    return f"The {type_} {name} is not in the cluster: it was deleted by hand, or by an `up` that ended half way."
+        return True
+    asked, deployed = wanted.of_components(job, old=True), wanted.before(job)
+    if asked is None or deployed is None or job.before.version != job.after.version:
+        return False
+    return asked.run != deployed.run or bool(of_experiment(asked, deployed, ordered=False))
 
 
 def _shown(value: object) -> str:

@@ -51,17 +51,9 @@ def _replaced(happens: Fate, spent: str) -> Iterator[Finding]:
         title = f"The job {name} is replaced {reason}; whether it runs is not known: {happens.not_read}."
         yield _about(RESTARTED.weighing("medium"), happens, title)
     if not happens.reasons and not happens.cut_off:
-        yield _about(UNEXPLAINED, happens, _unexplained(happens))
-
-
-def _unexplained(happens: Fate) -> str:
-    if happens.versions:
-        said = happens.versions
-    elif happens.causes.basis is None:
-        said = "nothing is recorded as deployed, and no component says what was wanted"
-    else:
-        said = "the recorded version of trainform is the same, or not known"
-    return f"The job {happens.name} is replaced by {happens.next_name} with no visible cause: {said}."
+        versions = f": {happens.versions}" if happens.versions else ""
+        title = f"The job {name} is replaced by {happens.next_name} with no visible cause{versions}."
+        yield _about(UNEXPLAINED, happens, title)
 
 
 def _stopped(happens: Fate, spent: str) -> Iterator[Finding]:

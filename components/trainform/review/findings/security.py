@@ -3,7 +3,6 @@ environment say whether it is allowed; these findings say what the change adds, 
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -17,7 +16,7 @@ from trainform.review.context import Context, JobReview
 from trainform.review.fate import fate
 from trainform.review.kinds import Kind, kind
 from trainform.review.model import Finding, Place
-from trainform.review.preview import State, Step
+from trainform.review.preview import Step
 from trainform.review.stand_ins import MASKED, UNKNOWN
 from trainform.rules.limits.places import Place as Spot
 from trainform.rules.limits.places import places
@@ -83,12 +82,32 @@ DANGERS = (
 
 
 class Subject(Struct, frozen=True):
-    """An object with pods. owner: its job, whose object has the revision in its name; of another object its own name.
-    place: where the experiment sets a field for some roles; None for an object of another program."""
+    """An object with pods, and the job to which it belongs; None for an object of another program."""
 
     step: Step
-    owner: str
-    place: Callable[[Sequence[str], Sequence[str]], Place | None]
+    job: JobReview | None
+    context: Context
+
+    @property
+    def owner(self) -> str:
+        """The name of the job, whose object has the revision in its name; of another object its own name."""
+        return steps.name(self.step) if self.job is None else self.job.name
+
+    def place(self, roles: Sequence[str], fields: Sequence[str]) -> Place | None:
+        """Return the place of the first change of the experiment that can be the cause; without one, of the first field
+        that is set. None for an object of another program."""
+        if self.job is None:
+            return None
+        happens = fate(self.context, self.job)
+        own = [f"roles.{role}.{field}" for role in roles for field in fields]
+        paths = [*own, *fields, *(f"roles.{role}.pod_overrides" for role in roles), "manifest_overrides"]
+        changed = happens.causes.under(*paths) or happens.causes.under(*([MAPPING] if IMAGE in fields else []))
+        if changed:
+            return changed[0].place
+        paths += [f"roles.{role}" for role in roles]
+        experiment = {} if happens.after is None else {**happens.after.resolved}
+        found = next((path for path in paths if value_at(experiment, path)), None)
+        return None if found is None else self.context.locate(found)
 
     def finding(
         self, about: Kind, roles: Sequence[str], where: str, before: Any, after: Any, title: str, fields: Sequence[str]
@@ -115,69 +134,30 @@ def find(context: Context) -> Iterator[Finding]:
     for message in context.preview.messages:
         if defaults.POD_SECURITY in message.text:
             yield ADMISSION.finding(context.stack, after=message.text)
-    owners = {
-        step.urn: owner
-        for owner in (_Owner(job, context) for job in context.jobs)
-        for step in (*filter(None, [owner.job.job]), *owner.job.steps)
-    }
+    jobs = {step.urn: job for job in context.jobs for step in (*filter(None, [job.job]), *job.steps)}
     for step in context.preview.steps:
         if step.is_object and step.new is not None and steps.fate(step) not in ("none", "delete"):
-            owner = owners.get(step.urn)
-            yield from _of_subject(_subject(_with_old(step, owner), owner), context.environment)
+            job = jobs.get(step.urn)
+            yield from _of_subject(Subject(_with_old(step, job), job, context))
 
 
-class _Owner(Struct, frozen=True, dict=True):
-    """A job, with what the findings about each of its objects need."""
-
-    job: JobReview
-    context: Context
-
-    @functools.cached_property
-    def experiment(self) -> dict[str, Any]:
-        """The experiment as it will be, with every default; empty if that is unknown."""
-        new = fate(self.context, self.job).after
-        return {} if new is None else {**new.resolved}
-
-    @functools.cached_property
-    def gone(self) -> Mapping[tuple[str, str], State | None]:
-        """The first deleted object of each type and name without a revision."""
-        deleted = (step for step in self.job.steps if steps.fate(step) == "delete")
-        return {_without_revision(step): step.old for step in reversed([*deleted])}
-
-    def place(self, roles: Sequence[str], fields: Sequence[str]) -> Place | None:
-        """Return the place of the first change that can be the cause; without one, of the first field that is set."""
-        own = [f"roles.{role}.{field}" for role in roles for field in fields]
-        paths = [*own, *fields, *(f"roles.{role}.pod_overrides" for role in roles), "manifest_overrides"]
-        causes = fate(self.context, self.job).causes
-        changed = causes.under(*paths) or causes.under(*([MAPPING] if IMAGE in fields else []))
-        if changed:
-            return changed[0].place
-        paths += [f"roles.{role}" for role in roles]
-        found = next((path for path in paths if value_at(self.experiment, path)), None)
-        return None if found is None else self.context.locate(found)
-
-
-def _with_old(step: Step, owner: _Owner | None) -> Step:
+def _with_old(step: Step, job: JobReview | None) -> Step:
     """Return the step with the object that it takes the place of: where names have the revision, the old object of a
     job is deleted in a step of its own."""
-    if step.old is not None or owner is None:
+    if step.old is not None or job is None:
         return step
-    return structs.replace(step, old=owner.gone.get(_without_revision(step)))
+    gone = (each for each in job.steps if steps.fate(each) == "delete")
+    old = (each.old for each in gone if _without_revision(each) == _without_revision(step))
+    return structs.replace(step, old=next(old, None))
 
 
 def _without_revision(step: Step) -> tuple[str, str]:
     return step.type, step.name.rpartition("-")[0]
 
 
-def _subject(step: Step, owner: _Owner | None) -> Subject:
-    if owner is None:
-        return Subject(step, steps.name(step), lambda roles, fields: None)
-    return Subject(step, owner.job.name, owner.place)
-
-
-def _of_subject(subject: Subject, environment: Environment | None) -> Iterator[Finding]:
+def _of_subject(subject: Subject) -> Iterator[Finding]:
     old, new = (steps.templates(subject.step, state) for state in (subject.step.old, subject.step.new))
-    yield from _of_dangers(old, new, subject, environment)
+    yield from _of_dangers(old, new, subject, subject.context.environment)
     yield from _images(old, new, subject)
     if not steps.is_record(subject.step):  # the pods have the variables of the record too
         for where in subject.step.plain_secrets:
