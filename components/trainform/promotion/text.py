@@ -12,7 +12,6 @@ from trainform.project import release_path
 from trainform.promotion.prepare import Prepared
 from trainform.releases.gates import Judged
 from trainform.releases.model import Origin
-from trainform.review.forms.document import capacity_items, cost_items
 from trainform.review.forms.sections import Item, Row, Section, bounded
 
 UNKNOWN = "unknown"
@@ -43,8 +42,6 @@ def sections(found: Prepared) -> list[Section]:
         *([] if found.changes is None else changing(found.changes, target)),
         Section("Gates", tuple(_gates(found))),
         *differing(found.comparison, f"What differs from {source}", by_environments),
-        Section("Cost", tuple(cost_items(found.cost))),
-        Section("Capacity", tuple(capacity_items(found.capacity))),
         Section("Where it comes from", tuple(origin_items(found.release.told.origin))),
         Section("Notes", tuple(_notes(found))),
     ])  # fmt: skip
@@ -117,9 +114,8 @@ def _notes(found: Prepared) -> Iterator[Item]:
             yield Item(f"The drift of {source} is unknown: {missing.what}: {missing.reason}.")
     if found.current.not_read:
         yield Item(f"What is deployed in the target is unknown: {found.current.not_read}.")
-    if found.current.live is not None:
-        for what, reason in found.current.live.not_read.items():
-            yield Item(f"{what}: {reason}.")
+    if found.may_be_written:
+        yield Item(f"Once it is written, `trainform review {target}` shows its cost, its capacity and its findings.")
 
 
 def as_data(found: Prepared, *, written: bool) -> dict[str, Any]:
@@ -148,8 +144,6 @@ def as_data(found: Prepared, *, written: bool) -> dict[str, Any]:
         ],
         "comparison": compared_data(found.comparison),
         "changes": None if found.changes is None else compared_data(found.changes),
-        "cost": found.cost.model_dump(mode="json"),
-        "capacity": found.capacity.model_dump(mode="json"),
         "not_read": found.current.not_read,
         "new_images": [{"path": path, "image": image} for path, image in found.new_images.items()],
         "drift": None if found.drift is None else found.drift.stacks[0].model_dump(mode="json"),
