@@ -72,14 +72,6 @@ def test_files_that_git_ignores_are_named_since_no_commit_has_them(name: str, tm
     assert json.loads(run("history", "sdxl-lora", "--format", "json")[1])["notes"] == [note]
 
 
-def test_a_release_that_was_edited_is_wrong_input(name: str, tmp_path: Path) -> None:
-    path = tmp_path / "stacks" / "releases" / "sdxl-lora" / f"{name}.yaml"
-    path.write_text(path.read_text().replace("replicas: 2", "replicas: 3"))
-    code, out, err = run("history", "sdxl-lora")
-    assert (code, out) == (2, "")
-    assert "the file has been changed" in err
-
-
 @pytest.mark.parametrize(
     ("word", "fix"), [("sdxl-lore", "did you mean sdxl-lora?"), ("x", "run `trainform new EXPERIMENT -e ENV`")]
 )

@@ -104,12 +104,6 @@ def test_a_second_rollback_goes_further_back(names: list[str], tmp_path: Path) -
     assert "pulumi is not on PATH" in err
 
 
-def test_a_release_can_be_named(names: list[str], tmp_path: Path) -> None:
-    assert run("rollback", STACK, *WHY, "--to", names[0], "--yes")[0] == 0
-    made = read_release("sdxl-lora", follows(tmp_path), tmp_path)
-    assert made.experiment["roles"]["worker"]["replicas"] == 2
-
-
 def test_a_dry_run_writes_nothing(names: list[str], tmp_path: Path) -> None:
     code, out, _ = run("rollback", STACK, *WHY, "--dry-run", "--format", "json")
     assert (code, follows(tmp_path)) == (0, names[2])

@@ -81,31 +81,6 @@ def refused(experiment: str, source: str, target: str, root: Path) -> list[tuple
     return [(problem.path, problem.reason, problem.fix) for problem in raised.value.problems]
 
 
-@pytest.mark.parametrize(
-    ("content", "reason", "fix"),
-    [
-        (b"config: {a: caf\xe9}\n", "the file is not UTF-8 (byte 0xe9 at offset 15)", "save the file as UTF-8"),
-        (
-            None,
-            "the file cannot be read: it is a link to nowhere, and nothing is there",
-            "check the path and its permissions",
-        ),
-    ],
-)
-def test_a_stack_whose_file_cannot_be_read_is_not_told_as_missing(
-    content: bytes | None, reason: str, fix: str, tmp_path: Path
-) -> None:
-    project(tmp_path)
-    path = tmp_path / "stacks" / f"Pulumi.{PROD}.yaml"
-    path.unlink()
-    if content is None:
-        path.symlink_to("nowhere")
-    else:
-        path.write_bytes(content)
-    for word in ("prod", PROD):
-        assert refused("sdxl-lora", "dev", word, tmp_path) == [("", reason, fix)]
-
-
 def test_a_stack_in_the_place_of_the_experiment(tmp_path: Path) -> None:
     project(tmp_path)
     reason = "this is the name of a stack, not of an experiment"

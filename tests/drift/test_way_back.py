@@ -15,11 +15,6 @@ def changed(kind: str, *fields: tuple[str, Any, Any], **more: Any) -> ObjectDrif
     return ObjectDrift(**{"kind": kind, "name": "bert", "namespace": "ai", "state": "changed", "fields": found, **more})
 
 
-def test_what_the_engine_puts_back_takes_one_command() -> None:
-    assert commands([changed("Queue", ("spec.weight", 2, 7)),
-            ObjectDrift(kind="Job", name="bert-1f3a9c", namespace="ai", state="gone")], "bert.dev") == [UP]  # fmt: skip
-
-
 def test_labels_of_ours_come_first() -> None:
     label = "metadata.labels.app.kubernetes.io/name"
     assert commands(
@@ -49,7 +44,3 @@ def test_a_claim_cannot_shrink() -> None:
         "up` refuses."
     )
     assert not_put_back([changed("PersistentVolumeClaim", (size, "1Gi", None))]) == []
-
-
-def test_names_are_quoted_for_a_shell() -> None:
-    assert commands([], "bert dev")[0].endswith("-s 'bert dev'")

@@ -66,15 +66,6 @@ def test_of_the_environment_nothing_is_in_it() -> None:
         assert word not in text
 
 
-def test_the_release_makes_the_job_of_the_source_again() -> None:
-    """In the same environment, but for the images, whose digests are written now."""
-    image = f"{JOB['image']}@{DIGEST}"
-    found = source(image=image, environments=OVERLAYS)
-    given = Released("sdxl-lora", "0123456789abcdef0123", experiment_of(found))
-    again = check_experiment(given, environment(registries=MIRROR)).checked()
-    assert again.plan.revision == found.record.revision
-
-
 def test_what_exists_only_in_one_environment() -> None:
     """Every default is written, but for those that a file must not set beside what an overlay sets."""
     parts: dict[str, Any] = {
@@ -186,17 +177,6 @@ def test_an_image_that_nobody_can_pin_is_refused(ids: set[str], reason: str) -> 
     assert problem.path == "image"
     assert reason in problem.reason
     assert "@sha256:" in problem.fix
-
-
-def test_an_image_of_an_overlay_has_never_run_in_the_source() -> None:
-    overlay = {"prod": {"image": "registry.example.com/ai/pytorch-training:2.9"}}
-    found = source(environments=overlay)
-    job = check_experiment(
-        Released("sdxl-lora", "0123456789abcdef0123", experiment_of(found)), environment(name="prod")
-    ).checked()
-    (problem,) = unpinned(job, found)
-    assert (problem.path, problem.value) == ("image", overlay["prod"]["image"])
-    assert "no pod of the source that has run it" in problem.reason
 
 
 @pytest.mark.parametrize(

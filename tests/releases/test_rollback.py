@@ -92,18 +92,6 @@ def test_after_a_promotion_over_a_rollback_the_restored_release_is_the_earlier_o
     assert stack.earlier == [one, two]
 
 
-def test_a_rollback_has_the_whole_experiment_and_its_evidence() -> None:
-    stack = Chain()
-    one, two = stack.promoted("a"), stack.promoted("b")
-    made = stack.releases[stack.back_to(one)]
-    assert (made.experiment, made.origin) == (stack.releases[one].experiment, stack.releases[one].origin)
-    assert made.content == stack.releases[one].content
-    assert made.name != one
-    assert made.rollback is not None
-    assert made.rollback.model_dump() == {"of": two, "to": one, "reason": "the loss diverges"}
-    assert (made.promoted.by, made.promoted.at, made.promoted.replaces) == (WHO, WHEN, two)
-
-
 def test_what_was_never_deployed_is_passed_over() -> None:
     stack = Chain()
     one, two, _ = stack.promoted("a"), stack.promoted("b"), stack.promoted("c")
@@ -117,15 +105,6 @@ def test_a_release_that_was_deployed_by_a_rollback_to_it_was_deployed() -> None:
     one, _ = stack.promoted("a"), stack.promoted("b")
     back = stack.back_to(one)
     assert first_deployed([one], stack.releases, {back}) == one
-
-
-def test_a_release_that_is_gone_ends_the_chain() -> None:
-    stack = Chain()
-    one, two, three = (stack.promoted(queue) for queue in ("a", "b", "c"))
-    del stack.releases[one]
-    assert stack.earlier == [two]
-    del stack.releases[two]
-    assert [*chain(three, stack.releases)] == [three]
 
 
 def deployment(queue: str, second: int, named: str = "") -> EarlierDeployment:

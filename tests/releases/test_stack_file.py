@@ -70,14 +70,6 @@ def test_a_file_that_nobody_can_change_so(text: str) -> None:
     assert f'write `trainform:release: "{NAME}"`' in raised.value.fix
 
 
-def test_nothing_is_written_for_a_stack_that_cannot_be_changed(tmp_path: Path) -> None:
-    project(tmp_path)
-    (tmp_path / "stacks" / "Pulumi.sdxl-lora.prod.yaml").write_text("config:\n  trainform:environment: prod\n")
-    with pytest.raises(TrainformError, match="cannot be changed"):
-        follow(release(), "sdxl-lora.prod", tmp_path)
-    assert not (tmp_path / "stacks" / "releases").exists()
-
-
 def test_the_program_reads_what_is_written(tmp_path: Path) -> None:
     project(tmp_path)
     path = tmp_path / "stacks" / "Pulumi.sdxl-lora.prod.yaml"
