@@ -12,10 +12,9 @@ import yaml
 
 from tests.cli.running import run
 from tests.support.leaks import OTHER_HUB_TOKEN as TOKEN
-from tests.support.releases import FORGED, PROMOTED, forged, project, release
+from tests.support.releases import FORGED, PROMOTED, forged, project, release, set_release, write_release
 from trainform.errors import MASK
-from trainform.releases.files import read_release, releases_of, write_release
-from trainform.releases.stack_file import set_release
+from trainform.releases.files import read_release, releases_of
 from trainform.spec.stack import load_stack
 
 STACK = "sdxl-lora.prod"

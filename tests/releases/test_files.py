@@ -10,12 +10,12 @@ import pytest
 from hypothesis import assume, given, settings
 
 from tests.support.generators import ENVIRONMENT, experiments
-from tests.support.releases import ORIGIN, PROMOTED, project, release
+from tests.support.releases import ORIGIN, PROMOTED, project, release, write_release
 from tests.support.rendering import job_problems
 from trainform import defaults
 from trainform.errors import InputError, TrainformError
 from trainform.plan.inputs import resolved, with_dates
-from trainform.releases.files import as_text, read_release, releases_of, unfollowed, write_release
+from trainform.releases.files import as_text, read_release, releases_of, unfollowed
 from trainform.releases.model import Release
 from trainform.spec import Environment, Experiment
 from trainform.spec.load import parse

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.releases import PROMOTED, project, release
+from tests.support.releases import PROMOTED, follow, project, release
 from trainform.errors import TrainformError
 from trainform.releases.files import releases_of
 from trainform.releases.model import Release
-from trainform.releases.stack_file import follow, follow_all, set_release, with_release
+from trainform.releases.stack_file import follow_all, with_release
 from trainform.spec.stack import load_stack, pinned_release
 
 NAME = "12e45678901234567890"  # a number, where no quotes stand
@@ -74,11 +74,11 @@ def test_the_program_reads_what_is_written(tmp_path: Path) -> None:
     project(tmp_path)
     path = tmp_path / "stacks" / "Pulumi.sdxl-lora.prod.yaml"
     path.chmod(0o640)
-    set_release("sdxl-lora.prod", NAME, tmp_path)
-    assert pinned_release("sdxl-lora.prod", tmp_path) == load_stack("sdxl-lora.prod", tmp_path).release == NAME
+    name = follow(release(), "sdxl-lora.prod", tmp_path)
+    assert pinned_release("sdxl-lora.prod", tmp_path) == load_stack("sdxl-lora.prod", tmp_path).release == name
     assert path.stat().st_mode & 0o777 == 0o640
     before = path.stat().st_ino
-    set_release("sdxl-lora.prod", NAME, tmp_path)
+    follow(release(), "sdxl-lora.prod", tmp_path)
     assert path.stat().st_ino == before, "a file that is right is not written"
 
 

@@ -127,7 +127,7 @@ def _compared(
     if expected.basis == "files" and there and not written:
         return _report(target, Outcome.not_deployed, notes=[NO_PLATFORM])
     objects, not_compared, notes = list[ObjectDrift](), list[NotCompared](), [*expected.notes]
-    ahead = read = 0
+    read = 0
     for manifest, found in zip(expected.manifests, there, strict=True):
         name = f"{manifest.body['kind']} {manifest.body['metadata']['name']}"
         if found.reason and manifest.body["kind"] == SECRETS:  # who only looks needs no right to read keys
@@ -146,14 +146,10 @@ def _compared(
                 not_compared.append(NotCompared(what=name, reason=UNNOTED))
             answer, refused = answers.get(key_of(manifest), (None, ""))
             result = compared(manifest, found.body, answer, expected.basis)
-            ahead += result.ahead
             if refused:
                 notes.append(f"{name} is compared without the API server, which answers the dry run with: {refused}.")
-            if result.object.state != "as deployed" or result.object.others:
-                objects.append(result.object)
-    if ahead:
-        fields = f"{ahead} field{'s' if ahead > 1 else ''}"
-        notes.append(f"The environment's file is ahead of the cluster: {fields} not applied yet.")
+            if result.state != "as deployed" or result.others:
+                objects.append(result)
     drifted = any(each.state != "as deployed" for each in objects)
     outcome = Outcome.drift if drifted else Outcome.incomplete if not_compared else Outcome.in_sync
     revision = "" if record is None or record.record is None else record.record.revision

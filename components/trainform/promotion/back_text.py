@@ -8,13 +8,10 @@ from typing import Any
 from msgspec import to_builtins
 
 from trainform.comparison.text import changes, changing
-from trainform.errors import list_names
 from trainform.project import release_path
 from trainform.promotion.back import PreparedRollback
 from trainform.promotion.text import origin_items
 from trainform.review.forms.sections import Item, Section, bounded
-
-MOST_PATHS = 3
 
 
 def headline(found: PreparedRollback) -> str:
@@ -45,10 +42,9 @@ def sections(found: PreparedRollback) -> list[Section]:
 
 def _checkpoints(found: PreparedRollback) -> Iterator[Item]:
     for each in found.checkpoints:
-        at = list_names(each.paths, MOST_PATHS) if each.paths else each.mount
         yield Item(
             f"The job resumes from what {each.written_by} has written to the claim {each.claim} "
-            f"({'kept by `pulumi destroy`' if each.keep else 'not kept by `pulumi destroy`'}) at {at}."
+            f"({'kept by `pulumi destroy`' if each.keep else 'not kept by `pulumi destroy`'}) at {each.mount}."
         )
     if found.checkpoints:
         yield Item("To resume from older checkpoints, move the newer ones away before `pulumi up`.")

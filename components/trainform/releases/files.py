@@ -42,12 +42,6 @@ def releases_of(experiment: str, root: Path) -> dict[str, Release]:
     return dict(sorted(found.items(), key=lambda item: (item[1].promoted.at, item[0])))
 
 
-def write_release(release: Release, root: Path) -> str:
-    """Write the file of one release and return the release's name."""
-    write_releases([release], root)
-    return release.name
-
-
 def write_releases(releases: Iterable[Release], root: Path) -> None:
     """Write the files of releases, all of them or none. A file that exists has the same content, and stays."""
     texts = dict[str, str]()

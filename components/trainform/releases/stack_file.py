@@ -22,12 +22,6 @@ MARK = "\ufeff"
 """Some editors of Windows begin a file with it. It is not part of the text."""
 
 
-def follow(release: Release, stack: str, root: Path) -> str:
-    """Write the release and let the stack follow it. Return the release's name."""
-    follow_all({stack: release}, root)
-    return release.name
-
-
 def follow_all(releases: Mapping[str, Release], root: Path) -> None:
     """Write the releases and let each stack follow its own: all of them or none.
 
@@ -51,11 +45,6 @@ def _refuse_moved(release: Release, stack: str, root: Path) -> None:
             f"{stack} follows {names[0]} by now, and no longer {names[1]}: nothing is written",
             "run the same command again",
         )
-
-
-def set_release(stack: str, name: str, root: Path) -> None:
-    """Let the stack follow the release. TrainformError if its file cannot be written."""
-    _write({stack: _text_with(stack, name, root)}, root)
 
 
 def _write(texts: Mapping[str, str | None], root: Path) -> None:
