@@ -17,7 +17,8 @@ from trainform.review.forms.sections import Item, Section, bounded
 def headline(found: PreparedRollback) -> str:
     """What becomes of it, in one sentence."""
     reused = f"release {found.release.name}, which an earlier rollback has written and no stack names"
-    return f"{found.back.name} goes back to {restored_text(found)}, by {reused if found.is_begun else 'a new release'}."
+    made = reused if found.is_begun else "a new release"
+    return f"{found.back.place.name} goes back to {restored_text(found)}, by {made}."
 
 
 def restored_text(found: PreparedRollback) -> str:
@@ -29,7 +30,7 @@ def restored_text(found: PreparedRollback) -> str:
 
 def sections(found: PreparedRollback) -> list[Section]:
     """The report, the first section with the title."""
-    name, comparison = found.back.name, found.comparison
+    name, comparison = found.back.place.name, found.comparison
     return bounded([
         Section(f"Rollback of {name}", (Item(headline(found)),
                 *([] if comparison is None else [Item(changes(comparison, name, "changes"))]))),
@@ -59,11 +60,11 @@ def as_data(found: PreparedRollback, *, written: bool) -> dict[str, Any]:
     return {
         "ok": True,
         "result": "written" if written else "not written",
-        "stack": found.back.name,
-        "experiment": found.back.experiment,
+        "stack": found.back.place.name,
+        "experiment": found.back.place.experiment,
         "release": name,
         "content": release.content,
-        "path": None if name is None else release_path(found.back.experiment, name),
+        "path": None if name is None else release_path(found.back.place.experiment, name),
         "reused": found.is_begun,
         "rollback": None if told.rollback is None else told.rollback.model_dump(),
         "origin": told.origin.model_dump(),
