@@ -113,16 +113,6 @@ def test_a_dry_run_writes_nothing(names: list[str], tmp_path: Path) -> None:
     assert [*releases_of("sdxl-lora", tmp_path)] == names
 
 
-def test_a_rollback_that_was_ended_half_way_is_finished(names: list[str], tmp_path: Path) -> None:
-    """The release is written, and the stack does not name it."""
-    assert run("rollback", STACK, *WHY, "--yes")[0] == 0
-    written = follows(tmp_path)
-    set_release(STACK, names[2], tmp_path)
-    code, out, _ = run("rollback", STACK, *WHY, "--yes")
-    assert (code, follows(tmp_path)) == (0, written)
-    assert "which an earlier rollback has written and no stack names" in " ".join(out.split())
-
-
 def test_what_the_environment_no_longer_allows_is_refused(names: list[str], tmp_path: Path) -> None:
     path = tmp_path / "stacks" / "environments" / "prod.yaml"
     data: dict[str, Any] = yaml.safe_load(path.read_text())

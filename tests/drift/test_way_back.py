@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from trainform.drift.model import FieldDrift, ObjectDrift
-from trainform.drift.report import commands, not_put_back
+from trainform.drift.report import commands
 
 UP = "pulumi up --refresh --skip-preview -s bert.dev"
 
@@ -32,15 +32,3 @@ def test_a_port_with_another_number_is_another_port() -> None:
         assert commands([changed("Service", (f"spec.ports.ssh.{field}", 22, 23))],
             "bert.dev") == ["kubectl delete service bert -n ai", UP]  # fmt: skip
     assert commands([changed("Service", ("spec.ports.ssh.targetPort", 22, 23))], "bert.dev") == [UP]
-
-
-def test_a_claim_cannot_shrink() -> None:
-    size = "spec.resources.requests.storage"
-    assert not_put_back([changed("PersistentVolumeClaim", (size, "1Gi", "1024Mi"))]) == []
-    (said,) = not_put_back([changed("PersistentVolumeClaim", (size, "1Gi", "2Gi"))])
-    assert (
-        said
-        == "PersistentVolumeClaim bert cannot shrink from 2Gi to 1Gi: write `size: 2Gi` into the file, else `pulumi "
-        "up` refuses."
-    )
-    assert not_put_back([changed("PersistentVolumeClaim", (size, "1Gi", None))]) == []

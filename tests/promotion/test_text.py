@@ -39,7 +39,7 @@ def prepared(tmp_path: Path) -> Prepared:
     assert deployed is not None
     judged = (Judged("succeeded", "passed"), Judged("soak", "not asked"))
     comparisons = compare(of_source, will), compare(deployed, will)
-    return Prepared(asked, found, current, made, False, False, judged, *comparisons)
+    return Prepared(asked, found, current, made, False, judged, *comparisons)
 
 
 def shown(prepared: Prepared) -> str:
@@ -76,7 +76,6 @@ def test_a_target_that_cannot_be_read(prepared: Prepared) -> None:
     ("changes", "result", "told"),
     [
         ({}, "not written", "will follow a new release"),
-        ({"is_begun": True}, "not written", "which an interrupted promotion has written"),
         ({"same": True}, "same", "there is nothing to promote"),
         (
             {"judged": (Judged("soak", "refused", "too early", "wait"),)},
@@ -90,9 +89,7 @@ def test_what_becomes_of_it(changes: dict[str, Any], result: str, told: str, pre
     data = as_data(found, written=False)
     assert (data["result"], data["ok"]) == (result, result != "refused")
     assert told in headline(found)
-    named = changes.get("is_begun", False)
-    assert data["release"] == (found.release.name if named else None)
-    assert data["path"] == (f"stacks/releases/sdxl-lora/{found.release.name}.yaml" if named else None)
+    assert (data["release"], data["path"]) == (None, None)
     assert as_data(prepared, written=True)["release"] == prepared.release.name
 
 
@@ -143,7 +140,7 @@ def test_what_somebody_has_forged_is_masked(prepared: Prepared) -> None:
     """In the rollback that the target follows, and in the release that a promotion which was ended half way has
     written."""
     current = structs.replace(prepared.current, release=forged(is_rollback=True))
-    found = structs.replace(prepared, current=current, release=forged(), is_begun=True)
+    found = structs.replace(prepared, current=current, release=forged())
     assert FORGED[:4] not in shown(found)
     assert FORGED[:4] not in f"{as_data(found, written=False)}"
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from tests.support.releases import DIGEST, PROMOTED, release
+from tests.support.releases import DIGEST
 from tests.support.samples import JOB, environment
 from trainform.backends.outcome import Outcome
 from trainform.backends.table import BACKENDS
@@ -17,8 +17,7 @@ from trainform.deployed.updates import Update
 from trainform.errors import TrainformError
 from trainform.plan.record import read_record
 from trainform.releases.gates import Judged, Waiver
-from trainform.releases.model import Release
-from trainform.releases.promote import begun, experiment_of, not_of_source, origin_of, promoted_by, unpinned
+from trainform.releases.promote import experiment_of, not_of_source, origin_of, promoted_by, unpinned
 from trainform.releases.source import Source, labels_of_pods
 from trainform.render import render_job
 from trainform.spec import Environment, Experiment
@@ -129,19 +128,6 @@ def test_what_the_gates_say_is_its_evidence() -> None:
     made = promoted_by(("a.dev", "a.prod"), "Ada Byron", "2026-11-23T14:35:24Z", None, judged)
     assert made.gates == {"from": "passed", "soak": "waived"}
     assert [(each.gate, each.reason, each.by) for each in made.waived] == [("soak", waiver.reason, waiver.by)]
-
-
-def test_a_promotion_that_was_ended_half_way_is_taken_up() -> None:
-    def at(time: str, **changes: Any) -> Release:
-        return release(PROMOTED.model_copy(update={"at": time, **changes}))
-
-    first, others = (
-        at("2026-11-23T14:35:24Z"),
-        [at("2026-11-22T08:00:00Z", replaces="0123456789abcdef0123"), at("x", by="else")],
-    )
-    left = [(each.name, each) for each in (*others, first)]
-    assert begun(at("2026-11-23T15:00:00Z"), left) == first.name
-    assert begun(at("2026-11-23T15:00:00Z", target="sdxl-lora.staging"), left) is None
 
 
 def test_what_another_version_has_recorded_and_nobody_can_read() -> None:

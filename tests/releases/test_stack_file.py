@@ -124,7 +124,7 @@ def test_a_stack_that_cannot_be_written_says_that_the_release_is_there(
             "stacks/Pulumi.sdxl-lora.prod.yaml cannot be written: no space left on device; its release is written, and "
             "no stack names it yet"
         ),
-        "  fix: make room, or correct the permissions, and run the same command again: it takes that release",
+        "  fix: make room, or correct the permissions, and run the same command again",
     ]
     assert (tmp_path / "stacks" / "Pulumi.sdxl-lora.prod.yaml").read_text() == before
     assert follow(release(), "sdxl-lora.prod", tmp_path) == release().name

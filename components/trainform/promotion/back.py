@@ -19,9 +19,8 @@ from trainform.errors import InputError, Problem, TrainformError, list_names
 from trainform.plan.images import without_digest
 from trainform.plan.inputs import resolved
 from trainform.releases.author import author
-from trainform.releases.files import read_release, releases_of, unfollowed
+from trainform.releases.files import read_release, releases_of
 from trainform.releases.model import Release
-from trainform.releases.promote import begun
 from trainform.releases.rollback import (
     Checkpoint,
     Restored,
@@ -58,15 +57,16 @@ class Back(Struct, frozen=True):
 
 
 class PreparedRollback(Struct, frozen=True):
-    """release: what would be written, or, if `is_begun`, what a rollback that was ended half way has written.
-    comparison: what the stack's files say now beside what they will say; None if they are wrong now. killed: the state
-    must be refreshed before the next `pulumi up`, since the last one was killed. checkpoints: the claims from which the
-    restored experiment resumes."""
+    """A rollback that is checked.
+
+    release: what would be written. comparison: of the stack's files now and then; None if they are wrong now. killed:
+    the state must be refreshed before the next `pulumi up`, since the last one was killed. checkpoints: the claims from
+    which the restored experiment resumes.
+    """
 
     back: Back
     restored: Restored
     release: Release
-    is_begun: bool
     comparison: Comparison | None
     notes: tuple[str, ...]
     killed: bool = False
@@ -84,9 +84,6 @@ def prepare_rollback(stack: str, to: str | None, reason: str, root: Path) -> Pre
     notes += [KILLED] if killed else []
     restored = _restored(back, to, done, notes, killed=killed)
     release = rollback(restored, back.place.stack.release, back.place.name, reason, author(root), utc_now())
-    found = begun(release, unfollowed(back.place.experiment, root))
-    if found is not None:
-        release = read_release(back.place.experiment, found, root)
     given = Released(back.place.experiment, release.name, release.experiment)
     job = check_experiment(given, back.place.stack.environment, back.place.stack.run, root).checked()
     tags = without_digest(release.experiment)
@@ -105,9 +102,7 @@ def prepare_rollback(stack: str, to: str | None, reason: str, root: Path) -> Pre
     elif done is None and back.place.stack.release is not None:
         follows = back.place.stack.release
         resumed = checkpoints(resolved(job.experiment), back.releases[follows].experiment, f"release {follows}")
-    return PreparedRollback(
-        back, restored, release, found is not None, comparison, tuple(notes), killed, tuple(resumed)
-    )
+    return PreparedRollback(back, restored, release, comparison, tuple(notes), killed, tuple(resumed))
 
 
 def _back(stack: str, root: Path) -> Back:
@@ -185,18 +180,8 @@ def _before(back: Back, done: list[Update] | None, *, killed: bool) -> Restored:
         return _of(back, each)
     passed = f"; {list_names(names)} were never deployed" if names else ""
     reason = f"nothing else was deployed in the stack {back.place.name} before, as far as it is known{passed}"
-    raise InputError([Problem("STACK", back.place.name, reason, _other_way(back, names))])
-
-
-def _other_way(back: Back, names: list[str]) -> str:
-    """What helps where nothing is known to go back to: an edit of the experiment's file does not move a stack that
-    names a release."""
-    if names:
-        return f"name what to restore with {TO}"
-    if back.place.stack.release is not None:
-        again = f"`pulumi config rm trainform:release -s {back.place.name}`"
-        return f"mend the experiment, and promote it from another stack, or let this one follow the file again: {again}"
-    return "change the experiment's file, or take it from git, and run `pulumi up`"
+    fix = f"name what to restore with {TO}, or take the experiment's file from git and run `pulumi up`"
+    raise InputError([Problem("STACK", back.place.name, reason, fix)])
 
 
 def _deployments(back: Back, done: list[Update] | None, *, killed: bool) -> Iterator[EarlierDeployment]:

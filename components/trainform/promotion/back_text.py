@@ -16,9 +16,7 @@ from trainform.review.forms.sections import Item, Section, bounded
 
 def headline(found: PreparedRollback) -> str:
     """What becomes of it, in one sentence."""
-    reused = f"release {found.release.name}, which an earlier rollback has written and no stack names"
-    made = reused if found.is_begun else "a new release"
-    return f"{found.back.place.name} goes back to {restored_text(found)}, by {made}."
+    return f"{found.back.place.name} goes back to {restored_text(found)}, by a new release."
 
 
 def restored_text(found: PreparedRollback) -> str:
@@ -55,7 +53,7 @@ def as_data(found: PreparedRollback, *, written: bool) -> dict[str, Any]:
     """The same for machines."""
     release, comparison = found.release, found.comparison
     told = release.told
-    name = release.name if written or found.is_begun else None  # the time of writing is in it
+    name = release.name if written else None  # the time of writing is in it
     rows = () if comparison is None else comparison.experiment
     return {
         "ok": True,
@@ -65,7 +63,6 @@ def as_data(found: PreparedRollback, *, written: bool) -> dict[str, Any]:
         "release": name,
         "content": release.content,
         "path": None if name is None else release_path(found.back.place.experiment, name),
-        "reused": found.is_begun,
         "rollback": None if told.rollback is None else told.rollback.model_dump(),
         "origin": told.origin.model_dump(),
         "promoted": told.promoted.model_dump(by_alias=True),

@@ -23,12 +23,11 @@ from trainform.plan.inputs import resolved
 from trainform.plan.record import Record
 from trainform.releases.author import author
 from trainform.releases.evidence import lacks
-from trainform.releases.files import read_release, unfollowed
+from trainform.releases.files import read_release
 from trainform.releases.gates import Facts, Judged, Waiver, judge, waiver_problems
 from trainform.releases.model import Release
 from trainform.releases.promote import (
     as_released,
-    begun,
     experiment_of,
     not_of_source,
     origin_of,
@@ -68,7 +67,7 @@ class Current(Struct, frozen=True):
 class Prepared(Struct, frozen=True):
     """A promotion that is read and judged.
 
-    release: what would be written, or, if `is_begun`, what an interrupted promotion has written. same: the target
+    release: what would be written. same: the target
     follows this content already, with its evidence. comparison: the source and the target as it will be. changes: the
     target as it is deployed and as it will be; None if nothing is deployed. new_images: images of the target's pods
     that the source has not run, by the paths that name them. drift: of the source.
@@ -78,7 +77,6 @@ class Prepared(Struct, frozen=True):
     source: Source
     current: Current
     release: Release
-    is_begun: bool
     same: bool
     judged: tuple[Judged, ...]
     comparison: Comparison
@@ -135,10 +133,6 @@ def prepare(asked: Asked, root: Path) -> Prepared:
         origin=origin_of(source),
         promoted=promoted_by((asked.source.name, asked.target.name), by, at, followed, judged),
     )
-    others = dict(unfollowed(asked.experiment, root))
-    found = begun(release, others.items())
-    if found is not None:
-        release = others[found]
     job, new_images = _checked(asked, release, source, root)
     current = _current(asked, before)
     source_version, deployed, will = versions_of(asked, source, current, job)
@@ -147,7 +141,6 @@ def prepare(asked: Asked, root: Path) -> Prepared:
         source,
         current,
         release,
-        found is not None,
         before is not None and is_same(before, release, asked.target),
         judged,
         compare(source_version, will),

@@ -27,8 +27,6 @@ def headline(found: Prepared) -> str:
         return f"Refused: {target} was rolled back, and --over-rollback is not set. Nothing is written."
     if found.refused:
         return f"Refused by {', '.join(each.gate for each in found.refused)}: nothing is written."
-    if found.is_begun:
-        return f"{target} will follow release {found.release.name}, which an interrupted promotion has written."
     return f"{target} will follow a new release."
 
 
@@ -125,7 +123,7 @@ def as_data(found: Prepared, *, written: bool) -> dict[str, Any]:
     refused = not found.same and (found.held or bool(found.refused))
     result = "same" if found.same else "refused" if refused else "written" if written else "not written"
     # the time of writing is in the name
-    name = asked.target.stack.release if found.same else release.name if written or found.is_begun else None
+    name = asked.target.stack.release if found.same else release.name if written else None
     return {
         "ok": not refused,
         "result": result,
@@ -135,7 +133,6 @@ def as_data(found: Prepared, *, written: bool) -> dict[str, Any]:
         "release": name,
         "content": release.content,
         "path": None if name is None else release_path(asked.experiment, name),
-        "reused": found.is_begun,
         "rollback": None if found.rollback is None else asked.target.stack.release,
         "origin": told.origin.model_dump(),
         "promoted": told.promoted.model_dump(by_alias=True),

@@ -18,9 +18,6 @@ from trainform.spec.read import parse_mapping
 from trainform.spec.release import SETTING
 from trainform.spec.stack import pinned_release, spellings
 
-MARK = "\ufeff"
-"""Some editors of Windows begin a file with it. It is not part of the text."""
-
 
 def follow_all(releases: Mapping[str, Release], root: Path) -> None:
     """Write the releases and let each stack follow its own: all of them or none.
@@ -55,15 +52,14 @@ def _write(texts: Mapping[str, str | None], root: Path) -> None:
             for stack, text in texts.items():
                 if text is not None:
                     path = root / stack_path(stack)
-                    mark = MARK if path.read_bytes().startswith(MARK.encode()) else ""
                     stream = files.enter_context(replacing(path.resolve(), path.stat()))
-                    stream.write(f"{mark}{text}")
+                    stream.write(text)
                     stream.flush()
     except OSError as error:
         raise TrainformError(
             f"{stack_path(stack)} cannot be written: {str(error.strerror).lower()}; its release is written, and no "
             "stack names it yet",
-            "make room, or correct the permissions, and run the same command again: it takes that release",
+            "make room, or correct the permissions, and run the same command again",
         ) from error
 
 
