@@ -69,26 +69,11 @@ def test_what_cannot_be_gathered_beside_the_preview_is_told_when_it_is_written(
     assert [*tmp_path.iterdir()] == []
 
 
-def test_apply_without_a_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    code, _, err = run("apply", "hello.json")
-    assert code == 2
-    assert "there is no project here" in err
-
-
 def test_apply_of_what_is_no_saved_review(tmp_path: Path) -> None:
     code, out, err = run("apply", "resnet.dev")
     assert (code, out) == (2, "")
     assert "FILE = resnet.dev" in err
     assert "`pulumi up -s STACK` applies" in err
-
-
-def test_apply_of_a_stack_that_the_project_does_not_have(tmp_path: Path) -> None:
-    file = tmp_path / "bert.json"
-    file.write_text(text_of(saved("bert.prod"), KEY, {}))
-    code, _, err = run("apply", str(file))
-    assert code == 2
-    assert "the stack has no file stacks/Pulumi.bert.prod.yaml" in err
 
 
 def test_apply_of_a_stack_of_another_project(tmp_path: Path) -> None:
@@ -113,10 +98,6 @@ def shown(found: Verdict, form: Form = Form.TERMINAL) -> list[str]:
     with contextlib.redirect_stdout(io.StringIO()) as out:
         apply._show(found, form)
     return out.getvalue().splitlines()
-
-
-def test_the_codes_of_the_answers() -> None:
-    assert (apply.FAILED, apply.MOVED) == (1, 4)
 
 
 def test_nothing_moved() -> None:

@@ -15,13 +15,12 @@ from tests.cluster.test_identity import OTHER, UID
 from tests.cluster.test_read import use
 from tests.deployed.test_records import config_map
 from tests.support.api_objects import ApiObjects
-from tests.support.releases import FORGED, forged, project, release
+from tests.support.releases import FORGED, forged, project, release, write_release
 from tests.support.samples import CLUSTER, JOB
 from tests.support.websites import website
 from trainform.check import check_experiment
 from trainform.errors import MASK
 from trainform.plan.inputs import job_record
-from trainform.releases.files import write_release
 from trainform.releases.model import Rollback
 from trainform.spec import Environment, Experiment
 

@@ -98,20 +98,6 @@ Notes
     )
 
 
-def test_several_stacks_in_one_table(edit: Edit, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "119")
-    edit()
-    _, out, _ = run("drift", "hello.dev", "resnet.dev", "mnist.dev")
-    head, tail = out.split("\n\n\n")
-    rows = [line.split() for line in head.splitlines() if ".dev" in line]
-    assert [(row[0], row[2:]) for row in rows] == [
-        ("hello.dev", ["in", "sync", "0", "0", "0", "0"]),
-        ("resnet.dev", ["drift", "1", "0", "0", "0"]),
-        ("mnist.dev", ["in", "sync", "0", "0", "0", "0"]),
-    ]
-    assert tail.startswith("Drift of resnet.dev\n")
-
-
 def test_exit_codes(edit: Edit, bodies: list[dict[str, Any]], server: ApiObjects) -> None:
     edit()
     assert report("resnet.dev").outcome is Outcome.drift

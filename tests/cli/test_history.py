@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.cli.running import run
-from tests.support.releases import FORGED, forged, project, release
+from tests.support.releases import FORGED, forged, project, release, write_release
 from trainform.errors import MASK
-from trainform.releases.files import write_release
 
 
 @pytest.fixture
@@ -59,25 +57,6 @@ def test_without_a_name_all_experiments_are_shown(name: str, tmp_path: Path) -> 
     assert [(event["experiment"], event["what"]) for event in found["events"]] == [("sdxl-lora", "promotion")]
     assert found["not_read"][0].startswith("the releases of bert: the file has been changed")
     assert run("history")[1].startswith("History of all experiments\n  2 stacks, 1 release.")
-
-
-def test_files_that_git_ignores_are_named_since_no_commit_has_them(name: str, tmp_path: Path) -> None:
-    """Pulumi takes a commit for clean where such a file was edited."""
-    assert "Notes" not in run("history", "sdxl-lora")[1]
-    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
-    assert "Notes" not in run("history", "sdxl-lora")[1]
-    (tmp_path / ".gitignore").write_text("stacks/experiments/\n")
-    note = "git ignores stacks/experiments/sdxl-lora.yaml: a commit does not show how it was at an `up`."
-    assert f"Notes {note} " in " ".join(run("history", "sdxl-lora")[1].split())
-    assert json.loads(run("history", "sdxl-lora", "--format", "json")[1])["notes"] == [note]
-
-
-def test_a_release_that_was_edited_is_wrong_input(name: str, tmp_path: Path) -> None:
-    path = tmp_path / "stacks" / "releases" / "sdxl-lora" / f"{name}.yaml"
-    path.write_text(path.read_text().replace("replicas: 2", "replicas: 3"))
-    code, out, err = run("history", "sdxl-lora")
-    assert (code, out) == (2, "")
-    assert "the file has been changed" in err
 
 
 @pytest.mark.parametrize(

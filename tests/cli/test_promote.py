@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import run
-from tests.support.releases import project, release
+from tests.support.releases import project
 from trainform.cli.forms import next_steps
 
 WORDS = ("promote", "sdxl-lora", "--from", "dev", "--to", "prod")
@@ -51,16 +51,6 @@ def test_several_experiments_are_named_once_each(root: Path) -> None:
     assert code == 2
     assert "EXPERIMENT = bert" in err or "no stack of the project runs bert there" in err
     assert not (root / "stacks" / "releases").exists()
-
-
-def test_a_release_of_the_target_that_somebody_has_edited(root: Path) -> None:
-    name = project(root, release())
-    path = root / "stacks" / "releases" / "sdxl-lora" / f"{name}.yaml"
-    path.write_text(path.read_text().replace("replicas: 2", "replicas: 3"))
-    code, _, err = run(*WORDS, "--yes")
-    assert code == 2
-    assert f"{path.relative_to(root)}" in err
-    assert "has been changed" in err
 
 
 def test_what_is_typed_next_makes_a_stack_that_is_not_there() -> None:

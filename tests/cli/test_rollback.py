@@ -12,10 +12,9 @@ import yaml
 
 from tests.cli.running import run
 from tests.support.leaks import OTHER_HUB_TOKEN as TOKEN
-from tests.support.releases import FORGED, PROMOTED, forged, project, release
+from tests.support.releases import FORGED, PROMOTED, forged, project, release, set_release, write_release
 from trainform.errors import MASK
-from trainform.releases.files import read_release, releases_of, write_release
-from trainform.releases.stack_file import set_release
+from trainform.releases.files import read_release, releases_of
 from trainform.spec.stack import load_stack
 
 STACK = "sdxl-lora.prod"
@@ -104,12 +103,6 @@ def test_a_second_rollback_goes_further_back(names: list[str], tmp_path: Path) -
     assert "pulumi is not on PATH" in err
 
 
-def test_a_release_can_be_named(names: list[str], tmp_path: Path) -> None:
-    assert run("rollback", STACK, *WHY, "--to", names[0], "--yes")[0] == 0
-    made = read_release("sdxl-lora", follows(tmp_path), tmp_path)
-    assert made.experiment["roles"]["worker"]["replicas"] == 2
-
-
 def test_a_dry_run_writes_nothing(names: list[str], tmp_path: Path) -> None:
     code, out, _ = run("rollback", STACK, *WHY, "--dry-run", "--format", "json")
     assert (code, follows(tmp_path)) == (0, names[2])
@@ -118,16 +111,6 @@ def test_a_dry_run_writes_nothing(names: list[str], tmp_path: Path) -> None:
     assert found["changes"] == [{"path": "roles.worker.replicas", "values": [4, 3]}]
     assert (found["release"], found["path"]) == (None, None), "the time of writing is in the name"
     assert [*releases_of("sdxl-lora", tmp_path)] == names
-
-
-def test_a_rollback_that_was_ended_half_way_is_finished(names: list[str], tmp_path: Path) -> None:
-    """The release is written, and the stack does not name it."""
-    assert run("rollback", STACK, *WHY, "--yes")[0] == 0
-    written = follows(tmp_path)
-    set_release(STACK, names[2], tmp_path)
-    code, out, _ = run("rollback", STACK, *WHY, "--yes")
-    assert (code, follows(tmp_path)) == (0, written)
-    assert "which an earlier rollback has written and no stack names" in " ".join(out.split())
 
 
 def test_what_the_environment_no_longer_allows_is_refused(names: list[str], tmp_path: Path) -> None:

@@ -16,11 +16,10 @@ from tests.deployed.test_overview import environment, job, of_job, recorded
 from tests.drift.test_report import bert, objects, one
 from tests.support.api_objects import ApiObjects
 from tests.support.leaks import GITHUB_TOKEN, HUB_TOKEN, leaks
-from tests.support.releases import ORIGIN, PROMOTED
+from tests.support.releases import ORIGIN, PROMOTED, write_release
 from tests.support.repository import read
 from tests.support.websites import website
 from trainform.plan.record import read_record
-from trainform.releases.files import write_release
 from trainform.releases.model import Release
 from trainform.spec.stack import named_release
 
@@ -231,15 +230,3 @@ def test_where_nothing_could_be_read_nobody_counts(project: Path, form: str) -> 
     assert "no environment could be read; what is deployed is unknown" in out
     assert "0 experiments" not in out
     assert "the environment prod" in (err if form == "terminal" else out)
-
-
-@pytest.mark.parametrize("content", [b"config: {a: caf\xe9}\n", None])
-def test_what_a_stack_follows_whose_file_cannot_be_read_is_unknown(project: Path, content: bytes | None) -> None:
-    path = project / "stacks" / "Pulumi.bert.dev.yaml"
-    path.unlink()
-    if content is None:
-        path.symlink_to("nowhere")
-    else:
-        path.write_bytes(content)
-    row = json.loads(run("stacks", "-e", "dev", "--format", "json")[1])["stacks"][0]
-    assert (row["experiment"], row["follows"], row["release"]) == ("bert", "unknown", None)

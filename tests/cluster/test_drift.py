@@ -152,19 +152,6 @@ def test_who_wrote_a_field_last(path: tuple[str, ...], written: tuple[str, str])
     assert last_write(ENTRIES, path) == written
 
 
-@pytest.mark.parametrize("fields", [None, [], {"k:nonsense": {}}, {"k:[1]": {}}, {"f:spec": 1}])
-def test_managed_fields_of_any_shape(fields: Any) -> None:
-    manager, _ = last_write([entry("x", "1", fields)], ("spec", "queue"))
-    assert manager in ("", "x")
-
-
-@pytest.mark.parametrize("inner", [None, True, 1, "x", []])
-def test_a_leaf_of_managed_fields_of_any_shape_is_a_leaf(inner: Any) -> None:
-    fields = {"f:spec": {"f:queue": inner}}
-    live = {"kind": "Job", "metadata": {"managedFields": [entry("x", "1", fields)]}, "spec": {"queue": "night"}}
-    assert [path for path, _ in fields_of_others(live, lambda manager: False)] == [("spec", "queue")]
-
-
 def test_a_port_is_noted_by_its_number_and_told_by_its_name() -> None:
     live = {"spec": {"ports": [{"name": "rendezvous", "port": 9999, "protocol": "TCP"}]}}
     noted: dict[str, Any] = {

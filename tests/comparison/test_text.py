@@ -31,12 +31,6 @@ def test_a_terminal_gets_a_table() -> None:
     ]
 
 
-def test_the_same_is_said_in_one_sentence() -> None:
-    assert [line.text for line in terminal.lines_of([sections(compare(DEV, DEV))], 80)][
-        1
-    ] == "  Both are the same experiment."
-
-
 def test_markdown_holds_any_value() -> None:
     assert markdown.render_documents([sections(compare(DEV, FILE))]).split("\n\n") == [
         "## Comparison of resnet.dev and stacks/experiments/resnet.yaml",

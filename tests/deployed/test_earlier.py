@@ -25,18 +25,6 @@ def history(tmp_path: Path) -> Path:
     return folder
 
 
-def test_updates_are_the_newest_first_and_without_their_states(tmp_path: Path, history: Path) -> None:
-    for time in ("1771234567000000000", "1771239999000000000"):
-        for kind in ("history", "checkpoint"):
-            (history / f"bert.prod-{time}.{kind}.json").write_text("{}")
-    (history / "bert.prod-1771240000000000000.history.json.gz").write_bytes(gzip.compress(b"{}"))
-    assert [path.name for path in history_files(tmp_path, "vision", "bert.prod")] == [
-        "bert.prod-1771240000000000000.history.json.gz",
-        "bert.prod-1771239999000000000.history.json",
-        "bert.prod-1771234567000000000.history.json",
-    ]
-
-
 def test_updates_that_are_compressed_by_zstd_have_their_places(tmp_path: Path, history: Path, pulumi: Path) -> None:
     """PULUMI_DIY_BACKEND_ZSTD: without such a file in the list each update would have the state of an older one."""
     (history / "bert.prod-1.history.json").write_text("{}")

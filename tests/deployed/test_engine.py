@@ -6,17 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from trainform.deployed.engine import exported, printed
+from trainform.deployed.engine import exported
 from trainform.errors import ToolchainError, TrainformError
-
-
-def test_a_command_and_its_standard_input(pulumi: Path, tmp_path: Path) -> None:
-    pulumi.write_text('#!/bin/sh\necho "$@"; cat; pwd\n')
-    assert printed(tmp_path, "config", "set", text="word\n").splitlines() == [
-        "config set --non-interactive --color never",
-        "word",
-        str(tmp_path),
-    ]
 
 
 def test_an_error_of_the_engine_is_told_without_credentials(pulumi: Path, tmp_path: Path) -> None:
@@ -66,12 +57,6 @@ def test_variables_that_show_secrets_do_not_reach_the_engine(
     monkeypatch.setenv("PULUMI_OPTION_SHOW_SECRETS", "true")
     pulumi.write_text('#!/bin/sh\nprintf \'{"set": "%s"}\' "$PULUMI_OPTION_SHOW_SECRETS"\n')
     assert exported("resnet.prod", tmp_path) == {"set": ""}
-
-
-def test_the_state_after_an_earlier_update_is_asked_for_by_its_number(pulumi: Path, tmp_path: Path) -> None:
-    pulumi.write_text('#!/bin/sh\nprintf \'{"words": "%s"}\' "$*"\n')
-    words = str(exported("resnet.prod", tmp_path, 7)["words"])
-    assert words.startswith("stack export -s resnet.prod --show-secrets=false --version 7 ")
 
 
 @pytest.mark.parametrize(

@@ -104,22 +104,6 @@ def test_what_may_not_be_read_is_unknown_and_not_gone(read: Any) -> None:
     assert "no permission to list the ConfigMaps of the namespace ai-namespace" in found.not_read["dev"].message
 
 
-def test_a_record_that_cannot_be_read_has_a_row_all_the_same(read: Any) -> None:
-    broken = recorded("bert")
-    broken["data"]["run"] = "seven"
-    bert, sdxl = read(ApiObjects([broken, recorded("sdxl-lora"), job("sdxl-lora")])).rows
-    assert "its entry `run` is not a whole number" in bert.unreadable
-    assert (bert.phase, bert.revision) == ("unknown", "")
-    assert sdxl.unreadable == ""
-
-
-def test_a_cluster_that_is_not_reached_is_told_and_the_rest_is_shown(read: Any) -> None:
-    away = environment("prod", cluster={"context": "prod-cluster"})
-    found = read(ApiObjects([recorded("bert"), job("bert")]), away, environment())
-    assert [row.experiment for row in found.rows] == ["bert"]
-    assert "the kubeconfig has no such context" in found.not_read["prod"].message
-
-
 def test_nothing_is_read_of_another_cluster(read: Any) -> None:
     bound = environment(cluster={"uid": UID})
     objects = ApiObjects([recorded("bert")])

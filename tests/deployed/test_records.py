@@ -76,13 +76,6 @@ def test_all_records_are_one_list(connected: Any) -> None:
     assert len(objects.asked) == 1
 
 
-def test_a_config_map_of_another_kind_is_no_record(connected: Any) -> None:
-    body = config_map("sdxl-lora")
-    body["metadata"]["name"] = "notes"
-    with connected(ApiObjects([body])) as api:
-        assert all_deployed(api, NAMESPACE) == ()
-
-
 def test_one_record_that_cannot_be_read_leaves_the_others(connected: Any) -> None:
     broken: Any
     with connected(ApiObjects([config_map("bert", run="seven"), config_map("sdxl-lora")])) as api:
@@ -101,11 +94,6 @@ def test_without_permission_the_error_says_of_what(connected: Any) -> None:
             deployed(api, "bert", NAMESPACE)
         with pytest.raises(ClusterError, match="no permission to list the ConfigMaps of the namespace ai-nam"):
             all_deployed(api, NAMESPACE)
-
-
-def test_a_namespace_can_be_listed_where_the_cluster_cannot(connected: Any) -> None:
-    with connected(ApiObjects([config_map("bert")], forbidden=frozenset({"*/configmaps"}))) as api:
-        assert len(all_deployed(api, NAMESPACE)) == 1
 
 
 def test_a_server_that_is_no_cluster_is_named(connected: Any) -> None:

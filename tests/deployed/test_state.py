@@ -41,11 +41,6 @@ def test_each_provider_has_a_cluster() -> None:
     ]
 
 
-@pytest.mark.parametrize("state", [{}, {"deployment": None}, {"deployment": {"manifest": {}}}, exported()])
-def test_a_stack_without_resources_has_none(state: dict[str, Any]) -> None:
-    assert clusters_of(state) == []
-
-
 def of_job(experiment: str, namespace: str, cluster: dict[str, Any], **labels: str) -> dict[str, Any]:
     labels = {"app.kubernetes.io/managed-by": "trainform", "app.kubernetes.io/name": experiment} | labels
     metadata = {"name": experiment, "namespace": namespace, "labels": labels}
@@ -82,11 +77,6 @@ def test_the_record_of_what_was_deployed_is_in_the_state() -> None:
     state = exported(config_map("bert-launch"), config_map("bert-deployed", **RECORD.data()))
     assert record_in(state, "bert") == RECORD
     assert record_in(state, "resnet") is None
-
-
-def test_a_file_of_the_history_has_the_same_resources() -> None:
-    of_export = exported(config_map("bert-deployed", **RECORD.data()))["deployment"]
-    assert record_in({"version": 3, "checkpoint": {"stack": "bert.prod", "latest": of_export}}, "bert") == RECORD
 
 
 def test_a_record_that_nobody_can_read_is_none() -> None:

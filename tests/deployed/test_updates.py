@@ -11,7 +11,6 @@ import pytest
 from msgspec import structs
 
 from trainform.deployed.updates import ALL, MOST_UPDATES, Update, last_deployed, updates, updates_in
-from trainform.errors import TrainformError
 
 UP = {
     "version": 0,
@@ -68,11 +67,6 @@ def test_an_update_of_a_part_has_not_deployed_the_stack(note: str) -> None:
     assert last_deployed([structs.replace(destroyed, in_part=True), READ]) is READ
 
 
-@pytest.mark.parametrize("odd", [None, {}, "none", [3], [None]])
-def test_what_is_no_history_has_no_updates(odd: Any) -> None:
-    assert updates_in(odd) == []
-
-
 def update(kind: str, result: str = "succeeded") -> dict[str, Any]:
     return {**UP, "kind": kind, "result": result}
 
@@ -92,20 +86,9 @@ def test_the_last_up_that_succeeded_and_was_not_destroyed(listed: list[Any], ind
     assert last_deployed(found) == (None if index is None else found[index])
 
 
-def test_a_stack_that_was_never_updated_has_no_history(pulumi: Path, tmp_path: Path) -> None:
-    pulumi.write_text("#!/bin/sh\n")
-    assert updates("resnet.prod", tmp_path) == []
-
-
 def test_a_stack_that_the_backend_does_not_have_has_no_history(pulumi: Path, tmp_path: Path) -> None:
     pulumi.write_text("#!/bin/sh\necho \"error: no stack named 'resnet.prod' found\" >&2\nexit 6\n")
     assert updates("resnet.prod", tmp_path) == []
-
-
-def test_what_is_no_json_is_told(pulumi: Path, tmp_path: Path) -> None:
-    pulumi.write_text("#!/bin/sh\necho warning\n")
-    with pytest.raises(TrainformError, match="what `pulumi stack history` prints is not JSON"):
-        updates("resnet.prod", tmp_path)
 
 
 def listing(program: Path, updates: list[dict[str, Any]]) -> None:

@@ -16,10 +16,9 @@ from tests.support.rendering import job_problems, plan_job
 from tests.support.repository import names, read
 from tests.support.samples import JOB
 from trainform.backends.table import BACKENDS
-from trainform.drift.wanted import AHEAD, of_environment, of_record
+from trainform.drift.wanted import of_environment, of_record
 from trainform.objects import job_manifests
 from trainform.plan.record import Record
-from trainform.render_platform import platform_manifests
 from trainform.spec import Environment, Experiment
 from trainform.spec.load import load_environment, parse
 
@@ -88,17 +87,6 @@ def test_a_record_that_cannot_be_rendered_says_so(change: dict[str, Any]) -> Non
     record, _ = recorded(Experiment.model_validate(JOB))
     with pytest.raises(ValueError, match=r"made by trainform 0\.9\.0\. The present version, .* cannot render it"):
         of_record(structs.replace(record, version="0.9.0", **change), STACK)
-
-
-def test_a_job_with_a_ttl_may_go_by_itself() -> None:
-    assert not of_record(recorded(Experiment.model_validate(JOB))[0], STACK).ends
-    assert of_record(recorded(Experiment.model_validate({**JOB, "ttl": "1h"}))[0], STACK).ends
-
-
-def test_an_environment_is_compared_with_its_file() -> None:
-    wanted = of_environment(RICH)
-    assert [manifest.body for manifest in wanted.manifests] == [manifest.body for manifest in platform_manifests(RICH)]
-    assert (wanted.basis, wanted.notes) == ("files", (AHEAD,))
 
 
 def test_an_environment_whose_file_is_wrong() -> None:

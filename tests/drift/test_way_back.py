@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from trainform.drift.model import FieldDrift, ObjectDrift
-from trainform.drift.report import commands, not_put_back
+from trainform.drift.report import commands
 
 UP = "pulumi up --refresh --skip-preview -s bert.dev"
 
@@ -13,11 +13,6 @@ UP = "pulumi up --refresh --skip-preview -s bert.dev"
 def changed(kind: str, *fields: tuple[str, Any, Any], **more: Any) -> ObjectDrift:
     found = [FieldDrift(path=path, was=was, now=now) for path, was, now in fields]
     return ObjectDrift(**{"kind": kind, "name": "bert", "namespace": "ai", "state": "changed", "fields": found, **more})
-
-
-def test_what_the_engine_puts_back_takes_one_command() -> None:
-    assert commands([changed("Queue", ("spec.weight", 2, 7)),
-            ObjectDrift(kind="Job", name="bert-1f3a9c", namespace="ai", state="gone")], "bert.dev") == [UP]  # fmt: skip
 
 
 def test_labels_of_ours_come_first() -> None:
@@ -37,19 +32,3 @@ def test_a_port_with_another_number_is_another_port() -> None:
         assert commands([changed("Service", (f"spec.ports.ssh.{field}", 22, 23))],
             "bert.dev") == ["kubectl delete service bert -n ai", UP]  # fmt: skip
     assert commands([changed("Service", ("spec.ports.ssh.targetPort", 22, 23))], "bert.dev") == [UP]
-
-
-def test_a_claim_cannot_shrink() -> None:
-    size = "spec.resources.requests.storage"
-    assert not_put_back([changed("PersistentVolumeClaim", (size, "1Gi", "1024Mi"))]) == []
-    (said,) = not_put_back([changed("PersistentVolumeClaim", (size, "1Gi", "2Gi"))])
-    assert (
-        said
-        == "PersistentVolumeClaim bert cannot shrink from 2Gi to 1Gi: write `size: 2Gi` into the file, else `pulumi "
-        "up` refuses."
-    )
-    assert not_put_back([changed("PersistentVolumeClaim", (size, "1Gi", None))]) == []
-
-
-def test_names_are_quoted_for_a_shell() -> None:
-    assert commands([], "bert dev")[0].endswith("-s 'bert dev'")

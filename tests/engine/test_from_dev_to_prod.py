@@ -19,10 +19,11 @@ from tests.engine.live import Live, until
 from tests.engine.project import SSH_SECRET, Project, Ran
 from tests.engine.test_ssh_identity import kept, traces
 from tests.support.leaks import GITHUB_TOKEN, HUB_TOKEN, leaks
+from tests.support.releases import write_release
 from tests.support.repository import commit_all, git, read
 from trainform.plan.record import read_record
 from trainform.project import release_path
-from trainform.releases.files import read_release, write_release
+from trainform.releases.files import read_release
 from trainform.sandbox.control import Sandbox
 from trainform.sandbox.folder import Layout
 

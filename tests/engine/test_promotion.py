@@ -18,11 +18,11 @@ from tests.engine.live import Live, until
 from tests.engine.project import Project, Ran
 from tests.engine.refusing import LABEL, refusing
 from tests.support.leaks import leaks
+from tests.support.releases import follow
 from tests.support.repository import read
 from trainform.plan.record import read_record
 from trainform.releases.files import read_release
 from trainform.releases.model import Rollback
-from trainform.releases.stack_file import follow
 
 pytestmark = pytest.mark.proof("promotion from one environment to another one")
 

@@ -15,11 +15,10 @@ from trainform.check import check_experiment
 from trainform.comparison.compare import compare
 from trainform.deployed.stacks import places
 from trainform.drift.model import DriftReport, NotCompared, ObjectDrift, Outcome, StackDrift
-from trainform.promotion.prepare import Asked, Current, Prepared, context_of, target_cost, versions_of
+from trainform.promotion.prepare import Asked, Current, Prepared, versions_of
 from trainform.promotion.text import as_data, headline, sections
 from trainform.releases.gates import Judged
 from trainform.releases.model import Rollback
-from trainform.review.capacity import capacity_of
 from trainform.review.forms import markdown, terminal
 from trainform.spec.release import Released
 
@@ -35,14 +34,12 @@ def prepared(tmp_path: Path) -> Prepared:
     made = release(**PARTS)
     job = check_experiment(Released("sdxl-lora", made.name, made.experiment), "prod", 1, tmp_path).checked()
     smaller = {**PARTS, "roles": {"worker": {"replicas": 1, "accelerators": {"a800": 8}}}}
-    current = Current(None, source(environment(name="prod"), **smaller).record, None)
-    context = context_of("vision/sdxl-lora.prod", job, current.record, None)
+    current = Current(None, source(environment(name="prod"), **smaller).record)
     of_source, deployed, will = versions_of(asked, found, current, job)
     assert deployed is not None
     judged = (Judged("succeeded", "passed"), Judged("soak", "not asked"))
-    cost, capacity = target_cost(context, current), capacity_of(context)
     comparisons = compare(of_source, will), compare(deployed, will)
-    return Prepared(asked, found, current, made, False, False, judged, job, *comparisons, cost, capacity)
+    return Prepared(asked, found, current, made, False, judged, *comparisons)
 
 
 def shown(prepared: Prepared) -> str:
@@ -58,20 +55,20 @@ def test_everything_in_its_place(prepared: Prepared) -> None:
     assert "soak" not in text, "which nobody asks for"
     rows = {row["path"]: row["values"] for row in as_data(prepared, written=False)["changes"]["experiment"]}
     assert rows == {"roles.worker.replicas": [1, 2]}, "deployed in the target, and as it will be"
-    assert "It is unknown whether the pods fit" in text
+    assert (
+        "Once it is written, `trainform review sdxl-lora.prod` shows its cost, its capacity and its findings." in text
+    )
     assert markdown.render_documents([sections(prepared)]).startswith(
         "## Promotion of sdxl-lora from sdxl-lora.dev to sdxl-lora.prod"
     )
 
 
-def test_what_the_target_costs_is_unknown_where_nobody_knows_what_runs_there(prepared: Prepared) -> None:
+def test_a_target_that_cannot_be_read(prepared: Prepared) -> None:
     current = structs.replace(prepared.current, record=None, not_read="the cluster does not answer")
-    context = context_of("vision/sdxl-lora.prod", prepared.job, None, None)
-    found = structs.replace(prepared, current=current, cost=target_cost(context, current), changes=None)
+    found = structs.replace(prepared, current=current, changes=None)
     text = shown(found)
     assert "Nothing is deployed" not in text
     assert "What changes in sdxl-lora.prod is unknown." in text
-    assert "The present cost of the target is unknown." in text
     assert "What is deployed in the target is unknown: the cluster does not answer." in text
 
 
@@ -79,7 +76,6 @@ def test_what_the_target_costs_is_unknown_where_nobody_knows_what_runs_there(pre
     ("changes", "result", "told"),
     [
         ({}, "not written", "will follow a new release"),
-        ({"is_begun": True}, "not written", "which an interrupted promotion has written"),
         ({"same": True}, "same", "there is nothing to promote"),
         (
             {"judged": (Judged("soak", "refused", "too early", "wait"),)},
@@ -93,9 +89,7 @@ def test_what_becomes_of_it(changes: dict[str, Any], result: str, told: str, pre
     data = as_data(found, written=False)
     assert (data["result"], data["ok"]) == (result, result != "refused")
     assert told in headline(found)
-    named = changes.get("is_begun", False)
-    assert data["release"] == (found.release.name if named else None)
-    assert data["path"] == (f"stacks/releases/sdxl-lora/{found.release.name}.yaml" if named else None)
+    assert (data["release"], data["path"]) == (None, None)
     assert as_data(prepared, written=True)["release"] == prepared.release.name
 
 
@@ -146,7 +140,7 @@ def test_what_somebody_has_forged_is_masked(prepared: Prepared) -> None:
     """In the rollback that the target follows, and in the release that a promotion which was ended half way has
     written."""
     current = structs.replace(prepared.current, release=forged(is_rollback=True))
-    found = structs.replace(prepared, current=current, release=forged(), is_begun=True)
+    found = structs.replace(prepared, current=current, release=forged())
     assert FORGED[:4] not in shown(found)
     assert FORGED[:4] not in f"{as_data(found, written=False)}"
 
@@ -191,4 +185,4 @@ def test_the_drift_of_the_source_is_a_note(drift: DriftReport, told: str, prepar
     found = structs.replace(prepared, drift=drift)
     assert told in shown(found)
     assert as_data(found, written=False)["drift"] == drift.stacks[0].model_dump(mode="json")
-    assert "Notes" not in shown(structs.replace(prepared, drift=edited()))
+    assert "not as deployed" not in shown(structs.replace(prepared, drift=edited()))

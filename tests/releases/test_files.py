@@ -10,13 +10,13 @@ import pytest
 from hypothesis import assume, given, settings
 
 from tests.support.generators import ENVIRONMENT, experiments
-from tests.support.releases import ORIGIN, PROMOTED, project, release
+from tests.support.releases import ORIGIN, PROMOTED, project, release, write_release
 from tests.support.rendering import job_problems
 from trainform import defaults
 from trainform.errors import InputError, TrainformError
 from trainform.plan.inputs import resolved, with_dates
-from trainform.releases.files import as_text, read_release, releases_of, unfollowed, write_release
-from trainform.releases.model import Release, Rollback
+from trainform.releases.files import as_text, read_release, releases_of
+from trainform.releases.model import Release
 from trainform.spec import Environment, Experiment
 from trainform.spec.load import parse
 from trainform.spec.read import parse_mapping
@@ -72,24 +72,6 @@ def test_an_edited_file_is_refused_by_name(tmp_path: Path) -> None:
         write_release(release(), tmp_path)
 
 
-def test_the_order_of_roles_is_a_part_of_the_content() -> None:
-    roles = {"worker": {"replicas": 2}, "other": {"replicas": 1}}
-    assert release(roles=roles).name != release(roles=dict(reversed(roles.items()))).name
-
-
-def test_another_promotion_of_the_same_has_the_same_content() -> None:
-    later = release(PROMOTED.model_copy(update={"at": "2026-11-24T08:00:00Z"}))
-    assert later.name != release().name
-    assert later.content == release().content
-
-
-def test_a_rollback_is_marked(tmp_path: Path) -> None:
-    rollback = Rollback(of="0123456789abcdef0123", to=None, reason="the loss rises after step 900")
-    made = release().model_copy(update={"rollback": rollback})
-    assert read_release("sdxl-lora", write_release(made, tmp_path), tmp_path).rollback == rollback
-    assert "rollback" not in as_text(release())
-
-
 def test_a_form_of_another_version_is_refused(tmp_path: Path) -> None:
     data = {**release().data(), "release": 2, "signature": "x"}
     name = digest(data)
@@ -116,8 +98,7 @@ def test_what_could_not_be_read_again_is_not_written(tmp_path: Path) -> None:
     assert not (tmp_path / "stacks").exists()
 
 
-def test_who_follows_what(tmp_path: Path) -> None:
+def test_the_oldest_release_comes_first(tmp_path: Path) -> None:
     name = project(tmp_path, release())
     other = write_release(release(PROMOTED.model_copy(update={"at": "2026-11-20T08:00:00Z"})), tmp_path)
-    assert [found for found, _ in unfollowed("sdxl-lora", tmp_path)] == [other]
     assert list(releases_of("sdxl-lora", tmp_path)) == [other, name], "the oldest first"

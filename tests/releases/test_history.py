@@ -139,11 +139,6 @@ def test_whether_a_stack_has_what_it_names(names: str | None, updates: list[Upda
     assert StackNow(place(names), updates=tuple(updates)).state == state
 
 
-def test_an_up_that_was_killed_is_in_no_history() -> None:
-    done = (update("t", named=ONE),)
-    assert StackNow(place(ONE), updates=done, unfinished=True).state == "an up runs or was killed"
-
-
 def test_what_a_killed_up_has_left_is_read_beside_the_history(pulumi: Path, tmp_path: Path) -> None:
     """Also where it was the first one, and the history is empty. Of a stack that Pulumi does not have nothing is
     left."""

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from tests.support.releases import DIGEST, PROMOTED, release
+from tests.support.releases import DIGEST
 from tests.support.samples import JOB, environment
 from trainform.backends.outcome import Outcome
 from trainform.backends.table import BACKENDS
@@ -17,8 +17,7 @@ from trainform.deployed.updates import Update
 from trainform.errors import TrainformError
 from trainform.plan.record import read_record
 from trainform.releases.gates import Judged, Waiver
-from trainform.releases.model import Release
-from trainform.releases.promote import begun, experiment_of, not_of_source, origin_of, promoted_by, unpinned
+from trainform.releases.promote import experiment_of, not_of_source, origin_of, promoted_by, unpinned
 from trainform.releases.source import Source, labels_of_pods
 from trainform.render import render_job
 from trainform.spec import Environment, Experiment
@@ -64,15 +63,6 @@ def test_of_the_environment_nothing_is_in_it() -> None:
     text = json.dumps(experiment_of(source(dev, roles=roles, storage=storage)))
     for word in ("team-a", "mirror.dev", "pull-dev", "dev-1", "baidu.com", "cephfs"):
         assert word not in text
-
-
-def test_the_release_makes_the_job_of_the_source_again() -> None:
-    """In the same environment, but for the images, whose digests are written now."""
-    image = f"{JOB['image']}@{DIGEST}"
-    found = source(image=image, environments=OVERLAYS)
-    given = Released("sdxl-lora", "0123456789abcdef0123", experiment_of(found))
-    again = check_experiment(given, environment(registries=MIRROR)).checked()
-    assert again.plan.revision == found.record.revision
 
 
 def test_what_exists_only_in_one_environment() -> None:
@@ -140,19 +130,6 @@ def test_what_the_gates_say_is_its_evidence() -> None:
     assert [(each.gate, each.reason, each.by) for each in made.waived] == [("soak", waiver.reason, waiver.by)]
 
 
-def test_a_promotion_that_was_ended_half_way_is_taken_up() -> None:
-    def at(time: str, **changes: Any) -> Release:
-        return release(PROMOTED.model_copy(update={"at": time, **changes}))
-
-    first, others = (
-        at("2026-11-23T14:35:24Z"),
-        [at("2026-11-22T08:00:00Z", replaces="0123456789abcdef0123"), at("x", by="else")],
-    )
-    left = [(each.name, each) for each in (*others, first)]
-    assert begun(at("2026-11-23T15:00:00Z"), left) == first.name
-    assert begun(at("2026-11-23T15:00:00Z", target="sdxl-lora.staging"), left) is None
-
-
 def test_what_another_version_has_recorded_and_nobody_can_read() -> None:
     found = source()
     record = structs.replace(found.record, experiment={**found.record.experiment, "gone": 1}, version="9.1.0")
@@ -186,17 +163,6 @@ def test_an_image_that_nobody_can_pin_is_refused(ids: set[str], reason: str) -> 
     assert problem.path == "image"
     assert reason in problem.reason
     assert "@sha256:" in problem.fix
-
-
-def test_an_image_of_an_overlay_has_never_run_in_the_source() -> None:
-    overlay = {"prod": {"image": "registry.example.com/ai/pytorch-training:2.9"}}
-    found = source(environments=overlay)
-    job = check_experiment(
-        Released("sdxl-lora", "0123456789abcdef0123", experiment_of(found)), environment(name="prod")
-    ).checked()
-    (problem,) = unpinned(job, found)
-    assert (problem.path, problem.value) == ("image", overlay["prod"]["image"])
-    assert "no pod of the source that has run it" in problem.reason
 
 
 @pytest.mark.parametrize(

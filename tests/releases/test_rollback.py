@@ -92,18 +92,6 @@ def test_after_a_promotion_over_a_rollback_the_restored_release_is_the_earlier_o
     assert stack.earlier == [one, two]
 
 
-def test_a_rollback_has_the_whole_experiment_and_its_evidence() -> None:
-    stack = Chain()
-    one, two = stack.promoted("a"), stack.promoted("b")
-    made = stack.releases[stack.back_to(one)]
-    assert (made.experiment, made.origin) == (stack.releases[one].experiment, stack.releases[one].origin)
-    assert made.content == stack.releases[one].content
-    assert made.name != one
-    assert made.rollback is not None
-    assert made.rollback.model_dump() == {"of": two, "to": one, "reason": "the loss diverges"}
-    assert (made.promoted.by, made.promoted.at, made.promoted.replaces) == (WHO, WHEN, two)
-
-
 def test_what_was_never_deployed_is_passed_over() -> None:
     stack = Chain()
     one, two, _ = stack.promoted("a"), stack.promoted("b"), stack.promoted("c")
@@ -117,15 +105,6 @@ def test_a_release_that_was_deployed_by_a_rollback_to_it_was_deployed() -> None:
     one, _ = stack.promoted("a"), stack.promoted("b")
     back = stack.back_to(one)
     assert first_deployed([one], stack.releases, {back}) == one
-
-
-def test_a_release_that_is_gone_ends_the_chain() -> None:
-    stack = Chain()
-    one, two, three = (stack.promoted(queue) for queue in ("a", "b", "c"))
-    del stack.releases[one]
-    assert stack.earlier == [two]
-    del stack.releases[two]
-    assert [*chain(three, stack.releases)] == [three]
 
 
 def deployment(queue: str, second: int, named: str = "") -> EarlierDeployment:
@@ -166,21 +145,9 @@ def test_after_a_rollback_to_a_deployment_only_older_ones_are_left() -> None:
 
 def test_a_deployment_is_restored_with_its_evidence() -> None:
     restored = of_deployment(DEPLOYED[0], "vision/sdxl-lora.prod", "prod")
-    assert restored.release is None
-    assert restored.experiment["queue"] == "c"
-    assert restored.origin.model_dump() == {
-        "stack": "vision/sdxl-lora.prod",
-        "environment": "prod",
-        "revision": "1f3a9c",
-        "run": 1,
-        "version": "0.1.0",
-        "commit": "9f2c4e1",
-        "dirty": True,
-        "updated": "2026-11-20T09:12:30Z",
-        "parent": None,
-        "outcome": "unknown",
-        "seconds": None,
-    }
+    origin = restored.origin
+    assert (restored.release, restored.experiment["queue"], origin.parent) == (None, "c", None)
+    assert (origin.updated, origin.commit, origin.outcome) == ("2026-11-20T09:12:30Z", "9f2c4e1", "unknown")
 
 
 def test_what_the_stack_had_differently_in_its_environment_is_restored_too() -> None:
@@ -203,11 +170,7 @@ def resumed(restored: dict[str, Any], deployed: dict[str, Any]) -> list[Checkpoi
 
 def test_the_checkpoints_from_which_the_restored_experiment_resumes() -> None:
     saves = {"storage": {"output": OUTPUT}, "launcher": SAVES}
-    assert resumed(saves, saves) == [
-        Checkpoint("sdxl-lora-output", "revision 77aa01", "/mnt/output", ("/mnt/output/lora",), True)
-    ]
-    moved = {**saves, "launcher": {"command": ["python", "/app/train.py", "--output_dir=/mnt/output/dora"]}}
-    assert resumed(saves, moved)[0].paths == ()
+    assert resumed(saves, saves) == [Checkpoint("sdxl-lora-output", "revision 77aa01", "/mnt/output", True)]
     theirs = {"storage": {"models": {"claim": "models", "mount": "/mnt"}}}
     assert [(each.claim, each.keep) for each in resumed(theirs, theirs)] == [("models", True)]
 

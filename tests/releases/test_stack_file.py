@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.releases import PROMOTED, project, release
+from tests.support.releases import PROMOTED, follow, project, release
 from trainform.errors import TrainformError
 from trainform.releases.files import releases_of
 from trainform.releases.model import Release
-from trainform.releases.stack_file import follow, follow_all, set_release, with_release
+from trainform.releases.stack_file import follow_all, with_release
 from trainform.spec.stack import load_stack, pinned_release
 
 NAME = "12e45678901234567890"  # a number, where no quotes stand
@@ -70,23 +70,15 @@ def test_a_file_that_nobody_can_change_so(text: str) -> None:
     assert f'write `trainform:release: "{NAME}"`' in raised.value.fix
 
 
-def test_nothing_is_written_for_a_stack_that_cannot_be_changed(tmp_path: Path) -> None:
-    project(tmp_path)
-    (tmp_path / "stacks" / "Pulumi.sdxl-lora.prod.yaml").write_text("config:\n  trainform:environment: prod\n")
-    with pytest.raises(TrainformError, match="cannot be changed"):
-        follow(release(), "sdxl-lora.prod", tmp_path)
-    assert not (tmp_path / "stacks" / "releases").exists()
-
-
 def test_the_program_reads_what_is_written(tmp_path: Path) -> None:
     project(tmp_path)
     path = tmp_path / "stacks" / "Pulumi.sdxl-lora.prod.yaml"
     path.chmod(0o640)
-    set_release("sdxl-lora.prod", NAME, tmp_path)
-    assert pinned_release("sdxl-lora.prod", tmp_path) == load_stack("sdxl-lora.prod", tmp_path).release == NAME
+    name = follow(release(), "sdxl-lora.prod", tmp_path)
+    assert pinned_release("sdxl-lora.prod", tmp_path) == load_stack("sdxl-lora.prod", tmp_path).release == name
     assert path.stat().st_mode & 0o777 == 0o640
     before = path.stat().st_ino
-    set_release("sdxl-lora.prod", NAME, tmp_path)
+    follow(release(), "sdxl-lora.prod", tmp_path)
     assert path.stat().st_ino == before, "a file that is right is not written"
 
 
@@ -132,7 +124,7 @@ def test_a_stack_that_cannot_be_written_says_that_the_release_is_there(
             "stacks/Pulumi.sdxl-lora.prod.yaml cannot be written: no space left on device; its release is written, and "
             "no stack names it yet"
         ),
-        "  fix: make room, or correct the permissions, and run the same command again: it takes that release",
+        "  fix: make room, or correct the permissions, and run the same command again",
     ]
     assert (tmp_path / "stacks" / "Pulumi.sdxl-lora.prod.yaml").read_text() == before
     assert follow(release(), "sdxl-lora.prod", tmp_path) == release().name

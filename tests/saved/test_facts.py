@@ -71,11 +71,6 @@ def test_no_value_is_in_the_hashes(source: Source) -> None:
     assert "1234" not in facts.config_of(source).model_dump_json()
 
 
-@pytest.mark.parametrize("data", [{}, {"deployment": None}, {"deployment": {"manifest": {}, "resources": None}}])
-def test_a_stack_without_a_state_and_an_empty_one(source: Source, data: dict[str, Any]) -> None:
-    assert state_of(data, source) == state_of({}, source)
-
-
 def test_every_resource_counts(source: Source) -> None:
     data = exported()
     before = state_of(data, source).hash

@@ -62,14 +62,6 @@ def test_a_provider_that_nothing_happens_to_is_there_with_its_version() -> None:
     assert (found["(operation)"], found["version"]) == ("same", "4.25.0")
 
 
-def test_the_order_of_the_engine_does_not_count() -> None:
-    events = [
-        previews.step_event("create", previews.urn(previews.CONFIG_MAP, name), None, previews.state({}))
-        for name in "ab"
-    ]
-    assert planned(preview(*events)) == planned(preview(*reversed(events)))
-
-
 @pytest.mark.parametrize("secret", [previews.secret(), previews.secret("hunter2")])
 def test_no_secret_is_in_it(secret: Any) -> None:
     urn = previews.urn(previews.SECRET, "token")
@@ -133,14 +125,6 @@ def test_objects_that_exist_and_that_will(server: ApiObjects) -> None:
     assert changes(found) == []
 
 
-def test_what_somebody_changes_is_seen(server: ApiObjects, bodies: list[dict[str, Any]]) -> None:
-    before = objects()
-    live_job(bodies)["spec"]["tasks"][0]["replicas"] = 2
-    (found,) = changes(before)
-    assert found.path.endswith(": spec.tasks.worker.replicas")
-    assert found.now == 2
-
-
 def test_what_controllers_write_is_not(server: ApiObjects, bodies: list[dict[str, Any]]) -> None:
     before = objects()
     body = live_job(bodies)
@@ -149,16 +133,6 @@ def test_what_controllers_write_is_not(server: ApiObjects, bodies: list[dict[str
     body["status"] = {"state": {"phase": "Running"}}
     body["spec"]["suspend"] = True
     assert changes(before) == []
-
-
-def test_an_object_that_was_made_anew_or_is_gone(server: ApiObjects, bodies: list[dict[str, Any]]) -> None:
-    before = objects()
-    live_job(bodies)["metadata"]["uid"] = "2"
-    (found,) = changes(before)
-    assert (found.path.endswith(": uid"), found.now) == (True, "2")
-    bodies.remove(live_job(bodies))
-    (found,) = changes(before)
-    assert (found.was, found.now) == ("present", None)
 
 
 def test_what_may_not_be_read_is_said(server: ApiObjects) -> None:

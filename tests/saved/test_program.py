@@ -45,10 +45,6 @@ def test_modules_and_what_says_which_packages_there_are(root: Path) -> None:
     ]
 
 
-def test_their_contents(root: Path) -> None:
-    assert dict(program_files(root))["infra/__main__.py"] == b"import trainform\n"
-
-
 # --- policy packs
 
 PACK_FILES = {

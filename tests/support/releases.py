@@ -9,8 +9,9 @@ import yaml
 
 from tests.support.samples import CLUSTER, JOB
 from trainform.plan.inputs import resolved, with_dates, with_overlays
-from trainform.releases.files import write_release
+from trainform.releases.files import write_releases
 from trainform.releases.model import Origin, Promoted, Release, Rollback, Waived
+from trainform.releases.stack_file import follow_all, with_release
 from trainform.spec import Experiment
 
 DIGEST = "sha256:" + "4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945"
@@ -48,6 +49,24 @@ def release(promoted: Promoted = PROMOTED, **parts: Any) -> Release:
     model = Experiment.model_validate({**JOB, "image": IMAGE, **parts})
     experiment = with_dates(with_overlays(model) if model.environments else resolved(model))
     return Release(experiment=experiment, origin=ORIGIN, promoted=promoted)
+
+
+def write_release(made: Release, root: Path) -> str:
+    """Write the release, and return its name."""
+    write_releases([made], root)
+    return made.name
+
+
+def follow(made: Release, stack: str, root: Path) -> str:
+    """Write the release, and let the stack follow it."""
+    follow_all({stack: made}, root)
+    return made.name
+
+
+def set_release(stack: str, name: str, root: Path) -> None:
+    """Let the stack name the release, whatever it follows."""
+    path = root / "stacks" / f"Pulumi.{stack}.yaml"
+    path.write_text(with_release(path.read_text(), name, path.name, root))
 
 
 def forged(*, is_rollback: bool = False, **promoted: Any) -> Release:

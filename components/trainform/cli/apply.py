@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,11 +13,18 @@ from trainform.project import project_root, require_project
 from trainform.terminal.lines import flush_or_discard, note
 
 if TYPE_CHECKING:
+    from trainform.review.forms.sections import Item
     from trainform.saved.facts import Source
     from trainform.saved.model import Moved, SavedFile, Verdict
 
 FAILED, MOVED = 1, 4
 STACK_OF_FILE = "review.stack"
+OUTCOMES = {
+    "unmoved": "Nothing has moved since the review of {at}: `trainform apply` without --check applies it.",
+    "moved": "Something has moved since the review of {at}, so nothing was changed.",
+    "applied": "The review of {at} is applied.",
+    "failed": "`pulumi up` of the review of {at} failed: its output says why.",
+}
 
 
 FileArgument = Annotated[
@@ -109,6 +117,24 @@ def _up(stack: str, root: Path, form: Form) -> int:
 
 
 def _show(verdict: Verdict, form: Form) -> None:
-    from trainform.saved.text import sections
+    from trainform.review.forms.sections import Item, Section, bounded
 
-    show(form, sections(verdict), verdict.model_dump(mode="json"))
+    outcome = OUTCOMES[verdict.result].format(at=verdict.reviewed)
+    found = bounded([
+        Section(f"Apply of {verdict.stack}", (Item(outcome),)),
+        Section("Moved", tuple(_items(verdict.moved))),
+        Section("Not compared", tuple(map(Item, verdict.not_compared))),
+        Section("What to do", (Item(verdict.fix),) if verdict.fix else ()),
+    ])  # fmt: skip
+    show(form, found, verdict.model_dump(mode="json"))
+
+
+def _items(moved: list[Moved]) -> Iterator[Item]:
+    """Yield each sentence once, with its places."""
+    from trainform.review.forms.sections import Item, Row, shown
+
+    rows = dict[str, list[Row]]()
+    for each in moved:
+        values = "" if each.was is None and each.now is None else f": {shown(each.was)} -> {shown(each.now)}"
+        rows.setdefault(each.sentence, []).append(Row("", f"{each.path}{values}", verbatim=True))
+    yield from (Item(sentence, tuple(found)) for sentence, found in rows.items())

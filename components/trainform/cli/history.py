@@ -12,19 +12,9 @@ from trainform.cli import candidates
 from trainform.cli.app import prints_data
 from trainform.cli.forms import Form, FormOption, show
 from trainform.errors import InputError, Problem
-from trainform.project import (
-    ENVIRONMENTS,
-    EXPERIMENTS,
-    RELEASES,
-    known_names,
-    known_stacks,
-    project_root,
-    require_project,
-    stack_path,
-)
+from trainform.project import EXPERIMENTS, RELEASES, known_names, known_stacks, project_root, require_project
 
 if TYPE_CHECKING:
-    from trainform.releases.history import StackNow
     from trainform.releases.model import Release
 
 SECONDS = 5.0
@@ -55,7 +45,6 @@ def command(experiment: ExperimentArgument = None, every: AllOption = False, for
     """
     from trainform.cli.history_text import History, as_data, sections
     from trainform.deployed.stacks import load_project_stacks, require_name
-    from trainform.releases.author import ignored
     from trainform.releases.history import events, read_stacks
 
     root = project_root()
@@ -74,8 +63,7 @@ def command(experiment: ExperimentArgument = None, every: AllOption = False, for
         raise InputError([_unknown(experiment, root)])
     now = read_stacks(stacks, root, SECONDS)
     found = events(releases.values(), now)
-    files = ignored(_files(now), root) if now else []
-    history = History(experiment, releases, now, found, len(found) if every else SHOWN, unread, files)
+    history = History(experiment, releases, now, found, len(found) if every else SHOWN, unread)
     show(form, sections(history), as_data(history))
     if history.not_read:
         raise typer.Exit(1)
@@ -95,15 +83,6 @@ def _releases(experiment: str | None, root: Path, unread: list[str]) -> dict[str
         except InputError as error:
             unread.append(f"the releases of {folder.name}: {error.problems[0].reason}")
     return found
-
-
-def _files(stacks: list[StackNow]) -> list[str]:
-    """Return the files from which the stacks follow."""
-    found = []
-    for now in stacks:
-        found += [f"stacks/{EXPERIMENTS}/{now.place.experiment}.yaml", stack_path(now.place.name)]
-        found += [f"stacks/{ENVIRONMENTS}/{now.place.environment.name}.yaml"]
-    return list(dict.fromkeys(found))
 
 
 def _unknown(experiment: str, root: Path) -> Problem:

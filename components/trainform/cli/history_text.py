@@ -19,7 +19,7 @@ THE_FILE = "the file"
 class History(Struct, frozen=True):
     """The history of one experiment, or of all (None).
 
-    most: number of events that are shown to people. unread: why files cannot be read. ignored: files that git ignores.
+    most: number of events that are shown to people. unread: why files cannot be read.
     """
 
     experiment: str | None
@@ -28,7 +28,6 @@ class History(Struct, frozen=True):
     events: Sequence[Event]
     most: int
     unread: Sequence[str] = ()
-    ignored: Sequence[str] = ()
 
     def label(self, release: str | None) -> str:
         """Return how a release is called, or the file."""
@@ -36,11 +35,6 @@ class History(Struct, frozen=True):
             return THE_FILE
         known = self.releases.get(release)
         return f"release {release}" if known is None else known.called
-
-    @property
-    def notes(self) -> list[str]:
-        """What the commits do not show."""
-        return [f"git ignores {path}: a commit does not show how it was at an `up`." for path in self.ignored]
 
     @property
     def not_read(self) -> list[str]:
@@ -59,7 +53,6 @@ def sections(history: History) -> list[Section]:
         Section(f"History of {history.experiment or 'all experiments'}", (Item(count),)),
         Section("Stacks", (table,) if history.stacks else ()),
         Section("Events, the newest first", (*(_event(event, history) for event in shown), *older)),
-        Section("Notes", tuple(map(Item, history.notes))),
         Section("Not read", tuple(Item(f"{reason}.") for reason in history.not_read)),
     ])  # fmt: skip
 
@@ -93,7 +86,6 @@ def as_data(history: History) -> dict[str, Any]:
         "stacks": [_stack_data(now) for now in history.stacks],
         "events": msgspec.to_builtins(history.events),
         "releases": {name: _release_data(release) for name, release in history.releases.items()},
-        "notes": history.notes,
         "not_read": history.not_read,
     }
 

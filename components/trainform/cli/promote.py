@@ -83,9 +83,9 @@ def command(
     default and with each image by its digest. Nothing of the source's environment is in it. The target's stack then
     names the release, and edits of the experiment's file do not change it.
 
-    Before anything is written you see what changes, the cost, the capacity, and the gates of the target's environment.
-    Of several experiments all are written or none. Nothing is deployed: `trainform review` and `trainform apply` of the
-    target come next.
+    Before anything is written you see what changes, and the gates of the target's environment. Of several experiments
+    all are written or none. Nothing is deployed: `trainform review` of the target, which shows cost and capacity, and
+    `trainform apply` come next.
 
     Exit code: 0, 1 if something cannot be read, 2 for wrong arguments or files, 3 if a gate refuses it.
     """

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from trainform.check_files import check_environment, load_experiment
 from trainform.errors import InputError, Problem, list_names
-from trainform.project import ENVIRONMENTS, EXPERIMENTS, RELEASES, known_names, known_stacks
+from trainform.project import ENVIRONMENTS, EXPERIMENTS, known_names, known_stacks
 from trainform.spec.environment import Environment
 from trainform.spec.load import is_path
 from trainform.spec.stack import STACK_OPTION, OwnStackError, Stack, load_stack, project_name
@@ -91,18 +91,10 @@ def experiment_of(stack: Stack, root: Path) -> str:
 def require_name(experiment: str, root: Path) -> None:
     """Raise `InputError` for a path or a stack instead of a name: releases and stacks have the name alone."""
     known = known_names(EXPERIMENTS, root)
-    if is_path(experiment) or experiment in ("", ".", ".."):
-        reason, meant = "this is not the name of an experiment", Path(experiment).stem
-    elif experiment in known_stacks(root) and experiment not in known:
-        reason = "this is the name of a stack, not of an experiment"
-        try:
-            meant = experiment_of(load_stack(experiment, root), root)
-        except InputError:
-            meant = ""
-    else:
-        return
-    fix = f"write {meant}" if meant in known else f"known: {list_names(known)}"
-    raise InputError([Problem(ARGUMENT, experiment, reason, fix)])
+    is_stack = experiment in known_stacks(root) and experiment not in known
+    if is_stack or is_path(experiment) or experiment in ("", ".", ".."):
+        fix = f"known: {list_names(known)}"
+        raise InputError([Problem(ARGUMENT, experiment, "this is not the name of an experiment", fix)])
 
 
 def places(experiment: str, source: str, target: str, root: Path) -> tuple[ProjectStack, ProjectStack]:
@@ -116,9 +108,8 @@ def places(experiment: str, source: str, target: str, root: Path) -> tuple[Proje
             problems += error.problems
     if not problems and found[0].name == found[1].name:
         problems.append(Problem("--to", target, "this is the stack from which the release comes", "name another one"))
-    if problems:  # a wrong experiment makes both stacks wrong, and one message is enough
-        of_experiment = {problem.fix: problem for problem in reversed(problems) if problem.path == ARGUMENT}
-        raise InputError(of_experiment.values() or problems)
+    if problems:
+        raise InputError(problems)
     return found[0], found[1]
 
 
@@ -131,13 +122,8 @@ def _place(experiment: str, option: str, word: str, root: Path) -> ProjectStack:
         return _place_in(experiment, option, Path(found.stack.environment).stem, root)
     if found.experiment == experiment:
         return found
-    known = experiment in known_names(EXPERIMENTS, root) or (root / "stacks" / RELEASES / experiment).is_dir()
-    if known:
-        problem = Problem(option, word, f"this stack runs {found.experiment}", f"name a stack of {experiment}")
-    else:
-        reason = f"no experiment of the project has this name; the stack {word} runs {found.experiment}"
-        problem = Problem(ARGUMENT, experiment, reason, f"write {found.experiment}")
-    raise InputError([problem])
+    fix = f"name a stack of {experiment}, or promote {found.experiment}"
+    raise InputError([Problem(option, word, f"this stack runs {found.experiment}", fix)])
 
 
 def _place_in(experiment: str, option: str, word: str, root: Path) -> ProjectStack:
@@ -151,8 +137,6 @@ def _place_in(experiment: str, option: str, word: str, root: Path) -> ProjectSta
     found = [each for each in loaded if each.experiment == experiment and Path(each.stack.environment).stem == word]
     if len(found) == 1:
         return found[0]
-    if not found and f"{experiment}.{word}" in unread:
-        raise unread[f"{experiment}.{word}"]
     if found:
         reason, fix = f"{list_names([each.name for each in found])} run {experiment} there", "name one of them"
     else:

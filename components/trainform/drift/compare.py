@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from msgspec import Struct
-
 from trainform.cluster.drift import (
     SECRETS,
     Drift,
@@ -25,13 +23,6 @@ from trainform.manifests.shapes import mapping, mappings
 (MANAGER,) = FIELD_MANAGER.values()
 _OF_PULUMI = "pulumi-"  # its names for objects without the annotation of `FIELD_MANAGER`
 _DATA = ("data", "stringData")
-
-
-class Compared(Struct, frozen=True):
-    """An object, and how many of its fields the files have that are not applied yet."""
-
-    object: ObjectDrift
-    ahead: int = 0
 
 
 def is_ours(manager: str) -> bool:
@@ -62,7 +53,9 @@ def unsettled(manifest: Manifest, live: Mapping[str, Any]) -> bool:
     return any(True for _ in drift_of(manifest.body, live)) or any(_has(manifest.body, path) for path in written)
 
 
-def compared(manifest: Manifest, live: Mapping[str, Any], answer: Mapping[str, Any] | None, basis: Basis) -> Compared:
+def compared(
+    manifest: Manifest, live: Mapping[str, Any], answer: Mapping[str, Any] | None, basis: Basis
+) -> ObjectDrift:
     """Compare the object. answer: the API server's dry run of the deployed one; None if not asked, or refused."""
     found = [*_changes(manifest, live, answer)]
     scaled = [drift for drift in found if is_scaled(live, drift.path)]
@@ -77,7 +70,7 @@ def compared(manifest: Manifest, live: Mapping[str, Any], answer: Mapping[str, A
     metadata = mapping(live.get("metadata"))
     anew = is_noted(live) and not is_written(live)
     deleting = str(metadata.get("deletionTimestamp", ""))
-    result = _object(
+    return _object(
         manifest,
         state="gone" if deleting else "made anew" if anew else "changed" if ours else "as deployed",
         fields=[*map(_field, ours)],
@@ -86,7 +79,6 @@ def compared(manifest: Manifest, live: Mapping[str, Any], answer: Mapping[str, A
         created=str(metadata.get("creationTimestamp", "")) if anew else "",
         deleting=deleting,
     )
-    return Compared(result, len(changed) - len(ours) if basis == "files" else 0)
 
 
 def gone(manifest: Manifest) -> ObjectDrift:

@@ -12,12 +12,11 @@ from trainform.cluster.drift import SECRETS, utc_now
 from trainform.deployed.records import Deployed
 from trainform.deployed.stacks import ProjectStack
 from trainform.drift.compare import compared, gone, is_noted, is_written, unsettled
-from trainform.drift.model import DriftReport, FieldDrift, NotCompared, ObjectDrift, Outcome, StackDrift
+from trainform.drift.model import DriftReport, NotCompared, ObjectDrift, Outcome, StackDrift
 from trainform.drift.read import Key, Live, Reads, key_of
 from trainform.drift.wanted import Wanted, of_environment, of_record
 from trainform.errors import ClusterError
 from trainform.manifests.manifest import Manifest, ownership
-from trainform.manifests.shapes import quantity
 from trainform.plan.record import record_name
 
 WORST = (Outcome.failed, Outcome.incomplete, Outcome.drift, Outcome.in_sync, Outcome.not_deployed)
@@ -127,7 +126,7 @@ def _compared(
     if expected.basis == "files" and there and not written:
         return _report(target, Outcome.not_deployed, notes=[NO_PLATFORM])
     objects, not_compared, notes = list[ObjectDrift](), list[NotCompared](), [*expected.notes]
-    ahead = read = 0
+    read = 0
     for manifest, found in zip(expected.manifests, there, strict=True):
         name = f"{manifest.body['kind']} {manifest.body['metadata']['name']}"
         if found.reason and manifest.body["kind"] == SECRETS:  # who only looks needs no right to read keys
@@ -146,19 +145,15 @@ def _compared(
                 not_compared.append(NotCompared(what=name, reason=UNNOTED))
             answer, refused = answers.get(key_of(manifest), (None, ""))
             result = compared(manifest, found.body, answer, expected.basis)
-            ahead += result.ahead
             if refused:
                 notes.append(f"{name} is compared without the API server, which answers the dry run with: {refused}.")
-            if result.object.state != "as deployed" or result.object.others:
-                objects.append(result.object)
-    if ahead:
-        fields = f"{ahead} field{'s' if ahead > 1 else ''}"
-        notes.append(f"The environment's file is ahead of the cluster: {fields} not applied yet.")
+            if result.state != "as deployed" or result.others:
+                objects.append(result)
     drifted = any(each.state != "as deployed" for each in objects)
     outcome = Outcome.drift if drifted else Outcome.incomplete if not_compared else Outcome.in_sync
     revision = "" if record is None or record.record is None else record.record.revision
     return _report(
-        target, outcome, objects=objects, not_compared=not_compared, notes=[*notes, *not_put_back(objects)],
+        target, outcome, objects=objects, not_compared=not_compared, notes=notes,
         compared=read, revision=revision
     )  # fmt: skip
 
@@ -183,7 +178,6 @@ def _report(target: ProjectStack, outcome: Outcome, objects: Sequence[ObjectDrif
 PUT_BACK = "pulumi up --refresh --skip-preview -s {stack}"
 """A plain preview compares with the state and sees nothing; `preview --refresh` fails with a conflict of field
 managers."""
-CLAIM, SIZE = "PersistentVolumeClaim", "spec.resources.requests.storage"
 LABELS = "metadata.labels."
 _NUMBER = re.compile(r"spec\.ports\.[^.]+\.(port|protocol)")
 _OWNERSHIP = frozenset(ownership("", environment=""))
@@ -194,22 +188,6 @@ def commands(objects: Sequence[ObjectDrift], stack: str) -> list[str]:
     first. A port that has another number is another port to an apply, which then fails since both have the
     same name: such a Service is made again."""
     return [*_relabel(objects), *_make_again(objects), PUT_BACK.format(stack=shlex.quote(stack))]
-
-
-def not_put_back(objects: Iterable[ObjectDrift]) -> list[str]:
-    """Sentences about what no command puts back: Kubernetes cannot make a claim smaller."""
-    return [
-        f"{each.kind} {each.name} cannot shrink from {field.now} to {field.was}: write `size: {field.now}` into the "
-        "file, else `pulumi up` refuses."
-        for each in objects
-        for field in each.fields
-        if each.kind == CLAIM and field.path == SIZE and _grown(field)
-    ]
-
-
-def _grown(field: FieldDrift) -> bool:
-    was, now = quantity(field.was), quantity(field.now)
-    return was is not None and now is not None and now > was
 
 
 def _relabel(objects: Iterable[ObjectDrift]) -> Iterator[str]:

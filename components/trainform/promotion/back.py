@@ -8,21 +8,19 @@ from pathlib import Path
 from msgspec import Struct
 
 from trainform.check import check_experiment
-from trainform.check_files import check_environment
 from trainform.cluster.drift import utc_now
 from trainform.comparison.compare import Comparison, Version, compare, of_file, of_record
 from trainform.deployed.earlier import EarlierDeployment, earlier_deployments
 from trainform.deployed.engine import exported
-from trainform.deployed.stacks import experiment_of
+from trainform.deployed.stacks import ProjectStack, load_project_stack
 from trainform.deployed.state import record_in, unfinished
 from trainform.deployed.updates import ALL, Update, updates
 from trainform.errors import InputError, Problem, TrainformError, list_names
 from trainform.plan.images import without_digest
 from trainform.plan.inputs import resolved
 from trainform.releases.author import author
-from trainform.releases.files import read_release, releases_of, unfollowed
+from trainform.releases.files import read_release, releases_of
 from trainform.releases.model import Release
-from trainform.releases.promote import begun
 from trainform.releases.rollback import (
     Checkpoint,
     Restored,
@@ -36,9 +34,8 @@ from trainform.releases.rollback import (
     restored_by,
     rollback,
 )
-from trainform.spec.environment import Environment
 from trainform.spec.release import Released
-from trainform.spec.stack import STACK_ARGUMENT, Stack, load_stack, project_name, require_stack
+from trainform.spec.stack import STACK_ARGUMENT, load_stack
 
 TO = "--to"
 NOW, AFTER = "now", "rolled back"
@@ -52,31 +49,24 @@ BY_TAG = "{paths} had no digest: what the tag means now may not be what ran then
 
 
 class Back(Struct, frozen=True):
-    """A stack that is rolled back. name: in the name of its file. releases: all of its experiment."""
+    """A stack that is rolled back. releases: all of its experiment."""
 
-    name: str
-    stack: Stack
-    experiment: str
-    environment: Environment
+    place: ProjectStack
     releases: Mapping[str, Release]
     root: Path
 
-    @property
-    def pulumi_name(self) -> str:
-        """PROJECT/STACK."""
-        return f"{project_name(self.root)}/{self.name}"
-
 
 class PreparedRollback(Struct, frozen=True):
-    """release: what would be written, or, if `is_begun`, what a rollback that was ended half way has written.
-    comparison: what the stack's files say now beside what they will say; None if they are wrong now. killed: the state
-    must be refreshed before the next `pulumi up`, since the last one was killed. checkpoints: the claims from which the
-    restored experiment resumes."""
+    """A rollback that is checked.
+
+    release: what would be written. comparison: of the stack's files now and then; None if they are wrong now. killed:
+    the state must be refreshed before the next `pulumi up`, since the last one was killed. checkpoints: the claims from
+    which the restored experiment resumes.
+    """
 
     back: Back
     restored: Restored
     release: Release
-    is_begun: bool
     comparison: Comparison | None
     notes: tuple[str, ...]
     killed: bool = False
@@ -89,51 +79,45 @@ def prepare_rollback(stack: str, to: str | None, reason: str, root: Path) -> Pre
     back = _back(stack, root)
     notes = list[str]()
     done = _updates(back, notes)
-    state = exported(back.name, root) if done else {}
-    killed = False if not done else unfinished(state, back.experiment, done)
+    state = exported(back.place.name, root) if done else {}
+    killed = False if not done else unfinished(state, back.place.experiment, done)
     notes += [KILLED] if killed else []
     restored = _restored(back, to, done, notes, killed=killed)
-    release = rollback(restored, back.stack.release, back.name, reason, author(root), utc_now())
-    found = begun(release, unfollowed(back.experiment, root))
-    if found is not None:
-        release = read_release(back.experiment, found, root)
-    given = Released(back.experiment, release.name, release.experiment)
-    job = check_experiment(given, back.stack.environment, back.stack.run, root).checked()
+    release = rollback(restored, back.place.stack.release, back.place.name, reason, author(root), utc_now())
+    given = Released(back.place.experiment, release.name, release.experiment)
+    job = check_experiment(given, back.place.stack.environment, back.place.stack.run, root).checked()
     tags = without_digest(release.experiment)
     if tags:
         notes.append(BY_TAG.format(paths=list_names(tags)))
     will = (
-        of_file(AFTER, given, root, back.environment.name)
+        of_file(AFTER, given, root, back.place.environment.name)
         if job.plan.record is None
         else of_record(AFTER, job.plan.record)
     )
     comparison = _comparison(back, will, notes)
-    writer = record_in(state, back.experiment)
+    writer = record_in(state, back.place.experiment)
     resumed = list[Checkpoint]()
     if writer is not None:
         resumed = checkpoints(resolved(job.experiment), writer.experiment, f"revision {writer.revision}")
-    elif done is None and back.stack.release is not None:
-        follows = back.stack.release
+    elif done is None and back.place.stack.release is not None:
+        follows = back.place.stack.release
         resumed = checkpoints(resolved(job.experiment), back.releases[follows].experiment, f"release {follows}")
-    return PreparedRollback(
-        back, restored, release, found is not None, comparison, tuple(notes), killed, tuple(resumed)
-    )
+    return PreparedRollback(back, restored, release, comparison, tuple(notes), killed, tuple(resumed))
 
 
 def _back(stack: str, root: Path) -> Back:
-    name = require_stack(stack, root, STACK_ARGUMENT)
-    loaded = load_stack(name, root)
-    environment = check_environment(loaded.environment, root).checked()
-    experiment = experiment_of(loaded, root)
-    if loaded.release is not None:
-        read_release(experiment, loaded.release, root)  # which says what is wrong with it
-    return Back(name, loaded, experiment, environment, releases_of(experiment, root), root)
+    place = load_project_stack(stack, root, STACK_ARGUMENT)
+    if not place.experiment:
+        load_stack(stack, root, STACK_ARGUMENT)  # which says that it runs no experiment
+    if place.stack.release is not None:
+        read_release(place.experiment, place.stack.release, root)  # which says what is wrong with it
+    return Back(place, releases_of(place.experiment, root), root)
 
 
 def _comparison(back: Back, will: Version, notes: list[str]) -> Comparison | None:
-    said = "its file" if back.stack.release is None else f"release {back.stack.release}"
+    said = "its file" if back.place.stack.release is None else f"release {back.place.stack.release}"
     try:
-        is_now = of_file(NOW, back.stack.given, back.root, back.environment.name)
+        is_now = of_file(NOW, back.place.stack.given, back.root, back.place.environment.name)
     except InputError as error:
         notes.append(f"What changes is not told, since {said} is wrong now: {error.problems[0].reason}.")
         return None
@@ -143,7 +127,7 @@ def _comparison(back: Back, will: Version, notes: list[str]) -> Comparison | Non
 def _updates(back: Back, notes: list[str]) -> list[Update] | None:
     """Return the stack's history; None if it cannot be read."""
     try:
-        return updates(back.name, back.root, ALL)
+        return updates(back.place.name, back.root, ALL)
     except TrainformError as error:
         notes.append(NO_HISTORY.format(reason=error.message))
         return None
@@ -154,27 +138,31 @@ def _restored(back: Back, to: str | None, done: list[Update] | None, notes: list
         return _before(back, done, killed=killed)
     if to in back.releases:
         return _named(back, to, done, notes)
-    for each in earlier_deployments(back.experiment, back.name, back.root):
+    for each in earlier_deployments(back.place.experiment, back.place.name, back.root):
         if each.record.revision == to:
             return _of(back, each)
     known = list_names(_choices(back))
-    fix = f"known: {known}" if known else f"`trainform history {back.experiment}` shows what was deployed"
-    raise InputError([Problem(TO, to, f"no release of {back.experiment} and no earlier revision has this name", fix)])
+    fix = f"known: {known}" if known else f"`trainform history {back.place.experiment}` shows what was deployed"
+    raise InputError(
+        [Problem(TO, to, f"no release of {back.place.experiment} and no earlier revision has this name", fix)]
+    )
 
 
 def _named(back: Back, to: str, done: list[Update] | None, notes: list[str]) -> Restored:
     """The release that is named, which the stack must have followed: everything else is a promotion, with its gates."""
     name = restored_by(to, back.releases)
-    current = back.stack.release
+    current = back.place.stack.release
     followed = {*chain(current, back.releases)}  # also under an earlier name of the stack
-    if back.releases[to].promoted.target != back.name and followed.isdisjoint({to, name}):
+    if back.releases[to].promoted.target != back.place.name and followed.isdisjoint({to, name}):
         fix = (
-            f"`trainform promote {back.experiment} --from {back.releases[to].told.promoted.target} --to "
-            f"{back.name}`, or name one of {list_names(_choices(back))}"
+            f"`trainform promote {back.place.experiment} --from {back.releases[to].told.promoted.target} --to "
+            f"{back.place.name}`, or name one of {list_names(_choices(back))}"
         )
-        raise InputError([Problem(TO, to, f"the stack {back.name} never followed this release", fix)])
+        raise InputError([Problem(TO, to, f"the stack {back.place.name} never followed this release", fix)])
     if current is not None and back.releases[current].content == back.releases[name].content:
-        raise InputError([Problem(TO, to, f"the stack {back.name} follows this content already", "name another one")])
+        raise InputError(
+            [Problem(TO, to, f"the stack {back.place.name} follows this content already", "name another one")]
+        )
     if done is not None and first_deployed([name], back.releases, _deployed(done)) is None:
         notes.append(NOT_DEPLOYED)
     return of_release(name, back.releases)
@@ -183,7 +171,7 @@ def _named(back: Back, to: str, done: list[Update] | None, notes: list[str]) -> 
 def _before(back: Back, done: list[Update] | None, *, killed: bool) -> Restored:
     """What the stack had before: an earlier release that was deployed, or what was deployed before there were
     releases."""
-    current = back.stack.release
+    current = back.place.stack.release
     names = [] if current is None else earlier_releases(current, back.releases)
     found = next(iter(names), None) if done is None else first_deployed(names, back.releases, _deployed(done))
     if found is not None:
@@ -191,28 +179,18 @@ def _before(back: Back, done: list[Update] | None, *, killed: bool) -> Restored:
     for each in _deployments(back, done, killed=killed):
         return _of(back, each)
     passed = f"; {list_names(names)} were never deployed" if names else ""
-    reason = f"nothing else was deployed in the stack {back.name} before, as far as it is known{passed}"
-    raise InputError([Problem("STACK", back.name, reason, _other_way(back, names))])
-
-
-def _other_way(back: Back, names: list[str]) -> str:
-    """What helps where nothing is known to go back to: an edit of the experiment's file does not move a stack that
-    names a release."""
-    if names:
-        return f"name what to restore with {TO}"
-    if back.stack.release is not None:
-        again = f"`pulumi config rm trainform:release -s {back.name}`"
-        return f"mend the experiment, and promote it from another stack, or let this one follow the file again: {again}"
-    return "change the experiment's file, or take it from git, and run `pulumi up`"
+    reason = f"nothing else was deployed in the stack {back.place.name} before, as far as it is known{passed}"
+    fix = f"name what to restore with {TO}, or take the experiment's file from git and run `pulumi up`"
+    raise InputError([Problem("STACK", back.place.name, reason, fix)])
 
 
 def _deployments(back: Back, done: list[Update] | None, *, killed: bool) -> Iterator[EarlierDeployment]:
-    name = back.stack.release
+    name = back.place.stack.release
     current = None if name is None else back.releases[name]
     known = [] if done is None else done
     ups = [update for update in known if update.kind == "update"]
     failed = killed or (bool(ups) and ups[0].result == "failed")
-    found = earlier_deployments(back.experiment, back.name, back.root)
+    found = earlier_deployments(back.place.experiment, back.place.name, back.root)
     return earlier_deployments_of(found, current, {*chain(name, back.releases)}, failed=failed)
 
 
@@ -221,7 +199,7 @@ def _of(back: Back, each: EarlierDeployment) -> Restored:
     name = each.update.release
     if name in back.releases:
         return of_release(restored_by(name, back.releases), back.releases)
-    return of_deployment(each, back.pulumi_name, back.environment.name)
+    return of_deployment(each, back.place.full_name, back.place.environment.name)
 
 
 def _deployed(done: list[Update]) -> set[str]:
@@ -229,5 +207,5 @@ def _deployed(done: list[Update]) -> set[str]:
 
 
 def _choices(back: Back) -> list[str]:
-    current = back.stack.release
+    current = back.place.stack.release
     return [] if current is None else earlier_releases(current, back.releases)

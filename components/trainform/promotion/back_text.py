@@ -8,19 +8,15 @@ from typing import Any
 from msgspec import to_builtins
 
 from trainform.comparison.text import changes, changing
-from trainform.errors import list_names
 from trainform.project import release_path
 from trainform.promotion.back import PreparedRollback
 from trainform.promotion.text import origin_items
 from trainform.review.forms.sections import Item, Section, bounded
 
-MOST_PATHS = 3
-
 
 def headline(found: PreparedRollback) -> str:
     """What becomes of it, in one sentence."""
-    reused = f"release {found.release.name}, which an earlier rollback has written and no stack names"
-    return f"{found.back.name} goes back to {restored_text(found)}, by {reused if found.is_begun else 'a new release'}."
+    return f"{found.back.place.name} goes back to {restored_text(found)}, by a new release."
 
 
 def restored_text(found: PreparedRollback) -> str:
@@ -32,7 +28,7 @@ def restored_text(found: PreparedRollback) -> str:
 
 def sections(found: PreparedRollback) -> list[Section]:
     """The report, the first section with the title."""
-    name, comparison = found.back.name, found.comparison
+    name, comparison = found.back.place.name, found.comparison
     return bounded([
         Section(f"Rollback of {name}", (Item(headline(found)),
                 *([] if comparison is None else [Item(changes(comparison, name, "changes"))]))),
@@ -45,10 +41,9 @@ def sections(found: PreparedRollback) -> list[Section]:
 
 def _checkpoints(found: PreparedRollback) -> Iterator[Item]:
     for each in found.checkpoints:
-        at = list_names(each.paths, MOST_PATHS) if each.paths else each.mount
         yield Item(
             f"The job resumes from what {each.written_by} has written to the claim {each.claim} "
-            f"({'kept by `pulumi destroy`' if each.keep else 'not kept by `pulumi destroy`'}) at {at}."
+            f"({'kept by `pulumi destroy`' if each.keep else 'not kept by `pulumi destroy`'}) at {each.mount}."
         )
     if found.checkpoints:
         yield Item("To resume from older checkpoints, move the newer ones away before `pulumi up`.")
@@ -58,17 +53,16 @@ def as_data(found: PreparedRollback, *, written: bool) -> dict[str, Any]:
     """The same for machines."""
     release, comparison = found.release, found.comparison
     told = release.told
-    name = release.name if written or found.is_begun else None  # the time of writing is in it
+    name = release.name if written else None  # the time of writing is in it
     rows = () if comparison is None else comparison.experiment
     return {
         "ok": True,
         "result": "written" if written else "not written",
-        "stack": found.back.name,
-        "experiment": found.back.experiment,
+        "stack": found.back.place.name,
+        "experiment": found.back.place.experiment,
         "release": name,
         "content": release.content,
-        "path": None if name is None else release_path(found.back.experiment, name),
-        "reused": found.is_begun,
+        "path": None if name is None else release_path(found.back.place.experiment, name),
         "rollback": None if told.rollback is None else told.rollback.model_dump(),
         "origin": told.origin.model_dump(),
         "promoted": told.promoted.model_dump(by_alias=True),

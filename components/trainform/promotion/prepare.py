@@ -12,26 +12,22 @@ from trainform import defaults
 from trainform.check import CheckedJob, check_experiment
 from trainform.check_files import load_experiment
 from trainform.cluster.drift import utc_now
-from trainform.cluster.facts import LiveFacts
-from trainform.cluster.live import LiveReads
 from trainform.comparison.compare import Comparison, Version, compare, of_record
 from trainform.deployed.records import live_record
 from trainform.deployed.stacks import ProjectStack
 from trainform.drift.model import DriftReport
 from trainform.drift.report import find_drift
 from trainform.errors import ClusterError, InputError, Problem
-from trainform.manifests.manifest import job_body
 from trainform.plan.images import without_digest
 from trainform.plan.inputs import resolved
 from trainform.plan.record import Record
 from trainform.releases.author import author
 from trainform.releases.evidence import lacks
-from trainform.releases.files import read_release, unfollowed
+from trainform.releases.files import read_release
 from trainform.releases.gates import Facts, Judged, Waiver, judge, waiver_problems
 from trainform.releases.model import Release
 from trainform.releases.promote import (
     as_released,
-    begun,
     experiment_of,
     not_of_source,
     origin_of,
@@ -41,17 +37,10 @@ from trainform.releases.promote import (
 )
 from trainform.releases.source import Source, read_source
 from trainform.render import RenderedJob
-from trainform.review.capacity import capacity_of
-from trainform.review.context import Context, JobReview
-from trainform.review.cost import cost_of
-from trainform.review.model import Capacity, Cost
-from trainform.review.objects import queues_of
-from trainform.review.preview import Preview, State, Step
 from trainform.review.wanted import Side
 from trainform.spec.release import NOT_WRITTEN, Released
 
 SECONDS = 2.0 * defaults.CONNECT_SECONDS
-NOT_KNOWN = "The present cost of the target is unknown."
 
 
 class Asked(Struct, frozen=True):
@@ -72,14 +61,13 @@ class Current(Struct, frozen=True):
 
     release: Release | None
     record: Record | None
-    live: LiveFacts | None
     not_read: str = ""
 
 
 class Prepared(Struct, frozen=True):
     """A promotion that is read and judged.
 
-    release: what would be written, or, if `is_begun`, what an interrupted promotion has written. same: the target
+    release: what would be written. same: the target
     follows this content already, with its evidence. comparison: the source and the target as it will be. changes: the
     target as it is deployed and as it will be; None if nothing is deployed. new_images: images of the target's pods
     that the source has not run, by the paths that name them. drift: of the source.
@@ -89,14 +77,10 @@ class Prepared(Struct, frozen=True):
     source: Source
     current: Current
     release: Release
-    is_begun: bool
     same: bool
     judged: tuple[Judged, ...]
-    job: RenderedJob
     comparison: Comparison
     changes: Comparison | None
-    cost: Cost
-    capacity: Capacity
     new_images: Mapping[str, str] = {}
     drift: DriftReport | None = None
 
@@ -149,27 +133,18 @@ def prepare(asked: Asked, root: Path) -> Prepared:
         origin=origin_of(source),
         promoted=promoted_by((asked.source.name, asked.target.name), by, at, followed, judged),
     )
-    others = dict(unfollowed(asked.experiment, root))
-    found = begun(release, others.items())
-    if found is not None:
-        release = others[found]
     job, new_images = _checked(asked, release, source, root)
-    current = _current(asked, before, job)
-    context = context_of(asked.target.full_name, job, current.record, current.live)
+    current = _current(asked, before)
     source_version, deployed, will = versions_of(asked, source, current, job)
     return Prepared(
         asked,
         source,
         current,
         release,
-        found is not None,
         before is not None and is_same(before, release, asked.target),
         judged,
-        job,
         compare(source_version, will),
         None if deployed is None else compare(deployed, will),
-        target_cost(context, current),
-        capacity_of(context),
         new_images,
         drift,
     )
@@ -178,15 +153,6 @@ def prepare(asked: Asked, root: Path) -> Prepared:
 def is_same(before: Release, release: Release, target: ProjectStack) -> bool:
     """True if the target follows this content already, by a release with all its evidence."""
     return before.content == release.content and not any(True for _ in lacks(target.name, before, target.environment))
-
-
-def target_cost(context: Context, current: Current) -> Cost:
-    """Return the cost; without a difference if what is deployed is unknown."""
-    found = cost_of(context)
-    if not current.not_read:
-        return found
-    unknown = {"before": None, "difference": None, "percent": None, "known": False, "unknown": NOT_KNOWN}
-    return found.model_copy(update=unknown)
 
 
 def tags_of(asked: Asked, source: Source, root: Path) -> list[str]:
@@ -213,18 +179,13 @@ def _checked(asked: Asked, release: Release, source: Source, root: Path) -> tupl
     return job, {experiment.locate(Problem(path, None, "", "")).path: image for path, image in new.items()}
 
 
-def _current(asked: Asked, before: Release | None, job: RenderedJob) -> Current:
-    """Read what runs in the target, and the room of its cluster. A cluster that does not answer does not stop a
-    promotion, which only writes files."""
-    environment = asked.target.environment
+def _current(asked: Asked, before: Release | None) -> Current:
+    """Read what runs in the target. A cluster that does not answer does not stop a promotion, which only writes
+    files."""
     try:
-        record = live_record(asked.experiment, environment, SECONDS)
+        return Current(before, live_record(asked.experiment, asked.target.environment, SECONDS))
     except ClusterError as error:
-        return Current(before, None, None, error.message)
-    where = environment.cluster.context, environment.namespace.name
-    with LiveReads(*where, kueue=environment.admission == defaults.KUEUE) as reads:
-        live = reads.facts(queues=queues_of(context_of(asked.target.name, job, None, None)))
-    return Current(before, record, live)
+        return Current(before, None, error.message)
 
 
 def versions_of(
@@ -240,31 +201,3 @@ def versions_of(
         if will is None
         else of_record(name, will),
     )
-
-
-FORM = "promotion"
-
-
-def context_of(stack: str, job: RenderedJob, before: Record | None, live: LiveFacts | None) -> Context:
-    """Return the job as in a preview of its stack. before: what is deployed; None: nothing, or unknown."""
-    body = job_body(job.manifests)
-    old = None if before is None else State(_named(body, before.job), id=before.job)
-    changes = before is None or before.job != job.plan.job
-    step = Step(
-        "create" if before is None else "replace" if changes else "update",
-        urn="",
-        type=f"kubernetes:{body['apiVersion']}:{body['kind']}",
-        name=job.experiment.name,
-        old=old,
-        new=State(body),
-    )
-    review = JobReview(job.experiment.name, None, step, before, job.plan.record, ())
-    today = datetime.datetime.now(datetime.UTC).date()
-    return Context(stack, Preview(FORM, (step,)), (review,), job.environment, live, today=today)
-
-
-def _named(body: dict[str, object], name: str) -> dict[str, object]:
-    """An object of the same kind and namespace with this name."""
-    metadata = body["metadata"]
-    namespace = metadata.get("namespace") if isinstance(metadata, dict) else None
-    return {"apiVersion": body["apiVersion"], "kind": body["kind"], "metadata": {"name": name, "namespace": namespace}}

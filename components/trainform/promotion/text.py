@@ -12,7 +12,6 @@ from trainform.project import release_path
 from trainform.promotion.prepare import Prepared
 from trainform.releases.gates import Judged
 from trainform.releases.model import Origin
-from trainform.review.forms.document import capacity_items, cost_items
 from trainform.review.forms.sections import Item, Row, Section, bounded
 
 UNKNOWN = "unknown"
@@ -28,8 +27,6 @@ def headline(found: Prepared) -> str:
         return f"Refused: {target} was rolled back, and --over-rollback is not set. Nothing is written."
     if found.refused:
         return f"Refused by {', '.join(each.gate for each in found.refused)}: nothing is written."
-    if found.is_begun:
-        return f"{target} will follow release {found.release.name}, which an interrupted promotion has written."
     return f"{target} will follow a new release."
 
 
@@ -43,8 +40,6 @@ def sections(found: Prepared) -> list[Section]:
         *([] if found.changes is None else changing(found.changes, target)),
         Section("Gates", tuple(_gates(found))),
         *differing(found.comparison, f"What differs from {source}", by_environments),
-        Section("Cost", tuple(cost_items(found.cost))),
-        Section("Capacity", tuple(capacity_items(found.capacity))),
         Section("Where it comes from", tuple(origin_items(found.release.told.origin))),
         Section("Notes", tuple(_notes(found))),
     ])  # fmt: skip
@@ -117,9 +112,8 @@ def _notes(found: Prepared) -> Iterator[Item]:
             yield Item(f"The drift of {source} is unknown: {missing.what}: {missing.reason}.")
     if found.current.not_read:
         yield Item(f"What is deployed in the target is unknown: {found.current.not_read}.")
-    if found.current.live is not None:
-        for what, reason in found.current.live.not_read.items():
-            yield Item(f"{what}: {reason}.")
+    if found.may_be_written:
+        yield Item(f"Once it is written, `trainform review {target}` shows its cost, its capacity and its findings.")
 
 
 def as_data(found: Prepared, *, written: bool) -> dict[str, Any]:
@@ -129,7 +123,7 @@ def as_data(found: Prepared, *, written: bool) -> dict[str, Any]:
     refused = not found.same and (found.held or bool(found.refused))
     result = "same" if found.same else "refused" if refused else "written" if written else "not written"
     # the time of writing is in the name
-    name = asked.target.stack.release if found.same else release.name if written or found.is_begun else None
+    name = asked.target.stack.release if found.same else release.name if written else None
     return {
         "ok": not refused,
         "result": result,
@@ -139,7 +133,6 @@ def as_data(found: Prepared, *, written: bool) -> dict[str, Any]:
         "release": name,
         "content": release.content,
         "path": None if name is None else release_path(asked.experiment, name),
-        "reused": found.is_begun,
         "rollback": None if found.rollback is None else asked.target.stack.release,
         "origin": told.origin.model_dump(),
         "promoted": told.promoted.model_dump(by_alias=True),
@@ -148,8 +141,6 @@ def as_data(found: Prepared, *, written: bool) -> dict[str, Any]:
         ],
         "comparison": compared_data(found.comparison),
         "changes": None if found.changes is None else compared_data(found.changes),
-        "cost": found.cost.model_dump(mode="json"),
-        "capacity": found.capacity.model_dump(mode="json"),
         "not_read": found.current.not_read,
         "new_images": [{"path": path, "image": image} for path, image in found.new_images.items()],
         "drift": None if found.drift is None else found.drift.stacks[0].model_dump(mode="json"),

@@ -1,10 +1,9 @@
-"""The author of a release, as git writes it into a commit, or the name of the account; and files that git ignores."""
+"""The author of a release, as git writes it into a commit, or the name of the account."""
 
 from __future__ import annotations
 
 import getpass
 import subprocess
-from collections.abc import Iterable
 from pathlib import Path
 
 from trainform.errors import TrainformError
@@ -14,21 +13,16 @@ from trainform.secrets import masked_line
 
 def author(root: Path) -> str:
     """`NAME <EMAIL>` as git has it here, or the name of the account."""
-    name, email = (_on_one_line(_of_git(root, "config", "--get", f"user.{part}")) for part in ("name", "email"))
+    name, email = (_on_one_line(_setting(f"user.{part}", root)) for part in ("name", "email"))
     found = f"{name} <{email}>" if name and email else name if name else email
     return masked_line(found if found else _account())
 
 
-def ignored(files: Iterable[str], root: Path) -> list[str]:
-    """Return the files, as paths from the root, that git ignores: none of its commits has them."""
-    return _of_git(root, "check-ignore", "--", *files).splitlines()
-
-
-def _of_git(root: Path, *words: str) -> str:
-    """Return the output of git; "" if it says nothing, or if there is no git."""
+def _setting(key: str, root: Path) -> str:
+    """Return the setting of git; "" if it is not set, or if there is no git."""
     try:
         ran = subprocess.run(
-            ["git", *words],
+            ["git", "config", "--get", key],
             cwd=root,
             capture_output=True,
             text=True,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 import yaml
@@ -11,11 +11,10 @@ from trainform import defaults
 from trainform.atomic import create_files
 from trainform.errors import InputError, Problem, TrainformError
 from trainform.manifests.documents import ReadableDumper
-from trainform.project import RELEASES, known_stacks, release_path
+from trainform.project import RELEASES, release_path
 from trainform.releases.model import Release, release_of
 from trainform.spec.read import parse_mapping
 from trainform.spec.release import Released, digest, read_release_file
-from trainform.spec.stack import pinned_release
 
 HEAD = """\
 # A release, written by trainform. Nobody edits it: its name is the hash of what is in it.
@@ -42,12 +41,6 @@ def releases_of(experiment: str, root: Path) -> dict[str, Release]:
     return dict(sorted(found.items(), key=lambda item: (item[1].promoted.at, item[0])))
 
 
-def write_release(release: Release, root: Path) -> str:
-    """Write the file of one release and return the release's name."""
-    write_releases([release], root)
-    return release.name
-
-
 def write_releases(releases: Iterable[Release], root: Path) -> None:
     """Write the files of releases, all of them or none. A file that exists has the same content, and stays."""
     texts = dict[str, str]()
@@ -69,14 +62,6 @@ def write_releases(releases: Iterable[Release], root: Path) -> None:
 def as_text(release: Release) -> str:
     """The file's text, for people to read too."""
     return HEAD + str(yaml.dump(release.data(), Dumper=ReadableDumper, sort_keys=False, width=1000, allow_unicode=True))
-
-
-def unfollowed(experiment: str, root: Path) -> Iterator[tuple[str, Release]]:
-    """The releases that no stack names, by their names: earlier ones, and those whose promotion was ended half way."""
-    named = {pinned_release(stack, root) for stack in known_stacks(root)}
-    for name, release in releases_of(experiment, root).items():
-        if name not in named:
-            yield name, release
 
 
 FIX = "`trainform history EXPERIMENT` shows the releases of an experiment"

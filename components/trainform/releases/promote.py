@@ -16,7 +16,7 @@ from trainform.plan.inputs import resolved, with_dates, with_overlays
 from trainform.plan.record import Record
 from trainform.plan.registries import pulled
 from trainform.releases.gates import Judged
-from trainform.releases.model import Origin, Promoted, Release, Waived
+from trainform.releases.model import Origin, Promoted, Waived
 from trainform.releases.source import Source
 from trainform.render import RenderedJob
 from trainform.spec.experiment import Experiment
@@ -89,15 +89,6 @@ def promoted_by(names: tuple[str, str], by: str, at: str, replaces: str | None, 
             if each.result == "waived" and each.waiver is not None
         ],
     )
-
-
-def begun(wanted: Release, unfollowed: Iterable[tuple[str, Release]]) -> str | None:
-    """Return the release of an interrupted promotion like this one; it has another time. None if there is none."""
-    for name, release in unfollowed:
-        at = release.promoted.model_copy(update={"at": wanted.promoted.at})
-        if release.model_copy(update={"promoted": at}) == wanted:
-            return name
-    return None
 
 
 def unpinned(job: RenderedJob, source: Source) -> Iterator[Problem]:

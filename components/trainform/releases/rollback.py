@@ -3,7 +3,6 @@ what Pulumi's history has."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -14,7 +13,6 @@ from trainform.manifests.shapes import mapping
 from trainform.plan.record import Record
 from trainform.releases.model import Origin, Promoted, Release, Rollback
 from trainform.releases.promote import as_released, origin, recorded
-from trainform.secrets import masked
 from trainform.spec.release import digest
 
 
@@ -34,8 +32,6 @@ class Checkpoint(Struct, frozen=True):
     """The revision that is deployed; if that is unknown, the release that the stack follows."""
     mount: str
     """Where the restored experiment mounts it."""
-    paths: tuple[str, ...]
-    """Paths below the mount that both experiments name."""
     keep: bool
     """`pulumi destroy` leaves the claim."""
 
@@ -45,14 +41,12 @@ def checkpoints(restored: Mapping[str, Any], deployed: Mapping[str, Any], writte
     written = {_claim(deployed, key): volume for key, volume in _volumes(deployed) if not volume.get("read_only")}
     found = list[Checkpoint]()
     for key, volume in _volumes(restored):
-        claim, mount = _claim(restored, key), str(volume["mount"])
+        claim = _claim(restored, key)
         theirs = written.get(claim)
         if theirs is None or len({theirs.get("sub_path"), volume.get("sub_path")} - {None}) > 1:
             continue
-        both = [masked(restored), masked(deployed)] if theirs["mount"] == mount else [{}]
-        paths = set[str].intersection(*(_paths(each, mount) for each in both))
         keep = volume.get("claim") is not None or volume.get("keep") is True
-        found.append(Checkpoint(claim, written_by, mount, tuple(sorted(paths)), keep))
+        found.append(Checkpoint(claim, written_by, str(volume["mount"]), keep))
     return found
 
 
@@ -63,16 +57,6 @@ def _volumes(experiment: Mapping[str, Any]) -> Iterable[tuple[str, Mapping[str, 
 def _claim(experiment: Mapping[str, Any], key: str) -> str:
     claim = experiment["storage"][key].get("claim")
     return f"{experiment['name']}-{key}" if claim is None else str(claim)
-
-
-def _paths(value: Any, mount: str) -> set[str]:
-    """Return the paths below the mount in all texts of an experiment, such as that of `--output_dir /mnt/output/a`."""
-    if isinstance(value, Mapping):
-        return set[str]().union(*(_paths(item, mount) for key, item in value.items() if key != "storage"))
-    if isinstance(value, list):
-        return set[str]().union(*(_paths(item, mount) for item in value))
-    inside = rf"(?<![\w./-]){re.escape(mount.rstrip('/'))}/[\w./-]+"
-    return set(re.findall(inside, value)) if isinstance(value, str) else set()
 
 
 def restored_by(name: str, releases: Mapping[str, Release]) -> str:

@@ -18,15 +18,6 @@ from trainform.spec.read import parse_mapping
 from trainform.spec.release import SETTING
 from trainform.spec.stack import pinned_release, spellings
 
-MARK = "\ufeff"
-"""Some editors of Windows begin a file with it. It is not part of the text."""
-
-
-def follow(release: Release, stack: str, root: Path) -> str:
-    """Write the release and let the stack follow it. Return the release's name."""
-    follow_all({stack: release}, root)
-    return release.name
-
 
 def follow_all(releases: Mapping[str, Release], root: Path) -> None:
     """Write the releases and let each stack follow its own: all of them or none.
@@ -53,11 +44,6 @@ def _refuse_moved(release: Release, stack: str, root: Path) -> None:
         )
 
 
-def set_release(stack: str, name: str, root: Path) -> None:
-    """Let the stack follow the release. TrainformError if its file cannot be written."""
-    _write({stack: _text_with(stack, name, root)}, root)
-
-
 def _write(texts: Mapping[str, str | None], root: Path) -> None:
     """Replace the files of the stacks, once all the new texts are on the disk. None: the file stays."""
     stack = ""
@@ -66,15 +52,14 @@ def _write(texts: Mapping[str, str | None], root: Path) -> None:
             for stack, text in texts.items():
                 if text is not None:
                     path = root / stack_path(stack)
-                    mark = MARK if path.read_bytes().startswith(MARK.encode()) else ""
                     stream = files.enter_context(replacing(path.resolve(), path.stat()))
-                    stream.write(f"{mark}{text}")
+                    stream.write(text)
                     stream.flush()
     except OSError as error:
         raise TrainformError(
             f"{stack_path(stack)} cannot be written: {str(error.strerror).lower()}; its release is written, and no "
             "stack names it yet",
-            "make room, or correct the permissions, and run the same command again: it takes that release",
+            "make room, or correct the permissions, and run the same command again",
         ) from error
 
 

@@ -79,20 +79,8 @@ def _hanging(label: str, text: str, columns: int) -> Iterator[str]:
 
 
 def _filled(text: str, room: int) -> list[str]:
-    """Lines of whole words. A word that is wider than a line is broken, since here nothing may be wider."""
-    found = [part for line in wrapped(text, room) for part in _broken(line, room)]
-    return found if found else [""]
-
-
-def _broken(line: str, room: int) -> Iterator[str]:
-    begun, taken = "", 0
-    for letter in line if display_width(line) > room else ():
-        size = display_width(letter)
-        if begun and taken + size > room:
-            yield begun
-            begun, taken = "", 0
-        begun, taken = begun + letter, taken + size
-    yield begun if begun else line
+    """Lines of whole words, at least one. A word that is wider than a line has its own, so that it can be copied."""
+    return wrapped(text, room) or [""]
 
 
 def _table(rows: Sequence[Sequence[str]], columns: int) -> Iterator[str]:
