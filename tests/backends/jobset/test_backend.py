@@ -268,13 +268,6 @@ def test_names_leave_room_for_the_random_end_of_pod_names() -> None:
     assert "58 characters, and JobSet allows 57" in reason
 
 
-def test_fields_that_change_in_place() -> None:
-    body = job(plan(**JOBSET, ttl="12h"))
-    assert body["spec"]["ttlSecondsAfterFinished"] == 43200
-    assert plan(**JOBSET, ttl="12h").revision == plan(**JOBSET).revision
-    assert plan(**JOBSET, restart="on-failure").revision != plan(**JOBSET).revision
-
-
 def test_limits_see_how_many_pods_the_gang_needs() -> None:
     """Else the job would be too large for nodes on which its gang starts."""
     roles = {

@@ -332,18 +332,6 @@ def test_malformed_pod_templates_are_reported(overrides: dict[str, Any]) -> None
     assert any(path.startswith("roles.worker.pod_overrides.") for path in found)
 
 
-def test_suspend_alone_changes_in_place() -> None:
-    backend = BACKENDS["trainer"]
-    assert backend.IN_PLACE == ("spec.suspend",)
-    suspended = {"job": {"spec": {"suspend": True}}}
-    assert made(manifest_overrides=suspended).revision == made().revision
-
-
-def test_the_runtime_decides_the_revision() -> None:
-    assert made().revision != made(image="registry.example.com/ai/pytorch-training:2.9").revision
-    assert made().revision == made(labels={"team": "vision"}).revision
-
-
 def test_custom_resource_definitions() -> None:
     assert BACKENDS["trainer"].crds(made()) == (
         "trainjobs.trainer.kubeflow.org",

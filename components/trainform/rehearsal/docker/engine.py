@@ -241,20 +241,9 @@ class Engine:
         with self._client() as client:
             return int(client.wait(container)["StatusCode"])
 
-    def kill(self, container: str) -> None:
-        """Send SIGKILL to the container's program."""
-        with self._client() as client:
-            client.kill(container)
-
     def remove_containers(self, **labels: str) -> None:
         """Kill and remove this rehearsal's containers, or only those with these further labels."""
         self._sweep({LABEL: self.identity, **{f"{LABEL}.{key}": value for key, value in labels.items()}}, ["container"])
-
-    def remove_container(self, container: str) -> None:
-        """Kill and remove one container; TrainformError where Docker refuses."""
-        refusal = self._refusal("container", container)
-        if refusal is not None:
-            raise TrainformError(f"Docker: {refusal}")
 
     def remove_all(self) -> None:
         """Remove everything that this rehearsal made. After that it can make nothing more."""
