@@ -84,6 +84,3 @@ def test_the_stream_takes_the_files_place_at_the_end(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt), replacing(tmp_path / "old") as stream:
         raise KeyboardInterrupt
     assert content(tmp_path) == {"old": "after"}
-
-
-# --- the commands that write files

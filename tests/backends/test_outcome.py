@@ -102,11 +102,6 @@ def test_a_job_without_a_status_has_not_ended(backend: str) -> None:
     assert BACKENDS[backend].OUTCOME({"metadata": {}}, []) == Outcome()
 
 
-def test_a_job_that_failed_and_says_that_it_completed_counts_as_failed() -> None:
-    status = conditions("Completed", "Failed")
-    assert BACKENDS["jobset"].OUTCOME({"status": status}, []).word == "failed"
-
-
 @pytest.mark.parametrize(
     ("created", "outcome", "seconds"),
     [

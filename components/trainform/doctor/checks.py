@@ -59,7 +59,7 @@ CHECKS = (*ON_MACHINE, *IN_CLUSTER)
 
 
 USE_SANDBOX = 'eval "$(trainform sandbox env)"'
-CHECKS = ("pulumi", "pulumi_login", "kubeconfig", "cluster")
+FIXED_BY_SANDBOX = ("pulumi", "pulumi_login", "kubeconfig", "cluster")
 
 
 def with_sandbox_fix(findings: Findings, request: Request) -> dict[str, Finding]:
@@ -67,7 +67,7 @@ def with_sandbox_fix(findings: Findings, request: Request) -> dict[str, Finding]
     fix = ""
     with contextlib.suppress(TrainformError):  # its folder cannot be read
         fix = _sandbox_fix(request)
-    fixed = [name for name in CHECKS if fix and findings[name].state is State.MISSING]
+    fixed = [name for name in FIXED_BY_SANDBOX if fix and findings[name].state is State.MISSING]
     return {**findings, **{name: dataclasses.replace(findings[name], fix=fix) for name in fixed}}
 
 

@@ -324,14 +324,6 @@ def test_a_patch_that_changes_none_of_that() -> None:
     assert planned.revision != made(**AS_NODE).revision
 
 
-@pytest.mark.parametrize(
-    "overrides", [{"spec": None}, {"spec": {"containers": "none"}}, {"spec": {"containers": ["none"]}}]
-)
-def test_malformed_pod_templates_are_reported(overrides: dict[str, Any]) -> None:
-    found = problems_on(roles={"worker": {"pod_overrides": overrides}})
-    assert any(path.startswith("roles.worker.pod_overrides.") for path in found)
-
-
 def test_custom_resource_definitions() -> None:
     assert BACKENDS["trainer"].crds(made()) == (
         "trainjobs.trainer.kubeflow.org",

@@ -11,6 +11,7 @@ from tests.rehearsal.workloads import (
     NAMESPACE,
     SERVICE,
     full_name,
+    own_state_folder,
     pod,
     run_to_success,
     wait_until,
@@ -20,8 +21,9 @@ from trainform.rehearsal.run.run import Options, rehearsal
 
 pytestmark = [
     pytest.mark.usefixtures("docker_daemon"),
-    pytest.mark.proof("addresses, Services and pods that are made anew"),
+    pytest.mark.proof("addresses and Services of pods"),
 ]
+state = pytest.fixture(autouse=True)(own_state_folder)
 LONG = f"{full_name('worker-1')}.{SERVICE}.{NAMESPACE}.svc.cluster.local"
 
 

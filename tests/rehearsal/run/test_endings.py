@@ -10,6 +10,7 @@ from tests.rehearsal.recorded import Recorded
 from tests.rehearsal.workloads import (
     docker_objects,
     full_name,
+    own_state_folder,
     pod,
     run_rehearsal,
     run_to_success,
@@ -27,6 +28,7 @@ from trainform.rehearsal.workload import Workload
 
 pytestmark = pytest.mark.proof("every way in which a rehearsal ends")
 
+state = pytest.fixture(autouse=True)(own_state_folder)
 docker = pytest.mark.usefixtures("docker_daemon")
 
 

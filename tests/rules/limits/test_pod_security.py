@@ -19,7 +19,7 @@ from trainform.manifests.templates import Template
 from trainform.render import render_job
 from trainform.rules.limits.judged import Judged
 from trainform.rules.limits.pod_security import CONTROLS, Openings, below_a_folder, violated
-from trainform.rules.limits.rule import Finding, Judgement
+from trainform.rules.limits.rule import Finding
 from trainform.rules.limits.table import BY_CODE
 from trainform.spec import Environment, Experiment
 from trainform.spec.load import parse
@@ -324,14 +324,3 @@ def test_experiments_of_a_user_meet_restricted_on_every_backend() -> None:
 
     check()
     assert len(seen) >= 3, seen  # MPI jobs are rare
-
-
-def test_a_waiver_of_several_places_is_one_of_these_places_alone() -> None:
-    def fingerprint(other: str) -> str:
-        container = {"image": "python", "securityContext": {"privileged": True}}
-        spec = {"containers": [{"name": "main", **container}, {"name": other, **container}]}
-        rule = BY_CODE["TF-POD-1"]
-        (finding,) = rule.find(Judged({}, (Template(1, 1, {"spec": spec}),)), environment())
-        return Judgement(rule, "error", finding).fingerprint("job")
-
-    assert fingerprint("aside") != fingerprint("another")

@@ -245,6 +245,12 @@ class Engine:
         """Kill and remove this rehearsal's containers, or only those with these further labels."""
         self._sweep({LABEL: self.identity, **{f"{LABEL}.{key}": value for key, value in labels.items()}}, ["container"])
 
+    def remove_container(self, container: str) -> None:
+        """Kill and remove one container; TrainformError where Docker refuses."""
+        refusal = self._refusal("container", container)
+        if refusal is not None:
+            raise TrainformError(f"Docker: {refusal}")
+
     def remove_all(self) -> None:
         """Remove everything that this rehearsal made. After that it can make nothing more."""
         with self._under_way:
