@@ -28,10 +28,6 @@ state = pytest.fixture(autouse=True)(own_state_folder)
 OUT: dict[str, Any] = {"storage": {"out": {"claim": "checkpoints", "mount": "/out"}}, "shared_memory": "64Mi"}
 
 
-def whole(size: int) -> str:
-    return f"a world of {size}"
-
-
 DEEPSPEED: dict[str, Any] = {
     "launcher": {"deepspeed": {"script": "/app/train.py"}},
     "roles": {
