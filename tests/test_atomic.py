@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import os
 import resource
-import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -54,37 +51,6 @@ def test_ctrl_c_leaves_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.usefixtures("hangups_end")
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_other_signals_leave_nothing_either(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "fsync", lambda descriptor: os.kill(os.getpid(), number))
-    with pytest.raises(SystemExit) as ended:
-        create_files(tmp_path, TEXTS)
-    assert ended.value.code == 128 + number
-    assert list(tmp_path.iterdir()) == []
-
-
-SWALLOWED = """\
-import os, sys
-from pathlib import Path
-from trainform.atomic import replacing
-
-with replacing(Path(sys.argv[1])):
-    try:
-        os.kill(os.getpid(), int(sys.argv[2]))
-    except BaseException:  # as some libraries do
-        pass
-"""
-
-
-@pytest.mark.usefixtures("hangups_end")
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_ends_the_writing_whatever_catches_exceptions(number: int, tmp_path: Path) -> None:
-    words = [sys.executable, "-c", SWALLOWED, str(tmp_path / "new"), str(int(number))]
-    assert subprocess.run(words, check=False, timeout=60).returncode == 128 + number
-    assert list(tmp_path.iterdir()) == []
-
-
 @pytest.fixture
 def small_files() -> Iterator[None]:
     """A limit on the size of files stands in for a full disk."""
@@ -118,19 +84,3 @@ def test_the_stream_takes_the_files_place_at_the_end(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt), replacing(tmp_path / "old") as stream:
         raise KeyboardInterrupt
     assert content(tmp_path) == {"old": "after"}
-
-
-# --- the commands that write files
-
-
-LIMITED = (
-    "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv.pop(1)),) * 2)\n"
-    "from trainform.cli.main import main; main()"
-)
-
-
-def limited(size: int, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-B", "-c", LIMITED, str(size), *words],
-        cwd=folder, capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip

@@ -20,7 +20,6 @@ from trainform.errors import (
     in_order,
     shorten,
     without_credentials,
-    without_told,
 )
 from trainform.secrets import is_secret
 
@@ -305,17 +304,6 @@ def test_the_tree_of_errors_is_documented() -> None:
     )
 
 
-def test_what_is_wrong_in_a_cluster_for_programs() -> None:
-    error = ClusterError("2 things are wrong:", "mend them", [("no queue", "make it"), ("no namespace", "")])
-    assert error.as_dict() == {
-        "message": "2 things are wrong",
-        "fix": "mend them",
-        "details": [],
-        "findings": [{"message": "no queue", "fix": "make it"}, {"message": "no namespace", "fix": ""}],
-        "problems": [],
-    }
-
-
 @given(
     st.sampled_from(["--token=", "--hf-token ", "HF_TOKEN=", "++wandb.api_key=", "--password '", "x --apiKey="]),
     st.sampled_from(["", "python train.py ", "sh -c '", "(", "\n"]),
@@ -336,14 +324,3 @@ def test_no_error_shows_a_secret_that_it_quotes() -> None:
             assert repr(secret)[1:-1] not in told
         assert str(error).splitlines() == [MASK] * 4
         assert str(other).splitlines() == ["it ended:", MASK, "  | and more"]
-
-
-def test_problems_of_which_others_say_more() -> None:
-    def at(path: str) -> Problem:
-        return Problem(path, None, "why", "fix")
-
-    others = [at("spec.args[1]"), at("spec.type")]
-    found = without_told(
-        [at("spec.args"), at("spec.type"), at("spec.types"), at("spec.args[1].a"), at("spec.b")], others
-    )
-    assert [problem.path for problem in found] == ["spec.types", "spec.args[1].a", "spec.b"]

@@ -85,7 +85,6 @@ LABEL_PREFIX = "trainform.dev/"
 MANAGED_BY = {"app.kubernetes.io/managed-by": "trainform"}
 NAME_LABEL = "app.kubernetes.io/name"
 ROLE_LABEL = "app.kubernetes.io/component"
-EXPERIMENT_LABEL = f"{LABEL_PREFIX}experiment"
 ENVIRONMENT_LABEL = f"{LABEL_PREFIX}environment"
 REPLICA_LABEL = f"{LABEL_PREFIX}replica"
 REVISION_LABEL = f"{LABEL_PREFIX}revision"

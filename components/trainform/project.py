@@ -50,10 +50,9 @@ def known_stacks(root: Path | None = None) -> list[str]:
     return sorted(path.stem.removeprefix("Pulumi.") for path in root.glob(stack_path("*")))
 
 
-def known_releases(root: Path | None = None) -> list[str]:
+def known_releases() -> list[str]:
     """Return the names of the releases of all experiments, sorted."""
-    root = project_root() if root is None else root
-    return sorted(path.stem for path in root.glob(release_path("*", "*")))
+    return sorted(path.stem for path in project_root().glob(release_path("*", "*")))
 
 
 def deploy(stack: str) -> str:

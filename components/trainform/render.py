@@ -78,7 +78,7 @@ def render_job(
     draft = draft_plan(experiment, environment, run)
     backend = BACKENDS[draft.backend]
     valid, manifests, patch_problems, owned = _with_valid_patches(draft, backend, environment)
-    sizes = (*size_problems(valid, manifests, experiment),)
+    sizes = (*size_problems(valid, manifests),)
     # what is too large to be an object is too large to be judged: each rule would read all of it
     judged = Judged({}, (), experiment.user_set()) if sizes else judged_job(experiment, valid, manifests, backend)
     limits = _judged_by_limits(experiment, environment, valid, judged, today)

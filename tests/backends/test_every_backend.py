@@ -5,8 +5,6 @@ from __future__ import annotations
 import copy
 from typing import Any, get_type_hints
 
-import pytest
-
 from tests.support.generated_patches import Way, patch_at, ways
 from tests.support.samples import environment, experiment, plan
 from trainform.backends.backend import Backend
@@ -107,48 +105,6 @@ def _at(body: Any, way: Way) -> Any:
     for word in way:
         body = body[word] if isinstance(body, dict) else next(item for item in body if item["name"] == word)
     return body
-
-
-def revision_of(backend: str, **parts: Any) -> str:
-    return plan(backend=backend, **{**copy.deepcopy(PARTS), **parts}).revision
-
-
-@pytest.mark.parametrize(
-    "parts",
-    [
-        {"image": "registry.example.com/ai/pytorch-training:3.0"},
-        {"launcher": {"command": ["python", "/app/other.py"]}},
-        {"env": {"NCCL_DEBUG": "WARN"}},
-        {"roles": {"master": {"replicas": 1}, "worker": {"replicas": 4}}},
-        {"roles": {"master": {"replicas": 1}, "worker": {"replicas": 3, "cpu": 2}}},
-        {"shared_memory": "17Gi"},
-        {"service_account": "trainer"},
-        {"prepare": [{"name": "data", "command": ["fetch"]}]},
-        {"roles": {"master": {}, "worker": {"replicas": 3, "pod_overrides": {"spec": {"enableServiceLinks": False}}}}},
-        {"manifest_overrides": {"launch-script": {"data": {"more.sh": "exec python"}}}},
-    ],
-    ids=str,
-)
-def test_a_new_revision(backend: str, parts: dict[str, Any]) -> None:
-    assert revision_of(backend, **parts) != revision_of(backend)
-
-
-@pytest.mark.parametrize(
-    "parts",
-    [
-        {"labels": {"team": "vision"}},
-        {"annotations": {"example.com/team": "vision"}},
-        {"storage": {"checkpoints": {"size": "4Ti", "mount": "/mnt/output"}}},
-        {"queue": {"weight": 7}},
-        {"manifest_overrides": {"job": {"metadata": {"annotations": {"example.com/team": "vision"}}}}},
-        {"manifest_overrides": {"service": {"spec": {"ipFamilyPolicy": "PreferDualStack"}}}},
-    ],
-    ids=str,
-)
-def test_the_same_revision(backend: str, parts: dict[str, Any]) -> None:
-    if "service" in parts.get("manifest_overrides", {}) and not plan(backend=backend, **PARTS).naming.own_service:
-        parts = {}  # the operator makes the Services
-    assert revision_of(backend, **parts) == revision_of(backend)
 
 
 def test_the_plans_numbers_cannot_be_patched(backend: str) -> None:

@@ -27,7 +27,6 @@ ELASTIC: dict[str, Any] = {"torchrun": {**SCRIPT["torchrun"], "elastic": {"min_n
 MASTER: dict[str, Any] = {"master": {}, "worker": {"replicas": 2}}
 DATA: dict[str, Any] = {"data": {"size": "1Ti", "mount": "/mnt/data"}}
 
-DEADLINE: dict[str, Any] = {"extra": {"template": {"spec": {"activeDeadlineSeconds": 60}}}}
 BESIDE: dict[str, Any] = {"image": "registry.example.com/logs:1", "command": ["logs", "--follow"]}
 
 

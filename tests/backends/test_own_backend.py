@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,13 +10,12 @@ import pytest
 
 from tests.conftest import Golden
 from tests.support.app_wrapper import NAME, OWNER_LABEL, registered
-from tests.support.samples import JOB, WITH_EXTRAS, environment, job, plan, reasons
+from tests.support.samples import JOB, WITH_EXTRAS, environment, plan, reasons
 from tools.docs.backends import comparison_page
 from tools.docs.launch_contract import contract_page
 from trainform import defaults
 from trainform.backends.table import BACKENDS
 from trainform.check import check_experiment
-from trainform.cli.main import main
 from trainform.cluster.operators import operators, project_of
 from trainform.doctor.cluster import experiment_objects
 from trainform.errors import Problem
@@ -83,28 +81,6 @@ def test_the_pods_of_its_controller(own: str) -> None:
         assert pod["metadata"]["labels"][OWNER_LABEL] == made.job
 
 
-def test_nothing_ends_its_jobs_and_the_plan_says_so(own: str) -> None:
-    made = plan(backend=own, **EXTRAS)
-    assert made.ends_with == ()
-    assert any(note.startswith("nothing ends this job when the role master completes") for note in made.notes)
-
-
-def test_suspending_a_job_keeps_the_revision(own: str) -> None:
-    before, suspended = (
-        plan(backend=own, manifest_overrides={"job": {"spec": spec}} if spec else {})
-        for spec in ({}, {"suspend": True})
-    )
-    assert suspended.revision == before.revision
-    assert job(suspended)["spec"]["suspend"] is True
-
-
-def test_replicas_of_extras_are_a_new_revision(own: str) -> None:
-    """The components of an AppWrapper never change; on Volcano the number of these pods does."""
-    more = {**WITH_EXTRAS, "evaluation-watcher": {**WITH_EXTRAS["evaluation-watcher"], "replicas": 5}}
-    assert plan(backend=own, roles=more).revision != plan(backend=own, **EXTRAS).revision
-    assert plan(roles=more).revision == plan(**EXTRAS).revision
-
-
 @pytest.mark.parametrize(
     ("parts", "path", "reason"),
     [
@@ -164,20 +140,3 @@ def test_pages_and_new_files_name_it(own: str) -> None:
     assert f"- **{own}**: AppWrapper (`workload.codeflare.dev/v1beta2`)" in comparison_page()
     assert f"{own}\n\nIndex of a replica: label `batch.kubernetes.io/job-completion-index`" in contract_page()
     assert f"# backend: volcano   # or jobset, trainer, kubeflow, kubedl, {own}\n" in skeleton("prod")
-
-
-def test_the_command_line(own: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = tmp_path / "wrapped.yaml"
-    file.write_text(json.dumps({**JOB, "backend": own}))
-
-    def output(*words: str) -> str:
-        with pytest.raises(SystemExit) as ended:
-            main([*words, str(file), "-e", "dev"])
-        assert ended.value.code == 0
-        return capsys.readouterr().out
-
-    output("check")
-    assert "kind: AppWrapper" in output("render")
-    shown = json.loads(output("plan", "--json"))
-    assert shown["backend"] == own
-    assert [pod["name"] for pod in shown["pods"]] == [f"{shown['job']}-worker-{index}" for index in range(2)]

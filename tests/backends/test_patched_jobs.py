@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.planned_jobs import BEHIND, CLUSTER, NODE, POOL, RICH, SSH
+from tests.support.planned_jobs import BEHIND, CLUSTER, NODE, RICH, SSH
 from tests.support.rendering import job_problems
 from tests.support.samples import environment, experiment
 
@@ -171,34 +171,6 @@ def test_a_named_runtime_that_only_the_cluster_has() -> None:
         assert problem.path == f"manifest_overrides.job.spec.trainer.{field}"
 
 
-def test_a_patch_of_an_object_whose_role_has_no_pods() -> None:
-    roles = {**POOL, "watcher": {"replicas": 0, "ranked": False, "command": ["python", "watch.py"]}}
-    pods = {"template": {"spec": {"restartPolicy": "Always"}}}
-    for backend, spec in {
-        "volcano": {"tasks": {"watcher": pods}},
-        "jobset": {"replicatedJobs": {"watcher": {"template": {"spec": pods}}}},
-    }.items():
-        made = experiment(backend=backend, roles=roles, manifest_overrides={"job": {"spec": spec}})
-        (problem,) = job_problems(made, CLUSTER)
-        assert problem.path.endswith(
-            "watcher.template.spec.restartPolicy"
-            if backend == "volcano"
-            else "template.spec.template.spec.restartPolicy"
-        )
-
-
-def test_a_scheduler_of_a_patch_is_told_by_one_rule() -> None:
-    """By the rule of the environment, which says what to write, at the place in the patch."""
-    pods = {"template": {"spec": {"schedulerName": "other"}}}
-    for spec, where in (
-        ({"schedulerName": "other"}, "spec.schedulerName"),
-        ({"tasks": {"worker": pods}}, "spec.tasks.worker.template.spec.schedulerName"),
-    ):
-        made = experiment(**RICH, manifest_overrides={"job": {"spec": spec}})
-        found = {(problem.path, problem.code) for problem in job_problems(made, CLUSTER)}  # of each role, for waivers
-        assert found == {(f"manifest_overrides.job.{where}", "TF-PLC-2")}
-
-
 @pytest.mark.parametrize(
     ("backend", "key", "patch", "where"),
     [
@@ -216,14 +188,3 @@ def test_a_scheduler_of_a_patch_is_told_by_one_rule() -> None:
 def test_what_would_escape_the_plan_or_its_limits(backend: str, key: str, patch: dict[str, Any], where: str) -> None:
     problems = job_problems(experiment(backend=backend, **RICH, manifest_overrides={key: patch}), CLUSTER)
     assert [problem.path for problem in problems] == [f"manifest_overrides.{where}"]
-
-
-@pytest.mark.parametrize("spec", [{"suspend": True}, {"managedBy": "kueue.x-k8s.io/multikueue"}])
-def test_a_harmless_patch_of_a_job_on_a_named_runtime(spec: dict[str, Any]) -> None:
-    parts: dict[str, Any] = {
-        "backend": "trainer",
-        "runtime": {"name": "shared", "kind": "ClusterTrainingRuntime"},
-        "roles": {"node": {"replicas": 2}},
-    }
-    patch = {"job": {"metadata": {"annotations": {"example.com/team": "vision"}}, "spec": spec}}
-    assert job_problems(experiment(**parts, manifest_overrides=patch), CLUSTER) == []

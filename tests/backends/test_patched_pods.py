@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from lightkube.models import core_v1
 
-from tests.support.planned_jobs import CLUSTER, NODE, POOL, SSH, TENSORFLOW
+from tests.support.planned_jobs import CLUSTER, POOL
 from tests.support.rendering import job_problems
 from tests.support.samples import environment, experiment
 from trainform.backends.owned import CONTAINER_DEFAULTS, POD_FIELDS
@@ -109,7 +109,6 @@ def test_the_name_of_a_pod(backend: str, field: str) -> None:
 
 
 IN_ENV = "remove it, or write it in `env`"
-SIDECAR = {"image": "registry.example.com/ai/log:1"}
 MINE = {"value": "mine"}
 
 
@@ -141,41 +140,6 @@ def test_a_variable_that_the_operator_sets_itself(
         f"the operator itself sets the variable {name} in pods of the role worker, so the patch has no effect"
     )
     assert (problem.value, problem.fix) == (None, fix)
-
-
-@pytest.mark.parametrize(
-    ("backend", "parts", "role", "name"),
-    [
-        ("kubeflow", TENSORFLOW, "worker", "TF_CONFIG"),
-        ("kubeflow", SSH, "launcher", "NVIDIA_VISIBLE_DEVICES"),
-        ("kubedl", TENSORFLOW, "worker", "TF_CONFIG"),
-        ("jobset", TENSORFLOW, "worker", "JOB_COMPLETION_INDEX"),
-        ("volcano", TENSORFLOW, "worker", "VC_PS_HOSTS"),
-        ("trainer", NODE, "launcher", "OMPI_MCA_orte_keep_fqdn_hostnames"),
-    ],
-    ids=str,
-)  # fmt: skip
-def test_a_variable_of_the_operators_in_other_kinds_of_jobs(
-    backend: str, parts: dict[str, Any], role: str, name: str
-) -> None:
-    patch = {"spec": {"containers": {"main": {"env": {name: MINE}}}}}
-    roles = {**parts["roles"], role: {**parts["roles"][role], "pod_overrides": patch}}
-    found = [each.path for each in job_problems(experiment(backend=backend, **{**parts, "roles": roles}), CLUSTER)]
-    assert found == [f"roles.{role}.pod_overrides.spec.containers.main.env.{name}"]
-
-
-@pytest.mark.parametrize("name", ["NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES"])
-def test_a_variable_that_the_operator_sets_in_the_launcher_alone(name: str) -> None:
-    patch = {"spec": {"containers": {"main": {"env": {name: {"value": "void"}}}}}}
-    roles = {**SSH["roles"], "worker": {"replicas": 2, "pod_overrides": patch}}
-    assert job_problems(experiment(backend="kubeflow", **{**SSH, "roles": roles}), CLUSTER) == []
-
-
-def test_a_container_in_which_the_operator_sets_nothing() -> None:
-    log = {**SIDECAR, "env": [{"name": "TF_CONFIG", **MINE}]}
-    role = {"replicas": 2, "pod_overrides": {"spec": {"containers": {"log": log}}}}
-    parts = {**TENSORFLOW, "roles": {**TENSORFLOW["roles"], "worker": role}}
-    assert job_problems(experiment(backend="kubeflow", **parts), CLUSTER) == []
 
 
 def test_the_table_has_fields_of_kubernetes() -> None:
@@ -252,17 +216,6 @@ def test_no_value_of_a_variable_is_shown() -> None:
     problems = job_problems(experiment(**of_role(spec)), environment())
     assert len(problems) == 2
     assert "hunter2" not in "".join(map(str, problems))
-
-
-@pytest.mark.parametrize("backend", ["volcano", "jobset", "trainer"])
-@pytest.mark.parametrize(
-    "spec", [{"restartPolicy": "Always"}, {"schedulerName": "mine"}, {"containers": {"main": {"command": ["mine"]}}}]
-)
-def test_a_patch_of_a_role_that_has_no_pods(spec: dict[str, Any], backend: str) -> None:
-    """Its template is in the object, and `replicas` may change in place."""
-    extra = {"replicas": 0, "ranked": False, "command": ["python", "watch.py"], "pod_overrides": {"spec": spec}}
-    (problem,) = job_problems(experiment(backend=backend, roles={**POOL, "watcher": extra}), CLUSTER)
-    assert problem.path.startswith("roles.watcher.pod_overrides.spec.")
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import functools
 from typing import Any
 
@@ -77,12 +76,6 @@ def test_a_service_has_the_pods_of_its_own_job_alone(spec: Any) -> None:
     assert path.startswith("manifest_overrides.service.spec")
 
 
-def test_a_patch_may_repeat_the_selector_of_a_service() -> None:
-    selector = {"app.kubernetes.io/name": "sdxl-lora"}
-    patch = {"spec": {"selector": selector, "ipFamilyPolicy": "PreferDualStack"}}
-    assert patched("service", patch)["spec"]["ipFamilyPolicy"] == "PreferDualStack"
-
-
 @pytest.mark.parametrize("field", ["data", "stringData", "type", "immutable"])
 @pytest.mark.parametrize("content", [{"token": "UzNDUkVU"}, {"id_rsa": None}, None, "S3CRET", {}])
 def test_a_secret_holds_nothing_of_a_patch(field: str, content: Any) -> None:
@@ -118,10 +111,6 @@ def test_no_secret_of_a_wrong_type_is_shown(main: dict[str, Any], path: str) -> 
     assert "86753091" not in "".join(map(str, problems))
 
 
-def test_a_config_map_is_no_secret() -> None:
-    assert patched("launch-script", {"data": {"extra.txt": "text"}, "immutable": True})["data"]["extra.txt"] == "text"
-
-
 @pytest.mark.parametrize("label", ["app.kubernetes.io/name", "app.kubernetes.io/component", "trainform.dev/revision"])
 @pytest.mark.parametrize("value", ["mine", None])
 def test_a_patch_cannot_change_trainforms_own_labels(label: str, value: str | None) -> None:
@@ -134,64 +123,8 @@ STRICT = environment(
     limits={"registries": ["registry.example.com"], "max_accelerators": 8, "host_network": True},
     accelerators={"a800": {"resource": "baidu.com/a800_80g_cgpu", "per_node": 8, "nodes": 8}},
 )
-BREAKING: dict[str, Any] = {
-    "image": "docker.io/ai/pytorch:2.8",
-    "roles": {
-        "worker": {"replicas": 2, "accelerators": {"a800": 16}},
-        "watcher": {
-            "replicas": 1,
-            "ranked": False,
-            "command": ["watch"],
-            "pod_overrides": {"spec": {"containers": {"main": {"securityContext": {"privileged": True}}}}},
-        },
-    },
-}
-BROKEN_LIMITS = {
-    "image": "the image is not from a registry that the environment allows (registry.example.com)",
-    "roles": "the pods ask for 32 accelerators together; the environment allows 8",
-    "roles.worker.accelerators.a800": "the number is more than a node has (8 a800)",
-    "roles.watcher.pod_overrides.spec.containers.main.securityContext.privileged": "a container is privileged",
-}
 PRIVILEGED = "spec.containers.main.securityContext.privileged"
 WRONG_POD: dict[str, Any] = {"spec": {"containers": {"main": {"ports": "8080"}}}}
-
-
-@pytest.mark.parametrize(
-    ("parts", "path"),
-    [
-        ({}, None),
-        ({"worker": WRONG_POD}, "roles.worker.pod_overrides.spec.containers.main.ports"),
-        ({"worker": {"spec": None}}, "roles.worker.pod_overrides.spec"),
-        (
-            {"worker": {"metadata": {"labels": {"trainform.dev/revision": "x"}}}},
-            "roles.worker.pod_overrides.metadata.labels.trainform.dev/revision",
-        ),
-        ({"manifest_overrides": {"jobs": {"spec": 1}}}, "manifest_overrides.jobs"),
-        ({"manifest_overrides": {"job": {"metadata": {"name": "mine"}}}}, "manifest_overrides.job.metadata.name"),
-        ({"manifest_overrides": {"job": {"kind": None}}}, "manifest_overrides.job.kind"),
-        ({"manifest_overrides": {"job": {"spec": None}}}, "manifest_overrides.job.spec"),
-        (
-            {"manifest_overrides": {"job": {"metadata": {"annotations": {"a": 1}}}}},
-            "manifest_overrides.job.metadata.annotations.a",
-        ),
-        (
-            {"manifest_overrides": {"launch-script": {"data": {"launch.sh": 5}}}},
-            "manifest_overrides.launch-script.data.launch.sh",
-        ),
-    ],
-)
-def test_an_invalid_patch_does_not_hide_other_problems(backend: str, parts: dict[str, Any], path: str | None) -> None:
-    roles = copy.deepcopy(BREAKING["roles"])
-    if "worker" in parts:
-        roles["worker"]["pod_overrides"] = parts["worker"]
-    made = experiment(
-        **{**BREAKING, "roles": roles, "backend": backend, "manifest_overrides": parts.get("manifest_overrides", {})}
-    )
-    found = {problem.path: problem.reason for problem in job_problems(made, STRICT)}
-    for where, reason in BROKEN_LIMITS.items():
-        assert found[where].startswith(reason)
-    if path is not None:
-        assert path in found
 
 
 def job_value(where: str, **parts: Any) -> Any:
@@ -332,12 +265,6 @@ def test_a_patch_sets_no_key_of_trainform_and_pulumi(field: str, key: str) -> No
     assert found.keys() == {f"roles.worker.pod_overrides.metadata.{field}.pulumi.com/patchForce"}
 
 
-def test_a_patch_gives_no_other_object_the_label_of_a_role() -> None:
-    label = "app.kubernetes.io/component"
-    found = reasons(manifest_overrides={"service": {"metadata": {"labels": {label: "worker"}}}})
-    assert found.keys() == {f"manifest_overrides.service.metadata.labels.{label}"}
-
-
 def test_a_patch_of_pods_may_repeat_a_label_of_trainform() -> None:
     """As who copies what `trainform render` shows."""
     labels = {"app.kubernetes.io/component": "worker"}
@@ -361,13 +288,3 @@ def test_a_patch_does_not_decide_when_an_object_goes(field: str, value: object) 
         found = reasons(manifest_overrides={name: {"metadata": {field: value}}})
         assert all(path.startswith(f"manifest_overrides.{name}.metadata.{field}") for path in found)
         assert found
-
-
-@pytest.mark.parametrize("path", ["", "roles.worker."])
-@pytest.mark.parametrize("field", ["labels", "annotations"])
-def test_no_field_sets_a_key_of_pulumi(path: str, field: str) -> None:
-    written = {field: {"pulumi.com/skipAwait": "true"}}
-    found = reasons(**({"roles": {"worker": written}} if path else written))
-    assert found == {
-        f"{path}{field}.pulumi.com/skipAwait": "the key tells Pulumi how to apply the object, which trainform decides"
-    }

@@ -9,7 +9,7 @@ import pytest
 from msgspec import structs
 
 from tests.support.rendering import plan_job
-from tests.support.samples import CLUSTER, JOB, environment, plan
+from tests.support.samples import JOB, environment, plan
 from trainform.manifests.documents import to_yaml
 from trainform.objects import job_manifests
 from trainform.spec import Experiment
@@ -50,81 +50,6 @@ def revision(data: dict[str, Any], run: int = 1, **cluster: Any) -> str:
     return plan_job(Experiment.model_validate(data), environment(**cluster), run).revision
 
 
-@pytest.mark.parametrize(
-    ("path", "value"),
-    [
-        ("image", "registry.example.com/ai/pytorch-training:3.0"),
-        ("launcher/command", ["python", "/app/other.py"]),
-        ("roles/worker/command", ["python", "/app/other.py"]),
-        ("roles/evaluation-watcher/command", ["python", "other.py"]),
-        ("env/NCCL_DEBUG", "WARN"),
-        ("env/NEW", ""),
-        ("roles/worker/env", {"LOCAL": "1"}),
-        ("roles/worker/accelerators", {"a800": 4}),
-        ("roles/worker/cpu", 9),
-        ("roles/worker/memory", "65Gi"),
-        ("roles/worker/resources", {"ephemeral-storage": "1Gi"}),
-        ("roles/worker/replicas", 3),
-        ("roles/worker/labels", {"team": "vision"}),
-        ("roles/worker/annotations", {"team": "vision"}),
-        ("roles/worker/pod_overrides", {"spec": {"enableServiceLinks": False}}),
-        ("roles/worker/restart", "on-failure"),
-        ("roles/worker/max_retry", 5),
-        ("queue", "night"),
-        ("queue/name", "other"),
-        ("shared_memory", "17Gi"),
-        ("storage/checkpoints/mount", "/mnt/checkpoints"),
-        ("storage/models", {"claim": "models", "mount": "/mnt/models"}),
-        ("network", {"port": 2222}),
-        ("network", {"host": True}),
-        ("network", {"wait": "20m"}),
-        ("network", {"addresses": "service"}),
-        ("network", {"host": True, "ports": "per-replica"}),
-        ("ssh", {}),
-        ("ssh", {"roles": ["evaluation-watcher"]}),
-        ("run_as", {"user": 0}),
-        ("prepare", [{"name": "data", "command": ["fetch"]}]),
-        ("launcher", {"tensorflow": {"command": ["python", "/app/train.py"]}}),
-        ("restart", "on-failure"),
-        ("restart", "4 times"),
-        ("restart", "all-when-evicted"),
-        ("max_retry", 5),
-        ("ttl", "12h"),
-        ("policies", []),
-        ("image_pull_policy", "Always"),
-        ("service_account", "trainer"),
-        ("node_selector", {"zone": "a"}),
-        ("tolerations", [{"key": "spot", "operator": "Exists"}]),
-        ("manifest_overrides", {"job": {"spec": {"runningEstimate": "1h"}}}),
-        ("manifest_overrides", {"launch-script": {"data": {"more.sh": "exec python"}}}),
-    ],
-)
-def test_a_new_revision(path: str, value: Any) -> None:
-    assert revision(changed(BASE, path, value)) != revision(BASE)
-
-
-@pytest.mark.parametrize(
-    ("path", "value"),
-    [
-        ("roles/worker/ranked", True),  # the default, written out
-        ("roles/evaluation-watcher/replicas", 5),
-        ("roles/evaluation-watcher/replicas", 0),
-        ("roles/evaluation-watcher/min_available", 0),
-        ("roles/worker/min_available", 2),
-        ("labels", {"team": "vision"}),
-        ("annotations", {"aijob.cce.baidubce.com/bccl.tracehang.enabled": "true"}),
-        ("storage/checkpoints/size", "4Ti"),
-        ("storage/checkpoints/keep", True),
-        ("queue/weight", 7),
-        ("queue/capability", {"a800": 64}),
-        ("manifest_overrides", {"job": {"metadata": {"annotations": {"team": "vision"}}}}),
-        ("manifest_overrides", {"service": {"spec": {"ipFamilyPolicy": "PreferDualStack"}}}),
-    ],
-)
-def test_the_same_revision(path: str, value: Any) -> None:
-    assert revision(changed(BASE, path, value)) == revision(BASE)
-
-
 def test_elastic_workers_come_and_go_within_their_bounds() -> None:
     assert revision(ELASTIC) != revision(BASE)
     for replicas in (2, 3, 8):
@@ -132,16 +57,7 @@ def test_elastic_workers_come_and_go_within_their_bounds() -> None:
     assert revision(changed(ELASTIC, "launcher/torchrun/elastic/max_nodes", 9)) != revision(ELASTIC)
 
 
-def test_elastic_workers_with_ssh_come_and_go_too() -> None:
-    """A list of hosts would follow their number."""
-    base = {**ELASTIC, "ssh": {}}
-    for replicas in (2, 8):
-        assert revision(changed(base, "roles/worker/replicas", replicas)) == revision(base)
-
-
 WITH_SSH: dict[str, Any] = {**BASE, "ssh": {}}
-GIT = {"repository": "https://git.example.com/sdxl.git", "commit": "0" * 40, "path": "/code"}
-PREPARED: dict[str, Any] = {**BASE, "prepare": [{"name": "code", "git": GIT}]}
 
 
 def test_a_rotation_of_keys_changes_the_secret_and_the_record_alone() -> None:
@@ -156,44 +72,6 @@ def test_a_rotation_of_keys_changes_the_secret_and_the_record_alone() -> None:
     unrecorded = (job_manifests(structs.replace(plan, record=None)) for plan in (before, after))
     different = [one.key for one, other in zip(*unrecorded, strict=True) if one.key != "ssh" and one != other]
     assert different == []
-
-
-@pytest.mark.parametrize(
-    ("path", "value"),
-    [("ssh/port", 2022), ("ssh/secret", "team.keys"), ("ssh/roles", ["evaluation-watcher", "worker"])],
-)
-def test_other_fields_of_ssh_change_the_pods(path: str, value: Any) -> None:
-    assert revision(changed(WITH_SSH, path, value)) != revision(WITH_SSH)
-
-
-@pytest.mark.parametrize(
-    ("field", "value"), [("commit", "1" * 40), ("repository", "https://git.example.com/x.git"), ("path", "/src")]
-)
-def test_another_commit_is_another_revision(field: str, value: str) -> None:
-    git = {**GIT, field: value}
-    assert revision({**PREPARED, "prepare": [{"name": "code", "git": git}]}) != revision(PREPARED)
-
-
-def test_replicas_of_extras_change_no_list_of_hosts() -> None:
-    networks: list[dict[str, Any]] = [{}, {"addresses": "service"}, {"host": True, "ports": "per-replica"}]
-    for network in networks:
-        base = {**BASE, "ssh": {}, "network": network}
-        assert revision(changed(base, "roles/evaluation-watcher/replicas", 7)) == revision(base)
-
-
-def test_a_run_is_a_revision() -> None:
-    assert len({revision(BASE, run) for run in (1, 2, 3)}) == 3
-    assert revision(BASE, 2) == revision(BASE, 2)
-
-
-def test_fields_of_the_environment_change_the_revision() -> None:
-    before = revision(BASE)
-    kinds = CLUSTER["accelerators"]
-    moved = {**kinds, "a800": {**kinds["a800"], "resource": "nvidia.com/a800"}}
-    assert revision(BASE, accelerators=moved) != before
-    assert revision(BASE, node_selector={"pool": "training"}) != before
-    assert revision(BASE, limits={"max_accelerators": 32}) == before
-    assert revision(BASE, accelerators={**kinds, "a800": {**kinds["a800"], "nodes": 4}}) == before
 
 
 @pytest.mark.parametrize(

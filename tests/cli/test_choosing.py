@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
 import shutil
 import subprocess
 import sys
@@ -76,26 +74,6 @@ def test_standard_input_is_read_like_a_file(given: bytes, reason: str) -> None:
     assert reason in err
     assert "<stdin>" in err
     assert "Traceback" not in err
-
-
-def test_only_one_file_can_come_from_standard_input() -> None:
-    for words in (["plan", "-", "-e", "-"], ["check", "-", "-", "-e", "dev"]):
-        assert error_of(*words, code=2)["message"] == "only one file can come from standard input"
-
-
-@pytest.mark.parametrize("flags", [[], ["-q"]])
-def test_a_note_says_that_the_terminal_is_read(flags: list[str]) -> None:
-    master, terminal = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "trainform", "check", "-", "-e", "dev", *flags],
-        stdin=terminal, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT, text=True,
-    )  # fmt: skip
-    os.close(terminal)
-    os.write(master, HELLO + b"\x04")
-    out, err = process.communicate(timeout=120)
-    os.close(master)
-    assert (process.returncode, out.split(",")[0]) == (0, "hello: ok")
-    assert ("reading from the terminal" in err) == (not flags)
 
 
 # --- stacks

@@ -10,8 +10,8 @@ import pytest
 
 from tests.cli.running import error_of, run
 from tests.support.repository import ROOT
+from trainform.cli.app import SUGGESTIONS, suggestion
 from trainform.cli.main import VERBS
-from trainform.cli.suggestions import SUGGESTIONS, suggestion
 from trainform.errors import CommandLineError
 
 SUB_VERBS = [["sandbox", name] for name in ("up", "down", "status", "env")] + [["toolchain", "ensure"]]  # fmt: skip

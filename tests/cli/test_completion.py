@@ -124,13 +124,6 @@ def test_the_tab_key_completes_names_in_a_project(shell: str, project: Path) -> 
         assert {typed: opened.type(f"{typed}\t") for typed in CASES} == CASES
 
 
-@pytest.mark.parametrize("shell", SHELLS)
-def test_outside_of_a_project_nothing_is_shown(shell: str, tmp_path: Path) -> None:
-    with terminal(shell, tmp_path) as opened:
-        for typed in ("trainform check sdx", "trainform xyz x"):
-            assert opened.type(f"{typed}\t") == typed
-
-
 def answer(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """What bash's function would be given, and the modules of the process."""
     script = (

@@ -44,14 +44,6 @@ def test_a_new_experiment_passes_check(options: list[str], project: Path) -> Non
     assert first == "# yaml-language-server: $schema=../schemas/experiment.schema.json"
 
 
-@pytest.mark.parametrize("name", ["no", "on", "null", "e5", "true"])
-def test_names_that_yaml_takes_for_something_else(name: str, project: Path) -> None:
-    assert run("new", name, "-e", "dev")[0] == 0
-    assert with_image(name).checked().plan.experiment == name
-    stack = yaml.safe_load((project / f"stacks/Pulumi.{name}.dev.yaml").read_text())
-    assert stack["config"]["trainform:experiment"] == name
-
-
 @pytest.mark.parametrize("existing", ["stacks/experiments/resnet.yaml", "stacks/Pulumi.resnet.dev.yaml"])
 def test_nothing_is_overwritten(existing: str, project: Path) -> None:
     (project / existing).parent.mkdir(exist_ok=True)

@@ -140,14 +140,6 @@ def test_valid_files_with_invisible_characters_are_escaped(text: str, path: Path
     assert check_shown(path) == 0
 
 
-@pytest.mark.parametrize("text", MARKUP)
-def test_markup_is_shown_as_typed(text: str, path: Path) -> None:
-    path.write_text(yaml.safe_dump(put(("env", "OTHER"), f"a{text}b", as_key=False), sort_keys=False))
-    assert f"a{text}b" in run("plan", str(path), "-e", "dev")[1]
-    path.write_text(yaml.safe_dump(put(("name",), f"a{text}b", as_key=False), sort_keys=False))
-    assert f"name = a{text}b\n" in run("check", str(path), "-e", "dev")[2]
-
-
 WORDS = (
     "{}",
     "check hello -e {}",
@@ -197,10 +189,3 @@ def test_a_secret_with_such_characters_stays_masked(sample: str, place: Place, s
         assert code == 2
         assert "hunter2" not in out + err
         assert MASK in out + err
-
-
-@pytest.mark.parametrize("sample", [sample for sample in SAMPLES if len(sample) == 1])
-def test_the_name_of_a_secret_with_such_characters(sample: str, path: Path) -> None:
-    path.write_text(yaml.safe_dump(put(("env", "OTHER"), "x", as_key=False) | {"env": {f"PASSW{sample}ORD": 12345}}))
-    _, out, err = run("check", str(path), "-e", "dev")
-    assert "12345" not in out + err

@@ -54,14 +54,6 @@ def test_a_new_virtual_environment_lacks_the_packages(machine: Path) -> None:
     assert found.text.endswith(f"{root}/env/bin/python has no trainform, pulumi, pulumi-kubernetes")
 
 
-@pytest.mark.parametrize("options", [{"virtualenv": ".venv"}, {"toolchain": "uv"}])
-def test_a_virtual_environment_that_is_not_there(machine: Path, options: dict[str, str]) -> None:
-    root = project(machine / "mine", options)
-    found = looks.look_at_python(request(root), {})
-    assert (found.state, found.text) == (State.MISSING, f"there is no {root}/.venv/bin/python")
-    assert found.fix.startswith("make it, and install trainform into it")
-
-
 def test_a_project_without_one_runs_the_python_on_path(
     machine: Path, program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -74,15 +66,6 @@ def test_a_project_without_one_runs_the_python_on_path(
 def test_a_python_without_a_package(machine: Path, program: Program) -> None:
     found = of_program(program, machine / "mine", pulumi=None)
     assert (found.state, found.text.endswith("has no pulumi")) == (State.MISSING, True)
-
-
-@pytest.mark.parametrize(
-    "content", ["", "runtime: python\n", "runtime: [", "- a\n", "runtime: {options: 5}\n", "\udcff"]
-)
-def test_whatever_the_project_file_holds(machine: Path, program: Program, content: str) -> None:
-    of_program(program, machine / "mine")
-    (machine / "mine" / "Pulumi.yaml").write_bytes(content.encode(errors="surrogateescape"))
-    assert looks.look_at_python(request(machine / "mine"), {}).text == f"3.12.4, {machine}/bin/python3"
 
 
 def test_no_pip(machine: Path, program: Program) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.support.samples import container, env, job, plan, pod
 from trainform.manifests.env import PodConventions, container_env, env_prefix, override_env
@@ -46,11 +44,6 @@ def test_references_in_text_are_expanded(text: str, expected: str) -> None:
     assert expanded(text, {"MASTER_ADDR": "resnet-0.resnet", "MASTER_PORT": "29500"}) == expected
 
 
-@given(st.text(alphabet="ab ({})\n"))
-def test_text_without_a_dollar_stays(text: str) -> None:
-    assert expanded(text, {"a": "x"}) == text
-
-
 def test_the_index_comes_from_the_operators_label() -> None:
     found = task_env({}, "worker")
     assert found["TRAINFORM_REPLICA_INDEX"] == found["VC_TASK_INDEX"] == LABEL
@@ -82,14 +75,6 @@ def env_of_role(name: str, conventions: PodConventions, **parts: Any) -> list[di
     role = plan(roles=ROLES, **parts).by_name[name]
     group: Group = next(role.groups())
     return container_env(role, group, conventions)
-
-
-def test_an_operator_without_variables_of_its_own() -> None:
-    found = env_of_role(
-        "watcher", PodConventions("batch.kubernetes.io/job-completion-index"), env={"VC_WORKER_NUM": "7"}
-    )
-    assert found == [{"name": "VC_WORKER_NUM", "value": "7"}]
-    assert env_prefix(["VC_WORKER_NUM"], PodConventions("batch.kubernetes.io/job-completion-index")) == []
 
 
 def test_a_value_that_the_operator_would_overwrite_is_kept_under_another_name() -> None:

@@ -6,28 +6,6 @@ from typing import Any
 
 from tests.support.samples import WITH_EXTRAS, container, plan, pod
 
-INDEX = {
-    "name": "TRAINFORM_REPLICA_INDEX",
-    "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.labels['volcano.sh/task-index']"}},
-}
-
-
-def test_the_smallest_pod() -> None:
-    made = plan(launcher={"command": ["python"]})
-    template = pod(made, "worker")
-    assert template["metadata"] == {
-        "labels": {
-            "app.kubernetes.io/managed-by": "trainform",
-            "app.kubernetes.io/name": "sdxl-lora",
-            "app.kubernetes.io/component": "worker",
-            "trainform.dev/revision": made.revision,
-        }
-    }
-    assert template["spec"].keys() == {"subdomain", "restartPolicy", "containers", "volumes"}
-    assert template["spec"]["restartPolicy"] == "Never"
-    assert container(made, "worker")["env"][-2:] == [INDEX, {**INDEX, "name": "VC_TASK_INDEX"}]
-    assert "resources" not in container(made, "worker")
-
 
 def test_requests_are_limits() -> None:
     made = plan(
@@ -42,11 +20,6 @@ def test_requests_are_limits() -> None:
     )
     expected = {"cpu": "500m", "memory": "1Gi", "ephemeral-storage": "100Gi", "baidu.com/a800_80g_cgpu": "8"}
     assert container(made, "worker")["resources"] == {"requests": expected, "limits": expected}
-
-
-def test_a_request_of_zero_is_rendered() -> None:
-    made = plan(roles={"worker": {"cpu": 0, "accelerators": {"a800": 0}}})
-    assert container(made, "worker")["resources"]["limits"] == {"cpu": "0"}
 
 
 def test_only_ranked_roles_get_rdma_devices() -> None:
@@ -130,19 +103,6 @@ def test_init_containers_have_the_main_containers_mounts_and_variables() -> None
         {"name": "WORLD_SIZE", "value": "1"},
         {"name": "SOURCE"},
     ]
-
-
-def test_image_pull_service_account_and_priority() -> None:
-    made = plan(
-        image_pull_policy="Always",
-        image_pull_secrets=["registry", "registry"],
-        service_account="trainer",
-        priority_class="urgent",
-    )
-    spec = pod(made, "worker")["spec"]
-    assert spec["imagePullSecrets"] == [{"name": "registry"}]
-    assert (spec["serviceAccountName"], spec["priorityClassName"]) == ("trainer", "urgent")
-    assert container(made, "worker")["imagePullPolicy"] == "Always"
 
 
 def test_overrides_patch_the_template() -> None:

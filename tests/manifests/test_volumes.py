@@ -57,18 +57,6 @@ def test_the_ssh_identity_is_mounted_in_the_users_home(run_as: dict[str, Any] | 
     assert "ssh" not in volumes(made, "watcher")
 
 
-def test_the_users_own_ssh_identity_is_mounted() -> None:
-    made = plan(**MPI, roles=ROLES, ssh={"secret": "team.keys"})
-    assert volumes(made, "worker")["ssh"]["secret"]["secretName"] == "team.keys"
-
-
-def test_only_roles_with_ssh_mount_the_identity() -> None:
-    made = plan(roles=ROLES, ssh={"roles": ["worker", "watcher"]})
-    assert "ssh" not in volumes(made, "master")
-    assert "ssh" in volumes(made, "worker")
-    assert list(volumes(made, "watcher")) == ["ssh"], "an unranked role gets the keys, and no launch files"
-
-
 def test_init_containers_mount_the_ssh_identity_and_the_storage() -> None:
     storage = {"models": {"claim": "models", "mount": "/mnt"}}
     steps = [{"name": "data", "command": ["rsync", "storage.example.com:data", "/mnt"]}]

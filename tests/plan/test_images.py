@@ -107,11 +107,6 @@ def test_a_repository_has_several_spellings(name: str, said: str) -> None:
     assert pinned(experiment(image=name), {name: {f"{said}@{DIGEST}"}}, {}).image == f"{name}@{DIGEST}"
 
 
-def test_a_node_that_has_the_same_from_elsewhere_too() -> None:
-    ran = {IMAGE: {f"{REPOSITORY}@{DIGEST}", f"mirror.example.com/ai/pytorch-training@{DIGEST}"}}
-    assert pinned(experiment(), ran, {}).image == f"{IMAGE}@{DIGEST}", "which is what this repository has"
-
-
 def test_what_the_nodes_say() -> None:
     def pod(**status: Any) -> dict[str, Any]:
         spec = {

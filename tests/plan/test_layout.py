@@ -89,19 +89,6 @@ def test_hosts_in_order_of_rank() -> None:
     assert [host.address for host in evaluator.hosts()] == ["sdxl-lora-1f3a9c-worker-0.sdxl-lora"]
 
 
-@pytest.mark.parametrize("network", [{}, {"port": 20000}, {**SERVICE}])
-def test_one_port_of_sshd_needs_no_patterns(network: dict[str, Any]) -> None:
-    assert layout(**MPI, network=network).ssh_ports() == ()
-    assert layout(**MPI, network=HOST, ssh={"port": 20022}).ssh_ports() == ()
-    assert layout(**MPI, network=HOST, ssh={"port": 20022}).ssh_port == 20022
-    assert layout(ssh={"roles": ["watcher"]}).ssh_port == 22, "nobody serves, so nobody is called"
-
-
-def test_services_hide_the_ports_of_sshd() -> None:
-    found = layout(ssh={}, network={**HOST, **SERVICE})
-    assert (found.ssh_ports(), found.ssh_port) == ((), 22)
-
-
 NAMES: dict[str, Any] = {"worker": {}, "worker-x": {"replicas": 2}, "x": {"replicas": 12}, "worker-x-y": {}}
 
 

@@ -84,13 +84,6 @@ def test_on_the_host_network_it_is_in_the_range_and_stable(name: str, one: int, 
     assert changed["worker"] == [found]
 
 
-def test_experiments_and_namespaces_spread_over_the_range() -> None:
-    found = {numbers(name=f"run-{number}", network=HOST)["worker"][0]["rendezvous"] for number in range(200)}
-    assert len(found) > 190
-    other = numbers(network=HOST, cluster=environment(namespace={"name": "team-vision"}))
-    assert other != numbers(network=HOST)
-
-
 def test_numbers_follow_one_another_and_wrap() -> None:
     cluster = environment(ports="20000-20009")
     found = numbers(**MPI, network=HOST, roles={"master": {}, "worker": {}, "helper": {}}, cluster=cluster)
@@ -113,12 +106,6 @@ def test_every_replica_its_own() -> None:
     all_of_them = [ports["tensorflow"] for role in ("ps", "worker") for ports in found[role]]
     assert len(set(all_of_them)) == 5
     assert found["watcher"] == [{}]
-
-
-def test_of_each_replica_for_each_purpose() -> None:
-    found = numbers(**MPI, network=PER_REPLICA, roles={"master": {}, "worker": {"replicas": 2}})
-    assert [sorted(ports) for sets in found.values() for ports in sets] == [["rendezvous", "ssh"], ["ssh"], ["ssh"]]
-    assert len({number for sets in found.values() for ports in sets for number in ports.values()}) == 4
 
 
 def test_the_users_port_counts_up() -> None:
@@ -193,13 +180,6 @@ def test_a_port_in_an_option_of_the_launcher(words: list[str]) -> None:
     assert reasons(**torchrun(*words)) == {}, "on the pod network all ports are the pod's own"
 
 
-def test_a_port_in_an_option_that_is_the_planned_one() -> None:
-    for words in (["--master-port", "29500"], ["--rdzv-endpoint=$(MASTER_ADDR):$(MASTER_PORT)"], ["--log-dir=/tmp"]):
-        assert reasons(network=SERVICE, **torchrun(*words)) == {}
-    elsewhere = ["--rdzv-backend=etcd-v2", "--rdzv-endpoint=etcd.example.com:2379"]
-    assert reasons(network=SERVICE, **torchrun(*elsewhere)) == {}
-
-
 @pytest.mark.parametrize(
     ("launcher", "word"),
     [
@@ -228,16 +208,6 @@ def test_a_port_behind_a_service_is_the_constant_one() -> None:
         assert reasons(network={**HOST, **SERVICE}, env={"MASTER_PORT": str(number)}).keys() == {"env.MASTER_PORT"}
 
 
-def test_all_pods_meet_at_the_same_port() -> None:
-    roles = {"master": {}, "worker": {"env": {"MASTER_PORT": "4711"}}}
-    reason = "the pods of master meet at the port 29500, and those of worker at 4711: they never find each other"
-    assert reasons(roles=roles, **torchrun()) == {"roles.worker.env.MASTER_PORT": reason}
-    roles = {"master": {"env": {"MASTER_PORT": "4711"}}, "worker": {}}
-    assert reasons(roles=roles, **torchrun()).keys() == {"roles.master.env.MASTER_PORT"}
-    both = {"master": {"env": {"MASTER_PORT": "4711"}}, "worker": {"env": {"MASTER_PORT": "4711"}}}
-    assert reasons(roles=both, **torchrun()) == reasons(roles=roles, launcher={"command": ["python", "/a.py"]}) == {}
-
-
 OUTSIDE = "the port is outside the host ports of the environment (20000-20009)"
 
 
@@ -250,37 +220,12 @@ def test_borders_of_the_range() -> None:
     assert reasons(cluster, network={"port": 65535}, ssh={"port": 22}) == {}
 
 
-def test_numbers_that_count_beyond_the_range() -> None:
-    cluster = environment(ports="20000-20009")
-    assert reasons(cluster, **TENSORFLOW, network={**PER_REPLICA, "port": 20005}, roles=PS) == {}
-    assert reasons(cluster, **TENSORFLOW, network={**PER_REPLICA, "port": 20006}, roles=PS) == {
-        "network.port": "the port begins 5 ports that do not all fit into those of the environment (20000-20009)"
-    }
-
-
 def test_one_number_for_two_purposes() -> None:
     told = {"ssh.port": "the port is that of the launcher too (role worker)"}
     assert reasons(network={"port": 2222}, ssh={"port": 2222}) == told
     assert reasons(network={"port": 2222}, ssh={"port": 2223}) == {}
     assert reasons(ssh={"port": 29500}) == told
     assert reasons(network={**HOST, "port": 20001}, ssh={"port": 20001}) == told
-
-
-def test_one_constant_port_for_two_purposes() -> None:
-    """The pods listen on two ports of the range, in front of which a Service would have one."""
-    cluster, network = environment(ports="2000-2999"), {**HOST, "addresses": "service"}
-    reason = "the port is the constant port of something else too in the replicas' Services (sdxl-lora-ps-0)"
-    assert reasons(cluster, **TENSORFLOW, roles=PS, network=network, ssh={"port": 2222}) == {"ssh.port": reason}
-    assert reasons(cluster, **TENSORFLOW, roles=PS, network=network, ssh={"port": 2223}) == {}
-    user = {"user": 1000, "home": "/home/trainer"}
-    asked = {"roles": PS, "ssh": {}, "run_as": user}
-    assert reasons(cluster, **TENSORFLOW, **asked, network={**network, "port": 2022}) == {"network.port": reason}
-    assert reasons(cluster, **TENSORFLOW, **asked, network={"port": 2022}) != {}, "told as the launcher's port"
-
-
-def test_default_ports_do_not_clash() -> None:
-    """TensorFlow's usual port is also a common one of sshd's for users other than root."""
-    assert reasons(**TENSORFLOW, roles=PS, ssh={}, run_as={"user": 1000, "home": "/home/trainer"}) == {}
 
 
 def test_more_ports_than_the_range_has() -> None:
@@ -292,12 +237,3 @@ def test_more_ports_than_the_range_has() -> None:
     small = environment(ports="20000-20000")
     assert reasons(small, network=HOST) == {}
     assert reasons(small, network=HOST, ssh={}) == {"network.ports": "the pods need 2 ports; the environment has 1"}
-
-
-def test_numbers_of_two_purposes_that_run_into_each_other() -> None:
-    """Counting up from 20000 and from 20002: the third replica's port is the first one's sshd."""
-    network = {**PER_REPLICA, "port": 20000}
-    assert reasons(**TENSORFLOW, network=network, ssh={"port": 20005}, roles=PS) == {}
-    assert reasons(**TENSORFLOW, network=network, ssh={"port": 20004}, roles=PS) == {
-        "ssh.port": "the port begins 5 ports, and another replica has one of them for something else"
-    }

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from tests.support.samples import WITH_EXTRAS, env, plan
 from trainform.plan.export import as_data
 
 ACCELERATE = {"accelerate": {"script": "/app/sdxl_train.py"}}
-TORCHRUN = {"torchrun": {"script": "/app/train.py"}}
 ELASTIC = {"torchrun": {"script": "/app/train.py", "elastic": {"min_nodes": 2, "max_nodes": 8}}}
-WORLD = {"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "NUM_PROCESSES", "NPROC_PER_NODE"}
 
 
 def test_extras_are_not_in_the_world() -> None:
@@ -62,17 +58,6 @@ def test_an_elastic_world_is_not_written_down() -> None:
     assert not {"RANK", "WORLD_SIZE", "NUM_PROCESSES", "TRAINFORM_RANK_OFFSET"} & variables.keys()
     assert (variables["NNODES"], variables["RDZV_ID"]) == ("2:8", f"{made.job}-worker-0")
     assert variables["MASTER_ADDR"] == f"{made.job}-worker-0.sdxl-lora"
-
-
-@pytest.mark.parametrize("variable", sorted(WORLD))
-@pytest.mark.parametrize("role", ["master", "evaluation-watcher"])
-def test_the_user_wins_on_every_role(variable: str, role: str) -> None:
-    roles: dict[str, Any] = {**WITH_EXTRAS, role: {**WITH_EXTRAS[role], "env": {variable: "of the role"}}}
-    made = plan(roles=roles, env={variable: "of the experiment"})
-    assert env(made, role)[variable] == "of the role"
-    assert env(made, "worker")[variable] == "of the experiment"
-    (said,) = [entry for entry in made.roles[0 if role == "master" else 2].env if entry.name == variable]
-    assert said.origin == f"roles.{role}.env.{variable}"
 
 
 def test_torchrun_assigns_the_ranks_of_an_elastic_world() -> None:

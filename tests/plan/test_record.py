@@ -17,7 +17,7 @@ from trainform import defaults
 from trainform.errors import ClusterError
 from trainform.manifests.manifest import Manifest, job_body
 from trainform.objects import job_manifests
-from trainform.plan.inputs import environment_part, recorded_models, with_overlays
+from trainform.plan.inputs import environment_part, recorded_models
 from trainform.plan.model import Plan
 from trainform.plan.record import Record, read_record
 from trainform.spec import Environment, Experiment
@@ -218,29 +218,7 @@ def test_a_record_without_room_is_left_out_and_the_plan_says_so() -> None:
     assert f"the ConfigMap {JOB['name']}-deployed is left out" in note
 
 
-@pytest.mark.parametrize("patch", [{}, {"data": {"run": "2"}}, {"metadata": {"labels": {"team": "vision"}}}])
-def test_a_users_merge_patch_may_not_change_it(patch: dict[str, Any]) -> None:
-    data = {**JOB, "manifest_overrides": {"deployed": patch}}
-    (problem,) = job_problems(Experiment.model_validate(data), RICH)
-    assert problem.path == "manifest_overrides.deployed"
-    assert problem.reason == "the object is the record of what is deployed, and trainform alone writes it"
-    assert problem.fix == "remove the patch"
-
-
-@pytest.mark.parametrize("value", ["{}"])
-def test_a_users_merge_patch_may_not_change_trainforms_annotations(value: str | None) -> None:
-    patch = {"metadata": {"annotations": {defaults.OVERRIDES_ANNOTATION: value, "example.com/ticket": "ML-7"}}}
-    (problem,) = job_problems(Experiment.model_validate({**JOB, "manifest_overrides": {"job": patch}}), RICH)
-    assert problem.path == f"manifest_overrides.job.metadata.annotations.{defaults.OVERRIDES_ANNOTATION}"
-    assert problem.reason == "the key is set by trainform itself"
-    assert problem.fix == "remove it, or choose another key"
-
-
 OVERLAYS = {RICH.name: {"roles": {"worker": {"replicas": 1}}, "env": {"NCCL_DEBUG": None}}, "other": {"queue": "night"}}
-
-
-def test_an_experiment_without_overlays_has_no_second_form_in_the_record() -> None:
-    assert recorded(planned(JOB)).base is None
 
 
 def test_the_record_has_the_experiment_as_it_is_in_all_environments() -> None:
@@ -251,12 +229,6 @@ def test_the_record_has_the_experiment_as_it_is_in_all_environments() -> None:
     assert (with_them.experiment["roles"]["worker"]["replicas"], with_them.experiment["env"]) == (1, {})
     again = Experiment.model_validate(with_them.base)
     assert recorded(plan_job(again, RICH)).revision == with_them.revision
-
-
-def test_the_file_of_a_runtime_is_in_no_record() -> None:
-    runtime = {"name": "torch-distributed", "file": "runtimes/torch.yaml"}
-    model = Experiment.model_validate({**JOB, "environments": {"prod": {"runtime": runtime}}})
-    assert with_overlays(model)["environments"] == {"prod": {"runtime": {"name": "torch-distributed"}}}
 
 
 def test_a_recorded_waiver_is_read_with_its_last_day() -> None:

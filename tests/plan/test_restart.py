@@ -78,18 +78,6 @@ def test_a_policy_takes_the_place_of_the_default_for_the_same_event(
     assert actions(**APART, policies=given) == {"launcher": at_the_job, "worker": without_an_end}
 
 
-def test_a_default_for_a_container_that_fails_too_often_stays_beside_a_policy_for_a_failed_pod() -> None:
-    """Where containers are started again, a pod fails by an eviction alone, and without the default a container would
-    fail for ever."""
-    assert actions(restart="on-failure", policies=[ON_FAILURE]) == {"worker": [GAVE_UP]}
-    assert actions(restart="on-failure", policies=[policy("TaskFailed", "RestartJob")]) == {"worker": [ANEW]}
-
-
-def test_extras_have_the_users_policies_alone() -> None:
-    roles = {**WITH_EXTRAS, "evaluation-watcher": {**WITH_EXTRAS["evaluation-watcher"], "policies": [ON_FAILURE]}}
-    assert actions(roles=roles)["evaluation-watcher"] == [AGAIN]
-
-
 def test_an_empty_list_at_the_job_leaves_no_default_at_any_role() -> None:
     roles = {"launcher": {"ranked": False, "policies": [ON_EVICTION]}, "worker": {"replicas": 2}}
     assert actions(**{**APART, "roles": roles}, policies=[]) == {"launcher": [EVICTED], "worker": []}
@@ -181,11 +169,6 @@ def test_pods_of_an_elastic_job_come_back() -> None:
     assert actions(launcher=ELASTIC, roles={"worker": {"replicas": 4, "max_retry": 5}}, restart="never") == {
         "worker": []
     }
-
-
-def test_retries_of_a_role() -> None:
-    made = plan(roles={"worker": {"max_retry": 7}, "master": {}}, restart="on-failure")
-    assert [role.max_retry for role in made.roles] == [7, 3]
 
 
 @pytest.mark.parametrize(("words", "number"), [("1 times", 1), ("12 times", 12), ("never", None), ("on-failure", None)])

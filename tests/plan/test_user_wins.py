@@ -115,12 +115,6 @@ def test_in_the_process(case: str, variable: str, tools: Path) -> None:
     assert start(made, role, 0, tools).env[variable] == "77"
 
 
-@pytest.mark.parametrize("variable", ["RANK", "TF_CONFIG", "MASTER_ADDR"])
-def test_an_empty_value_is_a_value(variable: str, tools: Path) -> None:
-    case = "tensorflow" if variable == "TF_CONFIG" else "torchrun"
-    assert start(plan(**said(case, "worker", {variable: ""})), "worker", 0, tools).env[variable] == ""
-
-
 def test_a_value_from_a_secret(tools: Path) -> None:
     source = {"secret": {"name": "cluster", "key": "address"}}
     made = plan(**said("torchrun", "worker", {"MASTER_ADDR": source}))
@@ -151,11 +145,6 @@ def test_on_the_line_that_starts(case: str, variable: str, flag: str, tools: Pat
     assert start(made, "master", 0, tools).options()[flag] == "77"
     if case in ("torchrun", "accelerate"):
         assert start(made, "worker", 0, tools).options()[flag] != "77"
-
-
-def test_elastic_end_point(tools: Path) -> None:
-    made = plan(**said("torchrun, elastic", "worker", {"MASTER_ADDR": "10.0.0.7", "MASTER_PORT": "7"}))
-    assert start(made, "worker", 0, tools).options()["--rdzv-endpoint"] == "10.0.0.7:7"
 
 
 # Volcano's svc plugin appends these to every container, and of a variable that stands twice the last value counts.

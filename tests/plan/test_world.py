@@ -8,7 +8,6 @@ import pytest
 
 from tests.support.samples import WITH_EXTRAS, experiment, plan, reasons
 from trainform.plan.world import (
-    ending_role,
     first_ranked,
     has_tf_config,
     in_world,
@@ -100,24 +99,6 @@ def test_who_launches() -> None:
 )
 def test_who_has_ssh(parts: dict[str, Any], expected: tuple[str, ...]) -> None:
     assert ssh_roles(experiment(**parts)) == expected
-
-
-@pytest.mark.parametrize(
-    ("launcher", "roles", "expected"),
-    [
-        ({"command": ["python"]}, {"worker": {"replicas": 3}}, None),
-        ({"command": ["python"]}, {"master": {}, "worker": {}}, None),
-        ({"command": ["python"]}, ROLES, "master"),
-        (MPI, {"worker": {}}, None),
-        (MPI, {"master": {}, "worker": {}}, "master"),
-        (APART, WITH_LAUNCHER, "launcher"),
-        (TENSORFLOW, TF_ROLES, "chief"),
-        (TENSORFLOW, {"ps": {}, "worker": {}, "evaluator": {}}, "worker"),
-        (TENSORFLOW, {"worker": {"replicas": 3}}, None),
-    ],
-)
-def test_whose_end_is_the_jobs(launcher: dict[str, Any], roles: dict[str, Any], expected: str | None) -> None:
-    assert ending_role(experiment(launcher=launcher, roles=roles)) == expected
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,7 @@ from typing import Any
 from tests.rehearsal.workloads import pod
 from tests.support.samples import plan
 from trainform.rehearsal.checks import source_problems
-from trainform.rehearsal.kubelet.references import Reference, references
-from trainform.rehearsal.sources import STAND_IN, from_plan
+from trainform.rehearsal.sources import STAND_IN, Reference, from_plan, references
 from trainform.rehearsal.workload import pod_name, selects, short_name
 from trainform.ssh.files import USER_KEY
 

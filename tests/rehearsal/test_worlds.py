@@ -13,62 +13,19 @@ from typing import Any
 import pytest
 
 from tests.rehearsal.recorded import Recorded
-from tests.rehearsal.workloads import own_state_folder, run_to_success, wait_until
+from tests.rehearsal.workloads import own_state_folder, run_to_success
 from tests.support.samples import experiment, plan
 from trainform import defaults
 from trainform.plan import Plan
 from trainform.rehearsal.probe import probed
-from trainform.rehearsal.run.run import Options, rehearsal, rehearse
+from trainform.rehearsal.run.run import Options, rehearse
 from trainform.rehearsal.sources import from_plan
 from trainform.rehearsal.workload import Workload, pod_name
 
 pytestmark = [pytest.mark.usefixtures("docker_daemon"), pytest.mark.proof("worlds with broken and replaced pods")]
 state = pytest.fixture(autouse=True)(own_state_folder)
 
-# Steps until a file appears; a step tells the size of the world, and whether this process belongs to a new one.
-STEPS = """
-import os, time, torch, torch.distributed as dist
-dist.init_process_group("gloo")
-print(f"a world of {dist.get_world_size()}", flush=True)
-done = torch.zeros(1)
-while not done.item():
-    done.fill_(float(os.path.exists("/out/enough")))
-    dist.all_reduce(done)
-    time.sleep(0.1)
-print("enough", flush=True)
-dist.destroy_process_group()
-"""
 OUT: dict[str, Any] = {"storage": {"out": {"claim": "checkpoints", "mount": "/out"}}, "shared_memory": "64Mi"}
-
-
-def test_an_elastic_world_finds_a_pod_again_that_was_made_anew(image: str, tmp_path: Path) -> None:
-    """A worker is killed during a collective and created again with another address: all workers are in one world
-    afterwards."""
-    elastic = {"min_nodes": 2, "max_nodes": 3}
-    options = ["--no-python", "--rdzv-conf", "last_call_timeout=2"]
-    launcher = {"torchrun": {"script": "python3", "args": ["-c", STEPS], "launcher_args": options, "elastic": elastic}}
-    made = plan(launcher=launcher, roles={"worker": {"replicas": 3, "accelerators": {"a800": 1}}}, **OUT)
-    pods = [pod.name for pod in made.pods()]
-    display = Recorded()
-
-    def worlds(size: int) -> Callable[[], bool]:
-        return lambda: all([line for line in display.of(pod) if "world" in line][-1:] == [whole(size)] for pod in pods)
-
-    with rehearsal(
-        from_plan(made), Options(image=image, timeout=600, claims={"checkpoints": tmp_path}), display
-    ) as runs:
-        wait_until(runs, worlds(3))
-        before = len(display.of(pods[0]))
-        runs.recreate(pods[2])
-        wait_until(runs, lambda: whole(3) in display.of(pods[0])[before:] and display.of(pods[2]).count(whole(3)) > 1)
-        (tmp_path / "enough").touch()
-        outcome = runs.wait()
-    assert outcome.succeeded, (outcome.problem, display.lines)
-    assert all("enough" in display.of(pod) for pod in pods)
-
-
-def whole(size: int) -> str:
-    return f"a world of {size}"
 
 
 DEEPSPEED: dict[str, Any] = {

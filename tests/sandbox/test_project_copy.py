@@ -156,15 +156,6 @@ def test_the_salts_of_a_clone_reach_the_copy_only_if_the_sandbox_reads_them(
     assert (project / STACK).read_text() == WITH_SECRET
 
 
-def test_a_demo_that_is_started_in_its_copy_does_not_copy_the_copy(project: Path, sandbox_folder: Path) -> None:
-    folder = copy_project(project, sandbox_folder, SILENT)
-    (folder / EXPERIMENT).write_text("mine\n")
-    assert copy_project(folder, sandbox_folder, SILENT) == folder
-    assert not (folder / ".trainform" / "sandbox-demo").exists()
-    copy_project(project, sandbox_folder, SILENT)
-    assert (folder / EXPERIMENT).read_text() == "mine\n", "that call did not take the edit for the project's"
-
-
 def test_a_folder_with_other_files_is_refused(project: Path, sandbox_folder: Path) -> None:
     folder = copy_folder(sandbox_folder)
     (folder / "stacks").mkdir(parents=True)

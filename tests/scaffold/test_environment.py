@@ -97,9 +97,3 @@ def test_storage_classes() -> None:
         "1e3": "1e3", "cephfs-ssd": "cephfs-ssd", "fast-example-com": "fast-example-com",
         "fast-example-com-2": "fast.example.com",
     }  # fmt: skip
-
-
-def test_unread_data_is_replaced_by_examples() -> None:
-    text = from_survey("prod", survey(operators=None, nodes=None, storage_classes=None, queues=None, local_queues=None))
-    assert read(text).accelerators == {}
-    assert read(uncommented(text)).accelerators.keys() == {"a100"}

@@ -13,8 +13,8 @@ from tests.support.repository import ROOT
 from trainform.scaffold.project import (
     CHECKOUT,
     CONFIG_KEYS,
+    HELLO,
     SETUP_PYTHON,
-    hello,
     project_files,
     project_name,
     pulumi_yaml,
@@ -35,7 +35,8 @@ def test_this_repository_has_the_same_files() -> None:
         assert (ROOT / path).read_text() == files[path]
     schemas = {path.relative_to(ROOT).as_posix(): path.read_text() for path in (ROOT / "stacks/schemas").iterdir()}
     assert {path: text for path, text in files.items() if path.startswith("stacks/schemas/")} == schemas
-    assert (ROOT / "stacks/experiments/hello.yaml").read_text() == hello("registry.example.com/library/")
+    hello = (ROOT / "stacks/experiments/hello.yaml").read_text()
+    assert hello == HELLO.format(registry="registry.example.com/library/")
 
 
 @pytest.mark.parametrize("action", [CHECKOUT, SETUP_PYTHON])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import pytest
@@ -10,12 +9,10 @@ import yaml
 from pydantic import BaseModel, create_model
 
 from tests.support.samples import CLUSTER, JOB
-from trainform.errors import InputError
 from trainform.spec import Environment, Experiment
 from trainform.spec.explain import spelled
 from trainform.spec.load import parse
 from trainform.spec.model import Model, models_of
-from trainform.spec.names import MEANING, matches
 from trainform.spec.quantities import amount, quantity_hint
 from trainform.spec.read import parse_mapping
 
@@ -82,19 +79,6 @@ def test_a_list_in_one_line(text: str, fix: str) -> None:
 )
 def test_what_to_write_in_limits(limits: str, fix: str) -> None:
     assert fix_of(Environment, f"limits: {{{limits}}}") == fix
-
-
-@pytest.mark.parametrize("pattern", MEANING)
-def test_the_example_of_a_pattern_is_right(pattern: str) -> None:
-    for example in re.findall(r"(?:such as|write it like) `?([^\s,:;`]+(?: times)?)", MEANING[pattern][1]):
-        assert matches(pattern, example)
-
-
-def test_many_words_are_told_once() -> None:
-    content = parse_mapping("limits: {volume_types: [hostPath]}", "")
-    (problem,) = parse(Environment, {**CLUSTER, **content.data}, content.source.written).problems
-    assert str(problem).count("persistentVolumeClaim") == 1
-    assert problem.fix.startswith("write one of awsElasticBlockStore, ")
 
 
 @pytest.mark.parametrize(
@@ -185,22 +169,3 @@ def test_units_that_kubernetes_spells_otherwise(text: str, fix: str) -> None:
     for word in fix.removeprefix("did you mean ").removesuffix("?").split() if fix.startswith("did") else ():
         if word[0].isdigit():
             amount(word)
-
-
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [
-        ("a: 1\n\tb: 2\n", 2),
-        ("a:\n\tb: 2\n", 2),
-        ("a:\n  b: 1\n\tc: 2\n", 3),
-        ("a:\n  b: 1\n  \tc: 2\n", 3),
-        ("\ta: 1\n", 1),
-        ("a:\n  - b\n\t- c\n", 3),
-    ],
-)
-def test_a_tab_is_named(text: str, line: int) -> None:
-    with pytest.raises(InputError) as caught:
-        parse_mapping(text, "mine.yaml")
-    (problem,) = caught.value.problems
-    assert (problem.line, problem.reason) == (line, "the line is indented with a tab, which YAML does not allow")
-    assert problem.fix == "indent the line with spaces"

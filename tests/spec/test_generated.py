@@ -8,11 +8,9 @@ from typing import Any
 
 import yaml
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from tests.support.generators import ENVIRONMENT, experiments, patch_mappings, wild_experiments
+from tests.support.generators import ENVIRONMENT, experiments, wild_experiments
 from tests.support.rendering import job_problems, plan_job
-from tests.support.samples import JOB, job
 from trainform.errors import InputError, Problem
 from trainform.manifests.documents import to_yaml
 from trainform.objects import job_manifests
@@ -86,29 +84,3 @@ def test_whatever_comes(data: dict[str, Any]) -> None:
     assert repr(data) == before
     if plan is not None:
         assert json.dumps([manifest.body for manifest in job_manifests(plan)], allow_nan=False)
-
-
-@settings(max_examples=250)
-@given(
-    patch_mappings, patch_mappings, st.sampled_from(["job", "service", "launch-script", "claim-runs", "queue", "jobs"])
-)
-def test_patches_that_wreck(pod: dict[str, Any], body: dict[str, Any], key: str) -> None:
-    """A merge patch may say anything; what rules and references read must still be there, or it is told."""
-    small = {
-        **JOB,
-        "queue": {"weight": 2},
-        "storage": {"runs": {"size": "1Ti", "mount": "/mnt/runs"}},
-        "roles": {"worker": {"replicas": 2, "cpu": 8, "pod_overrides": pod}},
-        "manifest_overrides": {key: body},
-    }
-    plan, problems = outcome(small)
-    assert (plan is None) == bool(problems)
-    assert all(str(problem) for problem in problems)
-    if plan is not None:
-        ours = {"app.kubernetes.io/name": "sdxl-lora", "app.kubernetes.io/managed-by": "trainform"}
-        for manifest in job_manifests(plan):
-            assert manifest.body["metadata"]["labels"].items() >= ours.items()
-            assert manifest.body["metadata"]["name"]
-        (task,) = job(plan)["spec"]["tasks"]
-        assert (task["name"], task["replicas"]) == ("worker", 2)
-        assert task["template"]["metadata"]["labels"].items() >= ours.items()

@@ -11,8 +11,8 @@ import pytest
 
 from trainform.errors import MASK
 from trainform.spec import Experiment
-from trainform.spec.known_hosts import known_hosts_line
 from trainform.spec.load import parse
+from trainform.spec.prepare import known_hosts_line
 
 ED25519 = "AAAAC3NzaC1lZDI1NTE5AAAAI" + "A" * 42 + "E"
 LINE = f"git.example.com ssh-ed25519 {ED25519}"

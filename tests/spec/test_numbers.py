@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 import yaml
 
 from tests.support.samples import JOB
-from trainform.errors import InputError, Problem
+from trainform.errors import Problem
 from trainform.spec import Experiment
-from trainform.spec.load import Text, load, parse
-from trainform.spec.overlay import in_environment
+from trainform.spec.load import parse
 from trainform.spec.read import parse_mapping
-from trainform.spec.trial import read_assignments
 
 
 def problems(text: str) -> list[Problem]:
@@ -54,22 +50,3 @@ def test_a_secret_is_not_shown() -> None:
     env = "{containers: {main: {env: {HF_TOKEN: {value: 0123}}}}}"
     (problem,) = problems(f"roles: {{worker: {{pod_overrides: {{spec: {env}}}}}}}")
     assert not {"0123", "83", "123"} & {*str(problem).split()}
-
-
-def test_in_what_differs_in_an_environment() -> None:
-    text = yaml.safe_dump(JOB) + "environments: {dev: {env: {A: 010}, max_retry: 010}}\n"
-    found = in_environment(load(Experiment, Text("mine.yaml", text)), "dev").problems
-    assert {(problem.path, problem.fix) for problem in found} == {
-        ("environments.dev.env.A", 'put it in quotes: "010"'),
-        ("environments.dev.max_retry", "write 8, or 10 if that is meant"),
-    }
-
-
-@pytest.mark.parametrize("words", ["env.A=010", "max_retry=010"])
-def test_a_value_that_is_tried(words: str) -> None:
-    with pytest.raises(InputError) as caught:
-        read_assignments([words])
-    (problem,) = caught.value.problems
-    assert problem.fix == "write 8, or 10 if that is meant; put it in quotes if it is text"
-    tried: Any = read_assignments([words.replace("010", '"010"')])[0].value
-    assert tried == "010"

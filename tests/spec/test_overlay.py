@@ -3,21 +3,17 @@ file."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
 from msgspec import structs
 
 from tests.cli.running import run
 from tests.rules.limits.secret_samples import TOKEN
-from tests.support.samples import environment, experiment
+from tests.support.samples import environment
 from trainform.check import check_experiment
-from trainform.errors import InputError
 from trainform.manifests.manifest import Manifest
 from trainform.objects import job_manifests
 from trainform.plan import Plan
@@ -109,16 +105,6 @@ def test_revision_record_and_inputs_hold_the_merged_values(project: Path) -> Non
     assert "environments" not in job_inputs(prod.experiment, PROD, prod.plan).job
 
 
-def test_a_model_of_a_program_is_merged_too() -> None:
-    made = experiment(environments={"prod": {"roles": {"worker": {"replicas": 5}}}})
-    assert render_job(made, PROD).plan.totals.pods == 5
-    assert render_job(made, environment()).plan.totals.pods == 2
-    assert check_experiment(made, PROD).checked().plan.totals.pods == 5
-    with pytest.raises(InputError) as refused:
-        render_job(experiment(environments={"prod": {"roles": {"worker": {"replica": 5}}}}), PROD)
-    assert [problem.path for problem in refused.value.problems] == ["environments.prod.roles.worker.replica"]
-
-
 @pytest.mark.parametrize(
     ("written", "instead", "path", "line", "reason"),
     [
@@ -188,11 +174,6 @@ def test_the_name_of_an_environment_gets_a_suggestion(project: Path) -> None:
     assert (problem.path, problem.fix) == ("environments.prdo", "did you mean prod?")
 
 
-def test_an_empty_overlay_changes_nothing(project: Path) -> None:
-    text = FILE[: FILE.index("  prod:")] + "  prod: {roles: {}, env: {}}\n"
-    assert problems(text, environment(name="prod", queues={}), project) == {}
-
-
 def test_a_secret_in_an_overlay_is_not_shown(project: Path) -> None:
     text = FILE.replace("queue: research", "env: {DB_PASSWORD: 12345678}").replace("    env: {NCCL_DEBUG: null}\n", "")
     found = check_experiment(Text("resnet.yaml", text), PROD, root=project).problems
@@ -252,40 +233,4 @@ def test_a_secret_that_only_the_record_would_hold_is_refused_in_every_environmen
         assert not any(text in shown for text in (TOKEN, "hunter2", "in dev"))
 
 
-UNREADABLE = [
-    "2026-13-45",
-    "!foo x",
-    '!!binary "aa"',
-    "9" * 400,
-    "!!set {a, b}",
-    "!!bool abc",
-    "!!str [x]",
-    "=",
-    '"\\ud800"',
-]
-PLACES = ["env: {{START: {}}}", "labels: {{a: {}}}", "roles: {{node: {{env: {{A: {}}}, cpu: 1}}}}", "{}", "[{}]",
-    "queue: {}", "storage: {{a: [{}]}}"]  # fmt: skip
 COMMANDS = [["check"], ["check", "--json"], ["plan", "--json"], ["plan"], ["render"]]
-
-
-@settings(max_examples=25)
-@given(
-    st.sampled_from(UNREADABLE), st.sampled_from(PLACES), st.sampled_from(["dev", "prod"]), st.sampled_from(COMMANDS)
-)
-@example("2026-13-45", PLACES[0], "dev", ["check"])
-@example("2026-13-45", PLACES[0], "prod", ["check"])
-def test_a_value_in_an_overlay_that_cannot_be_read_is_one_problem(
-    folder: Path, value: str, place: str, overlaid: str, command: list[str]
-) -> None:
-    path = folder / "resnet.yaml"
-    base = FILE[: FILE.index("environments:")]
-    written = place.format(value)
-    inner = f"{{{written}}}" if ": " in place else written
-    path.write_text(f"{base}environments:\n  {overlaid}: {inner}\n")
-    code, out, err = run(*command, str(path), "-e", "dev")
-    assert code == 2, out + err
-    if "--json" in command:
-        (problem,) = json.loads(out)["error"]["problems"]
-        assert (problem["line"], problem["source"]) == (len(base.splitlines()) + 2, str(path))
-    else:
-        assert err.startswith("trainform: 1 problem:") and err.count("fix:") == 1

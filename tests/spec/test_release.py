@@ -113,22 +113,6 @@ def test_a_file_with_its_hash_that_is_no_release_of_the_experiment(
     assert (problem.path, problem.reason) == (path, reason)
 
 
-def by_path(root: Path, text: str) -> str:
-    """The stack names its experiment by the path of a file with this text, and follows a release of sdxl-lora."""
-    name = project(root, release())
-    stack = root / "stacks" / f"Pulumi.{STACK}.yaml"
-    stack.write_text(stack.read_text().replace("experiment: sdxl-lora", "experiment: stacks/jobs/one.yaml"))
-    path = root / "stacks" / "jobs" / "one.yaml"
-    path.parent.mkdir()
-    path.write_text(text)
-    return name
-
-
-def test_a_stack_that_names_its_experiment_by_a_path(tmp_path: Path) -> None:
-    by_path(tmp_path, "name: sdxl-lora\nimage: by now something wrong\n")
-    assert checked(tmp_path).checked().plan.experiment == "sdxl-lora"
-
-
 @pytest.mark.parametrize("written", ["latest", "0123456789ABCDEF0123", "0123456789abcdef01234"])
 def test_what_is_no_name_of_a_release(written: str, tmp_path: Path) -> None:
     name = project(tmp_path, release())
@@ -137,12 +121,4 @@ def test_what_is_no_name_of_a_release(written: str, tmp_path: Path) -> None:
     with pytest.raises(InputError) as raised:
         load_stack(STACK, tmp_path)
     assert "20 hexadecimal digits" in raised.value.problems[0].reason
-    assert pinned_release(STACK, tmp_path) is None
-
-
-def test_nothing_is_no_release(tmp_path: Path) -> None:
-    name = project(tmp_path, release())
-    stack = tmp_path / "stacks" / f"Pulumi.{STACK}.yaml"
-    stack.write_text(stack.read_text().replace(f'"{name}"', '""'))
-    assert load_stack(STACK, tmp_path).release is None
     assert pinned_release(STACK, tmp_path) is None

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
 
 from tests.support.stack_configs import CASES, Case
 from trainform.errors import InputError
-from trainform.spec.stack import Stack, load_stack, require_stack, run_number
+from trainform.spec.stack import load_stack, require_stack, run_number
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
@@ -69,16 +66,6 @@ def test_what_is_no_stack_of_the_project(vision: Path, name: str, reason: str, f
     assert problem.fix.startswith(fix)
 
 
-def test_a_stack_is_found_without_the_names_of_all_others(vision: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Commands that look at every stack of a project would else look at all of them once for each."""
-
-    def of_all(root: Path) -> list[str]:
-        raise AssertionError(f"all stacks of {root} are read")
-
-    monkeypatch.setattr("trainform.spec.stack.known_stacks", of_all)
-    assert require_stack("bert.dev", vision) == "bert.dev"
-
-
 def test_every_problem_at_once(tmp_path: Path) -> None:
     (tmp_path / "stacks").mkdir()
     text = "config:\n  trainform:experiment: [a]\n  trainform:environment: 08\n  trainform:run: {secure: hunter2}\n"
@@ -90,21 +77,3 @@ def test_every_problem_at_once(tmp_path: Path) -> None:
     ]
     assert raised.value.problems[1].fix == 'put it in quotes: "08"'
     assert "hunter2" not in str(raised.value.lines())
-
-
-@given(
-    st.from_regex(r"[a-z]([-a-z0-9]{0,20}[a-z0-9])?", fullmatch=True).filter(
-        lambda name: name not in {"true", "false", "null"}
-    )
-)
-@example("7b-sft")
-@example("3d-unet")
-@example("1e1-sweep")
-@example("2024-10-12-run")
-@example("./stacks/experiments/1.yaml")
-def test_a_name_needs_no_quotes(name: str) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "stacks").mkdir()
-        text = f"config:\n  trainform:experiment: {name}\n  trainform:environment: {name}\n"
-        (Path(folder) / "stacks" / "Pulumi.s.yaml").write_text(text)
-        assert load_stack("s", Path(folder)) == Stack(name, name, 1)

@@ -64,13 +64,6 @@ def test_a_wrong_text_is_refused_with_a_reason(text: str, path: str, reason: str
     assert problem.fix
 
 
-@pytest.mark.parametrize("other", ["roles.worker.replicas=2", "roles.worker={}", "roles={}"])
-def test_a_value_is_set_once(other: str) -> None:
-    with pytest.raises(InputError) as refused:
-        read_assignments(["roles.worker.replicas=3", other])
-    assert "is set by --set roles.worker.replicas too" in str(refused.value)
-
-
 def problems(*texts: str) -> dict[str, tuple[str, str]]:
     found = check_experiment(experiment(**PARTS), environment(), tried=read_assignments(texts)).problems
     return {problem.path: (problem.reason, problem.fix) for problem in found}

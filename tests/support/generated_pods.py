@@ -11,8 +11,6 @@ import copy
 from collections.abc import Iterator
 from typing import Any
 
-from hypothesis import strategies as st
-
 Pod = dict[str, Any]
 
 PROFILES = [
@@ -81,10 +79,7 @@ VOLUMES: list[Any] = [
     {"storageos": {"volumeName": "one", "volumeNamespace": "one"}},
     {"scaleIO": {"gateway": "https://10.0.0.1", "system": "one", "secretRef": {"name": "one"}, "volumeName": "one"}},
 ]  # fmt: skip
-PROFILE_NAMES = ["runtime/default", "localhost/own", "unconfined"]
 APPARMOR = "container.apparmor.security.beta.kubernetes.io/"
-SECCOMP = "container.seccomp.security.alpha.kubernetes.io/"  # Kubernetes reads these no more
-ANNOTATIONS = [(APPARMOR, ""), *((prefix, name) for prefix in (APPARMOR, SECCOMP) for name in PROFILE_NAMES)]
 
 # Values of fields, by the path in the pod's spec and in a container. `...`: the field is removed.
 OF_BOTH: dict[str, list[Any]] = {
@@ -121,21 +116,6 @@ OF_CONTAINER: dict[str, list[Any]] = {
     **{f"{probe}Probe": [None, *ACTIONS] for probe in ("liveness", "readiness", "startup")},
     "lifecycle": [None, *({handler: action} for handler in ("postStart", "preStop") for action in [None, *ACTIONS])],
 }  # fmt: skip
-# What pods for Windows may have at all.
-WINDOWS_POD = {
-    path: OF_POD[path]
-    for path in ("volumes", "hostNetwork", "securityContext.runAsNonRoot", "securityContext.windowsOptions")
-}
-WINDOWS_CONTAINER = {
-    path: OF_CONTAINER[path]
-    for path in (
-        "ports",
-        "livenessProbe",
-        "lifecycle",
-        "securityContext.runAsNonRoot",
-        "securityContext.windowsOptions",
-    )
-}
 
 HARDENED = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
 OF_LEVEL = {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
@@ -158,43 +138,6 @@ def put(data: dict[str, Any], path: str, value: Any) -> None:
             data[key] = {}
         data = data[key]
     data.pop(last, None) if value is ... else data.update({last: copy.deepcopy(value)})
-
-
-def _changed(draw: st.DrawFn, data: dict[str, Any], fields: dict[str, list[Any]]) -> None:
-    path = draw(st.sampled_from(list(fields)))
-    put(data, path, draw(st.sampled_from(fields[path])))
-
-
-@st.composite
-def pods(draw: st.DrawFn) -> Pod:
-    """Metadata and spec of a pod."""
-    windows = draw(st.integers(0, 9)) == 9
-    by_pod = draw(st.booleans())
-    own = {} if by_pod else copy.deepcopy(OF_LEVEL)
-    spec: dict[str, Any] = {"containers": [container("main", **own)]}
-    if by_pod:
-        spec["securityContext"] = copy.deepcopy(OF_LEVEL)
-    if draw(st.booleans()):
-        spec["containers"].append(container("aside", **own))
-    if draw(st.booleans()):
-        spec["initContainers"] = [{**container("before", **own), "restartPolicy": "Always"}]  # may have probes
-    every = [*spec["containers"], *spec.get("initContainers", [])]
-    if windows:
-        spec["os"] = {"name": "windows"}
-        spec["securityContext"] = {"runAsNonRoot": True}
-        for each in every:
-            each["securityContext"] = {}
-    annotations: dict[str, str] = {}
-    for kind in draw(st.lists(st.sampled_from(["pod", "pod", "container", "container", "annotation"]), max_size=6)):
-        if kind == "pod":
-            _changed(draw, spec, WINDOWS_POD if windows else OF_POD)
-        elif kind == "container" or windows:
-            _changed(draw, draw(st.sampled_from(every)), WINDOWS_CONTAINER if windows else OF_CONTAINER)
-        else:
-            prefix, profile = draw(st.sampled_from(ANNOTATIONS))
-            annotations[f"{prefix}{draw(st.sampled_from(every))['name']}"] = profile
-    _repair(spec, every)
-    return {"metadata": {"annotations": annotations} if annotations else {}, "spec": spec}
 
 
 def _repair(spec: dict[str, Any], every: list[dict[str, Any]]) -> None:

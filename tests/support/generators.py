@@ -175,24 +175,6 @@ def experiments(draw: st.DrawFn) -> dict[str, Any]:
     return data
 
 
-# Where a merge patch can hurt: words of the rendered objects, in any order and depth.
-_PATCH_KEYS = [
-    "apiVersion", "kind", "metadata", "name", "namespace", "labels", "annotations", "app.kubernetes.io/name", "spec",
-    "queue",
-    "minAvailable", "tasks", "replicas", "template", "containers", "initContainers", "main", "image", "env",
-    "WORLD_SIZE", "value",
-    "ports", "resources", "limits", "nvidia.com/gpu", "securityContext", "capabilities", "add", "volumes", "launch",
-    "hostPath", "hostNetwork", "data", "launch.sh", "plugins", "secret", "stringData", "selector",
-]  # fmt: skip
-patches: st.SearchStrategy[Any] = st.recursive(
-    st.sampled_from(
-        [None, "", "main", 0, -1, 1.5, True, [], {}, [None], [1], [{}], [{"name": None}], ["x"], "1Gi", "many"]
-    ),
-    lambda below: st.dictionaries(st.sampled_from(_PATCH_KEYS), below, max_size=3) | st.lists(below, max_size=2),
-    max_leaves=8,
-)
-patch_mappings = st.dictionaries(st.sampled_from(_PATCH_KEYS), patches, max_size=3)
-
 # What people write by mistake, and what no file should be able to do.
 ODD: list[Any] = [
     None,

@@ -30,7 +30,6 @@ KUBERNETES = "https://dl.k8s.io/release/v1.34.4/bin/linux/amd64"
 GITHUB_STORAGE = "https://release-assets.githubusercontent.com"
 DOCKER_STORAGE = "production.cloudflare.docker.com"
 VOLCANO_ZIP = "https://modules.example.org/volcano.sh/volcano/@v/v1.14.1.zip"
-KWOK_ZIP = "https://modules.example.org/sigs.k8s.io/kwok/@v/v0.8.0.zip"
 VOLCANO_FILES = {
     "config/crd/volcano/bases/batch.volcano.sh_jobs.yaml": b"jobs\n",
     "config/crd/volcano/bases/README.md": b"no CRD\n",

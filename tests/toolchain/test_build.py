@@ -47,23 +47,6 @@ from trainform.toolchain.running import run_logged
 folder = Path(sys.argv[1])
 run_logged(["sh", "-c", "echo $$ > pid; sleep 60 & wait"], folder, {"PATH": "/usr/bin:/bin"}, folder / "log")
 """
-# Is interrupted while the process starts, as early as anybody can know its number.
-INTERRUPTED = """
-import os, subprocess, sys
-from pathlib import Path
-from trainform.toolchain.running import run_logged
-
-folder, number = Path(sys.argv[1]), int(sys.argv[2])
-
-class Interrupted(subprocess.Popen):
-    def __init__(self, *words, **options):
-        super().__init__(*words, **options)
-        (folder / "pid").write_text(str(self.pid))
-        os.kill(os.getpid(), number)
-
-subprocess.Popen = Interrupted
-run_logged(["sleep", "60"], folder, {"PATH": "/usr/bin:/bin"}, folder / "log")
-"""
 
 
 def _greeting(folder: Path) -> str:
@@ -133,14 +116,6 @@ def test_an_interrupt_stops_the_whole_process_group(tmp_path: Path, number: sign
     runner.communicate(timeout=60)
     assert runner.returncode != 0
     _gone(group)
-
-
-@pytest.mark.usefixtures("hangups_end")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_an_interrupt_while_the_process_starts_stops_it_too(tmp_path: Path, number: signal.Signals) -> None:
-    words = [sys.executable, "-c", INTERRUPTED, str(tmp_path), str(int(number))]
-    assert subprocess.run(words, stderr=subprocess.PIPE, timeout=60, check=False).returncode != 0
-    _gone(int((tmp_path / "pid").read_text()))
 
 
 def _gone(group: int) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.toolchain import official
-from tests.toolchain.downloads import FINAL, change_file, names_in
+from tests.toolchain.downloads import FINAL, change_file
 from tests.toolchain.internet import Answer, Internet, archive, module
 from trainform.errors import ToolchainError
 from trainform.progress import SILENT
@@ -74,16 +74,3 @@ def test_an_invalid_checksum_is_an_error_and_not_treated_as_missing(
     internet.sites[official.SDK_SUMS] = Answer(sums)
     with pytest.raises(ToolchainError, match=reason):
         ensure_pulumi(SILENT, copy)
-
-
-def test_a_forbidden_checksum_is_an_error_and_not_treated_as_missing(internet: Internet, copy: Path) -> None:
-    internet.sites[official.SDK_SUMS] = Answer(status=403)
-    with pytest.raises(ToolchainError, match=f"{official.SDK_SUMS}: 403 Forbidden"):
-        ensure_pulumi(SILENT, copy)
-
-
-def test_a_pulumi_of_another_version_is_not_used(internet: Internet, copy: Path) -> None:
-    official.publish_pulumi(internet, official.PULUMI.replace(b"3.259", b"3.100"))
-    with pytest.raises(ToolchainError, match=r"the version of pulumi is v3\.100\.0"):
-        ensure_pulumi(SILENT, copy)
-    assert names_in(toolchain_folder(copy)) == {"lock", "downloads"}

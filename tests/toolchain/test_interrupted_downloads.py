@@ -28,23 +28,6 @@ def test_a_failed_file_cancels_the_other_files_of_its_part_only(internet: Intern
     assert isinstance(found["kwok"], Path)
 
 
-def test_temporary_errors_do_not_end_a_download(internet: Internet, copy: Path, cache: Path) -> None:
-    """A cut and overloaded servers, each at another file."""
-    _trouble(internet, FINAL["kube-apiserver"], Answer(b"x" * 1000, cut=10))
-    _trouble(internet, official.VOLCANO_ZIP, Answer(status=503))
-    _trouble(internet, FINAL["etcd"], Answer(status=500))
-    found = download(CONTROL_PLANE, cache, SILENT, copy, Web(QUICK))
-    assert not [error for error in found.values() if isinstance(error, ToolchainError)]
-    assert len(internet.asked(FINAL["kube-apiserver"])) == 2
-
-
-def _trouble(internet: Internet, url: str, first: Answer) -> None:
-    """The first time that somebody wants the file."""
-    whole, answers = internet.sites[url], [first]
-    assert isinstance(whole, Answer)
-    internet.sites[url] = lambda request: answers.pop() if answers and request.method == "GET" else whole
-
-
 def test_after_a_killed_download_only_the_rest_is_downloaded(internet: Internet, copy: Path) -> None:
     url = f"{official.KUBERNETES}/kube-controller-manager"
     storage = url.replace("dl.", "cdn.dl.")
@@ -97,12 +80,3 @@ def test_an_interrupt_does_not_wait_for_a_server(internet: Internet, copy: Path)
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=20)  # the server would be given up after 30 s, three times
     assert process.returncode != 0
-
-
-def test_a_second_process_waits_and_uses_the_result_of_the_first(internet: Internet, copy: Path) -> None:
-    command = [sys.executable, "-c", ENSURE, str(copy)]
-    processes = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(2)]
-    for process in processes:
-        _, error = process.communicate(timeout=120)
-        assert process.returncode == 0, error
-    assert len(internet.asked(official.VOLCANO_ZIP)) == 1

@@ -14,9 +14,9 @@ from tests.toolchain.conftest import TINY
 from tests.toolchain.internet import Answer, Internet
 from tests.toolchain.recording import Recording
 from trainform.errors import ToolchainError
-from trainform.progress import SILENT, Progress
+from trainform.progress import SILENT
 from trainform.toolchain.addons import ADDON_PARTS, KUBE_SCHEDULER, addon_need
-from trainform.toolchain.ensure import control_plane_needs, ensure
+from trainform.toolchain.ensure import control_plane_needs
 from trainform.toolchain.needs import Need, part_need, provide, try_downloads
 from trainform.toolchain.origins import BUILD, DOWNLOAD, origins_of_parts
 from trainform.toolchain.releases import FILE, Release
@@ -84,20 +84,6 @@ def test_if_only_downloads_are_allowed_their_error_is_raised(internet: Internet,
     assert any(line.startswith("not downloaded: tiny (releases.example.com") for line in progress.lines)
 
 
-def test_a_download_that_cannot_be_installed_is_built_with_the_whole_reason(
-    internet: Internet, cache: Path, pins: Path
-) -> None:
-    def install(unpacked: Path, final: Path, progress: Progress) -> None:
-        raise ToolchainError("`pulumi plugin` failed:", "", ["error: no plugin", "try again"])
-
-    _publish(internet)
-    progress = Recording()
-    provide([structs.replace(_need(*BOTH), install=install)], cache, progress, pins)
-    assert _output(cache / "tiny") == "hello"
-    reason = "`pulumi plugin` failed: error: no plugin try again"
-    assert f"built instead of downloaded: tiny ({reason})" in progress.lines
-
-
 def test_a_failed_origin_is_not_tried_again_in_the_same_run(internet: Internet, cache: Path, pins: Path) -> None:
     internet.sites[f"{URL}.sha256"] = Answer(status=403)
     [need] = try_downloads([_need(*BOTH)], cache, SILENT, pins)
@@ -115,12 +101,6 @@ def test_a_failed_download_leaves_no_files(internet: Internet, cache: Path, pins
     assert {path.name for path in cache.iterdir()} == {"lock", "logs", "tiny"}
 
 
-def test_a_part_without_releases_is_always_built(internet: Internet, cache: Path, pins: Path) -> None:
-    provide([part_need(TINY, [], [DOWNLOAD])], cache, SILENT, pins)
-    assert _output(cache / "tiny") == "hello"
-    assert internet.requests == []
-
-
 @pytest.mark.parametrize(
     ("mode", "origins"),
     [("auto", BOTH), ("download", (DOWNLOAD,)), ("build", (BUILD,)), ("system", BOTH)],
@@ -133,14 +113,3 @@ def test_the_control_plane_is_never_that_of_the_system(
     assert {need.origins for need in (*control_plane_needs(), addon_need(KUBE_SCHEDULER))} == {origins}
     others = [addon_need(part) for part in ADDON_PARTS if part is not KUBE_SCHEDULER]
     assert {need.origins for need in others} == {(BUILD,)}
-
-
-def test_if_only_a_missing_system_pulumi_is_allowed_nothing_else_is_provided(
-    internet: Internet, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TRAINFORM_TOOLCHAIN", "system")
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(ToolchainError, match="no pulumi on PATH"):
-        ensure(SILENT)
-    assert internet.requests == []
-    assert not cache.exists()

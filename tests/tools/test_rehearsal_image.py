@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 import os
 import platform
@@ -39,28 +38,6 @@ def test_the_name_follows_every_input(inputs: Path, name: str) -> None:
     with (inputs / name).open("a") as file:
         file.write("\n")
     assert image_name(inputs) != image_name()
-
-
-def test_the_name_follows_what_is_added_renamed_and_moved_between_files(inputs: Path) -> None:
-    (inputs / "more.txt").touch()
-    added = image_name(inputs)
-    (inputs / "more.txt").rename(inputs / "most.txt")
-    names = [image_name(), added, image_name(inputs)]
-    (inputs / "a").write_text("ab")
-    (inputs / "b").write_text("c")
-    names.append(image_name(inputs))
-    (inputs / "a").write_text("a")
-    (inputs / "b").write_text("bc")
-    assert len({*names, image_name(inputs)}) == 5
-
-
-@pytest.mark.parametrize(
-    ("constant", "value"), [("SUITE", "forky"), ("PYTHON", "3.14"), ("SETTINGS", []), ("EXCLUDED", ())]
-)
-def test_the_name_follows_the_builder(monkeypatch: pytest.MonkeyPatch, constant: str, value: object) -> None:
-    before = image_name()
-    monkeypatch.setattr(rehearsal_image, constant, value)
-    assert image_name() != before
 
 
 def pins(lock: str) -> set[str]:
@@ -159,32 +136,3 @@ def test_docker_has_the_image_whole_or_not_at_all(tmp_path: Path, repository: st
     with rehearsal_image.engine() as client:
         config = client.images.get(name).attrs["Config"]
     assert (config["Cmd"], config["Env"]) == (["sleep", "infinity"], ["LANG=C.UTF-8"])
-
-
-def test_images_of_other_inputs_are_removed(tmp_path: Path, repository: str) -> None:
-    current, old, by_hand = (f"{repository}:{tag}" for tag in ("0" * 12, "1" * 12, "dev"))
-    for index, name in enumerate((current, old, by_hand)):
-        rehearsal_image.bring_in(packed(tmp_path / f"{index}.tar", name.encode()), name)
-    rehearsal_image.remove_others(current, SILENT)
-    assert [rehearsal_image.is_there(name) for name in (current, old, by_hand)] == [True, False, True]
-
-
-def test_the_tag_latest_is_the_last_tagged_image(tmp_path: Path, repository: str) -> None:
-    with rehearsal_image.engine() as client:
-        for tag in ("0" * 12, "1" * 12):
-            rehearsal_image.bring_in(packed(tmp_path / f"{tag}.tar", tag.encode()), f"{repository}:{tag}")
-            rehearsal_image.name_for_people(f"{repository}:{tag}")
-            assert client.images.get(repository).id == client.images.get(f"{repository}:{tag}").id
-
-
-def test_an_image_that_a_container_uses_stays(tmp_path: Path, repository: str) -> None:
-    current, old = (f"{repository}:{tag}" for tag in ("0" * 12, "1" * 12))
-    rehearsal_image.bring_in(packed(tmp_path / "old.tar", b"old"), old)
-    with rehearsal_image.engine() as client:
-        container = client.containers.create(old)
-        try:
-            rehearsal_image.remove_others(current, SILENT)
-            assert rehearsal_image.is_there(old)
-        finally:
-            with contextlib.suppress(Exception):
-                container.remove(force=True)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
 import inspect
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,6 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from trainform.cli.arguments import OutputOption, QuietOption
-from trainform.cli.suggestions import suggestion
 from trainform.errors import CommandLineError
 from trainform.terminal.lines import without_notes
 from trainform.terminal.output import output_to
@@ -22,6 +22,38 @@ from trainform.terminal.output import output_to
 Command = Callable[..., Any]
 _TYPE = re.compile(r" <[^ ].*")  # typer's names of Python types, for options without a metavar
 _BETWEEN, _AT_LEAST = re.compile(r"([0-9.]+)<=x<=([0-9.]+)"), re.compile(r"x>=([0-9.]+)")
+
+
+UP = "`pulumi up -s STACK` creates or changes the job; `trainform sandbox up` starts a cluster on this machine"
+RERUN = "`pulumi config set trainform:run 2 -s STACK`, then `pulumi up -s STACK`, runs an unchanged experiment again"
+PREVIEW = "`trainform review STACK` shows the effects of a change, `pulumi preview -s STACK` its fields"
+DESTROY = (
+    "`trainform destroy STACK` deletes the job, but not claims with `keep: true`; `trainform sandbox down` stops the "
+    "sandbox"
+)
+PODS = "`kubectl get pods -n NAMESPACE` shows the job's pods, `kubectl logs POD -n NAMESPACE` what a pod prints"
+CHECK = "`trainform check EXPERIMENT -e ENV` finds every problem of both files"
+LIST = "`trainform stacks` shows what is deployed, `pulumi stack ls` lists the stacks of a backend"
+CLOSE = 0.7  # with less, `scale` or `retry` would be answered with `destroy`
+SUGGESTIONS = {
+    **dict.fromkeys(("up", "deploy", "submit", "launch", "start", "run", "train"), UP),
+    **dict.fromkeys(("restart", "rerun", "retry", "resume"), RERUN),
+    **dict.fromkeys(("preview", "dry-run"), PREVIEW),
+    **dict.fromkeys(("down", "delete", "remove", "rm", "stop", "cancel", "kill"), DESTROY),
+    **dict.fromkeys(("status", "ps", "get", "logs"), PODS),
+    **dict.fromkeys(("validate", "lint", "verify"), CHECK),
+    **dict.fromkeys(("list", "ls"), LIST),
+    "help": "`trainform --help` lists the commands, `trainform COMMAND --help` shows the arguments of one",
+    "version": "`trainform --version` prints it",
+}
+
+
+def suggestion(command: str, word: str, verbs: Collection[str]) -> str:
+    """Return what to type instead of an unknown word. `command`: the words before it."""
+    if command == "trainform" and word in SUGGESTIONS:
+        return SUGGESTIONS[word]
+    near = difflib.get_close_matches(word, verbs, 1, CLOSE)
+    return f"did you mean `{command} {near[0]}`?" if near else f"`{command} --help` lists the commands"
 
 
 class Verb(TyperCommand):

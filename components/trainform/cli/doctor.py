@@ -59,9 +59,8 @@ def command(
     something is missing for one of those commands; 2 if an option or the environment's file is wrong.
     """
     from trainform.check_files import check_environment
-    from trainform.doctor.checks import CHECKS, VERBS
+    from trainform.doctor.checks import CHECKS, VERBS, with_sandbox_fix
     from trainform.doctor.model import Request, run_checks
-    from trainform.doctor.sandbox import with_sandbox_fix
     from trainform.spec.load import project_root
     from trainform.terminal.lines import echo_json
 

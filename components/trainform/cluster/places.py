@@ -48,7 +48,7 @@ def place_in(body: dict[str, Any], field: str) -> Place:
     return Place(role, tuple(names), tuple(in_pods))
 
 
-def experiment_field(plan: Plan, place: Place, role: str, key: str = "job") -> str:
+def experiment_field(plan: Plan, place: Place, role: str) -> str:
     """Return the path of the merge patch, or of the variable, that sets a place; "" if it is none of them. role: whose
     pods these are."""
     owner = plan.by_name.get(role)
@@ -56,8 +56,8 @@ def experiment_field(plan: Plan, place: Place, role: str, key: str = "job") -> s
         found = _reached(owner.overrides, place.in_pods)
         if found:
             return _written(f"roles.{role}.pod_overrides", found)
-    found = _reached(plan.manifest_overrides.get(key, {}), place.names)
-    return _written(f"manifest_overrides.{key}", found) if found else _variable(plan, place, role)
+    found = _reached(plan.manifest_overrides.get("job", {}), place.names)
+    return _written("manifest_overrides.job", found) if found else _variable(plan, place, role)
 
 
 def _written(path: str, names: Iterable[str]) -> str:

@@ -238,11 +238,6 @@ def with_policy(requirement: str) -> str:
     return requirement.replace("trainform", "trainform[policy]", 1)
 
 
-def hello(registry: str = "") -> str:
-    """Return the first experiment. `registry`: the prefix of the image's name, with a slash."""
-    return HELLO.format(registry=registry)
-
-
 def project_files(name: str, virtualenv: str | None, trainform: str, plugin: str) -> dict[str, str]:
     """Return the text of each file by path. `virtualenv`: where Pulumi runs the program, None for the Python on PATH.
     `trainform`: a pip requirement. `plugin`: the version of the sandbox's Kubernetes provider."""
@@ -256,7 +251,7 @@ def project_files(name: str, virtualenv: str | None, trainform: str, plugin: str
         "stacks/__main__.py": PROGRAM,
         f"stacks/environments/{ENVIRONMENT}.yaml": DEV,
         f"stacks/Pulumi.{ENVIRONMENT}.yaml": stack_text(ENVIRONMENT),
-        f"stacks/experiments/{EXPERIMENT}.yaml": hello(),
+        f"stacks/experiments/{EXPERIMENT}.yaml": HELLO.format(registry=""),
         f"stacks/Pulumi.{EXPERIMENT}.{ENVIRONMENT}.yaml": stack_text(ENVIRONMENT, EXPERIMENT),
         **{f"stacks/schemas/{file}": schema(kind) for file, kind in SCHEMAS.items()},
     }

@@ -268,13 +268,6 @@ def test_names_leave_room_for_the_random_end_of_pod_names() -> None:
     assert "58 characters, and JobSet allows 57" in reason
 
 
-def test_fields_that_change_in_place() -> None:
-    body = job(plan(**JOBSET, ttl="12h"))
-    assert body["spec"]["ttlSecondsAfterFinished"] == 43200
-    assert plan(**JOBSET, ttl="12h").revision == plan(**JOBSET).revision
-    assert plan(**JOBSET, restart="on-failure").revision != plan(**JOBSET).revision
-
-
 def test_limits_see_how_many_pods_the_gang_needs() -> None:
     """Else the job would be too large for nodes on which its gang starts."""
     roles = {
@@ -284,12 +277,3 @@ def test_limits_see_how_many_pods_the_gang_needs() -> None:
     made = plan(**JOBSET, roles=roles)
     found = BACKENDS["jobset"].templates(made, job_manifests(made))
     assert [(template.replicas, template.min_available) for template in found] == [(3, 3), (2, 0)]
-
-
-def test_limits_see_every_role() -> None:
-    made = plan(**JOBSET, roles=WITH_EXTRAS)
-    found = BACKENDS["jobset"].templates(made, job_manifests(made))
-    assert [(template.role, template.replicas, template.min_available) for template in found] == [
-        ("master", 1, 1), ("worker", 3, 3), ("evaluation-watcher", 4, 4),
-    ]  # fmt: skip
-    assert found[0].pod_request("baidu.com/a800_80g_cgpu") == 8

@@ -274,14 +274,3 @@ def test_probes_that_keep_pods_out_of_dns() -> None:
     assert told(roles={**POOL, "worker": {"replicas": 3, **probe}}) == []
     roles = {"ps": {"replicas": 2, **probe}, "worker": {"replicas": 3}}
     assert told(**{**TENSORFLOW, "roles": roles}) == ["role ps"]
-
-
-METRICS: dict[str, Any] = {"metrics": {"containerPort": 9100}}
-
-
-def with_ports(ports: Any, *roles: str, **parts: Any) -> dict[str, str]:
-    """What is wrong with these ports of the main container, by patches of roles."""
-    patch = {"pod_overrides": {"spec": {"containers": {"main": {"ports": ports}}}}}
-    given = parts.pop("roles")
-    patched = {name: {**role, **(patch if name in roles else {})} for name, role in given.items()}
-    return reasons(NODES, **BACKEND, **parts, roles=patched)

@@ -224,18 +224,6 @@ def test_elastic_jobs() -> None:
     assert spec(**{**alone, "roles": {"worker": {}}})["pytorchReplicaSpecs"].keys() == {"Worker"}, "no Master"
 
 
-def test_fields_that_change_in_place() -> None:
-    base = on_it(**ELASTIC)
-    assert on_it(**{**ELASTIC, "roles": {"worker": {"replicas": 5}}}).revision == base.revision
-    assert on_it(**ELASTIC, ttl="1h").revision == base.revision
-    assert on_it(roles=POOL).revision != on_it(roles={**POOL, "worker": {"replicas": 4}}).revision
-    some = {**POOL, "worker": {"replicas": 3, "min_available": 2}}
-    assert on_it(roles=some).revision == on_it(roles=POOL).revision
-    assert on_it(roles=POOL, queue="night").revision != on_it(roles=POOL).revision, "the CRD refuses another queue"
-    suspended = {"job": {"spec": {"runPolicy": {"suspend": True}}}}
-    assert on_it(roles=POOL, manifest_overrides=suspended).revision == on_it(roles=POOL).revision
-
-
 def test_tensorflow() -> None:
     found = spec(**TENSORFLOW)
     assert found["successPolicy"] == "AllWorkers"

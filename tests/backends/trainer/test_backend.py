@@ -324,26 +324,6 @@ def test_a_patch_that_changes_none_of_that() -> None:
     assert planned.revision != made(**AS_NODE).revision
 
 
-@pytest.mark.parametrize(
-    "overrides", [{"spec": None}, {"spec": {"containers": "none"}}, {"spec": {"containers": ["none"]}}]
-)
-def test_malformed_pod_templates_are_reported(overrides: dict[str, Any]) -> None:
-    found = problems_on(roles={"worker": {"pod_overrides": overrides}})
-    assert any(path.startswith("roles.worker.pod_overrides.") for path in found)
-
-
-def test_suspend_alone_changes_in_place() -> None:
-    backend = BACKENDS["trainer"]
-    assert backend.IN_PLACE == ("spec.suspend",)
-    suspended = {"job": {"spec": {"suspend": True}}}
-    assert made(manifest_overrides=suspended).revision == made().revision
-
-
-def test_the_runtime_decides_the_revision() -> None:
-    assert made().revision != made(image="registry.example.com/ai/pytorch-training:2.9").revision
-    assert made().revision == made(labels={"team": "vision"}).revision
-
-
 def test_custom_resource_definitions() -> None:
     assert BACKENDS["trainer"].crds(made()) == (
         "trainjobs.trainer.kubeflow.org",

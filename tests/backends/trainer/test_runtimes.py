@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from tests.backends.trainer.samples import MPI, MPI_APART, TORCH, replicated, runtime, with_jobs, with_pods, with_spec
-from trainform.backends.trainer.runtime_rules import Wanted, node_pods, runtime_findings
+from trainform.backends.trainer.runtime_rules import node_pods, runtime_findings
 
 
 def texts(content: dict[str, Any], nodes: int = 4) -> list[str]:
-    return [f"{finding.path} {finding.text}" for finding in runtime_findings(content["spec"], Wanted(nodes))]
+    return [f"{finding.path} {finding.text}" for finding in runtime_findings(content["spec"], nodes)]
 
 
 IN_ORDER = {"template": {"spec": {"startupPolicy": {"startupPolicyOrder": "InOrder"}}}}
@@ -61,7 +61,6 @@ def test_the_controllers_split(nodes: int, pods: int) -> None:
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (with_spec(TORCH, {"mlPolicy": {"mpi": {}}}), "mlPolicy has torch and mpi, and Trainer takes one policy"),
         (with_jobs(TORCH, {"node": {"template": {"metadata": None}}}), "has 0 replicated jobs (node) with the label"),
         (
             with_jobs(
@@ -74,7 +73,6 @@ def test_the_controllers_split(nodes: int, pods: int) -> None:
             ),
             "has 2 replicated jobs (node, launcher)",
         ),
-        (with_jobs(TORCH, {"node": {"replicas": 2}}), "node.replicas is 2, and Trainer counts pods, not jobs"),
         (
             with_pods(TORCH, {"containers": {"node": {"name": "main"}}}),
             "node has no container node, the only one of a trainer",
@@ -91,7 +89,6 @@ def test_the_controllers_split(nodes: int, pods: int) -> None:
             with_jobs(MPI_APART, {"node": None}),
             "has no replicated job `node`, so the hostfile that Trainer writes is empty",
         ),
-        (with_spec(TORCH, {"podGroupPolicy": {"coscheduling": {}}}), "podGroupPolicy has volcano and coscheduling"),
         (
             with_spec(TORCH, {"podGroupPolicy": {"volcano": {"networkTopology": {"mode": "hard"}}}}),
             "controller crashes",

@@ -26,29 +26,6 @@ def test_defaults_of_the_webhook_are_rendered() -> None:
         assert task["template"]["spec"]["dnsPolicy"] == "ClusterFirstWithHostNet"
 
 
-def test_the_smallest_job() -> None:
-    body = job(plan())
-    assert body["metadata"]["labels"]["trainform.dev/revision"] in body["metadata"]["name"]
-    assert body["spec"].keys() == {"schedulerName", "queue", "minAvailable", "maxRetry", "plugins", "tasks"}
-    assert body["spec"]["plugins"].keys() == {"svc"}
-
-
-def test_everything_at_once() -> None:
-    made = plan(
-        priority_class="urgent", ttl="0s", max_retry=1, network={"topology": {"highest_tier": 2, "mode": "soft"}},
-        labels={"team": "vision"},
-        annotations={"aijob.cce.baidubce.com/bccl.tracehang.enabled": "true"},
-    )  # fmt: skip
-    body = job(made)
-    assert body["spec"]["priorityClassName"] == "urgent"
-    assert (body["spec"]["ttlSecondsAfterFinished"], body["spec"]["maxRetry"]) == (0, 1)
-    assert body["spec"]["networkTopology"] == {"mode": "soft", "highestTierAllowed": 2}
-    assert body["metadata"]["labels"]["team"] == "vision"
-    assert body["metadata"]["annotations"]["aijob.cce.baidubce.com/bccl.tracehang.enabled"] == "true"
-    named = plan(network={"topology": {"highest_tier_name": "rack"}})
-    assert job(named)["spec"]["networkTopology"] == {"mode": "hard", "highestTierName": "rack"}
-
-
 def queue(**request: Any) -> dict[str, Any]:
     (found,) = [manifest.body for manifest in job_manifests(plan(queue=request)) if manifest.key.startswith("queue-")]
     return found

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.plan.launch.repositories import Repository, Volume, _git, committed
+from tests.plan.launch.repositories import Repository, Volume, _git
 
 # Protocol 2 gives any commit that is there; servers that refuse speak the older one.
 REFUSES = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "protocol.version", "GIT_CONFIG_VALUE_0": "0"}
@@ -96,20 +96,3 @@ def test_without_git(volume: Volume, tmp_path: Path) -> None:
     assert done.returncode == 1
     assert done.stderr == "trainform: the image has no git; name one that has it in `image:` of the step\n"
     assert volume.files() == {}
-
-
-def test_a_commit_with_a_long_hash(tmp_path: Path, server: str, volume: Volume) -> None:
-    """Of a repository with SHA-256 in the place of SHA-1."""
-    (tmp_path / "long.git").mkdir()
-    repository = committed(tmp_path / "long.git", server, "--object-format=sha256")
-    assert len(repository.first) == 64
-    done = volume.run(repository.address, repository.first)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert volume.files() == {"train.py": "first"}
-
-
-def test_a_file_that_is_called_like_the_commit(repository: Repository, volume: Volume) -> None:
-    (volume.path / repository.first).write_text("")
-    done = volume.run(repository.address, repository.first)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "train.py" in volume.files()

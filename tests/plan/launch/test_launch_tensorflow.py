@@ -89,14 +89,6 @@ def test_a_single_replica_has_no_tf_config(role: str, tools: Path) -> None:
     assert made.files.keys() == {"launch.sh"}
 
 
-def test_a_single_worker_and_its_evaluator_are_two(tools: Path) -> None:
-    """Without TF_CONFIG the evaluator would train too, into the same folder."""
-    made = mnist(roles={"worker": {}, "evaluator": {}})
-    for role in ("worker", "evaluator"):
-        found = start(made, role, 0, tools).tf_config
-        assert found == {"cluster": {"worker": [f"{made.job}-worker-0.mnist:2222"]}, "task": {"type": role, "index": 0}}
-
-
 @pytest.mark.parametrize("ports", ["shared", "per-replica"])
 def test_on_the_host_network(ports: str, tools: Path) -> None:
     """Every replica stands in the cluster with the port that it opens."""
@@ -132,19 +124,6 @@ def test_the_evaluator_beside_services(network: dict[str, Any], tools: Path) -> 
     found = start(made, "evaluator", 0, tools).tf_config
     assert found["task"] == {"type": "evaluator", "index": 0}
     assert found["cluster"]["worker"] == [f"mnist-worker-{index}:2222" for index in range(3)]
-
-
-def test_names_within_names(tools: Path) -> None:
-    """`tf-worker-0` stands at the end of `tf-tf-worker-0` too, and that is another replica."""
-    launcher = {"tensorflow": {"command": COMMAND, "task_types": {"tf-worker": "ps"}}}
-    roles = {"tf-worker": {"replicas": 2}, "worker": {"replicas": 12}}
-    made = mnist(name="tf", roles=roles, launcher=launcher, network={**HOST, "addresses": "service"})
-    for index in (1, 11):
-        found = start(made, "worker", index, tools).tf_config["cluster"]
-        assert found["ps"] == ["tf-tf-worker-0:2222", "tf-tf-worker-1:2222"]
-        assert [entry for entry in found["worker"] if not entry.endswith(":2222")] == [
-            f"tf-worker-{index}:{numbers(made, 'worker')[0]}"
-        ]
 
 
 @pytest.mark.parametrize("network", [{}, {**HOST, "addresses": "service"}])

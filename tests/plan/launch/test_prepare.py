@@ -117,23 +117,6 @@ def test_volumes_of_a_checkout() -> None:
     assert "volumeMounts" not in pod(made, "watcher")["spec"]["initContainers"][0], "a command needs no files of ours"
 
 
-def test_an_extra_may_have_a_checkout_too() -> None:
-    made = plan(roles=ROLES, prepare=[{**PREPARE[0], "roles": ["watcher"]}])
-    assert mounts(container(made, "watcher")) == {"checkout-code": "/code/", "launch": "/etc/trainform"}
-    assert container(made, "watcher")["command"] == ["python", "watch.py"]
-    assert "checkout-code" not in mounts(container(made, "worker"))
-
-
-def test_names_of_volumes_never_meet() -> None:
-    """The key's volume of `code` must not be called like the checkout of `code-key`."""
-    steps = [{"name": "code", "git": SSH_GIT}, {"name": "code-key", "git": GIT}]
-    spec = pod(plan(prepare=steps), "worker")["spec"]
-    names = [volume["name"] for volume in spec["volumes"]]
-    assert len(set(names)) == len(names)
-    longest = [{"name": "c" * 40, "git": SSH_GIT}]
-    assert max(len(volume["name"]) for volume in pod(plan(prepare=longest), "worker")["spec"]["volumes"]) <= 63
-
-
 @pytest.mark.parametrize(
     ("parts", "found"),
     [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,7 +21,7 @@ from trainform.rehearsal.run.run import Options, rehearsal
 
 pytestmark = [
     pytest.mark.usefixtures("docker_daemon"),
-    pytest.mark.proof("addresses, Services and pods that are made anew"),
+    pytest.mark.proof("addresses and Services of pods"),
 ]
 state = pytest.fixture(autouse=True)(own_state_folder)
 LONG = f"{full_name('worker-1')}.{SERVICE}.{NAMESPACE}.svc.cluster.local"
@@ -101,43 +100,13 @@ def test_host_network(image: str) -> None:
     ]  # fmt: skip
 
 
-def test_a_pod_that_is_made_anew_is_found_again(image: str, tmp_path: Path) -> None:
-    """After a failover it has the same name, another address, new volumes of its own, and the same claims."""
-    volumes = [{"name": "own", "emptyDir": {}}, {"name": "out", "persistentVolumeClaim": {"claimName": "checkpoints"}}]
-    mounts = [{"name": "own", "mountPath": "/own"}, {"name": "out", "mountPath": "/out"}]
-    script = f"echo $(ls /own /out | wc -l); touch /own/a /out/a; hostname -i; {serving(8000)} sleep 600"
-    worker = pod("worker-0", script, volumes=volumes, main={"volumeMounts": mounts})
-    peer = f"{full_name('worker-0')}.{SERVICE}"
-    meets = pod(
-        "master-0",
-        f"{connecting(peer, 8000)}; echo met $(getent hosts {peer} | cut -d' ' -f1)\n"
-        "until [ -e /out/again ]; do sleep 0.1; done\n"
-        f"{connecting(peer, 8000)}; echo met $(getent hosts {peer} | cut -d' ' -f1)",
-        volumes=volumes,
-        main={"volumeMounts": mounts},
-    )
-    display = Recorded()
-    asked = workload(worker, meets, ends_with=frozenset({full_name("master-0")}))
-    with rehearsal(asked, Options(image=image, timeout=600, claims={"checkpoints": tmp_path}), display) as running:
-        wait_until(running, lambda: display.of(full_name("master-0")) != [])
-        running.recreate(full_name("worker-0"))
-        (tmp_path / "again").touch()
-        assert running.wait().succeeded
-    first, second = (line.split()[1] for line in display.of(full_name("master-0")))
-    before, after = display.of(full_name("worker-0"))[1::2]
-    assert (first, second) == (before, after)
-    assert first != second
-    counts = [line for line in display.of(full_name("worker-0")) if line.isdigit()]
-    assert counts[0] != counts[1]  # the claim's file is still there
-
-
 def service(name: str, **ports: Any) -> dict[str, Any]:
     selector = {"app.kubernetes.io/component": "ps"}
     return {"metadata": {"name": name}, "spec": {"clusterIP": "10.96.0.7", "selector": selector, "ports": [ports]}}
 
 
 def test_services_with_ports_of_their_own(image: str) -> None:
-    """`ps:2222` and the long name lead to a port of another number and name, and still do when the pod is a new one."""
+    """`ps:2222` and the long name lead to a port of another number and name."""
     program = (
         "import socket; listener = socket.create_server(('', 20001))\n"
         "while True:\n"
@@ -156,7 +125,4 @@ def test_services_with_ports_of_their_own(image: str) -> None:
     display = Recorded()
     with rehearsal(asked, Options(image=image, timeout=600), display) as running:
         wait_until(running, lambda: len(display.of(full_name("worker-0"))) == 2)
-        running.recreate(full_name("ps-0"))
-        running.recreate(full_name("worker-0"))
-        wait_until(running, lambda: len(display.of(full_name("worker-0"))) == 4)
     assert set(display.of(full_name("worker-0"))) == {"answered"}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -22,9 +20,7 @@ from tests.rehearsal.workloads import (
 from tests.support.samples import environment, experiment, plan
 from tests.support.unseen import unseen
 from trainform.errors import MASK, InputError, TrainformError
-from trainform.rehearsal.docker.engine import Engine
 from trainform.rehearsal.fewer_processes import smaller_plan
-from trainform.rehearsal.run.pod_infrastructure import PodInfrastructure
 from trainform.rehearsal.run.records import PodRecord
 from trainform.rehearsal.run.run import Options, rehearsal
 from trainform.rehearsal.sources import from_plan
@@ -137,36 +133,6 @@ def test_a_job_with_parameter_servers_ends_with_its_workers(image: str) -> None:
 
 
 @docker
-def test_a_pod_is_made_anew_while_its_container_is_being_made(image: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Docker may create the container after all others were removed: it must not run beside the new one."""
-    begun, removed = threading.Event(), threading.Event()
-    make, remove = PodInfrastructure.make_container, Engine.remove_containers
-
-    def slow(infrastructure: PodInfrastructure, *words: Any) -> str:
-        if not begun.is_set():
-            begun.set()
-            removed.wait(60)
-        return make(infrastructure, *words)
-
-    def remove_and_report(engine: Engine, **labels: str) -> None:
-        remove(engine, **labels)
-        removed.set()
-
-    monkeypatch.setattr(PodInfrastructure, "make_container", slow)
-    monkeypatch.setattr(Engine, "remove_containers", remove_and_report)
-    asked = workload(pod("worker-0", "echo up; sleep 600"))
-    display = Recorded()
-    with (
-        ThreadPoolExecutor() as threads,
-        rehearsal(asked, Options(image=image, timeout=600), display) as running,
-    ):
-        assert begun.wait(60)
-        threads.submit(running.recreate, full_name("worker-0")).result(timeout=60)
-        wait_until(running, lambda: display.of(full_name("worker-0")) == ["up"])
-        assert len(docker_objects(pod=full_name("worker-0"))) == 1
-
-
-@docker
 def test_a_job_that_does_not_end(image: str, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = workload(
         pod("worker-0", "echo waiting for worker-1; sleep 600"), pod("worker-1", "true"), pod("worker-2", "sleep 600")
@@ -182,16 +148,6 @@ def test_a_job_that_does_not_end(image: str, monkeypatch: pytest.MonkeyPatch) ->
         "worker-2 still runs after 600 s; it wrote nothing",
     ]
     assert [record.phase for record in outcome.pods] == ["Stopped", "Succeeded", "Stopped"]
-
-
-@docker
-def test_a_killed_container(image: str) -> None:
-    display = Recorded()
-    asked = workload(pod("worker-0", "echo up; sleep 600"))
-    with rehearsal(asked, Options(image=image, timeout=600), display) as running:
-        wait_until(running, lambda: display.of(full_name("worker-0")) == ["up"])
-        running.kill(full_name("worker-0"))
-        assert running.wait().problem == "worker-0 failed, exit code 137: up"
 
 
 @docker

@@ -9,7 +9,6 @@ import pytest
 from tests.rules.limits.cases import by_job, limited, pod, raw
 from tests.support.rendering import job_problems
 from tests.support.samples import CLUSTER, environment, experiment, reasons
-from trainform.backends.table import BACKENDS
 from trainform.render import render_job
 from trainform.spec import Environment
 
@@ -152,41 +151,6 @@ def test_a_port_of_the_node_counts_over_all_templates(port: dict[str, Any]) -> N
     assert on_hosts(3, **OWN_PORTS, roles=roles) == {"roles": told}
     fewer = workers(4, 1, min_available=2, **of_main(port))
     assert on_hosts(2, backend="volcano", **OWN_PORTS, roles=fewer) == {}
-
-
-def test_ports_that_pods_on_one_node_may_have() -> None:
-    assert on_hosts(1, **TENSORFLOW, roles=workers(4, 1, **of_main({"containerPort": 9100}))) == {}, "no port of a node"
-    sidecar = {"name": "aside", "image": "python", "ports": [{"containerPort": 9100}]}
-    before, beside = (
-        {"pod_overrides": {"spec": {"initContainers": [each]}}}
-        for each in (sidecar, {**sidecar, "restartPolicy": "Always"})
-    )
-    assert on_hosts(1, **OWN_PORTS, roles=workers(4, 1, **before)) == {}, "it has ended when others start"
-    assert on_hosts(1, **OWN_PORTS, roles=workers(4, 1, **beside)).keys() == {"roles"}
-    drawn = on_hosts(1, **TENSORFLOW, backend="kubedl", network={"host": True}, roles=workers(4, 1))
-    assert drawn == {}, "KubeDL draws the number for each pod"
-
-
-@pytest.mark.parametrize(
-    ("kind", "field", "port", "found"),
-    [
-        ("TFJob", "tfReplicaSpecs", "tfjob-port", False),
-        ("PyTorchJob", "pytorchReplicaSpecs", "pytorchjob-port", False),
-        ("TFJob", "tfReplicaSpecs", "metrics", True),
-    ],
-)
-def test_ports_that_kubedl_draws_in_anybodys_job(kind: str, field: str, port: str, found: bool) -> None:
-    limits = {"limits": {A800["a800"]["resource"]: 1}}
-    main = {"name": "main", "image": "python", "resources": limits, "ports": [{"name": port, "containerPort": 2222}]}
-    body = {
-        "apiVersion": "training.kubedl.io/v1alpha1",
-        "kind": kind,
-        "metadata": {"name": "a", "annotations": {"kubedl.io/network-mode": "host"}},
-        "spec": {field: {"Worker": {"replicas": 9, "template": {"spec": {"containers": [main]}}}}},
-    }
-    templates = [pods.template for find in BACKENDS["kubedl"].PODS[f"training.kubedl.io/{kind}"] for pods in find(body)]
-    told = raw("TF-RES-6", nodes(8), body, *templates)
-    assert bool(told) is found
 
 
 def test_more_than_the_nodes_hold_where_pods_share_them() -> None:

@@ -85,15 +85,6 @@ def test_where_containers_may_be_privileged_they_have_all_devices_anyway() -> No
     assert found("TF-RES-7", limited(pod_security="privileged"), env={ALL: "all"}) == {}
 
 
-@pytest.mark.parametrize(("kind", "field"), [("ConfigMap", "data"), ("Secret", "data"), ("Secret", "stringData")])
-def test_entries_that_containers_take_as_variables(kind: str, field: str) -> None:
-    body = {"apiVersion": "v1", "kind": kind}
-    assert raw("TF-RES-7", limited(), {**body, field: {ALL: "all"}}) == {f"{field}.{ALL}": f"by `envFrom`, {TOLD}"}
-    for entries in ({ALL: "none"}, {"DEVICES": "all"}, None, "text"):
-        assert raw("TF-RES-7", limited(), {**body, field: entries}) == {}
-    assert raw("TF-RES-7", limited(pod_security="privileged"), {**body, field: {ALL: "all"}}) == {}
-
-
 @pytest.mark.parametrize(
     ("value", "refused"),
     [

@@ -77,17 +77,6 @@ def test_no_label_of_kueue_where_volcano_admits_jobs(backend: str) -> None:
     assert [problem.path for problem in problems] == [f"manifest_overrides.job.metadata.{AT_LABEL}"]
 
 
-def test_no_label_of_kueue_on_objects_of_others_where_volcano_admits_jobs() -> None:
-    waiting = pod({"schedulerName": "volcano"})
-    job = {"apiVersion": "batch/v1", "kind": "Job"}
-    place = f"metadata.{AT_LABEL}"
-    assert raw("TF-PLC-2", OPEN, job, waiting) == {}
-    assert raw("TF-PLC-2", OPEN, {**job, "metadata": LABEL}, waiting).keys() == {place}
-    assert raw("TF-PLC-2", OPEN, job, pod({"schedulerName": "volcano"}, LABEL)).keys() == {place}
-    cron = {"apiVersion": "batch/v1", "kind": "CronJob", "spec": {"jobTemplate": {"metadata": LABEL}}}
-    assert raw("TF-PLC-2", OPEN, cron, waiting).keys() == {f"spec.jobTemplate.{place}"}
-
-
 L40S = {"resource": "nvidia.com/gpu", "per_node": 4, "nodes": 4, "node_selector": {"pool": "l40s"}}
 TAINT = {"key": "gpu", "operator": "Equal", "value": "l40s", "effect": "NoSchedule"}
 TEAM = {"key": "team", "operator": "Exists"}
@@ -170,13 +159,6 @@ def test_no_toleration_of_every_taint(given: dict[str, Any]) -> None:
     assert raw("TF-PLC-5", OPEN, {}, pod({"tolerations": [given]})) == {"spec.tolerations[0]": NO_KEY}
 
 
-def test_no_toleration_of_every_taint_by_fields() -> None:
-    assert found("TF-PLC-5", OPEN, tolerations=[TEAM, EVERY]) == {"tolerations[1]": NO_KEY}
-    assert found("TF-PLC-5", OPEN, roles={"worker": {"tolerations": [EVERY]}}).keys() == {"roles.worker.tolerations[0]"}
-    assert found("TF-PLC-5", OPEN, tolerations=[TEAM]) == {}
-    assert found("TF-PLC-5", cluster(tolerations=[EVERY])) == {}, "the environment's own"
-
-
 def test_tolerations_that_the_environment_opens() -> None:
     closed = cluster(tolerations=[TEAM], limits={"tolerations": ["spot"]})
     assert found("TF-PLC-5", closed, tolerations=[{"key": "spot", "operator": "Exists"}]) == {}
@@ -188,15 +170,6 @@ def test_tolerations_that_the_environment_opens() -> None:
     for judge in (by_role, by_job):
         assert judge("TF-PLC-5", closed, patch) != {}
         assert judge("TF-PLC-5", OPEN, patch) == {}
-
-
-def test_the_key_of_the_environment_opens_no_other_value_of_its_taint() -> None:
-    closed = cluster(tolerations=[{"key": "tenant", "value": "ai", "effect": "NoSchedule"}], limits={"tolerations": []})
-    ours = {"key": "tenant", "operator": "Equal", "value": "ai", "effect": "NoSchedule"}
-    for given in ({"key": "tenant", "operator": "Exists"}, {**ours, "value": "hr"}, {**ours, "effect": "NoExecute"}):
-        for judge in (by_role, by_job):
-            assert judge("TF-PLC-5", closed, {"spec": {"tolerations": [ours, given]}}) != {}
-    assert by_role("TF-PLC-5", closed, {"spec": {"tolerations": [ours]}}) == {}
 
 
 def test_a_label_of_the_pods_gives_no_job_to_a_queue_of_kueue() -> None:

@@ -11,16 +11,15 @@ from hypothesis import strategies as st
 
 from tests.support.generated_pods import HARDENED
 from tests.support.generators import ENVIRONMENT, experiments
-from tests.support.pod_security import CASES, changed_pod, good_pod, judged_by_us, level_environment
+from tests.support.pod_security import CASES, changed_pod, judged_by_us, level_environment
 from tests.support.rendering import job_problems
 from tests.support.samples import environment, experiment, job, plan, pod, reasons
 from trainform.backends.table import BACKENDS
 from trainform.manifests.templates import Template
 from trainform.render import render_job
-from trainform.rules.limits import network, pod_security, pods
 from trainform.rules.limits.judged import Judged
 from trainform.rules.limits.pod_security import CONTROLS, Openings, below_a_folder, violated
-from trainform.rules.limits.rule import Finding, Judgement
+from trainform.rules.limits.rule import Finding
 from trainform.rules.limits.table import BY_CODE
 from trainform.spec import Environment, Experiment
 from trainform.spec.load import parse
@@ -76,13 +75,6 @@ def test_one_finding_names_every_place_of_a_control() -> None:
     assert (less.value, less.reason) != (found.value, found.reason)
 
 
-def test_containers_added_to_a_running_pod_count() -> None:
-    pod = good_pod()
-    pod["spec"]["ephemeralContainers"] = [{"name": "debug", "securityContext": {"privileged": True}}]
-    (found,) = judged_by_us(pod, level_environment("baseline"))
-    assert found.where == "spec.ephemeralContainers.debug.securityContext.privileged"
-
-
 def test_openings_of_the_environment() -> None:
     network = environment(limits={"host_network": True}, rdma=None)
     for name in ("host network", "port of the node", "probe of another host", "handler that calls another host"):
@@ -126,55 +118,6 @@ def test_openings_of_the_environment() -> None:
 def test_paths_of_the_node(path: object, allowed: bool) -> None:
     assert below_a_folder(path, ("/data", "/mnt/fast/")) is allowed
     assert not below_a_folder(path, ())
-
-
-ODD: list[object] = [
-    None,
-    True,
-    False,
-    0,
-    1,
-    -1,
-    1.5,
-    "",
-    "text",
-    [],
-    [None],
-    [[]],
-    [{}],
-    {},
-    {"name": None},
-    {"name": {}},
-    {"a": [1]},
-    [5, "x"],
-]
-PATHS = [
-    "metadata.annotations", "spec.containers", "spec.initContainers", "spec.volumes", "spec.securityContext", "spec.os",
-    "spec.hostPID",
-    "spec.os.name", "spec.hostNetwork", "spec.securityContext.sysctls", "spec.securityContext.seLinuxOptions",
-    "spec.securityContext.runAsUser",
-    "spec.securityContext.seccompProfile",
-]  # fmt: skip
-OWN_PATHS = [
-    "securityContext", "ports", "lifecycle", "readinessProbe", "securityContext.capabilities",
-    "securityContext.capabilities.add",
-    "securityContext.capabilities.drop", "securityContext.privileged", "securityContext.windowsOptions", "name",
-    "securityContext.procMount", "securityContext.appArmorProfile.type", "ports.hostPort",
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("odd", ODD, ids=repr)
-def test_pods_of_any_shape_are_judged_without_a_failure(odd: object) -> None:
-    """Others write them, and the policy pack judges them."""
-    cluster = environment(limits={"pod_security": "restricted"})
-    for body in (
-        *(changed_pod({path: odd}) for path in PATHS),
-        *(changed_pod({f"main.{path}": odd}) for path in OWN_PATHS),
-        *({"metadata": odd, "spec": odd}, {"spec": {"containers": odd}}, {}),
-    ):
-        judged = Judged({}, (Template(1, 1, body),))
-        for find in (pod_security.pod_security, pods.volumes, pods.root, network.host_network):
-            assert all(isinstance(found.reason, str) for found in find(judged, cluster))
 
 
 def test_what_has_no_known_shape_is_not_allowed() -> None:
@@ -249,13 +192,6 @@ def test_types_of_volumes() -> None:
     assert len(reasons(environment(), manifest_overrides=patch)) == 1
 
 
-def test_types_of_volumes_that_an_experiment_has_by_its_fields() -> None:
-    parts = {"shared_memory": "1Gi", "storage": {"runs": {"size": "1Ti", "mount": "/runs"}}}
-    few = environment(limits={"volume_types": ["configMap"]})
-    assert reasons(few, **parts).keys() == {"shared_memory", "storage.runs"}
-    assert reasons(environment(), **parts) == {}
-
-
 def test_an_annotation_is_reported_where_it_is_written() -> None:
     (key,) = CASES["unconfined AppArmor by annotation"][0]["metadata"]["annotations"]
     role = {"replicas": 2, "annotations": {key: "unconfined"}}
@@ -299,19 +235,6 @@ def test_containers_that_may_run_as_root(changes: dict[str, Any], where: str | N
         [] if where is None else [where]
     )
     assert found_by("TF-POD-3", changed_pod(changes), environment()) == [], "off by default"
-
-
-def test_root_is_found_once() -> None:
-    """The level `restricted` forbids it too, unless what it finds may pass."""
-    for limits, codes in (
-        ({}, {"TF-POD-1"}),
-        ({"severity": {"TF-POD-3": "error", "TF-POD-1": "warning"}}, {"TF-POD-3"}),
-        ({"waivable": {"TF-POD-1": ["lead"]}}, {"TF-POD-1", "TF-POD-3"}),
-        ({"pod_security": "baseline"}, {"TF-POD-3"}),
-    ):
-        given = {"pod_security": "restricted", "severity": {"TF-POD-3": "error"}, **limits}
-        found = job_problems(experiment(), environment(limits=given))
-        assert {problem.code for problem in found} == codes
 
 
 def test_run_as_answers_the_rule_on_root() -> None:
@@ -401,14 +324,3 @@ def test_experiments_of_a_user_meet_restricted_on_every_backend() -> None:
 
     check()
     assert len(seen) >= 3, seen  # MPI jobs are rare
-
-
-def test_a_waiver_of_several_places_is_one_of_these_places_alone() -> None:
-    def fingerprint(other: str) -> str:
-        container = {"image": "python", "securityContext": {"privileged": True}}
-        spec = {"containers": [{"name": "main", **container}, {"name": other, **container}]}
-        rule = BY_CODE["TF-POD-1"]
-        (finding,) = rule.find(Judged({}, (Template(1, 1, {"spec": spec}),)), environment())
-        return Judgement(rule, "error", finding).fingerprint("job")
-
-    assert fingerprint("aside") != fingerprint("another")

@@ -126,9 +126,3 @@ def test_the_queues_of_the_environment_are_its_own() -> None:
     body = {**QUEUE, "metadata": {"name": "night"}}
     assert raw("TF-QUE-2", limited(own_queues=False), body) == {}, "the environment's stack makes it"
     assert raw("TF-QUE-2", limited(), body, pod({})).keys() == {"metadata.name"}
-
-
-def test_the_queues_of_volcano_are_not_changed() -> None:
-    for name, where in (("root", cluster()), ("default", cluster(queues={"night": {}}))):
-        body = {**QUEUE, "metadata": {"name": name}, "spec": {"capability": {"cpu": 1}}}
-        assert raw("TF-QUE-2", where, body, pod({})).keys() == {"metadata.name"}

@@ -51,71 +51,6 @@ def test_words_of_commands(words: list[str], index: int) -> None:
     }
 
 
-@pytest.mark.parametrize("launcher", ["torchrun", "accelerate", "deepspeed"])
-@pytest.mark.parametrize(
-    "script",
-    [
-        "https://trainer:hunter2@example.com/train.py",
-        "-----BEGIN OPENSSH PRIVATE KEY-----\nabc",
-        "--token=hf_wJalrXUtnFEMI",
-        "/app/train.py --token hf_wJalrXUtnFEMI",
-    ],
-)
-def test_scripts_of_launchers(launcher: str, script: str) -> None:
-    path = f"launcher.{launcher}.script"
-    assert reasons(launcher={launcher: {"script": script}})[path].startswith(REASON)
-    assert path not in reasons(launcher={launcher: {"script": "https://$(TOKEN)@example.com/train.py"}})
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["--tokenizer", "bert-base-uncased"],
-        ["--max-tokens", "4096"],
-        ["--max-token=4096"],
-        ["--pad-token", "<pad>"],
-        ["--pad_token=[PAD]"],
-        ["--eos-token", "!"],
-        ["--placeholder_token", "sks"],
-        ["--hf-token", "$(HF_TOKEN)"],
-        ["--hf-token=$(HF_TOKEN)"],
-        ["--token-file", "a"],
-        ["--password", "/run/secrets/password"],
-        ["--use-auth-token", "--lr", "0.1"],
-        ["--use-auth-token", "True"],
-        ["--token"],
-        ["-c", 'train --hf-token "$HF_TOKEN" --password ${PASSWORD}'],
-        ["-c", "HF_TOKEN=$(cat /run/secrets/token) train"],
-        ["--database", "postgres://trainer:$(PGPASSWORD)@db.example.com/runs"],
-    ],
-)
-def test_words_that_are_no_secrets(words: list[str]) -> None:
-    assert reasons(launcher={"torchrun": {"script": "/app/train.py", "args": words}}) == {}
-    assert reasons(roles={"worker": {"command": ["serve", *words]}}) == {}
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        "4096",
-        "0",
-        "1e-5",
-        "<pad>",
-        "</s>",
-        "<|endoftext|>",
-        "[PAD]",
-        "",
-        "true",
-        "False",
-        "$(OTHER)",
-        "/var/run/secrets/token",
-    ],
-)
-def test_values_of_variables_that_are_no_secrets(value: str) -> None:
-    assert reasons(env={"MAX_TOKEN": value, "HF_TOKEN": value}) == {}
-    assert list(reasons(env={"HF_TOKEN": f"hf_{value}x"})) == ["env.HF_TOKEN"]
-
-
 def test_annotations() -> None:
     given: dict[str, Any] = {"example.com/hf-token": "hf_wJalrXUtnFEMI", "example.com/tokenizer": "bert"}
     assert reasons(annotations=given) == {"annotations.example.com/hf-token": REASON}
@@ -196,22 +131,6 @@ def test_the_fix_in_a_patch_of_the_main_container_is_accepted() -> None:
 def test_a_known_shape_has_no_other_way_out(parts: dict[str, Any]) -> None:
     (problem,) = job_problems(experiment(**parts), environment())
     assert "no secret" not in problem.fix
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("OPENAI_API_KEY", "EMPTY"),
-        ("OPENAI_API_KEY", "not-needed"),
-        ("INSTANCE_TOKEN", "sks"),
-        ("SRC_TOKEN", "en"),
-        ("WORD_DELIMITER_TOKEN", "|"),
-        ("RENDER_PASS", "depth"),
-    ],
-)
-def test_what_is_usual_for_programs_is_no_secret(name: str, value: str) -> None:
-    words = ["train", f"--{name.lower()}={value}", f"--{name.lower()}", value]
-    assert reasons(env={name: value}, launcher={"command": words}) == {}
 
 
 def test_variables_in_patches() -> None:

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 
 from tests.cli.running import run
 from tests.support.samples import CLUSTER, JOB, environment
-from trainform.check import check_experiment
 from trainform.check_files import check_environment
 from trainform.errors import Problem
 from trainform.render import RenderedJob, render_job
@@ -79,22 +78,11 @@ def test_a_waiver_holds_to_the_end_of_its_last_day(days: int) -> None:
     assert (ONE.fingerprint in fingerprints(problems)) == (days > 0)
 
 
-def test_no_waiver_holds_where_the_day_is_not_known() -> None:
-    assert fingerprints(rendered(waiver(ONE), today=None).problems) == fingerprints(FOUND.values())
-
-
 def test_a_finding_whose_waiver_has_expired_says_so() -> None:
     late = rendered(waiver(ONE), today=TODAY + datetime.timedelta(days=1))
     (problem,) = [problem for problem in late.problems if problem.fingerprint == ONE.fingerprint]
     assert problem.reason == f"{ONE.reason}; its waiver expired on 2026-03-31"
     assert problem.fix.endswith("; or, if lead agrees, set a later day in waivers[0].until")
-
-
-def test_of_two_waivers_one_may_have_expired() -> None:
-    others = [waiver(problem) for problem in FOUND.values() if problem is not ONE]
-    job = rendered(waiver(ONE, until=datetime.date(2026, 1, 1)), waiver(ONE), *others)
-    assert job.problems == ()
-    assert "waivers[0]: this waiver of TF-IMG-1 expired on 2026-01-01: remove it, another one holds" in job.warnings
 
 
 @pytest.mark.parametrize(
@@ -169,10 +157,6 @@ def test_a_reason_is_required() -> None:
 def test_other_changes_leave_the_fingerprint(changes: dict[str, Any]) -> None:
     job = rendered(**changes)
     assert fingerprints(job.problems) == fingerprints(FOUND.values())
-
-
-def test_another_run_leaves_the_fingerprint() -> None:
-    assert fingerprints(render_job(experiment(), strict(), run=2, today=TODAY).problems) == fingerprints(FOUND.values())
 
 
 def test_another_value_place_or_name_makes_another_fingerprint() -> None:
@@ -290,13 +274,6 @@ def test_each_severity_of_one_rule(files: tuple[Path, Path], severity: str) -> N
         joined = " ".join(out.split())
         assert (f"{text}: the image is not pinned by digest" in joined) == (severity == "warning")
         assert ("a warning of the rule TF-IMG-2" in joined) == (severity == "warning")
-
-
-def test_an_expired_waiver_is_found_today() -> None:
-    """`check_experiment` takes this day where none is given."""
-    assert check_experiment(experiment(waiver(ONE, until=datetime.date(2020, 1, 1))), strict()).problems
-    every = [waiver(problem, until=LATER) for problem in FOUND.values()]
-    assert check_experiment(experiment(*every), strict()).problems == ()
 
 
 def _first(*names: str, **context: Any) -> dict[str, Any]:

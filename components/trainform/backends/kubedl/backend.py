@@ -24,12 +24,12 @@ from trainform.backends.kubedl.controller import (
     controller_pods,
 )
 from trainform.backends.kubedl.controller import INDEX_LABEL as INDEX
-from trainform.backends.kubedl.pods import PODS
 from trainform.backends.outcome import ByCondition, failed_of_types
 from trainform.backends.own_keys import follows
 from trainform.backends.refusals import EVALUATORS, EXTRA_ROLES, JOB_RESTARTS, another_backend
 from trainform.backends.replica_specs.kinds import kind_of
 from trainform.backends.replica_specs.naming import NAMING, replica_groups
+from trainform.backends.replica_specs.pods import replica_spec_pods
 from trainform.backends.replica_specs.specs import (
     ALL_WORKERS,
     LEFT_RUNNING,
@@ -47,10 +47,12 @@ from trainform.backends.replica_specs.specs import (
 )
 from trainform.backends.replica_specs.specs import templates as replica_templates
 from trainform.backends.support import LIMITED_RESTARTS, NO_RUNTIME, Fields, done_by, no_policies, noted, refused
+from trainform.backends.workloads import Finder, Pods
 from trainform.errors import Problem
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import Manifest, job_body, without_empty
 from trainform.manifests.objects import job_manifest
+from trainform.manifests.shapes import mapping
 from trainform.manifests.templates import Template
 from trainform.plan.model import Ending, Naming, Plan
 from trainform.spec.experiment import Experiment
@@ -63,6 +65,25 @@ _NO_NAMES = refused(
 )
 
 _ELASTIC = "KubeDL runs the pods in another way than planned, for programs that the job does not have"
+
+
+def _on_its_network(find: Finder) -> Callable[[dict[str, Any]], Iterator[Pods]]:
+    """The pods with the host network, and with the port, that KubeDL gives them by an annotation of the job."""
+
+    def found(body: dict[str, Any]) -> Iterator[Pods]:
+        annotations = mapping(mapping(body.get("metadata")).get("annotations"))
+        on_host = annotations.get(NETWORK_ANNOTATION) == HOST
+        for pods in find(body):
+            template = pods.template
+            changed = {**template.body, "spec": {**template.spec, "hostNetwork": True}} if on_host else template.body
+            # KubeDL's name for the port for which it draws a number. Source: KubeDL 0.5.0, apis/training/v1alpha1
+            drawn = f"{str(body.get('kind')).lower()}-port" if on_host else ""
+            yield structs.replace(pods, template=structs.replace(template, body=changed, drawn=drawn))
+
+    return found
+
+
+PODS = {kind: tuple(map(_on_its_network, finders)) for kind, finders in replica_spec_pods("training.kubedl.io").items()}
 
 
 class KubeDL(Backend):

@@ -16,7 +16,6 @@ from trainform.backends.trainer.existing_runtime import counted, expected, patch
 from trainform.backends.trainer.runtime import MPI, MPI_VOLUMES, NODE, TORCH, TRAINER, num_nodes
 from trainform.backends.trainer.runtime_rules import (
     Finding,
-    Wanted,
     ancestor,
     containers,
     launcher_is_node,
@@ -92,7 +91,7 @@ def check_runtime(content: Mapping[str, Any], plan: Plan, runtime: RuntimePlan) 
         if found != named:
             yield Finding(path, f"is {found}, and the experiment names {named}", "name the right runtime")
     spec = content["spec"]
-    yield from runtime_findings(spec, Wanted(num_nodes(plan)))
+    yield from runtime_findings(spec, num_nodes(plan))
     for rule in _RULES:
         yield from rule(spec, plan)
 

@@ -1,5 +1,5 @@
-"""Rules that a TrainingRuntime must satisfy so that a job runs on it as planned: those of Trainer's webhooks, and those
-that its webhooks do not have, so that its controller does something else silently.
+"""Rules that a TrainingRuntime must satisfy so that a job runs on it as planned. Trainer's webhooks do not have them,
+so its controller does something else silently.
 
 Source: Kubeflow Trainer 2.3.0, `pkg/webhooks`, `pkg/runtime` (plugins mpi, jobset, volcano).
 """
@@ -12,22 +12,15 @@ from typing import Any
 from msgspec import Struct
 
 from trainform.backends.gangs import SCHEDULER
-from trainform.backends.trainer.runtime import ANCESTOR_LABEL, LAUNCHER, MPI, NODE, TORCH, TRAINER
+from trainform.backends.trainer.runtime import ANCESTOR_LABEL, LAUNCHER, MPI, NODE, TRAINER
 from trainform.manifests.shapes import mapping
 
 IN_ORDER = "InOrder"
 # The container that a replicated job with the label must have, by the label's value.
 CONTAINERS = {TRAINER: NODE, "dataset-initializer": "dataset-initializer", "model-initializer": "model-initializer"}
-POLICIES = (TORCH, MPI, "jax", "xgboost", "flux")
 TTL = "ttlSecondsAfterFinished"
 # Source: `Reconcile`, which forgets that a TrainJob has failed before it looks for its JobSet.
 RUN_AGAIN = "Trainer makes a failed job's JobSet again when it is deleted (kubeflow/trainer#3737)"
-
-
-class Wanted(Struct, frozen=True):
-    """What the TrainJob needs of the runtime. nodes: `spec.trainer.numNodes`."""
-
-    nodes: int
 
 
 class Finding(Struct, frozen=True):
@@ -44,10 +37,11 @@ class Finding(Struct, frozen=True):
         return f"{self.reason}; {self.fix}"
 
 
-def runtime_findings(spec: Mapping[str, Any], wanted: Wanted) -> Iterator[Finding]:
-    """Yield everything that is wrong in the spec, whose shape the API server or the check of a file has checked."""
+def runtime_findings(spec: Mapping[str, Any], nodes: int) -> Iterator[Finding]:
+    """Yield everything that is wrong in the spec, whose shape the API server or the check of a file has checked. nodes:
+    `spec.trainer.numNodes` of the TrainJob."""
     for rule in _RULES:
-        yield from rule(spec, wanted)
+        yield from rule(spec, nodes)
 
 
 def replicated_jobs(spec: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -79,13 +73,7 @@ def node_pods(spec: Mapping[str, Any], nodes: int) -> int:
     return max(nodes - 1, 1) if launcher_is_node(spec) else nodes
 
 
-def _policies(spec: Mapping[str, Any], wanted: Wanted) -> Iterator[Finding]:
-    found = [name for name in POLICIES if name in spec.get("mlPolicy", {})]
-    if len(found) > 1:
-        yield Finding("mlPolicy", f"has {' and '.join(found)}, and Trainer takes one policy", "keep one")
-
-
-def _labels(spec: Mapping[str, Any], wanted: Wanted) -> Iterator[Finding]:
+def _labels(spec: Mapping[str, Any], nodes: int) -> Iterator[Finding]:
     """Findings about the labels by which Trainer finds the replicated job that a TrainJob configures."""
     jobs = replicated_jobs(spec)
     labelled = [job for job in jobs if ancestor(job) == TRAINER]
@@ -102,10 +90,6 @@ def _labels(spec: Mapping[str, Any], wanted: Wanted) -> Iterator[Finding]:
         part = ancestor(job)
         if part not in CONTAINERS:
             continue
-        if job.get("replicas", 1) != 1:
-            yield Finding(
-                f"{path}.{job['name']}.replicas", f"is {job['replicas']}, and Trainer counts pods, not jobs", "write 1"
-            )
         if CONTAINERS[part] not in {container["name"] for container in containers(job)}:
             yield Finding(
                 f"{path}.{job['name']}",
@@ -114,7 +98,7 @@ def _labels(spec: Mapping[str, Any], wanted: Wanted) -> Iterator[Finding]:
             )
 
 
-def _mpi(spec: Mapping[str, Any], wanted: Wanted) -> Iterator[Finding]:
+def _mpi(spec: Mapping[str, Any], nodes: int) -> Iterator[Finding]:
     if MPI not in spec.get("mlPolicy", {}):
         return
     counted = spec["mlPolicy"].get("numNodes", 1)
@@ -125,10 +109,10 @@ def _mpi(spec: Mapping[str, Any], wanted: Wanted) -> Iterator[Finding]:
             "write 1; the TrainJob's numNodes counts the nodes",
         )
     missing = [name for name in (LAUNCHER, NODE) if name not in {job["name"] for job in replicated_jobs(spec)}]
-    if launcher_is_node(spec) and wanted.nodes < 2:
+    if launcher_is_node(spec) and nodes < 2:
         return
     for name in missing:
-        yield Finding("template.spec.replicatedJobs", *_MISSING[launcher_is_node(spec), name](wanted.nodes))
+        yield Finding("template.spec.replicatedJobs", *_MISSING[launcher_is_node(spec), name](nodes))
 
 
 def _both(name: str, does: str) -> Callable[[int], tuple[str, str]]:
@@ -159,7 +143,7 @@ _MISSING: dict[tuple[bool, str], Callable[[int], tuple[str, str]]] = {
 }
 
 
-def _order(spec: Mapping[str, Any], wanted: Wanted) -> Iterator[Finding]:
+def _order(spec: Mapping[str, Any], nodes: int) -> Iterator[Finding]:
     """Findings about pods that are made after others: a gang of Trainer's has all pods, so it waits for them, and they
     for it."""
     if not spec.get("podGroupPolicy"):
@@ -174,15 +158,13 @@ def _order(spec: Mapping[str, Any], wanted: Wanted) -> Iterator[Finding]:
         yield Finding("template.spec.startupPolicy.startupPolicyOrder", f"is {IN_ORDER}, {reason}", fix)
 
 
-def _end(spec: Mapping[str, Any], wanted: Wanted) -> Iterator[Finding]:
+def _end(spec: Mapping[str, Any], nodes: int) -> Iterator[Finding]:
     if spec["template"]["spec"].get(TTL) is not None:
         yield Finding(f"template.spec.{TTL}", f"is set, and {RUN_AGAIN}", "remove it there")
 
 
-def _gang(spec: Mapping[str, Any], wanted: Wanted) -> Iterator[Finding]:
+def _gang(spec: Mapping[str, Any], nodes: int) -> Iterator[Finding]:
     policy = spec.get("podGroupPolicy", {})
-    if len(policy) > 1:
-        yield Finding("podGroupPolicy", f"has {' and '.join(policy)}, and Trainer would make both", "keep one")
     if SCHEDULER not in policy:
         return
     topology = policy[SCHEDULER].get("networkTopology")
@@ -197,8 +179,7 @@ def _gang(spec: Mapping[str, Any], wanted: Wanted) -> Iterator[Finding]:
             yield Finding(path, f"has {found}, so its pods are outside of the gang", f"write {SCHEDULER}")
 
 
-_RULES: tuple[Callable[[Mapping[str, Any], Wanted], Iterator[Finding]], ...] = (
-    _policies,
+_RULES: tuple[Callable[[Mapping[str, Any], int], Iterator[Finding]], ...] = (
     _labels,
     _mpi,
     _order,

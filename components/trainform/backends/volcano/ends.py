@@ -25,7 +25,6 @@ from trainform.plan.restart import ANY_EVENT, COMPLETED, TASK_FAILED
 from trainform.spec.quantities import seconds
 from trainform.spec.roles import Policy
 
-POLICY = {"action!": str, "event": str, "events": [str], "exitCode": int}
 ENDS = (
     "the policy `TaskCompleted: CompleteJob` of the task; where its replicas have templates of their own (`ports: "
     "per-replica`) `minSuccess`, the number of them: a pod of another role that succeeds then stays up until the job "

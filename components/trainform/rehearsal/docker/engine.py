@@ -241,11 +241,6 @@ class Engine:
         with self._client() as client:
             return int(client.wait(container)["StatusCode"])
 
-    def kill(self, container: str) -> None:
-        """Send SIGKILL to the container's program."""
-        with self._client() as client:
-            client.kill(container)
-
     def remove_containers(self, **labels: str) -> None:
         """Kill and remove this rehearsal's containers, or only those with these further labels."""
         self._sweep({LABEL: self.identity, **{f"{LABEL}.{key}": value for key, value in labels.items()}}, ["container"])

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 else:  # inside the container both files stand in one folder, which is not a package
     import probe_world as world
 
-COMPUTING = ("chief", "worker", "ps")
 EVALUATOR = "evaluator"
 NO_PORT = "which has no port"
 FOUND_ALL, MAY_END = "found_all", "may_end"  # what a worker tells the coordinator, and the answer

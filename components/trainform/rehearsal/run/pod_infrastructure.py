@@ -75,18 +75,6 @@ class PodInfrastructure:
         self._engine.each(self._start_sandbox, sandboxes)
         self._engine.each(self._start_forwarder, self._forwarders)
 
-    def recreate_sandbox(self, name: str) -> None:
-        """Replace the sandbox of a pod: the names stay, the address changes, and the pod's own volumes are new. The
-        sandbox of a node that the pod shares with others stays, because its address is theirs too."""
-        before = self._running_sandboxes[name]
-        if len(before.sandbox.pods) > 1:
-            return
-        used = used_volumes(self._workload.pod(name), self._volumes[name])
-        self._make_volumes(volume for volume in used if volume.key.startswith(f"{name}."))
-        # the new sandbox starts before the old one is removed, so that it cannot get the same address
-        self._start_sandbox(before.sandbox)
-        self._engine.remove_container(before.container)
-
     def make_container(self, pod: dict[str, Any], container: dict[str, Any]) -> str:
         """Create a container of a pod without starting it, and return its id; TrainformError where the kubelet would
         refuse it."""

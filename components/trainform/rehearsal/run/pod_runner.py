@@ -35,7 +35,7 @@ class RunContext(Struct, frozen=True):
 
 
 class PodRunner:
-    """Runs a pod once, in a thread of its own. A pod that is deleted and created again gets another runner."""
+    """Runs a pod once, in a thread of its own."""
 
     def __init__(self, context: RunContext, pod: dict[str, Any]) -> None:
         self._context = context
@@ -43,7 +43,6 @@ class PodRunner:
         self.name = pod_name(pod)
         self._restarts = 0
         self._over = threading.Event()
-        self._main = ""
         self._thread = threading.Thread(target=self._run, name=f"pod {self.name}", daemon=True)
 
     def start(self) -> None:
@@ -51,14 +50,12 @@ class PodRunner:
         self._context.records.begin(self.name)
         self._thread.start()
 
-    def end(self, reason: str | None = None) -> None:
-        """Kill the pod's containers. With a reason the pod is recorded as stopped; without one its next runner goes on
-        with the record."""
+    def end(self, reason: str) -> None:
+        """Kill the pod's containers, and record the pod as stopped for this reason."""
         self.cancel()
         self._context.engine.remove_containers(pod=self.name)
         self._thread.join()
-        if reason is not None:
-            self._context.records.end(self.name, STOPPED, None, reason)
+        self._context.records.end(self.name, STOPPED, None, reason)
 
     def cancel(self) -> None:
         """From now on start no container, and record no failure. The caller removes the containers."""
@@ -67,10 +64,6 @@ class PodRunner:
     def join(self) -> None:
         """Wait for the pod's thread, whose containers have been removed."""
         self._thread.join(JOIN_SECONDS)
-
-    def kill(self) -> None:
-        """Send SIGKILL to the main container, as the out-of-memory killer does."""
-        self._context.engine.kill(self._main)
 
     def _run(self) -> None:
         try:
@@ -149,8 +142,6 @@ class PodRunner:
     def _run_once(self, container: dict[str, Any], main: bool) -> tuple[int, str]:
         try:
             identity = self._make(container)
-            if main:
-                self._main = identity
             self._context.engine.start(identity)
         except TrainformError as error:
             return CANNOT_START, error.message

@@ -136,22 +136,13 @@ class Rehearsal:
             self._display.note(self._masked(note))
         self._deadline = time.monotonic() + self._options.timeout
         for pod in self.workload.pods:
-            self._start(pod_name(pod))
+            runner = PodRunner(self._context, pod)
+            runner.start()
+            self._runners[runner.name] = runner
 
     def rows(self) -> tuple[PodRecord, ...]:
         """The record of every pod with secrets masked: a reason may repeat a word of the pod's command."""
         return tuple(structs.replace(record, reason=self._masked(record.reason)) for record in self.records.all())
-
-    def recreate(self, name: str) -> None:
-        """Delete a pod and create it again, with the same name and another address; on a shared node it keeps the
-        node's address."""
-        self._runners[name].end()
-        self._infrastructure.recreate_sandbox(name)
-        self._start(name)
-
-    def kill(self, name: str) -> None:
-        """Send SIGKILL to the pod's main container; its `restartPolicy` decides what follows."""
-        self._runners[name].kill()
 
     def wait(self) -> Outcome:
         """Wait until the job is complete, a pod has failed, or the time is up; stop what still runs, and return the
@@ -179,11 +170,6 @@ class Rehearsal:
         for runner in self._runners.values():
             runner.join()
         self._bridge.join()
-
-    def _start(self, name: str) -> None:
-        runner = PodRunner(self._context, self.workload.pod(name))
-        runner.start()
-        self._runners[name] = runner
 
     def _is_complete(self, records: Sequence[PodRecord]) -> bool:
         needed = self.workload.ends_with if self.workload.ends_with else {record.pod for record in records}
