@@ -23,7 +23,7 @@ Basis = Literal["record", "other version", "files"]
 """Where the rendering comes from. `record`: it is what was deployed. `other version`: this version of trainform renders
 the record in another way. `files`: there is no record, and the files may be ahead of the cluster."""
 AHEAD = (
-    "Nothing records what is deployed of an environment's own stack, so its file is compared. Fields that the file "
+    "The objects of an environment's own stack are compared with its file. Fields that the file "
     "has and trainform has not written yet are no drift."
 )
 

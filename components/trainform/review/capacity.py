@@ -23,6 +23,8 @@ from trainform.review.shares import fair_share, live_queues, offered, shares_of
 
 MOST_HOLDERS, MOST_NAMED = 10, 2
 NOT_CONSIDERED = "Not considered: {}."
+NOT_OF_PODS = ("limits.", "count/")
+"""How resources of a quota begin that no dry run of a pod template counts."""
 WORST = ("never", "later", "unknown", "now")
 
 
@@ -83,6 +85,7 @@ class _Judge:
             verdict=worst.word,
             sentence=self._sentence(worst, clause, shortages),
             clause=clause,
+            reason=worst.reason,
             basis=without_nodes if self.nodes is None else "cluster",
             shortages=[each for at, each in enumerate(shortages) if each not in shortages[:at]],
             roles=[*map(self._role, self.pods if self.now else ())],
@@ -107,6 +110,11 @@ class _Judge:
             elif asked > free:
                 reason = f"{limit.name} has {spelled(resource, free)} of {self._amount(resource, most)} left, {needed}"
                 yield Lack("later", reason, resource, asked, asked - free, held)
+            elif limit.every[resource] > free:
+                every = f"and all pods of the job need {self._amount(resource, limit.every[resource])}"
+                reason = f"{limit.name} may hold {self._amount(resource, most)}, {every}"
+                others = {} if limit.every[resource] > most else held
+                yield Lack("later", reason, resource, limit.every[resource], limit.every[resource] - free, others, True)
             elif limit.unknown:
                 yield Lack("unknown", f"what other jobs hold of {limit.name} was not read ({limit.unknown})")
 
@@ -212,6 +220,9 @@ class _Judge:
         """What the new job does, to stand after its name: `waits for 8 a800 held by clip-77aa01`."""
         if lack.word in ("now", "unknown"):
             return ""
+        if lack.part and not lack.held:
+            part = "gets only a part of its new pods" if is_scaled(self.context) else "starts with a part of its pods"
+            return f"{part}: {lack.reason}"
         if not lack.resource or lack.word == "never":
             return f"{'never starts' if lack.word == 'never' else 'waits'}: {lack.reason}"
         jobs = _largest_first(lack.held)
@@ -271,11 +282,19 @@ def not_considered(context: Context) -> Iterator[str]:
         for quota in () if live is None else live.quotas.get(need.namespace, ()):
             if quota.scoped:
                 yield NOT_CONSIDERED.format(f"the ResourceQuota {quota.name}, which counts only some pods")
+            others = sorted(name for name in quota.hard if name.startswith(NOT_OF_PODS))
+            if others:
+                yield NOT_CONSIDERED.format(f"{list_names(others)} of the ResourceQuota {quota.name}")
+        kept = sorted(each.name for each in live_queues(live) if each.guarantee and each.name != need.queue)
+        if need.queue and kept:
+            yield NOT_CONSIDERED.format(f"the `guarantee` of other queues: {list_names(kept, MOST_NAMED)}")
         if live is None or not need.local_queue:
             continue
         queues = {} if live.kueue is None else {queue.name: queue for queue in live.kueue.cluster_queues}
         found = None if live.kueue is None else queues.get(queue_of(live.kueue, need))
         if found is None:
             yield NOT_CONSIDERED.format(f"the queue {need.local_queue} of Kueue, whose ClusterQueue was not found")
+        elif found.in_part:
+            yield NOT_CONSIDERED.format(f"flavors and borrowing limits of the ClusterQueue {found.name}")
         elif found.nested:
             yield NOT_CONSIDERED.format(f"the cohort {found.cohort}, which has quotas of its own or a parent")

@@ -31,6 +31,7 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
     "job stop and create": ("replace", "Stops {the}{why}."),  # of a new one that does not start now
     "job delete": ("delete", "Deletes {the}."),
     "job stop": ("stop", "Deletes {the}."),
+    "job absent": ("none", "{The} is not in the cluster, and `pulumi up` without --refresh does not create it again."),
     "job unknown": ("unknown", "Unknown change of {the}: the engine calls it `{operation}`."),
     "claim stays": ("keep", "Keeps {the}, mounted at {path} as before."),
     "recorded": ("update", "Changes what is recorded as deployed of {object}, and nothing that runs{why}."),
@@ -83,7 +84,7 @@ def effects(context: Context) -> list[Effect]:
     found = [effect for job in context.jobs for effect in _of_job(fate(context, job))]
     found += _of_objects(steps.others(context), lambda step: platform_causes(step, context))
     found += _of_settings(context)
-    happens = any(effect.kind != "keep" for effect in found)
+    happens = any(effect.kind not in ("keep", "none") for effect in found)
     if context.preview.failed or context.preview.incomplete:
         what = "Other changes are" if happens else "What would change is"
         ended = FAILED if context.preview.failed else INCOMPLETE
@@ -104,7 +105,14 @@ def _effect(
     kind, sentence = SENTENCES[case]
     reasons = [*causes]
     why = f" {because(reasons)}" if reasons else ""
-    values = {"the": f"the {thing} {name}", "note": "", "object": name, "why": why, **parts}
+    values = {
+        "the": f"the {thing} {name}",
+        "The": f"The {thing} {name}",
+        "note": "",
+        "object": name,
+        "why": why,
+        **parts,
+    }
     fields = {} if data is None else {**data}
     return Effect(
         **{"kind": kind, "thing": thing, "object": name, "causes": reasons, **fields},
@@ -132,6 +140,8 @@ def _of_job(happens: Fate) -> Iterator[Effect]:
     if happens.kind != "none":  # launch scripts and Services of a new revision follow from it
         yield job_effect(happens)
         rest = tuple(step for step in rest if _is_own(step) or steps.fate(step) == "unknown")
+    elif happens.job.job is not None and happens.state == "absent":
+        yield _effect("job absent", "job", happens.name, data={"state": happens.state})
     if happens.kind == "replace":
         for claim, paths in kept_claims(job).items():
             yield _effect("claim stays", "claim", claim, path=listed(paths))

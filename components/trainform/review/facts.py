@@ -17,6 +17,7 @@ RUNS = {
     "scale": "{object} keeps running with other replicas",
     "update": "{object} changes in place",
     "unknown": "unknown change of {object}",
+    "none": "{object} is not in the cluster; `pulumi up --refresh` creates it again",
 }
 STATES = {"running": " stops and", "finished": " has finished and", "unknown": ", which may be running,"}
 CLAIMS = {
@@ -26,7 +27,7 @@ CLAIMS = {
     "unknown": "with an unknown change",
     "update": "changed in place",
     "scale": "changed in place",
-    "create": "new",
+    "create": "new or adopted",
     "keep": "unchanged",
 }
 """What happens to claims, the worst first."""
@@ -41,7 +42,7 @@ VERDICTS = {
 
 def facts_of(effects: Sequence[Effect], dependents: Sequence[Dependents], cost: Cost, capacity: Capacity) -> list[Fact]:
     """Return the facts in the order run, data, cost, queue."""
-    return [_run(effects, dependents), _data(effects), _cost(cost), _queue(capacity)]
+    return [_run(effects, dependents), _data(effects), _cost(cost), _queue(capacity, effects)]
 
 
 def _run(effects: Sequence[Effect], dependents: Sequence[Dependents]) -> Fact:
@@ -90,8 +91,13 @@ def _cost(cost: Cost) -> Fact:
     return Fact(key="cost", number=f"{cost.difference.amount:+.2f} {cost.difference.currency}/h", text=text)
 
 
-def _queue(capacity: Capacity) -> Fact:
+def _queue(capacity: Capacity, effects: Sequence[Effect]) -> Fact:
     number = VERDICTS[capacity.verdict]
+    changed = [effect.object for effect in effects if effect.thing == "queue" and effect.kind not in ("keep", "none")]
+    if capacity.verdict == "unchanged" and changed:
+        return Fact(
+            key="queue", number=f"{counted(len(changed), 'queue')} changed", text=list_names(changed, MOST_NAMED)
+        )
     if capacity.verdict in ("now", "unchanged"):
         return Fact(key="queue", number=number)
     lacks = [
@@ -99,4 +105,4 @@ def _queue(capacity: Capacity) -> Fact:
         f"{f', held by {list_names(lack.holders, MOST_NAMED)}' if lack.holders else ''}"
         for lack in capacity.shortages
     ]
-    return Fact(key="queue", number=number, text="; ".join(lacks) if lacks else capacity.sentence)
+    return Fact(key="queue", number=number, text="; ".join(lacks) if lacks else capacity.reason or capacity.sentence)

@@ -217,6 +217,7 @@ class Capacity(Part):
     clause: str = Field(
         default="", description="Why the new job does not start now: waits for 8 a800 held by clip-77aa01."
     )
+    reason: str = Field(default="", description="Why not all pods start now, or why it is unknown.")
     basis: Literal["cluster", "environment", "none"]
     shortages: list[Shortage] = Field(default=[])
     roles: list[RoleRoom] = Field(default=[])

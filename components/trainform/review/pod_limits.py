@@ -17,11 +17,13 @@ Holders = Mapping[str, Mapping[str, str]]
 
 
 class Limit(Struct, frozen=True):
-    """A limited amount of each resource. asked: by the jobs of the preview. most: for all jobs. held: by each other
-    job. unknown: why `held` is unknown. queue: the name, if it is the queue of a job."""
+    """A limited amount of each resource. asked: by the pods of the preview that start together. every: by all of them.
+    most: for all jobs. held: by each other job. unknown: why `held` is unknown. queue: the name, if it is the queue of
+    a job."""
 
     name: str
     asked: Amounts
+    every: Amounts
     most: Amounts
     held: Mapping[str, Amounts]
     unknown: str = ""
@@ -43,9 +45,12 @@ class Jobs(Struct, frozen=True):
 
     def limit(self, name: str, most: Amounts, holders: Holders, counted: Set[str]) -> Limit:
         """The limit for the jobs with these names. holders: what each job has of it."""
-        asked = summed(need.gang for need in self.needs if need.name in counted)
+        needs = [need for need in self.needs if need.name in counted]
+        asked, every = summed(need.gang for need in needs), summed(need.every for need in needs)
         held = {job: amounts_of(amounts) for job, amounts in holders.items() if job not in self.own}
-        return Limit(name, asked, most, held | {need.name: need.gang for need in self.earlier if need.name in counted})
+        return Limit(
+            name, asked, every, most, held | {need.name: need.gang for need in self.earlier if need.name in counted}
+        )
 
 
 def limits(context: Context, jobs: Jobs) -> Iterator[Limit]:

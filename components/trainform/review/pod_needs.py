@@ -72,6 +72,11 @@ class Need(Struct, frozen=True, dict=True):
         """What the pods that start together request."""
         return summed({name: amount * pods.gang for name, amount in pods.each.items()} for pods in self.pods)
 
+    @functools.cached_property
+    def every(self) -> Amounts:
+        """What all pods request."""
+        return summed({name: amount * pods.every for name, amount in pods.each.items()} for pods in self.pods)
+
 
 def _matches(toleration: Mapping[str, Any], taint: Mapping[str, str]) -> bool:
     if toleration.get("effect") not in (None, "", taint.get("effect")):

@@ -145,6 +145,7 @@ build/
 *.egg-info/
 # reports of `trainform review`
 /review.*
+/*.json
 """
 
 CHECKOUT = "actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1"

@@ -82,9 +82,10 @@ def _prices(settings: Settings, context: Context) -> Iterator[Finding]:
         yield PRICE.finding(settings.after.name, place.path, title=title, place=place)
         return
     rise = after[0] - before[0]
+    percent = rise / before[0] * 100 if before[0] else None
     shown = [f"{amount.quantize(CENT):f} {currency}/h" for amount, currency in (before, after)]
     title = f"Other prices: {rise.quantize(CENT):+f} {after[1]}/h for {stacks}: {shown[0]} → {shown[1]}."
-    yield PRICE.weighing(level_of_rise(rise, None, settings.after.cost_levels)).finding(
+    yield PRICE.weighing(level_of_rise(rise, percent, settings.after.cost_levels)).finding(
         settings.after.name, place.path, *shown, title=title, place=place
     )
 
