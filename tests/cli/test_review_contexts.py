@@ -24,3 +24,5 @@ def test_the_stacks_of_environments_come_first_and_other_clusters_do_not_count()
     }
     unread = Read("bert.dev", Preview("stream", ()), StackFiles(), None)
     assert [each.earlier for each in contexts_of([unread, unread], [()] * 2, [None] * 2, None)] == [(), ()]
+    default = [Read(name, Preview("stream", ()), StackFiles(environment=environment()), None) for name in ("a", "b")]
+    assert [len(each.earlier) for each in contexts_of(default, [()] * 2, [None] * 2, None)] == [0, 1]

@@ -130,6 +130,15 @@ def test_what_the_server_did_not_judge(answer: Answer | ClusterError, reason: st
     assert judge(pods, answer, STACK, plan) == Outcome(not_checked=[("the pods of worker", reason)])
 
 
+def test_a_quota_without_room_for_another_kind_of_job() -> None:
+    """`up` would delete the running job of the other operator, and could not create this one."""
+    plan, (_, job) = drafted()
+    full = status("exceeded quota: jobs, requested: count/jobs.batch.volcano.sh=1", 403)
+    assert len(judge(job, full, STACK, plan).problems) == 1
+    same = StackContext("resnet.dev", applied={("Job", "ai", "resnet-0a1b2c"): {}})
+    assert judge(job, full, same, plan).problems == []
+
+
 def test_a_job_that_waits_for_an_object_of_the_same_update() -> None:
     plan, (_, job) = drafted()
     found = judge(job, status(f"{DENIED}unable to find job queue: queue bert", 400), STACK, plan)

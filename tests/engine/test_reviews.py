@@ -192,6 +192,7 @@ def test_what_a_review_says(name: str, project: Project, live: Live) -> None:
     said = (report["outcome"], codes)
     assert said == (expected["outcome"], expected["findings"]), text
     assert expected["headline"] in report["headline"], report["headline"]
+    assert {fact["key"]: fact["number"] for fact in report["facts"]} == expected.get("facts", {}), text
     for sentence in expected.get("says", []):
         assert sentence in " ".join(text.split()), text
     story.apply(step.get("review", "experiment"), report)

@@ -239,6 +239,17 @@ def test_a_gang_larger_than_its_queue_never_starts() -> None:
     }
 
 
+def test_an_elastic_job_that_grows_beyond_its_queue() -> None:
+    before, after = (rendered(CLUSTER, **workers(count, 1), launcher=ELASTIC, queue="night") for count in (2, 4))
+    scaled = judged(job_review(before, after, "update"), *NODES, queues=night(3))
+    why = "the queue night may hold 3 a800, and all pods of the job need 4 a800"
+    assert (scaled.verdict, scaled.clause) == ("later", f"gets only a part of its new pods: {why}")
+    anew = judged(job_review(before, after), *NODES, queues=night(3))
+    assert anew.clause == f"starts with a part of its pods: {why}"
+    others = judged(job_review(before, after, "update"), *NODES, queues=night(4, bert_77aa01=1))
+    assert others.clause == "gets its new pods later: they wait for 1 a800 held by team-b/bert-77aa01"
+
+
 def test_a_queue_in_which_others_hold_something() -> None:
     queues = night(32, bert_77aa01=8)
     capacity = judged(new_job(**workers(4), queue="night"), *NODES, queues=queues, priorities={BERT: 100})
@@ -477,3 +488,8 @@ def test_quotas_and_queues_that_are_not_considered() -> None:
         "Not considered: the cohort all, which has quotas of its own or a parent."
     ]
     assert not [*not_considered(on_kueue(cluster_queue("research", 32)))]
+    counted = reviewed(new_job(**workers(4)), *NODES, quotas=quota({"count/jobs.batch": "0", "limits.cpu": "4"}))
+    assert [*not_considered(counted)] == ["Not considered: count/jobs.batch, limits.cpu of the ResourceQuota team."]
+    guaranteed = structs.replace(live_queue("day"), guarantee={GPU: "8"})
+    kept = reviewed(new_job(**workers(4), queue="night"), *NODES, queues=(*night(32), guaranteed))
+    assert [*not_considered(kept)] == ["Not considered: the `guarantee` of other queues: day."]

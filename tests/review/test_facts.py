@@ -40,7 +40,7 @@ def test_the_run_of_several_jobs_and_of_an_environment() -> None:
 def test_data_has_the_worst_first() -> None:
     assert told()["data"] == ("unchanged", "")
     kept, new, lost = (effect(kind, "claim", kind) for kind in ("keep", "create", "delete"))
-    assert told(kept, new, lost)["data"] == ("1 claim deleted", "delete; 1 new; 1 unchanged")
+    assert told(kept, new, lost)["data"] == ("1 claim deleted", "delete; 1 new or adopted; 1 unchanged")
     assert told(lost, effect("delete", "namespace", "ml"))["data"] == (
         "all claims", "1 namespace deleted with all claims: ml",
     )  # fmt: skip

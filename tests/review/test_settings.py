@@ -160,3 +160,17 @@ def test_settings_that_are_not_recorded_yet_or_cannot_be_read() -> None:
 def test_the_namespace_before() -> None:
     assert namespace_before(reviewed({"namespace": {"name": "old"}}, {}).preview) == "old"
     assert namespace_before(context(others=[platform(None, {})]).preview) == ""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "looser", "tighter"),
+    [
+        ({}, {"required": True}, False, True),
+        ({"required": True}, {}, True, False),
+        ({}, {"required": False}, False, False),
+        ({"soak": "1h"}, {"soak": "1h", "required": False}, True, False),
+    ],
+)
+def test_whether_stacks_must_follow_releases(before: Any, after: Any, looser: bool, tighter: bool) -> None:
+    [setting] = changed(environment(promotion=before), environment(promotion=after))
+    assert (setting.path, setting.looser, setting.tighter) == ("promotion.required", looser, tighter)

@@ -190,7 +190,7 @@ class _Judge:
         if self.live is None:
             return None
         resource = max(limit.asked.keys() & self.names.keys(), key=lambda name: limit.asked[name], default="cpu")
-        held, requested = summed(limit.held.values()).get(resource, 0), limit.asked.get(resource, 0)
+        held, requested = summed(limit.held.values()).get(resource, 0), limit.every.get(resource, 0)
         most = float(limit.most[resource]) if resource in limit.most else None
         return QueueUse(
             name=limit.queue,

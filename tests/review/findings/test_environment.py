@@ -102,8 +102,8 @@ def test_a_gate_that_a_release_does_not_have() -> None:
 @pytest.mark.parametrize(
     ("before", "after", "level", "title"),
     [
-        (2, 2.5, "low", "Other prices: +12.00 USD/h for resnet.dev, mnist.dev: 48.00 USD/h → 60.00 USD/h."),
-        (2, 3, "medium", "Other prices: +24.00 USD/h for resnet.dev, mnist.dev: 48.00 USD/h → 72.00 USD/h."),
+        (2, 2.5, "medium", "Other prices: +12.00 USD/h for resnet.dev, mnist.dev: 48.00 USD/h → 60.00 USD/h."),
+        (2, 3, "high", "Other prices: +24.00 USD/h for resnet.dev, mnist.dev: 48.00 USD/h → 72.00 USD/h."),
         (2, 10, "high", "Other prices: +192.00 USD/h for resnet.dev, mnist.dev: 48.00 USD/h → 240.00 USD/h."),
         (2, 1, "low", "Other prices: -24.00 USD/h for resnet.dev, mnist.dev: 48.00 USD/h → 24.00 USD/h."),
         (None, 1, "low", "Other prices for resnet.dev, mnist.dev: the difference is unknown, "),
