@@ -29,7 +29,10 @@ def render(review: Review, limit: int, page: str | None = None) -> str:
     first, end = f"{marker(review.project)}\n", "\n" if page is None else f"\n\n---\n\n[The whole report]({page})\n"
     room = limit - size(first + end)
     found = documents(review, every=False)
-    for shown in (found, [document[:1] for document in found], [[_severe(document[0])] for document in found]):
+    several = int(len(found) > 1)  # the first is the overview then
+    summaries = [document[:1] for document in found]
+    severe = [*summaries[:several], *([_severe(summary)] for [summary] in summaries[several:])]
+    for shown in (found, summaries, severe):
         text = "\n\n".join(part for document in shown for part in folded(document))
         if size(text) <= room:
             return f"{first}{text}{end}"
