@@ -130,7 +130,7 @@ def test_a_review_compares_the_settings_that_the_last_up_has_recorded(project: P
     report = project.review(stack).report
     assert "`limits.max_accelerators`" in report["headline"], report["headline"]
     titles = [finding["title"] for finding in report["findings"]]
-    assert [finding["level"] for finding in report["findings"]] == ["high", "high", "medium", "low"], titles
+    assert [finding["level"] for finding in report["findings"]] == ["high", "high", "high", "medium"], titles
     for title in (
         "The limit `limits.max_accelerators` is loosened: 32 → not set.",
         "The gate `promotion.soak` is loosened: 24h → not set.",
