@@ -180,7 +180,10 @@ def _before(back: Back, done: list[Update] | None, *, killed: bool) -> Restored:
         return _of(back, each)
     passed = f"; {list_names(names)} were never deployed" if names else ""
     reason = f"nothing else was deployed in the stack {back.place.name} before, as far as it is known{passed}"
-    fix = f"name what to restore with {TO}, or take the experiment's file from git and run `pulumi up`"
+    other = "take the experiment's file from git and run `pulumi up`"
+    if back.place.stack.release is not None:
+        other = f"`pulumi config rm trainform:release -s {back.place.name}`, and the stack follows the file again"
+    fix = f"name what to restore with {TO}, or {other}"
     raise InputError([Problem("STACK", back.place.name, reason, fix)])
 
 
