@@ -10,6 +10,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from trainform import defaults
 from trainform.cluster.amounts import NOTHING, amounts_of, resource_names, spelled, summed
 from trainform.cluster.facts import NO_HOLDERS
 from trainform.errors import list_names
@@ -285,7 +286,11 @@ def not_considered(context: Context) -> Iterator[str]:
             others = sorted(name for name in quota.hard if name.startswith(NOT_OF_PODS))
             if others:
                 yield NOT_CONSIDERED.format(f"{list_names(others)} of the ResourceQuota {quota.name}")
-        kept = sorted(each.name for each in live_queues(live) if each.guarantee and each.name != need.queue)
+        kept = sorted(
+            each.name
+            for each in live_queues(live)
+            if any(amounts_of(each.guarantee).values()) and each.name not in (need.queue, defaults.ROOT_QUEUE)
+        )
         if need.queue and kept:
             yield NOT_CONSIDERED.format(f"the `guarantee` of other queues: {list_names(kept, MOST_NAMED)}")
         if live is None or not need.local_queue:

@@ -13,6 +13,7 @@ from trainform.cluster.amounts import resource_names
 from trainform.cluster.facts import NO_HOLDERS, LiveFacts, LiveJob, LiveQueue
 from trainform.errors import Problem, in_order
 from trainform.escaping import escaped
+from trainform.releases.evidence import ANOTHER_STACK, NO_RELEASE
 from trainform.review.capacity import capacity_of, not_considered
 from trainform.review.changes import object_changes
 from trainform.review.context import Context
@@ -65,7 +66,7 @@ def build_report(context: Context, checked: Checked = None, left_out: Iterable[N
     if preview.failed:
         problems = _why_it_failed(preview, checked)
         first, failure = _failure(preview, problems)
-        told = {problem.code for problem in problems}
+        told = {problem.code for problem in problems} - {NO_RELEASE, ANOTHER_STACK}  # these must be agreed to
         found = [
             each for each in found if each.category not in OF_WHOLE_PREVIEWS and (each.waived or each.code not in told)
         ]
