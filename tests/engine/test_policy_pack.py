@@ -203,6 +203,6 @@ def test_a_saved_review_holds_the_packs_that_have_judged_it(project: Project) ->
     file = save(project, stack, **pack)
     assert "packs" in json.loads(file.read_text())["review"]["facts"]
     assert check(project, file, **pack).verdict["result"] == "unmoved"
-    refused(check(project, file), ("policy", "PULUMI_OPTION_POLICY_PACK"))
+    refused(check(project, file), ("policy", "policy/__main__.py"))
     (project.folder / "policy" / "more.py").write_text("")
     refused(check(project, file, **pack), ("policy", "policy/more.py"))
