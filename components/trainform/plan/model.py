@@ -63,7 +63,7 @@ class ClaimPlan(Struct, frozen=True):
 
 
 class QueuePlan(Struct, frozen=True):
-    """The queue of the job. request: None if the queue belongs to somebody else."""
+    """The queue of the job. request: None if another stack owns the queue."""
 
     name: str
     request: QueueRequest | None

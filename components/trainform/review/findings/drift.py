@@ -50,7 +50,7 @@ def find(context: Context) -> Iterator[Finding]:
     not_found = [_key(step) for step in refreshed if step.new is None]
     for missing in dict.fromkeys([*not_found, *(() if live is None else live.missing)]):
         type_, _, name = missing.partition("/")
-        # the old job goes before the new one is refused; what pods need and nobody has made is no drift
+        # the old job goes before the new one is refused; a missing Secret of the pods is not drift
         if name in explained or f"the {type_} {name}" in context.missing:
             continue
         gone = GONE if missing in made_anew or missing in not_found else MISSING
