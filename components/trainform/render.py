@@ -12,9 +12,10 @@ from trainform import defaults
 from trainform.backends.backend import Backend
 from trainform.backends.judged import judged_job
 from trainform.backends.notes import job_notes
+from trainform.backends.own_keys import overwritten
 from trainform.backends.placeholders import placeholder_problems
 from trainform.backends.queues import CRDS as QUEUE_CRDS
-from trainform.backends.refusals import folder_problems, support_problems
+from trainform.backends.refusals import support_problems
 from trainform.backends.sizes import size_problems
 from trainform.backends.table import BACKENDS
 from trainform.backends.waived import with_waivers
@@ -86,7 +87,7 @@ def render_job(
         *plan_problems(experiment, environment, draft),
         *_admission_problems(draft),
         *support_problems(experiment, backend.FIELDS),
-        *folder_problems(experiment, draft, backend),
+        *overwritten(draft, "the operator", backend.POD_KEYS),
         *backend.problems(draft),
         *patch_problems,
         *sizes,

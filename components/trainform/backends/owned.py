@@ -57,7 +57,6 @@ OBJECT_FIELDS: Mapping[str, str] = {
 """Fields of objects outside of pod templates, at any depth, by name or with the name above: the experiment's field, if
 there is one."""
 
-_FREE = frozenset(["metrics"])  # of an elastic policy
 _KEPT_PARTS = frozenset(["labels", "annotations", "data", "ports"])  # a patch may add to these
 SECRET_FIELDS = ("data", "stringData", "type", "immutable")
 
@@ -192,12 +191,7 @@ def _changes(before: Any, after: Any, place: Place, owned: str) -> Iterator[Chan
             if old is not None and old != new:
                 yield Change(where, old, new)
         else:
-            yield from _changes(
-                old,
-                new,
-                where,
-                "" if name in _FREE and before is not None else owned or _entry(where, isinstance(after, dict)),
-            )
+            yield from _changes(old, new, where, owned or _entry(where, isinstance(after, dict)))
 
 
 def _entry(place: Place, is_field: bool) -> str:

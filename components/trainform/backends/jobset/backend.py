@@ -30,7 +30,6 @@ from trainform.backends.jobset.spec import JOB_LABEL as JOB
 from trainform.backends.jobset.spec import endings as replicated_endings
 from trainform.backends.jobset.spec import templates as replicated_templates
 from trainform.backends.outcome import ByCondition
-from trainform.backends.own_keys import overwritten
 from trainform.backends.support import NO_RUNTIME, Fields, done_by, no_policies, noted
 from trainform.errors import Problem
 from trainform.manifests.env import PodConventions
@@ -72,9 +71,8 @@ class JobSet(Backend):
         "queue": done_by("Volcano: `queue` of a PodGroup; Kueue: the label `kueue.x-k8s.io/queue-name`, a LocalQueue"),
         "restart": done_by(
             "never: `backoffLimit: 0`; on-failure, N times: `restartPolicy: OnFailure` with a `backoffLimit`; "
-            "all-when-evicted: `failurePolicy.maxRestarts`. An unranked role with its own never or N times, or for "
-            "whose success others wait (`dependsOn`), fails the job when it gives up; any other is restarted without "
-            "limit"
+            "all-when-evicted: `failurePolicy.maxRestarts`. An unranked role with its own never or N times fails the "
+            "job when it gives up; any other is restarted without limit"
         ),
         "max_retry": done_by("`failurePolicy.maxRestarts`, one less: it is the number of restarts that are allowed"),
         "ttl": done_by("`ttlSecondsAfterFinished`; updates in place"),
@@ -100,10 +98,8 @@ class JobSet(Backend):
         return ("jobsets.jobset.x-k8s.io", *admission_crds(plan))
 
     def problems(self, plan: Plan) -> Iterator[Problem]:
-        """Problems with admission, with labels that JobSet sets itself, and with names: its webhook counts the random
-        end of pod names too."""
+        """Problems with admission, and with names: the webhook counts the random end of pod names too."""
         yield from gang_problems(plan)
-        yield from overwritten(plan, "JobSet", self.POD_KEYS)
         for role in plan.roles:
             group = list(role.groups())[-1]
             longest = plan.naming.pod_name(plan.job, group.name, max(group.replicas - 1, 0))

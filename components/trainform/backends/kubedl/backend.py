@@ -35,14 +35,12 @@ from trainform.backends.replica_specs.specs import (
     LEFT_RUNNING,
     ON_FAILURE,
     RUNNING,
-    Maker,
     backoff_limit,
     left_running,
     replica_problems,
     replica_specs,
     replica_types,
     type_endings,
-    unready,
     worker_endings,
 )
 from trainform.backends.replica_specs.specs import templates as replica_templates
@@ -57,7 +55,6 @@ from trainform.manifests.templates import Template
 from trainform.plan.model import Ending, Naming, Plan
 from trainform.spec.experiment import Experiment
 
-MAKER = Maker("KubeDL", frozenset([*OWN_LABELS, GROUP_ANNOTATION]))
 _NO_NAMES = refused(
     "the field needs a DNS name for every pod, and KubeDL gives one only to the Master of a PyTorchJob, and to a "
     "TFJob's pods for one port",
@@ -110,7 +107,7 @@ class KubeDL(Backend):
 
     INDEX_LABEL = INDEX
     JOB_LABEL = "job-name"
-    POD_KEYS = MAKER.own_keys
+    POD_KEYS = frozenset([*OWN_LABELS, GROUP_ANNOTATION])
     IN_PLACE = ("spec.ttlSecondsAfterFinished",)  # KubeDL never updates PodGroups and pods
     FIELDS: ClassVar[Fields] = {
         **NO_RUNTIME,
@@ -186,7 +183,7 @@ class KubeDL(Backend):
     def problems(self, plan: Plan) -> Iterator[Problem]:
         """Problems with roles without a replica type, with a PyTorchJob without a Master, on which KubeDL crashes, and
         with an evaluator, for which it never makes pods."""
-        yield from replica_problems(plan, MAKER)
+        yield from replica_problems(plan)
         yield from follows(plan, "annotations", NETWORK_ANNOTATION, "`network: {host: true}`")
         for key in ELASTIC_ANNOTATIONS:
             if key in plan.annotations:
@@ -206,11 +203,9 @@ class KubeDL(Backend):
     def notes(self, plan: Plan, manifests: Sequence[Manifest]) -> Iterator[str]:
         """KubeDL 0.5.0 (`deletePodsAndServices`) deletes a Service with each pod before it says that the job has
         failed. A worker of a PyTorchJob has none, so it stops there, and makes the pod again. Pods that run on after
-        the end have a note too, and so have probes that keep pods out of DNS."""
+        the end have a note too."""
         yield from left_running(_cleaned(job_body(manifests)), "spec")
         kind = kind_of(plan)
-        served = _served(plan)
-        yield from unready(plan, "KubeDL", (each for each in self.templates(plan, manifests) if each.role in served))
         if kind.kind == "PyTorchJob" and len(plan.roles) > 1 and any(role.restart == ON_FAILURE for role in plan.roles):
             yield (
                 "restart: KubeDL never ends a PyTorchJob with workers for its container restarts: where there are "
@@ -265,12 +260,6 @@ class KubeDL(Backend):
     def endings(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[Ending, ...]:
         body = job_body(manifests)
         return () if any(left_running(_cleaned(body), "spec")) else _ENDINGS[body["kind"]](body)
-
-
-def _served(plan: Plan) -> set[str]:
-    """The roles whose pods have Services of KubeDL."""
-    of_all = kind_of(plan).kind != "PyTorchJob"
-    return {role.name for role in plan.roles if of_all or role.group == "master"}
 
 
 def _cleaned(job: dict[str, Any]) -> dict[str, Any]:

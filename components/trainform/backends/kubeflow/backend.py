@@ -17,11 +17,8 @@ from trainform.backends.endings import first_pod
 from trainform.backends.gangs import GROUP_ANNOTATION, PODGROUP_CRDS, QUEUE_ANNOTATION
 from trainform.backends.kubeflow.controller import (
     GPU,
-    INIT_CONTAINERS,
     KUBEXEC,
-    MPI_FOLDERS,
     OWN_LABELS,
-    VOLUMES,
     WAITING,
     appended,
     controller_objects,
@@ -36,7 +33,6 @@ from trainform.backends.replica_specs.naming import NAMING, replica_groups
 from trainform.backends.replica_specs.pods import replica_spec_pods
 from trainform.backends.replica_specs.specs import (
     ALL_WORKERS,
-    Maker,
     backoff_limit,
     common_number,
     left_running,
@@ -45,7 +41,6 @@ from trainform.backends.replica_specs.specs import (
     replica_specs,
     replica_types,
     type_endings,
-    unready,
     worker_endings,
 )
 from trainform.backends.replica_specs.specs import templates as replica_templates
@@ -57,13 +52,6 @@ from trainform.manifests.objects import job_manifest
 from trainform.manifests.templates import Template
 from trainform.plan.model import Ending, Naming, Plan, RolePlan
 from trainform.spec.experiment import Experiment
-
-MAKER = Maker(
-    "training-operator",
-    frozenset([*OWN_LABELS, GROUP_ANNOTATION, "volcano.sh/task-spec"]),
-    frozenset([*INIT_CONTAINERS, *VOLUMES]),
-)
-
 
 _OF_THE_MASTER = (
     "workers of a PyTorchJob wait 200 s at most for the name of the Master, which is in DNS when its steps are done "
@@ -102,7 +90,7 @@ class Kubeflow(Backend):
 
     INDEX_LABEL = INDEX
     JOB_LABEL = "training.kubeflow.org/job-name"
-    POD_KEYS = MAKER.own_keys
+    POD_KEYS = frozenset([*OWN_LABELS, GROUP_ANNOTATION, "volcano.sh/task-spec"])
     # The CRD refuses a change of the queue, and a change of a template would not reach pods that run.
     SUSPENDED = ("spec.runPolicy.suspend",)
     IN_PLACE = (
@@ -184,23 +172,14 @@ class Kubeflow(Backend):
     def problems(self, plan: Plan) -> Iterator[Problem]:
         """Problems with roles without a replica type, with restarts that the job cannot express, and with what an
         MPIJob cannot do."""
-        yield from replica_problems(plan, MAKER)
+        yield from replica_problems(plan)
         yield from follows(plan, "annotations", QUEUE_ANNOTATION, "`queue`")
         if plan.naming.agent is not None:
             yield from _mpi_problems(plan)
 
-    def own_folders(self, plan: Plan, role: RolePlan) -> tuple[str, ...]:
-        """Return those of an MPIJob: kubectl is in the launcher alone."""
-        if plan.naming.agent is None:
-            return ()
-        return MPI_FOLDERS if role.name == plan.launches else MPI_FOLDERS[:1]
-
     def notes(self, plan: Plan, manifests: Sequence[Manifest]) -> Iterator[str]:
-        """A note on each step of `prepare` for which the workers of a PyTorchJob wait, on probes that keep pods out of
-        DNS, and on pods that run on after the end."""
+        """A note on each step of `prepare` for which workers of a PyTorchJob wait, and on pods that run on."""
         yield from left_running(job_body(manifests)["spec"]["runPolicy"], "spec.runPolicy")
-        if plan.naming.agent is None:  # the pods of an MPIJob have no Services
-            yield from unready(plan, "training-operator", self.templates(plan, manifests))
         if kind_of(plan).kind == "PyTorchJob" and plan.ranked[0].group == "master":
             master, others = plan.ranked[0], plan.ranked[1:]
             alone = {*master.prepared}.difference(*(role.prepared for role in others)) if others else ()

@@ -48,7 +48,7 @@ from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import Manifest, job_body, without_empty
 from trainform.manifests.objects import experiment_labels, job_manifest
 from trainform.manifests.templates import Template
-from trainform.plan.model import Ending, Naming, Plan, RolePlan
+from trainform.plan.model import Ending, Naming, Plan
 from trainform.plan.world import launching_role
 from trainform.spec.experiment import Experiment
 
@@ -176,11 +176,6 @@ class Trainer(Backend):
         fix = "leave `runtime` out"
         return (Existing(self.API_VERSION, runtime.kind, plural, runtime.name, namespace, fix, problems),)
 
-    def own_folders(self, plan: Plan, role: RolePlan) -> tuple[str, ...]:
-        """Return those of the MPI policy; a runtime that is named has its own rules."""
-        is_of_mpi = plan.runtime is None and policy(plan) == MPI and role.group in (NODE, LAUNCHER)
-        return (*MPI_VOLUMES.values(),) if is_of_mpi else ()
-
     def conventions(self, plan: Plan) -> PodConventions:
         return conventions_of(plan)
 
@@ -252,10 +247,6 @@ def _group_problems(plan: Plan) -> Iterator[Problem]:
         if called and (others or not (role.launched or role.ranked)):
             reason = f"Trainer gives this name to {f'the pods of {others[0]}' if others else 'pods with a rank'}"
             yield Problem(f"roles.{role.name}", None, reason, "rename it")
-        for index, init in enumerate(role.init):
-            if init.name == NODE:
-                path = f"{role.init_path(index)}.name"
-                yield Problem(path, init.name, "Trainer gives this name to the main container", "rename it")
 
 
 def _gang_problems(plan: Plan) -> Iterator[Problem]:
@@ -267,7 +258,7 @@ def _gang_problems(plan: Plan) -> Iterator[Problem]:
 
 def _mpi_problems(plan: Plan) -> Iterator[Problem]:
     """Problems with Trainer's MPI policy, which has one role of nodes besides the launcher, one number of processes for
-    all, and mounts of its own."""
+    all, and one pod template for all nodes."""
     nodes = [role.name for role in plan.ranked if role.name != plan.launches]
     if len(nodes) > 1:
         reason = (
@@ -279,14 +270,6 @@ def _mpi_problems(plan: Plan) -> Iterator[Problem]:
         counts = ", ".join(map(str, sorted(slots)))
         reason = f"the nodes run different numbers of processes ({counts}), and Trainer has one number for all nodes"
         yield Problem("roles", None, reason, "give them the same accelerators, or write `processes_per_node`")
-    for role in plan.roles:
-        if role.per_replica:
-            reason = (
-                "the value gives each replica its own pod template, and the nodes of Trainer's MPI policy share one"
-            )
-            yield Problem("network.ports", "per-replica", reason, "remove it; every pod then has a node of its own")
-            return
-        for mount in role.mounts if role.group in (NODE, LAUNCHER) else ():
-            if mount.volume in MPI_VOLUMES:
-                reason = "Trainer adds a volume of this name"
-                yield Problem(f"storage.{mount.volume}", None, reason, "choose another name")
+    if any(role.per_replica for role in plan.roles):
+        reason = "the value gives each replica its own pod template, and the nodes of Trainer's MPI policy share one"
+        yield Problem("network.ports", "per-replica", reason, "remove it; every pod then has a node of its own")

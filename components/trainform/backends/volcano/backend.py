@@ -13,16 +13,14 @@ from typing import Any, ClassVar
 from trainform.backends.backend import Backend
 from trainform.backends.gangs import GROUP_ANNOTATION, SCHEDULER, topology
 from trainform.backends.notes import NOTES
-from trainform.backends.own_keys import overwritten
 from trainform.backends.support import NO_RUNTIME, Fields, done_by
-from trainform.backends.volcano.controller import HOSTS_MOUNT, controller_objects, host_variables
+from trainform.backends.volcano.controller import controller_objects, host_variables
 from trainform.backends.volcano.ends import (
     ENDS,
     OUTCOME,
     ending_problems,
     endless_restarts,
     min_success,
-    policy_problems,
     rendered_policies,
     task_policies,
 )
@@ -97,15 +95,9 @@ class Volcano(Backend):
         return Naming(pod="{job}-{group}-{index}", address="{pod}.{service}", own_service=True, ends_by_number=True)
 
     def problems(self, plan: Plan) -> Iterator[Problem]:
-        """Problems with policies that Volcano's webhook denies, with what its controller silently overwrites, and with
-        too long lists of hosts."""
-        yield from policy_problems(plan)
+        """Problems with policies that never act or act too early, and with too long lists of hosts."""
         yield from host_problems(plan)
         yield from ending_problems(plan)
-        yield from overwritten(plan, "Volcano", self.POD_KEYS)
-
-    def own_folders(self, plan: Plan, role: RolePlan) -> tuple[str, ...]:
-        return (HOSTS_MOUNT,)
 
     def notes(self, plan: Plan, manifests: Sequence[Manifest]) -> Iterator[str]:
         """Notes on roles of the training whose containers are started again without limit."""

@@ -97,33 +97,6 @@ def ending_problems(plan: Plan) -> Iterator[Problem]:
         yield from _completion_policies("policies", plan.policies, _EACH)
 
 
-def policy_problems(plan: Plan) -> Iterator[Problem]:
-    """Problems with policies that Volcano's webhook denies: one event or exit code twice, or `*` besides others."""
-    yield from _policy_problems("policies", plan.policies)
-    for role in plan.roles:
-        yield from _policy_problems(f"roles.{role.name}.policies", role.policies)
-
-
-def _policy_problems(path: str, policies: tuple[Policy, ...]) -> Iterator[Problem]:
-    events = [policy.event for policy in policies if policy.event is not None]
-    if "*" in events and len(set(events)) > 1:
-        yield Problem(path, "*", "Volcano refuses `*` besides other events", "keep `*` alone, or name each event")
-    seen: set[str | int] = set()
-    for index, policy in enumerate(policies):
-        if policy.event is not None and policy.event in seen:
-            yield Problem(
-                f"{path}[{index}].event", policy.event, "the event has a policy already", "keep one policy per event"
-            )
-        if policy.exit_code is not None and policy.exit_code in seen:
-            yield Problem(
-                f"{path}[{index}].exit_code",
-                policy.exit_code,
-                "the exit code has a policy already",
-                "keep one policy per exit code",
-            )
-        seen.update(trigger for trigger in (policy.event, policy.exit_code) if trigger is not None)
-
-
 def endings(job: dict[str, Any]) -> tuple[Ending, ...]:
     """What ends the rendered Job while some of its pods still run."""
     spec = job["spec"]
