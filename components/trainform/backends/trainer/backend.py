@@ -35,6 +35,7 @@ from trainform.backends.trainer.runtime import (
     MPI_VARIABLES,
     MPI_VOLUMES,
     NODE,
+    RUN_AGAIN,
     TORCH_VARIABLES,
     conventions_of,
     num_nodes,
@@ -42,7 +43,6 @@ from trainform.backends.trainer.runtime import (
     processes_per_node,
     runtime_spec,
 )
-from trainform.backends.trainer.runtime_rules import RUN_AGAIN
 from trainform.errors import InputError, Problem
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import Manifest, job_body, without_empty
