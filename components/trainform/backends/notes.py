@@ -30,8 +30,7 @@ NOTES = {
     "ttl": "ttl: the job is deleted {seconds} s after its end, and the next `pulumi up` after a `pulumi refresh` "
     "makes it again and trains again; leave it out to keep the job",
     "no-end": "nothing ends this job when the role {role} completes: the pods of {others} run until they end by "
-    "themselves, or until the job is deleted; remove the policy or the patch that takes the place of the plan's "
-    "own",
+    "themselves, or until the job is deleted; remove the policy that takes the place of the plan's own",
     "sidecar": "role {role}: a pod has ended only when its container {container} has ended too, and the job waits "
     "for it; write it in `initContainers`, with `restartPolicy: Always`, to let it go with the others",
     "restarts": "role {role}: a container that fails is started again, however often, and nothing ends the job for "

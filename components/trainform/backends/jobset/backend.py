@@ -14,6 +14,7 @@ from msgspec import structs
 
 from trainform import defaults
 from trainform.backends.backend import Backend
+from trainform.backends.endings import ends_with_role
 from trainform.backends.gangs import QUEUE_LABEL, admission_crds, gang_problems, pod_group, queue_labels
 from trainform.backends.jobset.controller import controller_pods
 from trainform.backends.jobset.pods import PODS
@@ -23,11 +24,9 @@ from trainform.backends.jobset.spec import (
     NAMING,
     OWN_KEYS,
     SUFFIX,
-    labelled_role,
     replicated_jobs_spec,
 )
 from trainform.backends.jobset.spec import JOB_LABEL as JOB
-from trainform.backends.jobset.spec import endings as replicated_endings
 from trainform.backends.jobset.spec import templates as replicated_templates
 from trainform.backends.outcome import ByCondition
 from trainform.backends.support import NO_RUNTIME, Fields, done_by, no_policies, noted
@@ -140,4 +139,4 @@ class JobSet(Backend):
         return controller_pods(body["metadata"], body["spec"]), {}
 
     def endings(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[Ending, ...]:
-        return replicated_endings(job_body(manifests)["spec"], labelled_role)
+        return ends_with_role(plan, plan.ending_role)

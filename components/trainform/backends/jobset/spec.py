@@ -7,18 +7,15 @@ webhook.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from trainform import defaults
-from trainform.backends.endings import Part, all_of, any_of
 from trainform.backends.gangs import in_gang, least_of_groups
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import without_empty
 from trainform.manifests.pods import pod_template
-from trainform.manifests.shapes import mapping
 from trainform.manifests.templates import Template
-from trainform.plan.model import Ending, Group, Naming, Plan, RolePlan
+from trainform.plan.model import Group, Naming, Plan, RolePlan
 
 INDEX_LABEL = "batch.kubernetes.io/job-completion-index"
 JOB_LABEL = "jobset.sigs.k8s.io/jobset-name"
@@ -62,22 +59,6 @@ def templates(spec: dict[str, Any]) -> list[Template]:
         run_time = pods.get("activeDeadlineSeconds")
         found.append(Template(pods["parallelism"], pods["parallelism"], pods["template"], run_time=run_time))
     return found
-
-
-def endings(spec: dict[str, Any], role_of: Callable[[dict[str, Any]], str]) -> tuple[Ending, ...]:
-    """What ends a JobSet with this spec while some of its pods still run. `role_of` returns the role of a replicated
-    job."""
-    policy = mapping(spec.get("successPolicy"))
-    parts = [Part(job["name"], role_of(job)) for job in spec["replicatedJobs"]]
-    named = policy.get("targetReplicatedJobs")
-    targets = {str(name) for name in named} if isinstance(named, list) else set()
-    chosen = [part for part in parts if not targets or part.name in targets]
-    return any_of(parts, chosen) if policy.get("operator", "All") == "Any" else all_of(parts, chosen)
-
-
-def labelled_role(job: dict[str, Any]) -> str:
-    """The role of a replicated job that trainform has rendered, by its label."""
-    return str(job["template"]["spec"]["template"]["metadata"]["labels"][defaults.ROLE_LABEL])
 
 
 def _replicated_job(

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 from msgspec import structs
 
 from trainform.backends.backend import Backend
+from trainform.backends.endings import ends_with_role
 from trainform.backends.gangs import GROUP_ANNOTATION, PODGROUP_CRDS
 from trainform.backends.kubedl.controller import (
     ELASTIC_ANNOTATIONS,
@@ -39,9 +40,6 @@ from trainform.backends.replica_specs.specs import (
     left_running,
     replica_problems,
     replica_specs,
-    replica_types,
-    type_endings,
-    worker_endings,
 )
 from trainform.backends.replica_specs.specs import templates as replica_templates
 from trainform.backends.support import LIMITED_RESTARTS, NO_RUNTIME, Fields, done_by, no_policies, noted, refused
@@ -258,8 +256,10 @@ class KubeDL(Backend):
         return controller_pods(job_body(manifests)), {}
 
     def endings(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[Ending, ...]:
-        body = job_body(manifests)
-        return () if any(left_running(_cleaned(body), "spec")) else _ENDINGS[body["kind"]](body)
+        """A PyTorchJob is complete when its Master and all workers are, so no other pod is left then. Source: KubeDL
+        0.5.0, controllers/tensorflow/status.go and controllers/pytorch/status.go."""
+        is_left = plan.launcher != "tensorflow" or any(left_running(_cleaned(job_body(manifests)), "spec"))
+        return () if is_left else ends_with_role(plan, plan.ending_role)
 
 
 def _cleaned(job: dict[str, Any]) -> dict[str, Any]:
@@ -272,20 +272,3 @@ def _success(plan: Plan) -> str | None:
     Otherwise None."""
     workers = plan.launcher == "tensorflow" and all(role.group != "chief" for role in plan.roles)
     return ALL_WORKERS if workers else None
-
-
-def _tensorflow_endings(job: dict[str, Any]) -> tuple[Ending, ...]:
-    """Source: KubeDL 0.5.0, controllers/tensorflow/status.go. With a chief `AllWorkers` waits for both."""
-    types = replica_types(job)
-    if "Chief" not in types:
-        return worker_endings(job)
-    both = job["spec"].get("successPolicy") == ALL_WORKERS and "Worker" in types
-    return type_endings(job, "Chief", *(["Worker"] if both else []))
-
-
-# A PyTorchJob is complete when its Master and all workers are (controllers/pytorch/status.go), so no other pod is left
-# then.
-_ENDINGS: dict[str, Callable[[dict[str, Any]], tuple[Ending, ...]]] = {
-    "PyTorchJob": lambda job: (),
-    "TFJob": _tensorflow_endings,
-}

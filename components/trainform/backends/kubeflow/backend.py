@@ -7,13 +7,13 @@ for each pod. It never replaces a pod whose template has changed, so a changed t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 from msgspec import structs
 
 from trainform.backends.backend import Backend
-from trainform.backends.endings import first_pod
+from trainform.backends.endings import ends_with_role
 from trainform.backends.gangs import GROUP_ANNOTATION, PODGROUP_CRDS, QUEUE_ANNOTATION
 from trainform.backends.kubeflow.controller import (
     GPU,
@@ -28,7 +28,7 @@ from trainform.backends.kubeflow.controller import INDEX_LABEL as INDEX
 from trainform.backends.outcome import ByCondition, failed_of_types
 from trainform.backends.own_keys import follows
 from trainform.backends.refusals import EXTRA_ROLES, JOB_RESTARTS, STEPS_OF_ONE_POD, another_backend
-from trainform.backends.replica_specs.kinds import JobKind, kind_of, rendered_specs
+from trainform.backends.replica_specs.kinds import JobKind, kind_of
 from trainform.backends.replica_specs.naming import NAMING, replica_groups
 from trainform.backends.replica_specs.pods import replica_spec_pods
 from trainform.backends.replica_specs.specs import (
@@ -39,9 +39,6 @@ from trainform.backends.replica_specs.specs import (
     processes_per_node,
     replica_problems,
     replica_specs,
-    replica_types,
-    type_endings,
-    worker_endings,
 )
 from trainform.backends.replica_specs.specs import templates as replica_templates
 from trainform.backends.support import LIMITED_RESTARTS, NO_RUNTIME, Fields, done_by, no_policies, noted, refused
@@ -218,8 +215,14 @@ class Kubeflow(Backend):
         return controller_objects(job_body(manifests))
 
     def endings(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[Ending, ...]:
-        body = job_body(manifests)
-        return () if any(left_running(body["spec"]["runPolicy"], "spec.runPolicy")) else _ENDINGS[body["kind"]](body)
+        """Source: training-operator 1.9.3, pkg/controller.v1 (`UpdateJobStatus`)."""
+        if any(left_running(job_body(manifests)["spec"]["runPolicy"], "spec.runPolicy")):
+            return ()
+        first = plan.ranked[0]
+        if plan.world.bounds is not None and first.replicas > 1:
+            return (Ending(f"the first pod of the role {first.name} that succeeds", (first.name,)),)
+        master = next((role.name for role in plan.roles if role.group == "master"), None)
+        return ends_with_role(plan, plan.ending_role if master is None else master)
 
 
 def _run_policy(plan: Plan) -> dict[str, Any]:
@@ -257,26 +260,6 @@ def _mpi(plan: Plan) -> dict[str, Any]:
 
 
 _OWN_FIELDS = {"PyTorchJob": _pytorch, "TFJob": lambda plan: {"successPolicy": ALL_WORKERS}, "MPIJob": _mpi}
-
-
-def _pytorch_endings(job: dict[str, Any]) -> tuple[Ending, ...]:
-    """Source: training-operator 1.9.3, pkg/controller.v1 (`UpdateJobStatus`), as for the other kinds."""
-    types = replica_types(job)
-    if "Master" in types:
-        return type_endings(job, "Master")
-    elastic = "elasticPolicy" in job["spec"] and rendered_specs(job)["Worker"]["replicas"] > 1
-    return first_pod(types["Worker"]) if elastic else type_endings(job, "Worker")
-
-
-def _tensorflow_endings(job: dict[str, Any]) -> tuple[Ending, ...]:
-    return type_endings(job, "Chief") if "Chief" in replica_types(job) else worker_endings(job)
-
-
-_ENDINGS: dict[str, Callable[[dict[str, Any]], tuple[Ending, ...]]] = {
-    "PyTorchJob": _pytorch_endings,
-    "TFJob": _tensorflow_endings,
-    "MPIJob": lambda job: type_endings(job, "Launcher"),
-}
 
 
 def _listening(plan: Plan, template: dict[str, Any]) -> dict[str, Any]:

@@ -11,8 +11,6 @@ from typing import Any
 
 from msgspec import structs
 
-from trainform import defaults
-from trainform.backends.endings import Part, all_of
 from trainform.backends.gangs import SCHEDULER
 from trainform.backends.refusals import EXTRA_ROLES, JOB_RESTARTS, another_backend
 from trainform.backends.replica_specs.kinds import kind_of, rendered_specs
@@ -22,7 +20,7 @@ from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import Manifest, job_body
 from trainform.manifests.pods import RESTART_POLICIES, pod_template
 from trainform.manifests.templates import Template
-from trainform.plan.model import Ending, Plan, RolePlan
+from trainform.plan.model import Plan, RolePlan
 
 ON_FAILURE = "on-failure"
 RUNNING, LEFT_RUNNING = "Running", "None"  # values of cleanPodPolicy: which pods go when the job has ended
@@ -44,29 +42,6 @@ def templates(plan: Plan, manifests: Sequence[Manifest]) -> list[Template]:
         for spec in rendered_specs(job).values()
     ]
     return [structs.replace(template, min_available=least[template.role]) for template in found]
-
-
-def replica_types(job: dict[str, Any]) -> dict[str, Part]:
-    """The replica types of a rendered job, each with its role."""
-    specs = rendered_specs(job)
-    return {
-        name: Part(name, str(spec["template"]["metadata"]["labels"][defaults.ROLE_LABEL]))
-        for name, spec in specs.items()
-    }
-
-
-def type_endings(job: dict[str, Any], *names: str) -> tuple[Ending, ...]:
-    """The ending of a job by the success of all replicas of these types together."""
-    parts = replica_types(job)
-    return all_of([*parts.values()], [parts[name] for name in names])
-
-
-def worker_endings(job: dict[str, Any]) -> tuple[Ending, ...]:
-    """The ending of a TFJob without a chief: by all workers, or by worker 0 alone, which then acts as the chief."""
-    worker = replica_types(job)["Worker"]
-    if job["spec"].get("successPolicy") == ALL_WORKERS or rendered_specs(job)["Worker"]["replicas"] == 1:
-        return type_endings(job, "Worker")
-    return (Ending(f"replica 0 of the role {worker.role}", (worker.role,)),)
 
 
 def left_running(policy: Mapping[str, Any], path: str) -> Iterator[str]:

@@ -15,12 +15,12 @@ from msgspec import structs
 
 from trainform import defaults
 from trainform.backends.backend import Backend, Existing
+from trainform.backends.endings import ends_with_role
 from trainform.backends.gangs import QUEUE_ANNOTATION, QUEUE_LABEL, queue_labels, whole_gang_problems
 from trainform.backends.jobset.backend import JobSet
 from trainform.backends.jobset.spec import INDEX_LABEL as INDEX
 from trainform.backends.jobset.spec import JOB_LABEL as JOB
-from trainform.backends.jobset.spec import NAMING, labelled_role
-from trainform.backends.jobset.spec import endings as replicated_endings
+from trainform.backends.jobset.spec import NAMING
 from trainform.backends.jobset.spec import templates as replicated_templates
 from trainform.backends.outcome import ByCondition
 from trainform.backends.support import Fields, done_by, no_policies, noted, refused
@@ -227,7 +227,7 @@ class Trainer(Backend):
     def endings(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[Ending, ...]:
         if plan.runtime is not None:
             return named_endings(plan, plan.runtime)
-        return replicated_endings(_runtime(manifests)["spec"]["template"]["spec"], labelled_role)
+        return ends_with_role(plan, plan.ending_role)
 
 
 def _runtime(manifests: Sequence[Manifest]) -> dict[str, Any]:

@@ -12,9 +12,8 @@ from typing import Any
 from msgspec import Struct
 
 from trainform import defaults
-from trainform.backends.endings import ends_by
 from trainform.backends.gangs import SCHEDULER
-from trainform.backends.trainer.existing_runtime import counted, expected, runtime_endings, unsettable
+from trainform.backends.trainer.existing_runtime import counted, expected, unsettable
 from trainform.backends.trainer.runtime import (
     ANCESTOR_LABEL,
     MPI,
@@ -218,7 +217,8 @@ def _end(spec: Mapping[str, Any], plan: Plan) -> Iterator[Finding]:
     missing jobs."""
     names = {job["name"] for job in replicated_jobs(spec)}
     group = next((role.group for role in plan.roles if role.name == plan.ending_role), None)
-    if group in names and len(names) > 1 and not ends_by(plan.ending_role, runtime_endings(plan, spec)):
+    policy = mapping(spec["template"]["spec"].get("successPolicy"))
+    if group in names and len(names) > 1 and policy.get("targetReplicatedJobs") != [group]:
         reason = (
             f"does not end the job when `{group}` has succeeded, so the other pods would keep running and hold their "
             "resources"

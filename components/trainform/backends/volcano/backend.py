@@ -19,9 +19,9 @@ from trainform.backends.volcano.ends import (
     ENDS,
     OUTCOME,
     ending_problems,
-    endless_restarts,
     min_success,
     rendered_policies,
+    restarts_endlessly,
     task_policies,
 )
 from trainform.backends.volcano.ends import endings as job_endings
@@ -101,9 +101,8 @@ class Volcano(Backend):
 
     def notes(self, plan: Plan, manifests: Sequence[Manifest]) -> Iterator[str]:
         """Notes on roles of the training whose containers are started again without limit."""
-        endless = endless_restarts(job_body(manifests))
         for role in plan.roles:
-            if role.launched and role.name in endless:
+            if role.launched and restarts_endlessly(plan, role):
                 yield NOTES["restarts"].format(role=role.name, number=role.max_retry)
 
     def crds(self, plan: Plan) -> tuple[str, ...]:
@@ -138,7 +137,7 @@ class Volcano(Backend):
         return controller_objects(job_body(manifests))
 
     def endings(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[Ending, ...]:
-        return job_endings(job_body(manifests))
+        return job_endings(plan)
 
     def conventions(self, plan: Plan) -> PodConventions:
         """The index by Volcano's label, and VC_TASK_INDEX as its `env` plugin would set it. The svc plugin appends its
