@@ -24,7 +24,7 @@ from trainform.backends.gangs import (
     pod_group,
     queue_labels,
 )
-from trainform.backends.outcome import ByCondition
+from trainform.backends.outcome import by_condition
 from trainform.backends.refusals import JOB_RESTARTS, another_backend
 from trainform.backends.support import NO_RUNTIME, Fields, no_policies
 from trainform.errors import Problem
@@ -65,7 +65,7 @@ class AppWrapper(Backend):
     PLURALS = ("appwrappers",)
     CONTROLLER_IMAGE = "appwrapper"
     MAKES_GANGS = True
-    OUTCOME = ByCondition("Succeeded")
+    OUTCOME = by_condition("Succeeded")
 
     MAKES = f"AppWrapper (`{API_VERSION}`), with Volcano's admission a PodGroup"
     ENDS = "nothing: every pod must end by itself"

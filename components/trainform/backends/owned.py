@@ -253,7 +253,7 @@ def _pod_values(before: dict[str, Any], after: dict[str, Any], owned: OwnedOfPod
 def _container_values(place: Place, before: dict[str, Any], after: dict[str, Any], owned: OwnedOfPods) -> _Values:
     for field, default in CONTAINER_DEFAULTS.items():
         yield (*place, field), before.get(field, default), after.get(field, default)
-    added = sorted(owned.variables | owned.by_operator)
+    added = [] if before.get("env") == after.get("env") else sorted(owned.variables | owned.by_operator)
     for field, more in (("ports", []), ("env", added)):
         olds, news = (_by_name(each.get(field, ())) for each in (before, after))
         for name in dict.fromkeys([*olds, *more]):

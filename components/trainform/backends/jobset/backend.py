@@ -17,18 +17,18 @@ from trainform.backends.backend import Backend
 from trainform.backends.endings import ends_with_role
 from trainform.backends.gangs import QUEUE_LABEL, admission_crds, gang_problems, pod_group, queue_labels
 from trainform.backends.jobset.controller import controller_pods
-from trainform.backends.jobset.pods import PODS
 from trainform.backends.jobset.spec import INDEX_LABEL as INDEX
 from trainform.backends.jobset.spec import (
     INDEX_VARIABLE,
     NAMING,
     OWN_KEYS,
+    PODS,
     SUFFIX,
     replicated_jobs_spec,
 )
 from trainform.backends.jobset.spec import JOB_LABEL as JOB
 from trainform.backends.jobset.spec import templates as replicated_templates
-from trainform.backends.outcome import ByCondition
+from trainform.backends.outcome import by_condition
 from trainform.backends.support import NO_RUNTIME, Fields, done_by, no_policies, noted
 from trainform.errors import Problem
 from trainform.manifests.env import PodConventions
@@ -49,7 +49,7 @@ class JobSet(Backend):
     PLURALS = ("jobsets",)
     CONTROLLER_IMAGE = "jobset"
     PODS = PODS
-    OUTCOME = ByCondition("Completed")
+    OUTCOME = by_condition("Completed")
     MAKES_GANGS = True
 
     MAKES = f"JobSet (`{API_VERSION}`), with Volcano's admission a PodGroup"

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from trainform.backends.gangs import in_gang, least_of_groups
+from trainform.backends.workloads import DEADLINE, PodsAt
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import without_empty
 from trainform.manifests.pods import pod_template
@@ -28,6 +29,20 @@ SUFFIX = 6  # characters that Kubernetes puts after the name of a Job's pod: `-x
 # its own, so that no pod is ever made. https://kubernetes.io/docs/reference/labels-annotations-taints/
 OWN_KEYS = frozenset(["job-name", "controller-uid", "batch.kubernetes.io/", "jobset.sigs.k8s.io/"])
 ENDLESS = 2**31 - 1  # the limit of restarts for pods that must not fail the job
+
+
+def replicated_jobs(path: str, job: str = "") -> PodsAt:
+    """The pods of the replicated jobs at the path: so many Jobs, each with so many pods. job: as in `Pods`."""
+    return PodsAt(
+        f"{path}.replicatedJobs.*",
+        "template.spec.template",
+        ("replicas", "template.spec.parallelism"),
+        run_time=f"template.spec.{DEADLINE}",
+        job=job,
+    )
+
+
+PODS = {"jobset.x-k8s.io/JobSet": (replicated_jobs("spec"),)}
 
 
 def replicated_jobs_spec(plan: Plan, conventions: PodConventions) -> dict[str, Any]:

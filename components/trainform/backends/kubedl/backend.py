@@ -25,11 +25,10 @@ from trainform.backends.kubedl.controller import (
     controller_pods,
 )
 from trainform.backends.kubedl.controller import INDEX_LABEL as INDEX
-from trainform.backends.outcome import ByCondition, failed_of_types
+from trainform.backends.outcome import by_condition, failed_of_types
 from trainform.backends.own_keys import follows
 from trainform.backends.refusals import EVALUATORS, EXTRA_ROLES, JOB_RESTARTS, another_backend
-from trainform.backends.replica_specs.kinds import kind_of
-from trainform.backends.replica_specs.naming import NAMING, replica_groups
+from trainform.backends.replica_specs.kinds import NAMING, kind_of, replica_groups
 from trainform.backends.replica_specs.pods import replica_spec_pods
 from trainform.backends.replica_specs.specs import (
     ALL_WORKERS,
@@ -89,7 +88,7 @@ class KubeDL(Backend):
     API_VERSION = "training.kubedl.io/v1alpha1"
     PLURALS = ("pytorchjobs", "tfjobs")
     CONTROLLER_IMAGE = "kubedl"
-    OUTCOME = ByCondition("Succeeded", failed_pods=failed_of_types)
+    OUTCOME = by_condition("Succeeded", failed_pods=failed_of_types)
     PODS = PODS
 
     MAKES = f"PyTorchJob or TFJob (`{API_VERSION}`)"

@@ -25,11 +25,10 @@ from trainform.backends.kubeflow.controller import (
     spared,
 )
 from trainform.backends.kubeflow.controller import INDEX_LABEL as INDEX
-from trainform.backends.outcome import ByCondition, failed_of_types
+from trainform.backends.outcome import by_condition, failed_of_types
 from trainform.backends.own_keys import follows
 from trainform.backends.refusals import EXTRA_ROLES, JOB_RESTARTS, STEPS_OF_ONE_POD, another_backend
-from trainform.backends.replica_specs.kinds import JobKind, kind_of
-from trainform.backends.replica_specs.naming import NAMING, replica_groups
+from trainform.backends.replica_specs.kinds import NAMING, JobKind, kind_of, replica_groups
 from trainform.backends.replica_specs.pods import replica_spec_pods
 from trainform.backends.replica_specs.specs import (
     ALL_WORKERS,
@@ -65,7 +64,7 @@ class Kubeflow(Backend):
     API_VERSION = "kubeflow.org/v1"
     PLURALS = ("pytorchjobs", "tfjobs", "mpijobs")
     CONTROLLER_IMAGE = "training-operator"
-    OUTCOME = ByCondition("Succeeded", failed_pods=failed_of_types)
+    OUTCOME = by_condition("Succeeded", failed_pods=failed_of_types)
     PODS = replica_spec_pods("kubeflow.org")
 
     MAKES = f"PyTorchJob, TFJob or MPIJob (`{API_VERSION}`)"

@@ -22,7 +22,7 @@ from trainform.backends.jobset.spec import INDEX_LABEL as INDEX
 from trainform.backends.jobset.spec import JOB_LABEL as JOB
 from trainform.backends.jobset.spec import NAMING
 from trainform.backends.jobset.spec import templates as replicated_templates
-from trainform.backends.outcome import ByCondition
+from trainform.backends.outcome import by_condition
 from trainform.backends.support import Fields, done_by, no_policies, noted, refused
 from trainform.backends.trainer.controller import controller_objects
 from trainform.backends.trainer.existing_runtime import named_endings, named_spec, named_templates
@@ -68,7 +68,7 @@ class Trainer(Backend):
     PLURALS = ("trainjobs", "trainingruntimes")
     CONTROLLER_IMAGE = "trainer-controller-manager"
     PODS = PODS
-    OUTCOME = ByCondition("Complete")
+    OUTCOME = by_condition("Complete")
 
     MAKES = f"TrainingRuntime and TrainJob (`{API_VERSION}`)"
     ENDS = "`successPolicy` of the runtime's JobSet, as with jobset; on a runtime that is named, what that says"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from trainform.backends.jobset.pods import replicated_jobs
+from trainform.backends.jobset.spec import replicated_jobs
 from trainform.backends.paths import places
 from trainform.backends.trainer.runtime import NODE
 from trainform.backends.workloads import DEADLINE, Finder, Pods, value_at

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from trainform.backends.endings import ends_with_role
-from trainform.backends.outcome import ByPhase, failed_of_pods
+from trainform.backends.outcome import ToOutcome, failed_of_pods
 from trainform.errors import Problem
 from trainform.manifests.manifest import without_empty
 from trainform.plan.model import Ending, Plan, RolePlan
@@ -31,7 +31,7 @@ ENDS = (
 # somebody, as `vcctl job suspend` does.
 # The counts of pods are none in the status of a job that is complete (1.14.1, `killPods`), so the pods themselves say
 # it.
-OUTCOME = ByPhase(
+OUTCOME = ToOutcome(
     {"Completed": "succeeded", "Failed": "failed", "Terminated": "failed", "Aborted": "stopped"},
     failed_pods=failed_of_pods,
 )
