@@ -217,15 +217,8 @@ def _container(
 
 
 def _toleration(toleration: Toleration) -> dict[str, Any]:
-    return without_empty(
-        {
-            "key": toleration.key,
-            "operator": toleration.operator,
-            "value": toleration.value,
-            "effect": toleration.effect,
-            "tolerationSeconds": toleration.toleration_seconds,
-        }
-    )
+    fields = toleration.model_dump(exclude={"toleration_seconds"}, exclude_none=True)
+    return fields | without_empty({"tolerationSeconds": toleration.toleration_seconds})
 
 
 PROBES = ("livenessProbe", "readinessProbe", "startupProbe")

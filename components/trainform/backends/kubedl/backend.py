@@ -13,9 +13,8 @@ from typing import Any, ClassVar
 
 from msgspec import structs
 
-from trainform.backends.backend import Backend
 from trainform.backends.endings import ends_with_role
-from trainform.backends.gangs import GROUP_ANNOTATION, PODGROUP_CRDS
+from trainform.backends.gangs import GROUP_ANNOTATION
 from trainform.backends.kubedl.controller import (
     ELASTIC_ANNOTATIONS,
     HOST,
@@ -28,19 +27,19 @@ from trainform.backends.kubedl.controller import INDEX_LABEL as INDEX
 from trainform.backends.outcome import by_condition, failed_of_types
 from trainform.backends.own_keys import follows
 from trainform.backends.refusals import EVALUATORS, EXTRA_ROLES, JOB_RESTARTS, another_backend
-from trainform.backends.replica_specs.kinds import NAMING, kind_of, replica_groups
+from trainform.backends.replica_specs.kinds import NAMING, kind_of
 from trainform.backends.replica_specs.pods import replica_spec_pods
 from trainform.backends.replica_specs.specs import (
     ALL_WORKERS,
     LEFT_RUNNING,
     ON_FAILURE,
     RUNNING,
+    OfReplicaSpecs,
     backoff_limit,
     left_running,
     replica_problems,
     replica_specs,
 )
-from trainform.backends.replica_specs.specs import templates as replica_templates
 from trainform.backends.support import LIMITED_RESTARTS, NO_RUNTIME, Fields, done_by, no_policies, noted, refused
 from trainform.backends.workloads import Finder, Pods
 from trainform.errors import Problem
@@ -80,7 +79,7 @@ def _on_its_network(find: Finder) -> Callable[[dict[str, Any]], Iterator[Pods]]:
 PODS = {kind: tuple(map(_on_its_network, finders)) for kind, finders in replica_spec_pods("training.kubedl.io").items()}
 
 
-class KubeDL(Backend):
+class KubeDL(OfReplicaSpecs):
     """KubeDL: a PyTorchJob or TFJob of replica specs."""
 
     PROJECT = "KubeDL"
@@ -167,16 +166,6 @@ class KubeDL(Backend):
         ports."""
         return structs.replace(NAMING, draws_ports=experiment.network.host, gang_of_role=True)
 
-    def groups(self, experiment: Experiment) -> dict[str, str]:
-        return replica_groups(experiment)
-
-    def crds(self, plan: Plan) -> tuple[str, ...]:
-        """The job's kind, and the PodGroup that KubeDL makes."""
-        return (f"{kind_of(plan).plural}.training.kubedl.io", *PODGROUP_CRDS)
-
-    def own_restarts(self, plan: Plan) -> tuple[str, ...]:
-        return kind_of(plan).own_restarts
-
     def problems(self, plan: Plan) -> Iterator[Problem]:
         """Problems with roles without a replica type, with a PyTorchJob without a Master, on which KubeDL crashes, and
         with an evaluator, for which it never makes pods."""
@@ -248,7 +237,7 @@ class KubeDL(Backend):
     def templates(self, plan: Plan, manifests: Sequence[Manifest]) -> list[Template]:
         drawn = kind_of(plan).port_name if plan.naming.draws_ports else None
         return [
-            structs.replace(each, drawn="" if drawn is None else drawn) for each in replica_templates(plan, manifests)
+            structs.replace(each, drawn="" if drawn is None else drawn) for each in super().templates(plan, manifests)
         ]
 
     def pods(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[list[dict[str, Any]], dict[str, dict[str, str]]]:

@@ -12,9 +12,8 @@ from typing import Any, ClassVar
 
 from msgspec import structs
 
-from trainform.backends.backend import Backend
 from trainform.backends.endings import ends_with_role
-from trainform.backends.gangs import GROUP_ANNOTATION, PODGROUP_CRDS, QUEUE_ANNOTATION
+from trainform.backends.gangs import GROUP_ANNOTATION, QUEUE_ANNOTATION
 from trainform.backends.kubeflow.controller import (
     GPU,
     KUBEXEC,
@@ -28,10 +27,11 @@ from trainform.backends.kubeflow.controller import INDEX_LABEL as INDEX
 from trainform.backends.outcome import by_condition, failed_of_types
 from trainform.backends.own_keys import follows
 from trainform.backends.refusals import EXTRA_ROLES, JOB_RESTARTS, STEPS_OF_ONE_POD, another_backend
-from trainform.backends.replica_specs.kinds import NAMING, JobKind, kind_of, replica_groups
+from trainform.backends.replica_specs.kinds import NAMING, JobKind, kind_of
 from trainform.backends.replica_specs.pods import replica_spec_pods
 from trainform.backends.replica_specs.specs import (
     ALL_WORKERS,
+    OfReplicaSpecs,
     backoff_limit,
     common_number,
     left_running,
@@ -39,13 +39,11 @@ from trainform.backends.replica_specs.specs import (
     replica_problems,
     replica_specs,
 )
-from trainform.backends.replica_specs.specs import templates as replica_templates
 from trainform.backends.support import LIMITED_RESTARTS, NO_RUNTIME, Fields, done_by, no_policies, noted, refused
 from trainform.errors import Problem
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import Manifest, job_body, without_empty
 from trainform.manifests.objects import job_manifest
-from trainform.manifests.templates import Template
 from trainform.plan.model import Ending, Naming, Plan, RolePlan
 from trainform.spec.experiment import Experiment
 
@@ -56,7 +54,7 @@ _OF_THE_MASTER = (
 )
 
 
-class Kubeflow(Backend):
+class Kubeflow(OfReplicaSpecs):
     """Kubeflow's training-operator: a job of replica specs, by the launcher's kind."""
 
     PROJECT = "Kubeflow's training-operator"
@@ -155,16 +153,6 @@ class Kubeflow(Backend):
             return NAMING
         return structs.replace(NAMING, single=("launcher",), agent=KUBEXEC)
 
-    def groups(self, experiment: Experiment) -> dict[str, str]:
-        return replica_groups(experiment)
-
-    def crds(self, plan: Plan) -> tuple[str, ...]:
-        """The job's kind, and the PodGroup that the operator makes."""
-        return (f"{kind_of(plan).plural}.kubeflow.org", *PODGROUP_CRDS)
-
-    def own_restarts(self, plan: Plan) -> tuple[str, ...]:
-        return kind_of(plan).own_restarts
-
     def problems(self, plan: Plan) -> Iterator[Problem]:
         """Problems with roles without a replica type, with restarts that the job cannot express, and with what an
         MPIJob cannot do."""
@@ -206,9 +194,6 @@ class Kubeflow(Backend):
         spec = {**_OWN_FIELDS[kind.kind](plan), "runPolicy": _run_policy(plan), kind.field: specs}
         annotations = {QUEUE_ANNOTATION: plan.queue.name}
         return job_manifest(plan, self.API_VERSION, kind.kind, without_empty(spec), annotations=annotations)
-
-    def templates(self, plan: Plan, manifests: Sequence[Manifest]) -> list[Template]:
-        return replica_templates(plan, manifests)
 
     def pods(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[list[dict[str, Any]], dict[str, dict[str, str]]]:
         return controller_objects(job_body(manifests))

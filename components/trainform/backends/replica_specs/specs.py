@@ -11,9 +11,10 @@ from typing import Any
 
 from msgspec import structs
 
-from trainform.backends.gangs import SCHEDULER
+from trainform.backends.backend import Backend
+from trainform.backends.gangs import PODGROUP_CRDS, SCHEDULER
 from trainform.backends.refusals import EXTRA_ROLES, JOB_RESTARTS, another_backend
-from trainform.backends.replica_specs.kinds import kind_of, rendered_specs
+from trainform.backends.replica_specs.kinds import kind_of, rendered_specs, replica_groups
 from trainform.backends.replica_specs.pods import run_time
 from trainform.errors import Problem
 from trainform.manifests.env import PodConventions
@@ -21,6 +22,7 @@ from trainform.manifests.manifest import Manifest, job_body
 from trainform.manifests.pods import RESTART_POLICIES, pod_template
 from trainform.manifests.templates import Template
 from trainform.plan.model import Plan, RolePlan
+from trainform.spec.experiment import Experiment
 
 ON_FAILURE = "on-failure"
 RUNNING, LEFT_RUNNING = "Running", "None"  # values of cleanPodPolicy: which pods go when the job has ended
@@ -33,15 +35,28 @@ def replica_specs(plan: Plan, conventions: PodConventions) -> dict[str, Any]:
     return {types.get(role.group, role.name): _replica_spec(plan, role, conventions) for role in plan.roles}
 
 
-def templates(plan: Plan, manifests: Sequence[Manifest]) -> list[Template]:
-    """The pod template of each replica type."""
-    job = job_body(manifests)
-    least = {role.name: role.min_available for role in plan.roles}
-    found = [
-        Template(spec["replicas"], spec["replicas"], spec["template"], run_time=run_time(job))
-        for spec in rendered_specs(job).values()
-    ]
-    return [structs.replace(template, min_available=least[template.role]) for template in found]
+class OfReplicaSpecs(Backend):
+    """An operator with jobs of replica specs."""
+
+    def groups(self, experiment: Experiment) -> dict[str, str]:
+        return replica_groups(experiment)
+
+    def crds(self, plan: Plan) -> tuple[str, ...]:
+        """The job's kind, and the PodGroup that the operator makes."""
+        return (f"{kind_of(plan).plural}.{self.DOMAIN}", *PODGROUP_CRDS)
+
+    def own_restarts(self, plan: Plan) -> tuple[str, ...]:
+        return kind_of(plan).own_restarts
+
+    def templates(self, plan: Plan, manifests: Sequence[Manifest]) -> list[Template]:
+        """The pod template of each replica type."""
+        job = job_body(manifests)
+        least = {role.name: role.min_available for role in plan.roles}
+        found = [
+            Template(spec["replicas"], spec["replicas"], spec["template"], run_time=run_time(job))
+            for spec in rendered_specs(job).values()
+        ]
+        return [structs.replace(template, min_available=least[template.role]) for template in found]
 
 
 def left_running(policy: Mapping[str, Any], path: str) -> Iterator[str]:

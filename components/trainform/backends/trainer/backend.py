@@ -45,7 +45,7 @@ from trainform.backends.trainer.runtime import (
 )
 from trainform.errors import InputError, Problem
 from trainform.manifests.env import PodConventions
-from trainform.manifests.manifest import Manifest, job_body, without_empty
+from trainform.manifests.manifest import Manifest, job_body, object_body, without_empty
 from trainform.manifests.objects import experiment_labels, job_manifest
 from trainform.manifests.templates import Template
 from trainform.plan.model import Ending, Naming, Plan
@@ -183,8 +183,8 @@ class Trainer(Backend):
         """The runtime, if the experiment names none. Trainer makes the PodGroup."""
         if plan.runtime is not None:
             return []
-        metadata = {"name": plan.job, "namespace": plan.namespace, "labels": experiment_labels(plan)}
-        body = {"apiVersion": self.API_VERSION, "kind": RUNTIME_KIND, "metadata": metadata, "spec": runtime_spec(plan)}
+        labels, spec = experiment_labels(plan), runtime_spec(plan)
+        body = object_body(RUNTIME_KIND, plan.job, plan.namespace, labels, api_version=self.API_VERSION, spec=spec)
         return [Manifest("runtime", body, revision=plan.revision)]
 
     def job(self, plan: Plan) -> Manifest:
