@@ -1,35 +1,6 @@
 """Distributed training jobs as infrastructure code.
 
-The way of a job, each step in a folder or file of its own, which imports only what stands above it:
-
-    spec              two files of YAML to two models, with every problem and its line
-    plan              what will run: roles, ranks, ports, variables, launch scripts
-    manifests         the built-in Kubernetes kinds as plain dicts
-    rules             what makes an experiment or an environment invalid
-    backends          the custom resources, a folder per operator
-    objects           plan and objects in one pass, no rule asked; so is made again what is deployed
-    revision          which change makes a new revision
-    render            all of the above in one pass; `render_platform` for an environment's own objects
-    check_files       a file by itself, with its problems
-    check             the same for two files, with the problems of both
-    check_platform    the same for an environment's file alone
-    cluster           what is asked of the live cluster before a change
-    deployed          what is deployed on the live cluster, from its records
-    report_part       what the models of all reports have in common
-    releases          what was deployed in one stack, as a file that others run
-    review            a preview as a report: what happens, findings, cost, capacity
-    comparison        versions of an experiment beside each other
-    drift             live objects beside the deployed ones, as a report
-    promotion         a promotion before anything is written
-    saved             a review that is saved, and what has moved since, for `trainform apply`
-    resources         the components of Pulumi
-    cli               the command `trainform`
-
-Beside the way: `sandbox` (a control plane on this machine, from the binaries of `toolchain`), `rehearsal` (the job's
-pods as containers), `policy_pack` (the limits of an environment for Pulumi's engine), `github` (a review as comments on
-a pull request), `scaffold` (files that `trainform init` and `new` write), `doctor` (what this machine lacks), `ssh`
-(keys and their files). Small and below all others: `defaults`, `errors`, `escaping`, `secrets`, `project`, `atomic`,
-`locking`, `progress`, `signals`, `terminal`.
+CONTRIBUTING.md says what is in each package, and in which order to read them.
 
 All names except the errors are imported on first use, so that the command line starts fast and the models work without
 Pulumi.

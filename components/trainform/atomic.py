@@ -5,17 +5,15 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
-import signal
 import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
 from trainform.errors import TrainformError
-from trainform.signals import exit_on_termination, signal_handler
+from trainform.signals import ENDING, exit_on_termination, signal_handler
 
 PRIVATE, ANYONE = 0o600, 0o666
-TERMINATING = (signal.SIGTERM, signal.SIGHUP)  # Python raises KeyboardInterrupt for SIGINT
 FIX = "nothing was written: make room, or correct its folder's permissions, and run the same command again"
 
 
@@ -28,7 +26,7 @@ def replacing(path: Path, before: os.stat_result | None = None) -> Iterator[Text
     the status of the existing file; the new file gets its permissions, and its owner if the process may set it.
     """
     temporary = path.with_name(f".{path.name[:32]}.{os.urandom(4).hex()}")
-    with signal_handler(TERMINATING, functools.partial(_exit_at_once, temporary)):
+    with signal_handler(ENDING, functools.partial(_exit_at_once, temporary)):
         try:
             temporary.touch(PRIVATE, exist_ok=False)
             with temporary.open("w", encoding="utf-8", errors="backslashreplace") as stream:

@@ -173,12 +173,6 @@ def _printed(lines: Iterable[str]) -> list[str]:
     return [escaped(_masked(line)) for line in lines]
 
 
-def without_told(problems: Iterable[Problem], others: Iterable[Problem]) -> list[Problem]:
-    """The problems without those at whose place, or in it, one of the others is: that one says more."""
-    told = {other.path[: end.start()] for other in others for end in re.finditer(r"[.\[]|$", other.path)}
-    return [problem for problem in problems if problem.path not in told]
-
-
 class TrainformError(Exception):
     """What happened, and in `fix` what to do about it (a command where there is one). `details` are lines of somebody
     else's, such as the end of a log. Each of these is one line when it is printed: what they quote cannot begin one

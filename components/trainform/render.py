@@ -12,13 +12,14 @@ from trainform import defaults
 from trainform.backends.backend import Backend
 from trainform.backends.judged import judged_job
 from trainform.backends.notes import job_notes
+from trainform.backends.own_keys import overwritten
 from trainform.backends.placeholders import placeholder_problems
 from trainform.backends.queues import CRDS as QUEUE_CRDS
-from trainform.backends.refusals import folder_problems, support_problems
+from trainform.backends.refusals import support_problems
 from trainform.backends.sizes import size_problems
 from trainform.backends.table import BACKENDS
 from trainform.backends.waived import with_waivers
-from trainform.errors import Problem, without_told
+from trainform.errors import Problem
 from trainform.manifests.manifest import Manifest
 from trainform.objects import draft_plan, job_manifests, patched_manifests, rendered_manifests
 from trainform.plan import Plan
@@ -77,22 +78,22 @@ def render_job(
     experiment = merged(experiment, environment.name)
     draft = draft_plan(experiment, environment, run)
     backend = BACKENDS[draft.backend]
-    valid, manifests, patch_problems, owned = _with_valid_patches(draft, backend, environment)
+    valid, manifests, patch_problems = _with_valid_patches(draft, backend, environment)
     sizes = (*size_problems(valid, manifests),)
     # what is too large to be an object is too large to be judged: each rule would read all of it
     judged = Judged({}, (), experiment.user_set()) if sizes else judged_job(experiment, valid, manifests, backend)
     limits = _judged_by_limits(experiment, environment, valid, judged, today)
-    found = (
+    problems = (
         *plan_problems(experiment, environment, draft),
         *_admission_problems(draft),
         *support_problems(experiment, backend.FIELDS),
-        *folder_problems(experiment, draft, backend),
+        *overwritten(draft, "the operator", backend.POD_KEYS),
         *backend.problems(draft),
         *patch_problems,
         *sizes,
         *placeholder_problems(experiment, valid, backend),
+        *limits.problems,
     )
-    problems = (*found, *without_told(owned, limits.problems), *limits.problems)
     of_base = _secrets_of_base(experiment, environment, valid)
     if problems or of_base:
         return RenderedJob(
@@ -118,18 +119,16 @@ def render_job(
 
 def _with_valid_patches(
     plan: Plan, backend: Backend, environment: Environment
-) -> tuple[Plan, list[Manifest], tuple[Problem, ...], tuple[Problem, ...]]:
-    """Return the plan without the parts of merge patches that cannot be read, its objects, the problems of these parts,
-    and those of parts that change what the plan owns."""
+) -> tuple[Plan, list[Manifest], list[Problem]]:
+    """Return the plan without parts of patches that limits cannot judge, its objects, and the problems of patches."""
     if not plan.overrides:
-        return plan, patched_manifests(plan, rendered_manifests(plan)), (), ()
+        return plan, patched_manifests(plan, rendered_manifests(plan)), []
     from trainform.backends.patch_rules import check_objects, check_roles
 
-    roles = check_roles(plan, backend, environment)
-    rendered = rendered_manifests(roles.plan)
-    objects = check_objects(roles.plan, backend, rendered, environment)
-    manifests = patched_manifests(objects.plan, rendered)
-    return objects.plan, manifests, (*roles.invalid, *objects.invalid), (*roles.owned, *objects.owned)
+    plan, of_roles = check_roles(plan, backend, environment)
+    rendered = rendered_manifests(plan)
+    plan, of_objects = check_objects(plan, backend, rendered, environment)
+    return plan, patched_manifests(plan, rendered), [*of_roles, *of_objects]
 
 
 def _judged_by_limits(

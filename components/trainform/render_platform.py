@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from graphlib import TopologicalSorter
+
 from msgspec import Struct
 
 from trainform.backends.queues import queue_manifest
@@ -72,12 +74,5 @@ def _parents_first(environment: Environment) -> dict[str, EnvironmentQueue]:
     """The queues, each after its parent, since Volcano refuses a queue without its parent. A cycle of parents is
     refused before."""
     queues = environment.queues
-    depths: dict[str, int] = {}
-    for name in queues:
-        above: list[str] = []
-        while name in queues and name not in depths:
-            above.append(name)
-            name = queues[name].parent
-        depth = depths.get(name, 0)
-        depths |= {queue: depth + number for number, queue in enumerate(reversed(above), 1)}
-    return dict(sorted(queues.items(), key=lambda item: depths[item[0]]))
+    parents = {name: [queue.parent] if queue.parent in queues else [] for name, queue in queues.items()}
+    return {name: queues[name] for name in TopologicalSorter(parents).static_order()}

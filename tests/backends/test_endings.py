@@ -1,4 +1,4 @@
-"""What ends a job while pods of it still run is read from the rendered objects; a note says if nothing does."""
+"""What ends a job while pods of it still run; a note says if nothing does."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ import pytest
 
 from tests.backends.trainer.samples import MPI, ON_MPI, TORCH, plan_on, told_on, with_spec
 from tests.support.samples import WITH_EXTRAS, plan
-from trainform.backends.endings import Part, all_of, any_of
-from trainform.plan.model import Ending
 
 COMMAND = ["python", "train.py"]
 HOST = {"host": True}
@@ -28,10 +26,6 @@ ELASTIC: dict[str, Any] = {
     "launcher": {"torchrun": {"script": "train.py", "elastic": {"min_nodes": 1, "max_nodes": 4}}}
 }
 DEEPSPEED = {**LAUNCHER, "launcher": {"deepspeed": {"script": "train.py", "role": "launcher"}}}
-
-
-def job_patch(spec: dict[str, Any]) -> dict[str, Any]:
-    return {"manifest_overrides": {"job": {"spec": spec}}}
 
 
 def role_policy(event: str, action: str, role: str = "launcher") -> dict[str, Any]:
@@ -54,28 +48,9 @@ ENDS: list[tuple[str, dict[str, Any], list[str]]] = [
     ("volcano", role_policy("TaskCompleted", "CompleteJob", "worker"), ["the role launcher", "the role worker"]),
     ("volcano", {**LAUNCHER, "policies": [{"event": "TaskCompleted", "action": "CompleteJob"}]},
      ["the role launcher", "the role worker"]),
-    ("volcano", {**LAUNCHER, **job_patch({"minSuccess": 2})}, ["the role launcher", "the first 2 pods that succeed"]),
-    ("volcano", {**LAUNCHER, **job_patch({"minSuccess": 1})}, ["the role launcher", "the first pod that succeeds"]),
-    ("volcano", {**MNIST, "network": PER_REPLICA, **job_patch({"minSuccess": 2})}, ["the first 2 pods that succeed"]),
-    ("volcano", {**MNIST, "network": PER_REPLICA, **job_patch({"tasks": {"worker-1": {"policies": [
-        {"event": "PodFailed", "action": "TerminateJob"},
-        {"events": ["TaskCompleted", "Unknown"], "action": "TerminateJob"}]}}})}, ["worker-1", "the role worker"]),
-    ("volcano", {**MNIST, "network": PER_REPLICA, **job_patch({"minSuccess": None, "policies": [
-        {"event": "TaskCompleted", "action": "CompleteJob"}]})},
-     ["the first replica of the role ps that succeeds", "the first replica of the role worker that succeeds"]),
     ("jobset", LAUNCHER, ["the role launcher"]),
     ("jobset", {**MNIST, "network": PER_REPLICA}, ["the role worker"]),
     ("jobset", MASTER, []),
-    ("jobset", {**MNIST, **job_patch({"successPolicy": {"operator": "Any"}})}, ["the role worker"]),
-    ("jobset", {**MNIST, "network": PER_REPLICA, **job_patch({"successPolicy": {"operator": "Any"}})},
-     ["the first replica of the role worker that succeeds"]),
-    ("jobset", {**MNIST, "network": PER_REPLICA,
-            **job_patch({"successPolicy": {"targetReplicatedJobs": ["worker-0"]}})},
-     ["worker-0"]),
-    ("jobset", {**CHIEF, **job_patch({"successPolicy": {"targetReplicatedJobs": ["chief", "worker"]}})},
-     ["the role chief and the role worker"]),
-    ("jobset", {**CHIEF, **job_patch({"successPolicy": {"operator": "Any", "targetReplicatedJobs": None}})},
-     ["the role chief", "the role ps", "the role worker"]),
     ("trainer", LAUNCHER, ["the role launcher"]),
     ("trainer", {**MNIST, "network": PER_REPLICA}, ["the role worker"]),
     ("kubeflow", MASTER, ["the role master"]),
@@ -85,12 +60,9 @@ ENDS: list[tuple[str, dict[str, Any], list[str]]] = [
     ("kubeflow", LAUNCHER, ["the role launcher"]),
     ("kubeflow", MNIST, ["the role worker"]),
     ("kubeflow", CHIEF, ["the role chief"]),
-    ("kubeflow", {**MNIST, **job_patch({"successPolicy": None})}, ["replica 0 of the role worker"]),
     ("kubedl", MASTER, []),
     ("kubedl", MNIST, ["the role worker"]),
     ("kubedl", CHIEF, ["the role chief"]),
-    ("kubedl", {**MNIST, **job_patch({"successPolicy": ""})}, ["replica 0 of the role worker"]),
-    ("kubedl", {**CHIEF, **job_patch({"successPolicy": "AllWorkers"})}, ["the role chief and the role worker"]),
 ]  # fmt: skip
 
 
@@ -105,15 +77,6 @@ NOTHING: list[tuple[str, dict[str, Any], str]] = [
     ("volcano", role_policy("TaskCompleted", "RestartJob"), "launcher"),
     ("volcano", role_policy("*", "RestartJob"), "launcher"),
     ("volcano", {**LAUNCHER, "policies": [{"event": "*", "action": "RestartJob"}]}, "launcher"),
-    ("volcano", {**MNIST, "network": PER_REPLICA, **job_patch({"minSuccess": None})}, "worker"),
-    ("jobset", {**LAUNCHER, **job_patch({"successPolicy": {"targetReplicatedJobs": None}})}, "launcher"),
-    ("jobset", {**LAUNCHER, **job_patch({"successPolicy": {"targetReplicatedJobs": ["worker"]}})}, "launcher"),
-    (
-        "trainer",
-        {**LAUNCHER, "manifest_overrides": {"runtime": {"spec": {"template": {"spec": {"successPolicy": None}}}}}},
-        "launcher",
-    ),
-    ("kubedl", {**CHIEF, **job_patch({"successPolicy": "AllWorkers"})}, "chief"),
 ]
 
 
@@ -129,8 +92,7 @@ def test_the_note_names_pods_that_run_on_and_their_accelerators() -> None:
     (note,) = [text for text in plan(**LAUNCHER, policies=[]).notes if "nothing ends" in text]
     assert note == (
         "nothing ends this job when the role launcher completes: the pods of worker, with 24 a800, run until they "
-        "end by themselves, or until the job is deleted; remove the policy or the patch that takes the place of the "
-        "plan's own"
+        "end by themselves, or until the job is deleted; remove the policy that takes the place of the plan's own"
     )
     (note,) = [text for text in plan(**CHIEF, policies=[]).notes if "nothing ends" in text]
     assert "completes: the pods of ps and worker run until" in note
@@ -155,20 +117,3 @@ def test_a_runtime_that_is_named_ends_the_job_as_it_says() -> None:
     for policy in (None, {"operator": "All", "targetReplicatedJobs": ["node"]}):
         (note,) = told_on(with_spec(MPI, {"template": {"spec": {"successPolicy": policy}}}), **ON_MPI)
         assert "template.spec.successPolicy does not end the job when `launcher` has succeeded" in note
-
-
-A, B0, B1 = Part("a", "a"), Part("b-0", "b"), Part("b-1", "b")
-
-
-def test_texts_of_endings() -> None:
-    every = [A, B0, B1]
-    assert all_of(every, [B1, B0]) == (Ending("the role b", ("b",)),)
-    assert all_of(every, [B0]) == (Ending("b-0", ("b",)),)
-    assert all_of(every, [A, B0]) == (Ending("the role a and b-0", ()),)
-    assert all_of(every, every) == all_of(every, []) == ()
-    assert any_of(every, [A]) == (Ending("the role a", ("a",)),)
-    assert any_of(every, [B1]) == (Ending("b-1", ("b",)),)
-    assert any_of(every, every) == (
-        Ending("the role a", ("a",)), Ending("the first replica of the role b that succeeds", ("b",)),
-    )  # fmt: skip
-    assert any_of([A], [A]) == any_of(every, []) == ()

@@ -150,8 +150,6 @@ CODE: dict[str, Any] = {
 MODELS: dict[str, Any] = {"size": "1Ti", "mount": "/mnt/data"}
 LAUNCHED: dict[str, Any] = {"worker": {"replicas": 3}, "watcher": WATCHER, "launcher": {"ranked": False}}
 MPI = {"mpi": {"command": ["/app/train"], "role": "launcher"}}
-IN_ONE_POD = "write `on: first-pod`, otherwise `on: each-pod`"
-IN_WORKER = "write `on: first-pod` and `roles: [worker]`, otherwise `on: each-pod`"
 ANY: dict[str, Any] = {"prepare": [FETCH], "roles": ROLES, "storage": {"data": MODELS}}
 
 
@@ -168,30 +166,20 @@ def below(one: str, other: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("parts", "pods", "claims", "fix"),
+    ("parts", "pods", "claims"),
     [
-        ({}, 4, "claim sdxl-lora-data (/mnt/data)", IN_ONE_POD),
-        ({"storage": {"data": {"claim": "models", "mount": "/mnt/data"}}}, 4, "claim models (/mnt/data)", IN_ONE_POD),
+        ({}, 4, "claim sdxl-lora-data (/mnt/data)"),
+        ({"storage": {"data": {"claim": "models", "mount": "/mnt/data"}}}, 4, "claim models (/mnt/data)"),
         ({"storage": {"data": MODELS, "out": {"claim": "out", "mount": "/out"}}},
-         4, "claims sdxl-lora-data (/mnt/data), out (/out)", IN_ONE_POD),
-        ({"prepare": [{**FETCH, "roles": ["worker"]}]}, 3, "claim sdxl-lora-data (/mnt/data)", IN_ONE_POD),
-        ({"launcher": MPI, "roles": LAUNCHED}, 3, "claim sdxl-lora-data (/mnt/data)", IN_ONE_POD),
-        ({"storage": {"data": {**MODELS, "roles": ["worker"]}}}, 4, "claim sdxl-lora-data (/mnt/data)", IN_WORKER),
-        ({"roles": {"master": {}, "worker": {}}, "storage": below("x/y", "./x//")}, 2, "claim c (/a)", IN_ONE_POD),
+         4, "claims sdxl-lora-data (/mnt/data), out (/out)"),
+        ({"prepare": [{**FETCH, "roles": ["worker"]}]}, 3, "claim sdxl-lora-data (/mnt/data)"),
+        ({"launcher": MPI, "roles": LAUNCHED}, 3, "claim sdxl-lora-data (/mnt/data)"),
+        ({"roles": {"master": {}, "worker": {}}, "storage": below("x/y", "x/y")}, 2, "claim c (/a)"),
     ],
 )  # fmt: skip
-def test_a_step_of_several_pods_that_can_write_to_one_claim(
-    parts: dict[str, Any], pods: int, claims: str, fix: str
-) -> None:
-    told = NOTES["written-at-once"].format(step="data", place="prepare[0]", pods=pods, claims=f"the {claims}", fix=fix)
+def test_a_step_of_several_pods_that_can_write_to_one_claim(parts: dict[str, Any], pods: int, claims: str) -> None:
+    told = NOTES["written-at-once"].format(step="data", index=0, pods=pods, claims=f"the {claims}")
     assert written_at_once(**{**ANY, **parts}) == [told]
-
-
-def test_an_init_container_of_several_pods_that_can_write_to_one_claim() -> None:
-    roles = {"master": {}, "worker": {"replicas": 3, "init": [FETCH]}}
-    (note,) = written_at_once(roles=roles, storage={"data": MODELS})
-    assert note.startswith("step data (roles.worker.init[0]) runs in 3 pods at once")
-    assert note.endswith("make it a step of `prepare` with `on: first-pod`")
 
 
 @pytest.mark.parametrize(

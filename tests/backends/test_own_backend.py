@@ -99,7 +99,7 @@ def test_the_pods_of_its_controller(own: str) -> None:
         (
             {"roles": {"worker": {"labels": {OWNER_LABEL: "mine"}}}},
             f"roles.worker.labels.{OWNER_LABEL}",
-            "the key is set by AppWrapper itself",
+            "the key is set by the operator itself",
         ),
         (
             {"manifest_overrides": {"job": {"spec": {"components": None}}}},

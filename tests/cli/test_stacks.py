@@ -205,7 +205,7 @@ def test_a_record_that_cannot_be_read_is_told(project: Path, tmp_path: Path, mon
         use(tmp_path / "kubeconfig", monkeypatch, server, {"token": "t0ken"})
         _, out, err = run("stacks", "-e", "dev")
     assert "the record cannot be read" in out
-    assert "its entry `run` is not a whole number" in err
+    assert "at `$.run`" in err
 
 
 @pytest.mark.parametrize("form", ["terminal", "markdown", "json"])

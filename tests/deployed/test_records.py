@@ -81,7 +81,7 @@ def test_one_record_that_cannot_be_read_leaves_the_others(connected: Any) -> Non
     with connected(ApiObjects([config_map("bert", run="seven"), config_map("sdxl-lora")])) as api:
         broken, whole = all_deployed(api, NAMESPACE)
     assert broken.record is None
-    assert "its entry `run` is not a whole number" in broken.unreadable.message
+    assert "at `$.run`" in broken.unreadable.message
     assert broken.unreadable.fix.startswith("delete the ConfigMap")
     assert whole.record is not None
 

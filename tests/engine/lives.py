@@ -23,7 +23,7 @@ from tests.engine.pods import hostname
 from trainform import defaults
 from trainform.backends.endings import ends_by
 from trainform.backends.table import BACKENDS
-from trainform.backends.volcano.ends import roles_without_action
+from trainform.backends.volcano.ends import is_unheeded
 from trainform.manifests.manifest import Manifest, job_body
 from trainform.objects import job_manifests
 from trainform.plan import Plan
@@ -226,7 +226,7 @@ class Life:
         """True if a failed pod of the role stays so while the job goes on."""
         if self.plan.backend != defaults.VOLCANO:
             return False
-        return role.name in roles_without_action(job_body(self.manifests), "Never", POD_FAILED.event)
+        return role.restart == "never" and is_unheeded(self.plan, role, POD_FAILED)
 
     def _lacks(self, role: RolePlan) -> bool:
         """True if fewer pods of the role are left than the job needs, after one has failed."""

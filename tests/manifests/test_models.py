@@ -45,9 +45,6 @@ def main(**fields: Any) -> dict[str, Any]:
             "spec.containers.main.livenessProbe.tcpSocket.port",
             "write a whole number or text",
         ),
-        ({"spec": {"dnsPolicy": "clusterfirst"}}, "spec.dnsPolicy", "write ClusterFirst"),
-        ({"spec": {"restartPolicy": "ExitCode"}}, "spec.restartPolicy", "write one of Always, Never, OnFailure"),
-        (main(imagePullPolicy="always"), "spec.containers.main.imagePullPolicy", "write Always"),
     ],
     ids=str,
 )

@@ -101,9 +101,6 @@ def test_the_jobs_policies_for_exit_codes_come_before_the_roles_default() -> Non
     assert found(policies=[lost, wrong], roles=own) == {"worker": [(137, "RestartPod"), (2, "AbortJob"), FAILED]}
     assert found(policies=[lost], roles=WITH_EXTRAS)["evaluation-watcher"] == [], "asked for at the job"
     assert found(policies=[lost, ON_FAILURE]) == {"worker": []}, "both at the job, in the user's order"
-    assert reasons(policies=[lost, lost]) == {"policies[1].exit_code": "the exit code has a policy already"}, (
-        "reported once"
-    )
 
 
 WORDS = [

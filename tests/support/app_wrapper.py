@@ -24,8 +24,7 @@ from trainform.backends.gangs import (
     pod_group,
     queue_labels,
 )
-from trainform.backends.outcome import ByCondition
-from trainform.backends.own_keys import overwritten
+from trainform.backends.outcome import by_condition
 from trainform.backends.refusals import JOB_RESTARTS, another_backend
 from trainform.backends.support import NO_RUNTIME, Fields, no_policies
 from trainform.errors import Problem
@@ -66,13 +65,14 @@ class AppWrapper(Backend):
     PLURALS = ("appwrappers",)
     CONTROLLER_IMAGE = "appwrapper"
     MAKES_GANGS = True
-    OUTCOME = ByCondition("Succeeded")
+    OUTCOME = by_condition("Succeeded")
 
     MAKES = f"AppWrapper (`{API_VERSION}`), with Volcano's admission a PodGroup"
     ENDS = "nothing: every pod must end by itself"
     ADDS = f"`{INDEX_VARIABLE}`"
 
     INDEX_LABEL = "batch.kubernetes.io/job-completion-index"
+    POD_KEYS = frozenset(OWN_KEYS)
     ADMISSIONS = (defaults.VOLCANO, defaults.KUEUE)
     IN_PLACE = ("spec.suspend",)
     FIELDS: ClassVar[Fields] = {**NO_RUNTIME, **no_policies("AppWrapper")}
@@ -87,9 +87,8 @@ class AppWrapper(Backend):
         return ("appwrappers.workload.codeflare.dev", *admission_crds(plan))
 
     def problems(self, plan: Plan) -> Iterator[Problem]:
-        """Too many sets of pods, restarts of the whole job, and labels that the controllers write."""
+        """Too many sets of pods, and restarts of the whole job."""
         yield from gang_problems(plan)
-        yield from overwritten(plan, "AppWrapper", OWN_KEYS)
         groups = sum(1 for role in plan.roles for _ in role.groups())
         if groups > MOST_POD_SETS:
             reason = f"make {groups} sets of pods, and an AppWrapper has at most {MOST_POD_SETS}"

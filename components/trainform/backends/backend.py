@@ -16,7 +16,7 @@ from trainform.errors import Problem
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import Manifest
 from trainform.manifests.templates import Template
-from trainform.plan.model import Ending, Naming, Plan, RolePlan
+from trainform.plan.model import Ending, Naming, Plan
 from trainform.spec.experiment import Experiment
 
 
@@ -148,10 +148,6 @@ class Backend(abc.ABC):
         """What pod templates depend on in the operator. Default: the label of the index alone; nothing is added to
         pods."""
         return PodConventions(self.INDEX_LABEL)
-
-    def own_folders(self, plan: Plan, role: RolePlan) -> Iterable[str]:
-        """The folders at which its controller mounts its own files in the role's containers. Default: none."""
-        return ()
 
     def files(self, plan: Plan) -> dict[str, str]:
         """Launch files that its pod templates need besides the plan's own, by name. Default: none."""

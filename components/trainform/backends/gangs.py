@@ -9,7 +9,7 @@ from trainform import defaults
 from trainform.backends.own_keys import follows, overwritten
 from trainform.backends.queues import API_VERSION
 from trainform.errors import Problem
-from trainform.manifests.manifest import Manifest, without_empty
+from trainform.manifests.manifest import Manifest, object_body, without_empty
 from trainform.manifests.objects import experiment_labels
 from trainform.plan.model import Plan
 
@@ -71,8 +71,8 @@ def pod_group(plan: Plan) -> list[Manifest]:
         "priorityClassName": plan.priority_class,
         "networkTopology": topology(plan),
     }
-    metadata = {"name": plan.job, "namespace": plan.namespace, "labels": experiment_labels(plan)}
-    body = {"apiVersion": API_VERSION, "kind": "PodGroup", "metadata": metadata, "spec": without_empty(spec)}
+    labels, fields = experiment_labels(plan), {"spec": without_empty(spec)}
+    body = object_body("PodGroup", plan.job, plan.namespace, labels, api_version=API_VERSION, **fields)
     return [Manifest("pod-group", body, revision=plan.revision)]
 
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -15,13 +16,11 @@ from trainform.errors import list_names
 from trainform.manifests.manifest import Manifest
 from trainform.manifests.shapes import mappings
 from trainform.manifests.templates import Template
-from trainform.plan.model import Ending, Mount, Plan, RolePlan
-from trainform.plan.world import first_ranked
+from trainform.plan.model import Ending, Plan, RolePlan
 from trainform.rules.limits.judged import Judged
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.merge_patch import patched_paths
-from trainform.spec.prepare import EACH_POD, FIRST_POD
 from trainform.spec.storage import ONE_NODE
 
 NOTES = {
@@ -30,8 +29,7 @@ NOTES = {
     "ttl": "ttl: the job is deleted {seconds} s after its end, and the next `pulumi up` after a `pulumi refresh` "
     "makes it again and trains again; leave it out to keep the job",
     "no-end": "nothing ends this job when the role {role} completes: the pods of {others} run until they end by "
-    "themselves, or until the job is deleted; remove the policy or the patch that takes the place of the plan's "
-    "own",
+    "themselves, or until the job is deleted; remove the policy that takes the place of the plan's own",
     "sidecar": "role {role}: a pod has ended only when its container {container} has ended too, and the job waits "
     "for it; write it in `initContainers`, with `restartPolicy: Always`, to let it go with the others",
     "restarts": "role {role}: a container that fails is started again, however often, and nothing ends the job for "
@@ -41,10 +39,8 @@ NOTES = {
     "node",
     "one-node-claim": "storage.{volume}.access_modes: the pods of one node mount a claim with {mode}, and {why}: "
     "those of other nodes may wait for it for ever; write `[ReadWriteMany]`, or limit the volume by `roles`",
-    "written-at-once": (
-        "step {step} ({place}) runs in {pods} pods at once, and several of them can write to {claims}; if it does, "
-        "{fix}"
-    ),
+    "written-at-once": "step {step} (prepare[{index}]) runs in {pods} pods at once, and several of them can write to "
+    "{claims}; if it does, write `on: first-pod`, otherwise `on: each-pod`",
     "other-world": "{field}: it takes the place of the plan's {planned}, so the launcher and its processes see your "
     "value; remove it for the plan's",
     "patched": "patched; not part of the plan: {paths}",
@@ -188,58 +184,27 @@ def _by_script(plan: Plan, role: RolePlan) -> Mapping[str, str]:
 
 
 def _written_at_once(experiment: Experiment, plan: Plan) -> _Found:
-    """It is a note and no problem, because only the user knows whether the command writes to the claim."""
-    for place, (step, running) in _commands_before_the_start(experiment, plan).items():
-        shared = _shared(running)
-        if shared:
-            claims = ", ".join(f"{claim} ({path})" for claim, path in shared.items())
-            values = {"step": step, "place": place, "pods": sum(role.replicas for role in running)}
-            values["claims"] = f"the {'claim' if len(shared) == 1 else 'claims'} {claims}"
-            yield "written-at-once", {**values, "fix": _in_one_pod(experiment, plan, shared, place)}
-
-
-def _commands_before_the_start(experiment: Experiment, plan: Plan) -> dict[str, tuple[str, list[RolePlan]]]:
-    """Return name and roles of each command by its field. Left out are steps of which the user says in which pods they
-    run, and checkouts, which write to the pod's own volume."""
-    said = {step.name for step in experiment.prepare if step.on is not None or step.git is not None}
-    found: dict[str, tuple[str, list[RolePlan]]] = {}
-    for role in plan.roles:
-        for index, container in enumerate(role.init):
-            if index >= len(role.prepared) or container.name not in said:
-                found.setdefault(role.init_path(index), (container.name, []))[1].append(role)
-    return found
+    """It is a note and no problem, because only the user knows whether the command writes to the claim. A checkout
+    writes to the pod's own volume."""
+    for index, step in enumerate(experiment.prepare):
+        running = [role for role in plan.roles if index in role.prepared]
+        claims = _shared(running) if step.on is None and step.git is None else {}
+        if claims:
+            listed = ", ".join(f"{claim} ({path})" for claim, path in claims.items())
+            values = {"step": step.name, "index": index, "pods": sum(role.replicas for role in running)}
+            yield "written-at-once", {**values, "claims": f"the {'claim' if len(claims) == 1 else 'claims'} {listed}"}
 
 
 def _shared(roles: Sequence[RolePlan]) -> dict[str, str]:
-    """Return the claims to which several of these pods can write in the same folder, each with the path of its first
-    mount."""
-    mounts = [(role.replicas, mount) for role in roles for mount in role.mounts if not mount.read_only]
-    claims: dict[str, str] = {}
-    for _, mount in mounts:
-        if sum(replicas for replicas, other in mounts if _overlap(mount, other)) > 1:
-            claims.setdefault(mount.claim, mount.path)
-    return claims
-
-
-def _overlap(one: Mount, other: Mount) -> bool:
-    """Return True if both mount the same folder of a claim, or if one folder is inside the other."""
-    folders = zip(_folders(one), _folders(other), strict=False)
-    return one.claim == other.claim and all(name == other_name for name, other_name in folders)
-
-
-def _folders(mount: Mount) -> list[str]:
-    return [] if mount.sub_path is None else [name for name in mount.sub_path.split("/") if name not in ("", ".")]
-
-
-def _in_one_pod(experiment: Experiment, plan: Plan, claims: Mapping[str, str], place: str) -> str:
-    """Return what to write instead. The one pod is one for which the others wait, and it has the claims."""
-    usual = first_ranked(experiment) if plan.launches is None else plan.launches
-    waited = (role for role in plan.roles if role.name == plan.launches or role.ranked)
-    able = [role.name for role in waited if claims.keys() <= {each.claim for each in role.mounts if not each.read_only}]
-    one = f"`on: {FIRST_POD}`" if usual in able or not able else f"`on: {FIRST_POD}` and `roles: [{able[0]}]`"
-    if place.startswith("prepare"):
-        return f"write {one}, otherwise `on: {EACH_POD}`"
-    return f"make it a step of `prepare` with {one}"
+    """Return the claims to which several of these pods can write in the same folder, each with the path of a mount."""
+    pods: Counter[tuple[str, str | None]] = Counter()
+    paths: dict[tuple[str, str | None], str] = {}
+    for role in roles:
+        for mount in role.mounts:
+            folder = (mount.claim, mount.sub_path)
+            pods[folder] += 0 if mount.read_only else role.replicas
+            paths.setdefault(folder, mount.path)
+    return {claim: paths[claim, sub_path] for (claim, sub_path), count in pods.items() if count > 1}
 
 
 def _patched(plan: Plan) -> _Found:

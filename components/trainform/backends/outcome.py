@@ -7,10 +7,8 @@ means all of its pods.
 
 from __future__ import annotations
 
-import abc
-import dataclasses
 import datetime
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -55,52 +53,37 @@ def _is_going(pod: Mapping[str, Any]) -> bool:
     return bool(mapping(pod.get("metadata")).get("deletionTimestamp"))
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class ToOutcome(abc.ABC):
-    """How an operator says it."""
+class ToOutcome(Struct, frozen=True):
+    """How an operator says it.
 
+    words: by the type of a condition that holds, or by the phase of a job of which nothing runs any more.
+    """
+
+    words: Mapping[str, Word]
     failed_pods: Count = none_fails
 
     def __call__(self, job: Mapping[str, Any], pods: Pods) -> Outcome:
         """The outcome of a live job object. pods: of its revision."""
         status = mapping(job.get("status"))
-        end = self._end(status)
-        in_part = end.word == "succeeded" and self.failed_pods(status, pods) > 0
-        return Outcome("succeeded in part", end.at) if in_part else end
-
-    @abc.abstractmethod
-    def _end(self, status: Mapping[str, Any]) -> Outcome:
-        """What the operator calls the end of the job."""
-
-
-@dataclasses.dataclass(frozen=True)
-class ByCondition(ToOutcome):
-    """The outcome of a job whose status has conditions. succeeded, failed: their types."""
-
-    succeeded: str
-    failed: str = "Failed"
-
-    def _end(self, status: Mapping[str, Any]) -> Outcome:
-        conditions = mappings(status.get("conditions"))
-        true = {each.get("type"): each for each in conditions if each.get("status") == "True"}
-        words: dict[str, Word] = {self.failed: "failed", self.succeeded: "succeeded"}
-        for condition, word in words.items():
-            if condition in true:
-                return Outcome(word, str(true[condition].get("lastTransitionTime", "")))
-        return Outcome()
+        times = dict(_states(status))
+        name = next((name for name in self.words if name in times), None)
+        if name is None:
+            return Outcome()
+        in_part = self.words[name] == "succeeded" and self.failed_pods(status, pods) > 0
+        return Outcome("succeeded in part" if in_part else self.words[name], times[name])
 
 
-@dataclasses.dataclass(frozen=True)
-class ByPhase(ToOutcome):
-    """The outcome of a job whose status has a phase with the time of its beginning. words: by the phases of a job of
-    which nothing runs any more."""
+def by_condition(succeeded: str, failed_pods: Count = none_fails) -> ToOutcome:
+    """The outcome by the conditions of a job. succeeded: the type of the one that means success."""
+    return ToOutcome({"Failed": "failed", succeeded: "succeeded"}, failed_pods)
 
-    words: Mapping[str, Word]
 
-    def _end(self, status: Mapping[str, Any]) -> Outcome:
-        state = mapping(status.get("state"))
-        word = self.words.get(str(state.get("phase", "")))
-        return Outcome() if word is None else Outcome(word, str(state.get("lastTransitionTime", "")))
+def _states(status: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the phase and the true conditions, each with the time of its beginning."""
+    state = mapping(status.get("state"))
+    true = [each for each in mappings(status.get("conditions")) if each.get("status") == "True"]
+    for each, key in ((state, "phase"), *((condition, "type") for condition in true)):
+        yield str(each.get(key, "")), str(each.get("lastTransitionTime", ""))
 
 
 def is_changed_since(job: Mapping[str, Any], outcome: Outcome) -> bool:

@@ -9,8 +9,8 @@ from trainform.errors import Problem
 from trainform.plan.model import Plan
 
 
-def overwritten(plan: Plan, operator: str, own: Iterable[str]) -> Iterator[Problem]:
-    """Yield a problem for each label and annotation of pods that the operator would overwrite.
+def overwritten(plan: Plan, setter: str, own: Iterable[str]) -> Iterator[Problem]:
+    """Yield a problem for each label and annotation of pods that the operator or trainform would overwrite.
 
     own: keys, and prefixes that end in `/`. `backends.patch_rules` judges those of merge patches.
     """
@@ -19,7 +19,7 @@ def overwritten(plan: Plan, operator: str, own: Iterable[str]) -> Iterator[Probl
         for field, values in (("labels", role.labels), ("annotations", role.annotations)):
             for key, value in values.items():
                 if is_one_of(key, keys):
-                    reason = f"the key is set by {operator} itself"
+                    reason = f"the key is set by {setter} itself"
                     yield Problem(f"roles.{role.name}.{field}.{key}", value, reason, "choose another key")
 
 

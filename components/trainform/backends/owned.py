@@ -7,7 +7,6 @@ another value there the plan is untrue: ranks, addresses, accelerators and cost 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
@@ -18,7 +17,6 @@ from trainform.backends.paths import Place, named_items
 from trainform.manifests.manifest import Manifest
 from trainform.manifests.shapes import mapping, mappings, quantity
 from trainform.manifests.templates import Template, resource_amounts
-from trainform.plan.references import expanded
 from trainform.rules.metadata import OWN_LABELS, kept
 
 NO_FIELD = ""
@@ -51,13 +49,14 @@ OBJECT_FIELDS: Mapping[str, str] = {
     # the container that a TrainJob configures
     **dict.fromkeys(("trainer.command", "trainer.args"), LAUNCHER),
     "trainer.env": "env",
+    "trainer.image": "image",
+    "runtimePatches": NO_FIELD,
     "restartPolicy": "roles.*.restart",
     "trainer.resourcesPerNode": "roles.*.accelerators",
 }
 """Fields of objects outside of pod templates, at any depth, by name or with the name above: the experiment's field, if
 there is one."""
 
-_FREE = frozenset(["metrics"])  # of an elastic policy
 _KEPT_PARTS = frozenset(["labels", "annotations", "data", "ports"])  # a patch may add to these
 SECRET_FIELDS = ("data", "stringData", "type", "immutable")
 
@@ -166,7 +165,7 @@ def pod_changes(role: str, before: dict[str, Any], after: dict[str, Any], owned:
     for place, old, new in _pod_values(before, after, owned):
         if old != new:
             name = place[-1]
-            by_operator = "env" in place and name in owned.by_operator and name not in _env_names(before)
+            by_operator = "env" in place and name in owned.by_operator and old is None
             yield Change(place, old, new, role, by_operator=by_operator)
     yield from _metadata_changes((), before, after, owned.by_operator, role)
 
@@ -192,12 +191,7 @@ def _changes(before: Any, after: Any, place: Place, owned: str) -> Iterator[Chan
             if old is not None and old != new:
                 yield Change(where, old, new)
         else:
-            yield from _changes(
-                old,
-                new,
-                where,
-                "" if name in _FREE and before is not None else owned or _entry(where, isinstance(after, dict)),
-            )
+            yield from _changes(old, new, where, owned or _entry(where, isinstance(after, dict)))
 
 
 def _entry(place: Place, is_field: bool) -> str:
@@ -259,22 +253,17 @@ def _pod_values(before: dict[str, Any], after: dict[str, Any], owned: OwnedOfPod
 def _container_values(place: Place, before: dict[str, Any], after: dict[str, Any], owned: OwnedOfPods) -> _Values:
     for field, default in CONTAINER_DEFAULTS.items():
         yield (*place, field), before.get(field, default), after.get(field, default)
-    ports = [
-        {str(port.get("name", port["containerPort"])): port for port in each.get("ports", ())}
-        for each in (before, after)
-    ]
-    for name, port in ports[0].items():
-        yield (*place, "ports", name), port, ports[1].get(name)
-    mounts = [{mount["mountPath"]: mount for mount in each.get("volumeMounts", ())} for each in (before, after)]
-    mounted = {mount["name"] for mount in mounts[1].values()}
-    for path, mount in mounts[0].items():
+    added = [] if before.get("env") == after.get("env") else sorted(owned.variables | owned.by_operator)
+    for field, more in (("ports", []), ("env", added)):
+        olds, news = (_by_name(each.get(field, ())) for each in (before, after))
+        for name in dict.fromkeys([*olds, *more]):
+            yield (*place, field, name), olds.get(name), news.get(name)
+    olds, news = (_by_name(each.get("volumeMounts", ()), "mountPath") for each in (before, after))
+    mounted = {mount["name"] for mount in news.values()}
+    for path, mount in olds.items():
         name = mount["name"]
-        old, new = (True, name in mounted) if name in owned.storage else (mount, mounts[1].get(path))
+        old, new = (True, name in mounted) if name in owned.storage else (mount, news.get(path))
         yield (*place, "volumeMounts", name), old, new
-    if before.get("env") != after.get("env"):
-        olds, news = (_effective(each.get("env", ())) for each in (before, after))
-        for name in dict.fromkeys([*olds, *sorted(owned.variables | owned.by_operator)]):
-            yield (*place, "env", name), olds.get(name), news.get(name)
 
 
 def _amounts(before: dict[str, Any], after: dict[str, Any], devices: Collection[str]) -> _Values:
@@ -294,25 +283,8 @@ def _amounts(before: dict[str, Any], after: dict[str, Any], devices: Collection[
                 yield (*place.split(".", 2), "resources", "limits", resource), old, new
 
 
-def _env_names(template: dict[str, Any]) -> set[str]:
-    containers = (container for kind in _CONTAINERS for container in template["spec"].get(kind, ()))
-    return {entry["name"] for container in containers for entry in container.get("env", ())}
-
-
-def _effective(env: Collection[dict[str, Any]]) -> dict[str, str]:
-    """Return the variables as the container sees them: the last of a name wins, and `$(NAME)` is the value of one
-    before."""
-    values: dict[str, str] = {}
-    for entry in env:
-        source = entry.get("valueFrom")
-        values[entry["name"]] = (
-            expanded(entry.get("value", ""), values) if source is None else json.dumps(source, sort_keys=True)
-        )
-    return values
-
-
-def _by_name(items: Any) -> dict[str, Any]:
-    return {str(item["name"]): item for item in mappings(items)}
+def _by_name(items: Any, key: str = "name") -> dict[str, Any]:
+    return {str(item.get(key, item.get("containerPort"))): item for item in mappings(items)}
 
 
 def _items(value: Any) -> dict[str, Any] | None:

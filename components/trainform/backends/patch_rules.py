@@ -24,7 +24,6 @@ from trainform.backends.owned import (
     pod_templates,
     value_at,
 )
-from trainform.backends.patches import patched as apply_patch
 from trainform.backends.paths import Place
 from trainform.backends.refusals import is_able
 from trainform.errors import MASK, Problem, list_names, shorten
@@ -54,91 +53,122 @@ _FIXES = {
 _SECRET_FIX = "remove it, or make a Secret of your own and name it: `ssh: {secret: NAME}`"  # noqa: S105 -- no password
 
 
-class _Operator(Struct, frozen=True):
-    """The parts of an operator and an environment that decide about the pods of a plan."""
-
-    backend: Backend
-    conventions: PodConventions
-    restarts: tuple[str, ...]
-    devices: frozenset[str]
-
-    @classmethod
-    def of(cls, plan: Plan, backend: Backend, environment: Environment) -> _Operator:
-        devices = frozenset(kind.resource for kind in environment.accelerators.values())
-        return cls(backend, backend.conventions(plan), backend.own_restarts(plan), devices)
-
-
-class Checked(Struct, frozen=True):
-    """The result of a check of merge patches.
-
-    invalid: problems of parts that are left out of `plan`, so that they do not hide others. owned: problems of parts
-    that stay in it, since the environment's limits may have more to say there.
-    """
+class _Rules(Struct, frozen=True):
+    """The rules for the patches of a plan. devices: resources that count as accelerators."""
 
     plan: Plan
-    invalid: tuple[Problem, ...] = ()
-    owned: tuple[Problem, ...] = ()
+    backend: Backend
+    conventions: PodConventions
+    devices: frozenset[str]
+
+    def of_role(self, role: RolePlan, group: Group) -> tuple[list[Problem], dict[str, Any]]:
+        """Return the problems of `pod_overrides`, and the patch without parts that limits cannot judge."""
+
+        def template(patch: dict[str, Any]) -> dict[str, Any]:
+            return user_template(self.plan, structs.replace(role, overrides=patch), group, self.conventions)
+
+        before, after = template({}), template(role.overrides)
+        found = [*_unknown_containers(role.overrides, before), *violations(role.overrides, after, POD_TEMPLATE)]
+        patch = without_parts(role.overrides, [each.part for each in found])
+        changes = pod_changes(role.name, before, template(patch), self._owned(role))
+        return self._result(f"roles.{role.name}.pod_overrides", role.overrides, found, patch, changes)
+
+    def of_object(self, key: str, manifest: Manifest) -> tuple[list[Problem], dict[str, Any]]:
+        """Return the problems of the patch of an object, and the patch without parts that limits cannot judge."""
+        patch, body = self.plan.manifest_overrides[key], manifest.body
+        patched = merge_patch(body, patch)
+        found: list[Violation] = []
+        if has_model(body["kind"]):
+            found += violations(patch, patched, body["kind"])
+        elif "metadata" in patch:
+            found += violations(patch["metadata"], patched.get("metadata"), METADATA, part=("metadata",))
+        templates = [*pod_templates(body)]
+        for place, _ in templates:
+            part, inner = _reach(patch, place)
+            if inner is not None:
+                found += violations(inner, value_at(patched, place), POD_TEMPLATE, part)
+        valid = without_parts(patch, [each.part for each in found])
+        patched = merge_patch(body, valid)
+        changes = [*object_changes(manifest, patched, self.backend.READS)]
+        if body["kind"] == "Secret":
+            changes = [
+                Change((field,), None, None, is_secret=True) for field in SECRET_FIELDS if field in patch
+            ] + changes
+        for place, template in templates:
+            after = value_at(patched, place)
+            role = self.plan.by_name.get(Template(1, 1, template).role)
+            is_removed = after is None or any(place[: len(each.place)] == each.place for each in changes)
+            if role is not None and not is_removed:
+                inside = pod_changes(role.name, template, after, self._owned(role))
+                changes += [structs.replace(each, place=(*place, *each.place)) for each in inside]
+        return self._result(f"manifest_overrides.{key}", patch, found, valid, changes)
+
+    def _owned(self, role: RolePlan) -> OwnedOfPods:
+        by_volcano = self.plan.admission == defaults.VOLCANO
+        contract = {variable.name for variable in VARIABLES[self.plan.launcher]}
+        contract.update(name for names in SCRIPT_VARIABLES[self.plan.launcher] for name in names.split(", "))
+        gang = [GROUP_ANNOTATION, TASK_ANNOTATION] if by_volcano else []
+        return OwnedOfPods(
+            variables=frozenset(contract if role.launched else ()),
+            by_operator=self.conventions.of(role.name).appended | self.backend.POD_KEYS | {*gang},
+            storage=frozenset(mount.volume for mount in role.mounts),
+            devices=self.devices,
+            scheduler=SCHEDULER if by_volcano else "default-scheduler",
+        )
+
+    def _result(
+        self, path: str, patch: dict[str, Any], found: list[Violation], valid: dict[str, Any], changes: Iterable[Change]
+    ) -> tuple[list[Problem], dict[str, Any]]:
+        """valid: the patch without the parts of `found`. changes: what it changes of the plan's own."""
+        problems = []
+        for each in found:
+            value = each.value if isinstance(each.value, str | int | float | bool) else None
+            problems.append(Problem(f"{path}.{_written(each.part, patch)}", value, each.reason, each.fix))
+        parts: dict[Part, Change] = {}
+        for change in changes:
+            if change.after not in self.backend.own_restarts(self.plan):
+                parts.setdefault(part_that_sets(valid, change.place), change)
+        for part, change in parts.items():
+            where = _written(part, valid) or ".".join(change.place)
+            value = MASK if change.is_secret else None
+            problems.append(Problem(f"{path}.{where}", value, _reason(change), _fix(change, part, self.backend)))
+        return problems, without_parts(valid, [part for part, change in parts.items() if not change.is_readable])
 
 
-def check_roles(plan: Plan, backend: Backend, environment: Environment) -> Checked:
-    """Check `pod_overrides` of each role, before anything is rendered."""
-    operator = _Operator.of(plan, backend, environment)
-    found: dict[Problem, bool] = {}
+def _rules(plan: Plan, backend: Backend, environment: Environment) -> _Rules:
+    devices = frozenset(kind.resource for kind in environment.accelerators.values())
+    return _Rules(plan, backend, backend.conventions(plan), devices)
+
+
+def check_roles(plan: Plan, backend: Backend, environment: Environment) -> tuple[Plan, list[Problem]]:
+    """Return the problems of `pod_overrides`, and the plan without parts that limits cannot judge. Nothing is rendered
+    yet."""
+    rules = _rules(plan, backend, environment)
+    problems: list[Problem] = []
     roles = []
     for role in plan.roles:
         patch = role.overrides
         for group in _distinct_groups(role) if patch else ():
-            problems, patch = _check_role(plan, structs.replace(role, overrides=patch), group, operator)
-            found |= {problem: stays for problem, stays in problems.items() if problem not in found}
+            found, patch = rules.of_role(structs.replace(role, overrides=patch), group)
+            problems += found
         roles.append(structs.replace(role, overrides=patch))
-    return _checked(structs.replace(plan, roles=tuple(roles)), found)
+    return structs.replace(plan, roles=tuple(roles)), [*dict.fromkeys(problems)]
 
 
-def check_objects(plan: Plan, backend: Backend, rendered: Iterable[Manifest], environment: Environment) -> Checked:
-    """Check `manifest_overrides`. rendered: the plan's objects without them."""
-    operator = _Operator.of(plan, backend, environment)
+def check_objects(
+    plan: Plan, backend: Backend, rendered: Iterable[Manifest], environment: Environment
+) -> tuple[Plan, list[Problem]]:
+    """Return the same for `manifest_overrides`. rendered: the plan's objects without them."""
+    rules = _rules(plan, backend, environment)
     manifests = {override_key(manifest): manifest for manifest in rendered}
-    found = dict.fromkeys(_unknown_keys(plan, manifests), False)
+    problems = [*_unknown_keys(plan, manifests)]
     remaining: dict[str, Any] = {}
-    for key, patch in plan.manifest_overrides.items():
+    for key in plan.manifest_overrides:
         if key in manifests and key != RECORD_KEY:
-            problems, kept = _check_object(plan, key, patch, manifests[key], operator)
-            found |= problems
+            found, kept = rules.of_object(key, manifests[key])
+            problems += found
             remaining |= {key: kept} if kept else {}
-    valid = structs.replace(plan, manifest_overrides=remaining)
-    if "job" in remaining and not any(found.values()):
-        merged = _check_merged(plan, valid, operator, [*manifests.values()])
-        found |= merged
-        valid = structs.replace(valid, manifest_overrides=remaining | ({"job": {}} if merged else {}))
-    return _checked(valid, found)
-
-
-def _check_merged(plan: Plan, patched: Plan, operator: _Operator, rendered: list[Manifest]) -> _Problems:
-    """Check pods that an operator merges itself from the job object and another one, as Trainer does."""
-    bare = structs.replace(plan, manifest_overrides={"job": {}})  # the operator merges an empty patch too
-    objects = [apply_patch(patched, manifest) for manifest in rendered]
-    found: _Problems = {}
-    backend = operator.backend
-    for before, after in zip(backend.templates(bare, rendered), backend.templates(patched, objects), strict=True):
-        role = plan.by_name.get(before.role)
-        if role is None or before.body == after.body:
-            continue
-        wrong = [*violations(after.body, after.body, POD_TEMPLATE, operator.restarts)]
-        reasons = [(f"{_written(each.part, after.body)}: {each.reason}", each.fix) for each in wrong]
-        if not wrong:
-            changes = pod_changes(role.name, before.body, after.body, _owned(plan, role, operator))
-            reasons = [(_reason(change), _fix(change, change.place, backend)) for change in changes]
-        found |= {Problem("manifest_overrides.job", None, *reason): False for reason in reasons}
-    return found
-
-
-_Problems = dict[Problem, bool]
-"""Problems, with whether their parts stay in the patch."""
-
-
-def _checked(plan: Plan, found: _Problems) -> Checked:
-    invalid, owned = (tuple(problem for problem, stays in found.items() if stays == kept) for kept in (False, True))
-    return Checked(plan, invalid, owned)
+    return structs.replace(plan, manifest_overrides=remaining), problems
 
 
 def _distinct_groups(role: RolePlan) -> Iterable[Group]:
@@ -147,130 +177,24 @@ def _distinct_groups(role: RolePlan) -> Iterable[Group]:
     return {tuple(port.name for port in group.ports): group for group in role.groups()}.values()
 
 
-def _check_role(plan: Plan, role: RolePlan, group: Group, operator: _Operator) -> tuple[_Problems, dict[str, Any]]:
-    path = f"roles.{role.name}.pod_overrides"
-
-    def template(patch: dict[str, Any]) -> dict[str, Any]:
-        return user_template(plan, structs.replace(role, overrides=patch), group, operator.conventions)
-
-    before = template({})
-    found = [
-        *_unknown_containers(role.overrides, before),
-        *violations(role.overrides, template(role.overrides), POD_TEMPLATE, operator.restarts),
-    ]
-    patch = without_parts(role.overrides, [each.part for each in found])
-    changes = [*pod_changes(role.name, before, template(patch), _owned(plan, role, operator))]
-    changes = [each for each in changes if each.after not in operator.restarts]
-    return _problems(path, role.overrides, found, patch, changes, operator.backend)
-
-
-def _check_object(
-    plan: Plan, key: str, patch: dict[str, Any], manifest: Manifest, operator: _Operator
-) -> tuple[_Problems, dict[str, Any]]:
-    body = manifest.body
-    patched = merge_patch(body, patch)
-    if not isinstance(patched, dict):
-        raise TypeError(f"a merge patch of {key} is a mapping")
-    found: list[Violation] = []
-    if has_model(body["kind"]):
-        found += violations(patch, patched, body["kind"])
-    elif "metadata" in patch:
-        found += violations(patch["metadata"], patched.get("metadata"), METADATA, part=("metadata",))
-    templates = [*pod_templates(body)]
-    for place, _ in templates:
-        part, inner = _reach(patch, place)
-        if inner is not None:
-            found += violations(inner, value_at(patched, place), POD_TEMPLATE, operator.restarts, part)
-    valid = without_parts(patch, [each.part for each in found])
-    patched = merge_patch(body, valid)
-    changes = [*object_changes(manifest, patched, operator.backend.READS)]
-    if body["kind"] == "Secret":
-        changes = [Change((field,), None, None, is_secret=True) for field in SECRET_FIELDS if field in patch] + changes
-    for place, template in templates:
-        after = value_at(patched, place)
-        role = plan.by_name.get(Template(1, 1, template).role)
-        if (
-            role is not None
-            and after is not None
-            and not any(place[: len(each.place)] == each.place for each in changes)
-        ):
-            owned = _owned(plan, role, operator)
-            changes += (
-                structs.replace(each, place=(*place, *each.place))
-                for each in pod_changes(role.name, template, after, owned)
-            )
-    changes = [each for each in changes if each.after not in operator.restarts]
-    return _problems(f"manifest_overrides.{key}", patch, found, valid, changes, operator.backend)
-
-
-def _owned(plan: Plan, role: RolePlan, operator: _Operator) -> OwnedOfPods:
-    gang = frozenset([GROUP_ANNOTATION, TASK_ANNOTATION] if plan.admission == defaults.VOLCANO else ())
-    contract = {variable.name for variable in VARIABLES[plan.launcher]}
-    contract.update(name for names in SCRIPT_VARIABLES[plan.launcher] for name in names.split(", "))
-    return OwnedOfPods(
-        variables=frozenset(contract if role.launched else ()),
-        by_operator=operator.conventions.of(role.name).appended | operator.backend.POD_KEYS | gang,
-        storage=frozenset(mount.volume for mount in role.mounts),
-        devices=operator.devices,
-        scheduler=SCHEDULER if plan.admission == defaults.VOLCANO else "default-scheduler",
-    )
-
-
-def _problems(
-    path: str,
-    patch: dict[str, Any],
-    found: Iterable[Violation],
-    valid: dict[str, Any],
-    changes: Iterable[Change],
-    backend: Backend,
-) -> tuple[_Problems, dict[str, Any]]:
-    """Return the problems of a patch, and the patch without the parts that cannot be read.
-
-    valid: the patch without the parts of `found`. changes: what it changes of the plan's own.
-    """
-    problems: _Problems = {}
-    for each in found:
-        value = each.value if isinstance(each.value, str | int | float | bool) else None
-        problems[Problem(f"{path}.{_written(each.part, patch)}", value, each.reason, each.fix)] = False
-    wrong = []
-    told: set[Part] = set()
-    for change in changes:
-        part = part_that_sets(valid, change.place)
-        if part in told:
-            continue
-        told.add(part)
-        where = _written(part, valid) or ".".join(change.place)
-        value = MASK if change.is_secret else None
-        problems[Problem(f"{path}.{where}", value, _reason(change), _fix(change, part, backend))] = change.is_readable
-        wrong += [] if change.is_readable else [part]
-    return problems, without_parts(valid, wrong)
-
-
 def _reason(change: Change) -> str:
     """Return why the patch must not change the place. A variable's value may be a secret, so it is not shown."""
     name = change.place[-1]
+    verb = "removes" if change.after is None else "adds" if change.before is None else "changes"
+    of_role = f" ({'.'.join(change.place)} of the role {change.role})" if change.role else ""
     if change.is_secret:
         return "the stack makes the content of the Secret, and previews and the state show a patch as plain text"
     if change.place[-2:-1] in (("labels",), ("annotations",)):
-        setter = "the operator" if change.by_operator else "trainform"
-        return f"the key is set by {setter} itself"
+        return f"the key is set by {'the operator' if change.by_operator else 'trainform'} itself"
+    if "env" in change.place and change.by_operator:
+        pods = f"pods of the role {change.role}"
+        return f"the operator itself sets the variable {name} in {pods}, so the patch has no effect"
     if "env" in change.place and change.role:
-        if change.by_operator:
-            return (
-                f"the operator itself sets the variable {name} in pods of the role {change.role}, so the patch has "
-                "no effect"
-            )
-        verb = "removes" if change.after is None else "changes"
         return f"the patch {verb} the variable {name} of the role {change.role}, and the plan sets it"
     if isinstance(change.before, dict | list) or isinstance(change.after, dict | list):
-        verb = "removes" if change.after is None else "adds" if change.before is None else "changes"
-        of_role = f" ({'.'.join(change.place)} of the role {change.role})" if change.role else ""
         return f"the patch {verb} a part that the plan owns{of_role}"
-    of_role = f" ({'.'.join(change.place)} of the role {change.role})" if change.role else ""
-    return (
-        f"the patch makes the value {_shown(change.after, 'empty')}, and the plan has "
-        f"{_shown(change.before, 'none')}{of_role}"
-    )
+    after, before = _shown(change.after, "empty"), _shown(change.before, "none")
+    return f"the patch makes the value {after}, and the plan has {before}{of_role}"
 
 
 def _shown(value: Any, nothing: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trainform import defaults
-from trainform.manifests.manifest import Component, Manifest, without_empty
+from trainform.manifests.manifest import Component, Manifest, object_body, without_empty
 from trainform.plan.model import QueuePlan
 
 API_VERSION = "scheduling.volcano.sh/v1beta1"
@@ -39,10 +39,6 @@ def queue_manifest(queue: QueuePlan, labels: dict[str, str]) -> Manifest:
         **amounts,
         "guarantee": None if guarantee is None else {"resource": guarantee},
     }
-    body = {
-        "apiVersion": API_VERSION,
-        "kind": KIND,
-        "metadata": {"name": queue.name, "labels": labels, "annotations": TAKE_OVER if shared else UNTIL_OPEN},
-        "spec": without_empty(spec),
-    }
+    annotations, fields = TAKE_OVER if shared else UNTIL_OPEN, {"spec": without_empty(spec)}
+    body = object_body(KIND, queue.name, None, labels, annotations, api_version=API_VERSION, **fields)
     return Manifest(f"queue-{queue.name}", body, patch=shared, component=Component.QUEUE, late_refusals=LATE_PARENT)

@@ -8,7 +8,6 @@ from trainform.backends.backend import Backend
 from trainform.backends.support import Fields, Support, non_default
 from trainform.backends.table import BACKENDS
 from trainform.errors import Problem
-from trainform.plan.model import Plan
 from trainform.spec.experiment import Experiment
 
 # What an operator may lack beyond single fields (`Backend.LACKS`).
@@ -25,19 +24,6 @@ def support_problems(experiment: Experiment, fields: Fields) -> Iterator[Problem
             for path, value in non_default(experiment, field):
                 shown = value if isinstance(value, str | int) else None
                 yield Problem(path, shown, support.how, support_fix(field, support))
-
-
-def folder_problems(experiment: Experiment, plan: Plan, backend: Backend) -> Iterator[Problem]:
-    """Yield a problem for each volume and checkout at a folder where the operator mounts its own files."""
-    steps = {step.name: f"prepare[{index}].git.path" for index, step in enumerate(experiment.prepare)}
-    found: dict[str, str] = {}
-    for role in plan.roles:
-        folders = {*backend.own_folders(plan, role)}
-        paths = [(f"storage.{mount.volume}.mount", mount.path) for mount in role.mounts]
-        paths += [(steps[checkout.step], str(checkout.git.path)) for checkout in role.checkouts]
-        found |= {where: path for where, path in paths if path.rstrip("/") in folders}
-    for where, path in found.items():
-        yield Problem(where, path, "the operator mounts its own files at this path", "choose another path")
 
 
 def support_notes(experiment: Experiment, fields: Fields) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from msgspec import Struct, structs
@@ -80,6 +80,21 @@ def job_body(manifests: Iterable[Manifest]) -> dict[str, Any]:
 def ownership(name_label: str, *, environment: str) -> dict[str, str]:
     """Labels that mark an object as made by trainform; they never change while the object exists."""
     return {**defaults.MANAGED_BY, defaults.NAME_LABEL: name_label, defaults.ENVIRONMENT_LABEL: environment}
+
+
+def object_body(
+    kind: str,
+    name: str,
+    namespace: str | None,
+    labels: Mapping[str, str],
+    annotations: Mapping[str, str] | None = None,
+    *,
+    api_version: str = "v1",
+    **fields: Any,
+) -> dict[str, Any]:
+    """The body of an object with these fields next to its metadata. namespace: None for a cluster-scoped kind."""
+    metadata = {"name": name, "namespace": namespace, "labels": labels, "annotations": annotations}
+    return {"apiVersion": api_version, "kind": kind, "metadata": without_empty(metadata), **fields}
 
 
 def with_own_annotations(manifest: Manifest, overrides: Iterable[str] = ()) -> Manifest:

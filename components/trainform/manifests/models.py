@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 import functools
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -20,11 +20,6 @@ Part = tuple[str | int, ...]
 POD_TEMPLATE, METADATA = "PodTemplateSpec", "ObjectMeta"
 _KINDS = (POD_TEMPLATE, "Service", "PersistentVolumeClaim", "ConfigMap")
 _TEXT_MAPS = frozenset(["labels", "annotations", "nodeSelector", "matchLabels", "data"])
-_WORDS: Mapping[str, tuple[str, ...]] = {
-    "dnsPolicy": ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"),
-    "imagePullPolicy": ("Always", "IfNotPresent", "Never"),
-    "restartPolicy": ("Always", "Never", "OnFailure"),
-}
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "string": (str,),
     "integer": (int,),
@@ -57,13 +52,11 @@ def has_model(kind: str) -> bool:
     return kind in _KINDS
 
 
-def violations(
-    patch: object, patched: object, kind: str, restarts: Collection[str] = (), part: Part = ()
-) -> Iterator[Violation]:
+def violations(patch: object, patched: object, kind: str, part: Part = ()) -> Iterator[Violation]:
     """Yield each unknown name, missing name and wrong type that a merge patch brings into an object.
 
-    patched: the object with the patch. kind: `POD_TEMPLATE` or a kind with a model. restarts: an operator's own restart
-    policies. part: where the patch stands in a larger one.
+    patched: the object with the patch. kind: `POD_TEMPLATE` or a kind with a model. part: where the patch stands in a
+    larger one.
     """
     if kind == POD_TEMPLATE and not _has_containers(patched):
         spec = patch.get("spec") if isinstance(patch, dict) else None
@@ -71,7 +64,7 @@ def violations(
         where = (*part, "spec", "containers") if is_inside else (*part, "spec")
         yield Violation(where, None, "the pods have no `spec` with `containers`", "patch a container by its name")
     else:
-        yield from _violations(patch, patched, {"$ref": kind}, part, restarts)
+        yield from _violations(patch, patched, {"$ref": kind}, part)
 
 
 def _has_containers(template: object) -> bool:
@@ -89,15 +82,13 @@ def _definitions() -> dict[str, Any]:
     return msgspec.json.schema_components(kinds, ref_template="{name}")[1]
 
 
-def _violations(
-    patch: object, patched: object, schema: dict[str, Any], part: Part, restarts: Collection[str]
-) -> Iterator[Violation]:
+def _violations(patch: object, patched: object, schema: dict[str, Any], part: Part) -> Iterator[Violation]:
     choices = [_resolve(each) for each in schema.get("anyOf", [schema]) if each.get("type") != "null"]
     types = [str(each.get("type")) for each in choices]
     if patch is None or not choices[0]:
         return  # null removes the field; a schema without a type allows anything
     if isinstance(patch, dict) and types == ["array"]:
-        yield from _items(patch, patched, choices[0]["items"], part, restarts)
+        yield from _items(patch, patched, choices[0]["items"], part)
     elif not any(_is(patch, name) for name in types):
         yield _wrong_type(part, patch, types)
     elif isinstance(patch, list):
@@ -105,22 +96,12 @@ def _violations(
             if item is None:
                 yield _wrong_type((*part, index), item, ["object"])
             else:
-                yield from _violations(item, item, choices[0]["items"], (*part, index), restarts)
+                yield from _violations(item, item, choices[0]["items"], (*part, index))
     elif isinstance(patch, dict):
-        yield from _fields(patch, patched, choices[0], part, restarts)
-    elif (
-        part[-1] in _WORDS
-        and "resizePolicy" not in part
-        and patch not in (words := (*_WORDS[str(part[-1])], *restarts))
-    ):
-        near = next((word for word in words if word.lower() == str(patch).lower()), None)
-        fix = f"write {near}" if near else f"write one of {', '.join(words)}"
-        yield Violation(part, patch, "it is not an allowed value", fix)
+        yield from _fields(patch, patched, choices[0], part)
 
 
-def _fields(
-    patch: dict[str, Any], patched: object, schema: dict[str, Any], part: Part, restarts: Collection[str]
-) -> Iterator[Violation]:
+def _fields(patch: dict[str, Any], patched: object, schema: dict[str, Any], part: Part) -> Iterator[Violation]:
     fields = schema.get("properties")
     if fields is None:  # a mapping of any names
         for name, value in patch.items():
@@ -132,7 +113,7 @@ def _fields(
     inside = patched if isinstance(patched, dict) else {}
     for name, value in patch.items():
         if name in fields:
-            yield from _violations(value, inside.get(name), fields[name], (*part, name), restarts)
+            yield from _violations(value, inside.get(name), fields[name], (*part, name))
         else:
             yield Violation((*part, name), None, "there is no field of this name", _meant(name, fields))
     for name in schema.get("required", ()):
@@ -140,9 +121,7 @@ def _fields(
             yield Violation((*part, name) if name in patch else part, None, f"`{name}` is missing", f"add `{name}`")
 
 
-def _items(
-    patch: dict[str, Any], patched: object, schema: dict[str, Any], part: Part, restarts: Collection[str]
-) -> Iterator[Violation]:
+def _items(patch: dict[str, Any], patched: object, schema: dict[str, Any], part: Part) -> Iterator[Violation]:
     """Yield what is wrong in a mapping that patches items of a list by their names."""
     if not isinstance(patched, list):
         reason = "a mapping patches the items of a list by name, and there is no list with named items here"
@@ -155,9 +134,9 @@ def _items(
         elif value is not None and value.get("name", name) != name:
             yield Violation((*part, name, "name"), None, "the key of the mapping is the item's name", "remove it")
             inner = {key: each for key, each in value.items() if key != "name"}
-            yield from _violations(inner, {**inner, "name": name}, schema, (*part, name), restarts)
+            yield from _violations(inner, {**inner, "name": name}, schema, (*part, name))
         else:
-            yield from _violations(value, items.get(name), schema, (*part, name), restarts)
+            yield from _violations(value, items.get(name), schema, (*part, name))
 
 
 def _wrong_type(part: Part, value: object, types: Sequence[str]) -> Violation:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from trainform import defaults
-from trainform.manifests.manifest import RECORD_KEY, Component, Manifest, ownership, without_empty
+from trainform.manifests.manifest import RECORD_KEY, Component, Manifest, object_body, ownership, without_empty
 from trainform.plan.model import ClaimPlan, Plan, ReplicaService
 from trainform.plan.record import Record, record_name
 from trainform.spec.environment import PriorityClass
@@ -16,18 +16,12 @@ from trainform.spec.environment import PriorityClass
 def claim(plan: ClaimPlan, namespace: str, labels: dict[str, str]) -> Manifest:
     """A PersistentVolumeClaim. Its labels name its owner: the preflight refuses an existing claim without them and
     never adopts it."""
-    body = {
-        "apiVersion": "v1",
-        "kind": "PersistentVolumeClaim",
-        "metadata": {"name": plan.name, "namespace": namespace, "labels": labels},
-        "spec": without_empty(
-            {
-                "accessModes": plan.request.access_modes,
-                "storageClassName": plan.storage_class,
-                "resources": {"requests": {"storage": plan.request.size}},
-            }
-        ),
+    spec = {
+        "accessModes": plan.request.access_modes,
+        "storageClassName": plan.storage_class,
+        "resources": {"requests": {"storage": plan.request.size}},
     }
+    body = object_body("PersistentVolumeClaim", plan.name, namespace, labels, spec=without_empty(spec))
     return Manifest(f"claim-{plan.key}", body, keep=plan.request.keep, component=Component.STORAGE)
 
 
@@ -44,85 +38,46 @@ def rendezvous_service(name: str, namespace: str, selector: dict[str, str], labe
     It has no ports, since DNS needs none. Its selector does not contain the revision, so that a change of the job does
     not change it.
     """
-    body = {
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": {"name": name, "namespace": namespace, "labels": labels, "annotations": SKIP_AWAIT},
-        "spec": {"clusterIP": "None", "publishNotReadyAddresses": True, "selector": selector},
-    }
+    spec = {"clusterIP": "None", "publishNotReadyAddresses": True, "selector": selector}
+    body = object_body("Service", name, namespace, labels, SKIP_AWAIT, spec=spec)
     return Manifest("service", body, component=Component.RENDEZVOUS)
 
 
 def replica_service(service: ReplicaService, plan: Plan, index_label: str) -> Manifest:
     """A Service for one replica in all revisions; its ports are constant and forward to the ports that the pod
     opens."""
-    body = {
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": {
-            "name": service.name,
-            "namespace": plan.namespace,
-            "labels": experiment_labels(plan),
-            "annotations": SKIP_AWAIT,
-        },
-        "spec": {
-            "publishNotReadyAddresses": True,
-            "selector": {
-                **pod_selector(plan.experiment),
-                defaults.ROLE_LABEL: service.role,
-                defaults.REPLICA_LABEL if plan.by_name[service.role].per_replica else index_label: str(service.index),
-            },
-            "ports": [
-                {"name": purpose, "port": port, "targetPort": target, "protocol": "TCP"}
-                for purpose, port, target in service.ports
-            ],
-        },
+    label = defaults.REPLICA_LABEL if plan.by_name[service.role].per_replica else index_label
+    own = {defaults.ROLE_LABEL: service.role, label: str(service.index)}
+    spec = {
+        "publishNotReadyAddresses": True,
+        "selector": {**pod_selector(plan.experiment), **own},
+        "ports": [
+            {"name": purpose, "port": port, "targetPort": target, "protocol": "TCP"}
+            for purpose, port, target in service.ports
+        ],
     }
+    body = object_body("Service", service.name, plan.namespace, experiment_labels(plan), SKIP_AWAIT, spec=spec)
     return Manifest(f"service-{service.role}-{service.index}", body, component=Component.RENDEZVOUS)
 
 
 def launch_files(plan: Plan, backend_files: Mapping[str, str]) -> Manifest:
     """The ConfigMap with the launch files and the backend's own files. It is immutable: each revision has its own."""
-    body = {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {"name": plan.launch_files, "namespace": plan.namespace, "labels": experiment_labels(plan)},
-        "immutable": True,
-        "data": {**plan.files, **backend_files},
-    }
+    labels, data = experiment_labels(plan), {**plan.files, **backend_files}
+    body = object_body("ConfigMap", plan.launch_files, plan.namespace, labels, immutable=True, data=data)
     return Manifest("launch-script", body, revision=plan.revision)
 
 
 def deployed(record: Record, plan: Plan) -> Manifest:
     """The ConfigMap with the record of what is deployed. It is made or updated after the job object, and belongs to no
     revision."""
-    metadata = {"name": record_name(plan.experiment), "namespace": plan.namespace, "labels": experiment_labels(plan)}
-    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": record.data()}
+    name, labels = record_name(plan.experiment), experiment_labels(plan)
+    body = object_body("ConfigMap", name, plan.namespace, labels, data=record.data())
     return Manifest(RECORD_KEY, body)
 
 
 def experiment_labels(plan: Plan) -> dict[str, str]:
     """Labels of every object of an experiment."""
     return ownership(plan.experiment, environment=plan.environment)
-
-
-def job_metadata(
-    plan: Plan, labels: Mapping[str, str] | None = None, annotations: Mapping[str, str] | None = None
-) -> dict[str, Any]:
-    """Metadata of the job object: the user's and trainform's, with the `labels` and `annotations` that the operator
-    needs."""
-    metadata = {
-        "name": plan.job,
-        "namespace": plan.namespace,
-        "labels": {
-            **plan.labels,
-            **experiment_labels(plan),
-            **({} if labels is None else labels),
-            defaults.REVISION_LABEL: plan.revision,
-        },
-        "annotations": {**plan.annotations, **({} if annotations is None else annotations)},
-    }
-    return without_empty(metadata)
 
 
 def job_manifest(
@@ -135,9 +90,12 @@ def job_manifest(
     annotations: Mapping[str, str] | None = None,
     late_refusals: tuple[tuple[str, ...], ...] = (),
 ) -> Manifest:
-    """The job object. labels, annotations: those that the operator needs. late_refusals: see `Manifest`."""
-    metadata = job_metadata(plan, labels, annotations)
-    body = {"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec}
+    """The job object with the user's labels and annotations, trainform's own, and those that the operator needs.
+    late_refusals: see `Manifest`."""
+    all_labels = {**plan.labels, **experiment_labels(plan), **({} if labels is None else labels)}
+    all_annotations = {**plan.annotations, **({} if annotations is None else annotations)}
+    all_labels[defaults.REVISION_LABEL] = plan.revision
+    body = object_body(kind, plan.job, plan.namespace, all_labels, all_annotations, api_version=api_version, spec=spec)
     return Manifest("job", body, revision=plan.revision, late_refusals=late_refusals)
 
 
@@ -149,17 +107,15 @@ def pod_selector(experiment: str) -> dict[str, str]:
 def namespace(name: str, labels: dict[str, str]) -> Manifest:
     """Return a Namespace. It is kept, since its deletion deletes every job and claim in it, also those of other
     stacks."""
-    body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
-    return Manifest("namespace", body, keep=True)
+    return Manifest("namespace", object_body("Namespace", name, None, labels), keep=True)
 
 
 def priority_class(name: str, request: PriorityClass, labels: dict[str, str]) -> Manifest:
     """Return a PriorityClass. Kubernetes refuses changes of its value and its preemption."""
-    body: dict[str, Any] = {
-        "apiVersion": "scheduling.k8s.io/v1",
-        "kind": "PriorityClass",
-        "metadata": {"name": name, "labels": labels},
+    fields = {
         "value": request.value,
         "preemptionPolicy": "PreemptLowerPriority" if request.preempt else "Never",
+        "description": request.description,
     }
-    return Manifest(f"priority-class-{name}", body | without_empty({"description": request.description}))
+    body = object_body("PriorityClass", name, None, labels, api_version="scheduling.k8s.io/v1", **without_empty(fields))
+    return Manifest(f"priority-class-{name}", body)

@@ -79,8 +79,7 @@ def _main_container(conventions: PodConventions, container: dict[str, Any]) -> d
         {**port, "name": names[port["name"]]} if port.get("name") in names else port
         for port in container.get("ports", [])
     ]
-    renamed = {**container, "name": conventions.container, **({"ports": ports} if ports else {})}
-    return with_port_names(renamed, names)
+    return {**container, "name": conventions.container, **({"ports": ports} if ports else {})}
 
 
 def pod_from_template(
@@ -218,51 +217,12 @@ def _container(
 
 
 def _toleration(toleration: Toleration) -> dict[str, Any]:
-    return without_empty(
-        {
-            "key": toleration.key,
-            "operator": toleration.operator,
-            "value": toleration.value,
-            "effect": toleration.effect,
-            "tolerationSeconds": toleration.toleration_seconds,
-        }
-    )
+    fields = toleration.model_dump(exclude={"toleration_seconds"}, exclude_none=True)
+    return fields | without_empty({"tolerationSeconds": toleration.toleration_seconds})
 
 
 PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
-_HOOKS = ("postStart", "preStop")
-HANDLERS = (*PROBES, *(f"lifecycle.{hook}" for hook in _HOOKS))
-"""Their places in a container."""
+HANDLERS = (*PROBES, "lifecycle.postStart", "lifecycle.preStop")
+"""Probes and hooks, by their places in a container."""
 ASKING = ("httpGet", "tcpSocket")
-"""The ways to ask at a port, which may be named."""
-
-
-def handlers(container: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """The probes and hooks that the container has, by their places."""
-    holders = {"": container, "lifecycle": mapping(container.get("lifecycle"))}
-    found = {}
-    for place in HANDLERS:
-        above, _, field = place.rpartition(".")
-        if field in holders[above]:
-            found[place] = mapping(holders[above][field])
-    return found
-
-
-def named_ports(container: Mapping[str, Any]) -> dict[str, str]:
-    """The names of ports at which probes and hooks ask, by the places of these names."""
-    asked = {
-        f"{place}.{way}.port": mapping(handler.get(way)).get("port")
-        for place, handler in handlers(container).items()
-        for way in ASKING
-    }
-    return {place: port for place, port in asked.items() if isinstance(port, str)}
-
-
-def with_port_names(container: dict[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    """The container whose probes and hooks ask at ports under their other names."""
-    for place, port in named_ports(container).items():
-        patch: Any = names.get(port, port)
-        for key in reversed(place.split(".")):
-            patch = {key: patch}
-        container = merge_patch(container, patch)
-    return container
+"""The ways to ask at a port."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trainform.manifests.manifest import Component, Manifest
+from trainform.manifests.manifest import Component, Manifest, object_body
 from trainform.plan.model import Plan
 from trainform.ssh.files import Names, masked_files
 
@@ -29,11 +29,6 @@ def ssh_names(plan: Plan) -> Names:
 
 def ssh_secret(name: str, names: Names, labels: dict[str, str]) -> Manifest:
     """The Secret with every key masked: only the stack has the secret from which the keys are derived."""
-    body = {
-        "apiVersion": "v1",
-        "kind": "Secret",
-        "metadata": {"name": name, "namespace": names.namespace, "labels": labels},
-        "type": "Opaque",
-        "stringData": masked_files(names),
-    }
+    files = masked_files(names)
+    body = object_body("Secret", name, names.namespace, labels, type="Opaque", stringData=files)
     return Manifest("ssh", body, component=Component.SSH)

@@ -6,10 +6,10 @@ After an `up` that failed, Pulumi's state holds what was wanted, and the record 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
+import msgspec
 from msgspec import Struct
 
 from trainform import defaults
@@ -76,24 +76,38 @@ def record_notes(record: Record | None, experiment: str) -> list[str]:
     return [f"the ConfigMap {record_name(experiment)} is left out: the record of what is deployed has {limit}"]
 
 
+_Text = Annotated[str, msgspec.Meta(min_length=1)]
+
+
+class _Data(Struct):
+    """The data of the ConfigMap."""
+
+    revision: _Text
+    job: _Text
+    run: Annotated[str, msgspec.Meta(pattern="^[1-9][0-9]{0,8}$")]
+    experiment: str
+    environment: str
+    version: str | None = None
+    base: str | None = None
+
+
 def read_record(config_map: Mapping[str, Any] | None) -> Record | None:
     """The record in a ConfigMap as the cluster has it, None if there is no ConfigMap; ClusterError if the record is
     malformed."""
     if config_map is None:
         return None
-    found = config_map.get("data")
-    data: Mapping[str, Any] = found if isinstance(found, dict) else {}
     try:
+        data = msgspec.convert(config_map.get("data"), _Data)
         return Record(
-            revision=_entry(data, "revision"),
-            job=_entry(data, "job"),
-            run=_run(data),
-            experiment=_mapping(data, "experiment"),
-            environment=_mapping(data, "environment"),
-            version=_entry(data, "version") if data.get("version") is not None else None,
-            base=_mapping(data, "base") if "base" in data else None,
+            revision=data.revision,
+            job=data.job,
+            run=int(data.run),
+            experiment=_tree(data.experiment),
+            environment=_tree(data.environment),
+            version=data.version,
+            base=None if data.base is None else _tree(data.base),
         )
-    except ValueError as error:
+    except (msgspec.MsgspecError, RecursionError) as error:
         raise ClusterError(
             f"the record of what is deployed in the ConfigMap {config_map['metadata']['name']} cannot be read: {error}",
             "delete the ConfigMap, then run `pulumi up --refresh`, which creates it again",
@@ -104,38 +118,5 @@ def _json(value: dict[str, Any]) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
-def _entry(data: Mapping[str, Any], key: str) -> str:
-    """The text of the entry; ValueError, whose text is the reason, if there is none."""
-    text = data.get(key)
-    if not text:
-        raise ValueError(f"it has no entry `{key}`")
-    if not isinstance(text, str):
-        raise ValueError(f"its entry `{key}` is not a text")
-    return text
-
-
-def _run(data: Mapping[str, Any]) -> int:
-    text = _entry(data, "run")
-    if not re.fullmatch("[1-9][0-9]{0,8}", text):
-        raise ValueError("its entry `run` is not a whole number of at least 1")
-    return int(text)
-
-
-def _mapping(data: Mapping[str, Any], key: str) -> dict[str, Any]:
-    text = _entry(data, key)
-    try:
-        value = json.loads(text, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError):
-        raise ValueError(f"its entry `{key}` is not JSON") from None
-    if not isinstance(value, dict):
-        raise ValueError(f"its entry `{key}` is not a mapping")
-    try:
-        _json(value).encode()
-    except ValueError:  # half a character, or a number such as 1e999, which Python reads as infinite
-        raise ValueError(f"its entry `{key}` has a value that no file can hold") from None
-    return value
-
-
-def _refuse_constant(name: str) -> None:
-    """NaN and Infinity are read by Python, but are not JSON."""
-    raise ValueError(name)
+def _tree(text: str) -> dict[str, Any]:
+    return msgspec.json.decode(text, type=dict[str, Any])

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TypeVar
-
-from msgspec import Struct
+from collections.abc import Iterator
 
 from trainform import defaults
 from trainform.plan.launch.launch import container_args, container_command
@@ -18,58 +15,25 @@ from trainform.plan.world import in_world
 from trainform.spec.environment import Accelerator, Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.prepare import Step
-from trainform.spec.roles import Policy, Role
-
-Part = TypeVar("Part")
-
-
-class _Share(Struct, frozen=True):
-    """What a role gets of settings for several roles. steps: the steps of `prepare` that its pods run, each with its
-    index."""
-
-    min_available: int
-    policies: tuple[Policy, ...]
-    steps: tuple[tuple[int, Step], ...]
-    mounts: tuple[Mount, ...]
-    ssh: bool
+from trainform.spec.roles import Role
 
 
 def plan_roles(layout: Layout) -> tuple[RolePlan, ...]:
     """What the pods of each role get, with everything inherited from experiment and environment resolved."""
-    return tuple(_plan_role(layout, name, share) for name, share in _shares(layout).items())
-
-
-def _shares(layout: Layout) -> dict[str, _Share]:
     experiment = layout.experiment
-    roles = experiment.roles
-    steps = enumerate(experiment.prepare)
-    steps_by_role = _by_role(roles, ((each, step_roles(experiment, each[1]), ()) for each in steps))
-    mounts = ((_mount(experiment, key), volume.roles, roles) for key, volume in experiment.storage.items())
-    mounts_by_role = _by_role(roles, mounts)
-    gangs, policies, ssh = gang(experiment), layout.policies, frozenset(layout.ssh_roles)
-    return {
-        name: _Share(gangs[name], policies[name], steps_by_role[name], mounts_by_role[name], name in ssh)
-        for name in roles
-    }
+    steps = [(index, step, {*step_roles(experiment, step)}) for index, step in enumerate(experiment.prepare)]
+    gangs = gang(experiment)
+    return tuple(
+        _plan_role(layout, name, gangs[name], {index: step for index, step, roles in steps if name in roles})
+        for name in experiment.roles
+    )
 
 
-def _by_role(
-    roles: Iterable[str], parts: Iterable[tuple[Part, Iterable[str] | None, Iterable[str]]]
-) -> dict[str, tuple[Part, ...]]:
-    """The parts of each role. Each part comes with the roles that the user names for it (None if none are named), and
-    its default roles."""
-    found: dict[str, list[Part]] = {name: [] for name in roles}
-    for part, named, usual in parts:
-        for name in usual if named is None else dict.fromkeys(named):
-            if name in found:  # `rules` report a name that is no role
-                found[name].append(part)
-    return {name: tuple(own) for name, own in found.items()}
-
-
-def _plan_role(layout: Layout, name: str, share: _Share) -> RolePlan:
+def _plan_role(layout: Layout, name: str, min_available: int, steps: dict[int, Step]) -> RolePlan:
+    """steps: those of `prepare` that the pods run, by their index."""
     experiment, environment = layout.experiment, layout.environment
     role = experiment.roles[name]
-    steps, first = [step for _, step in share.steps], in_first_pod(experiment, name)
+    first = in_first_pod(experiment, name)
     kind = _kind(role, environment)
     on_fabric = role.ranked and experiment.network.rdma and environment.rdma is not None
     numbered = in_world(experiment, name) and not experiment.elastic
@@ -77,7 +41,7 @@ def _plan_role(layout: Layout, name: str, share: _Share) -> RolePlan:
         name=name,
         group=layout.groups[name],
         replicas=role.replicas,
-        min_available=share.min_available,
+        min_available=min_available,
         scales_in_place=not role.ranked or experiment.elastic,
         ranked=role.ranked,
         rank_offset=layout.rank_offsets[name] if numbered else None,
@@ -92,12 +56,12 @@ def _plan_role(layout: Layout, name: str, share: _Share) -> RolePlan:
         shared_memory=_shared_memory(experiment, role),
         ports=layout.ports[name],
         per_replica=layout.per_replica(name),
-        mounts=share.mounts,
-        prepared=tuple(index for index, _ in share.steps),
-        checkouts=checkouts(steps),
+        mounts=tuple(_mounts(experiment, name)),
+        prepared=tuple(steps),
+        checkouts=checkouts(steps.values()),
         in_first_pod=first,
-        init=(*containers(steps, first, defaults.LAUNCH_MOUNT), *role.init),
-        ssh=share.ssh,
+        init=(*containers(steps.values(), first, defaults.LAUNCH_MOUNT), *role.init),
+        ssh=name in layout.ssh_roles,
         launched=name in layout.launched,
         stays=layout.stays(name),
         counted=layout.ends_by_number and name == layout.ending,
@@ -105,7 +69,7 @@ def _plan_role(layout: Layout, name: str, share: _Share) -> RolePlan:
         restarts_job=restarts_job(experiment, name) and name in layout.launched,
         limited=is_limited(role.restart),
         max_retry=max_retry(experiment, name),
-        policies=share.policies,
+        policies=layout.policies[name],
         node_selector=environment.node_selector
         | (kind.node_selector if kind is not None else {})
         | experiment.node_selector
@@ -148,9 +112,10 @@ def _resources(experiment: Experiment, environment: Environment, role: Role) -> 
     return {name: quantity for name, quantity in resources.items() if quantity is not None}
 
 
-def _mount(experiment: Experiment, key: str) -> Mount:
-    volume = experiment.storage[key]
-    return Mount(key, claim_name(experiment, key), volume.mount, volume.sub_path, volume.read_only)
+def _mounts(experiment: Experiment, name: str) -> Iterator[Mount]:
+    for key, volume in experiment.storage.items():
+        if volume.roles is None or name in volume.roles:
+            yield Mount(key, claim_name(experiment, key), volume.mount, volume.sub_path, volume.read_only)
 
 
 def gang(experiment: Experiment) -> dict[str, int]:

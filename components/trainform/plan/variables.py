@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from trainform import defaults
 from trainform.plan.layout import Layout, service_name
-from trainform.plan.model import Agent, EnvVar
+from trainform.plan.model import EnvVar
 from trainform.plan.ports import RENDEZVOUS
 from trainform.plan.world import processes_per_node, task_type
 from trainform.spec.quantities import seconds
@@ -115,38 +115,25 @@ _WAIT = Variable(
     "`network.wait`: how long to wait for peers",
     lambda layout, role: str(seconds(layout.experiment.network.wait)),
 )
-_HOSTFILE = f"{defaults.LAUNCH_MOUNT}/{defaults.HOSTFILE}"
 
 
-def _hostfile(layout: Layout, role: str) -> str | None:
+def _hostfile(layout: Layout) -> str:
     """The hostfile of the pod that launches: the operator's if it writes one, otherwise ours."""
-    if role != layout.launching:
-        return None
-    return _HOSTFILE if layout.naming.hostfile is None else layout.naming.hostfile
+    own = layout.naming.hostfile if layout.naming.agent is None else layout.naming.agent.hostfile
+    return f"{defaults.LAUNCH_MOUNT}/{defaults.HOSTFILE}" if own is None else own
 
 
-def _by_agent(
-    of_ours: Callable[[Layout, str], str | None], of_agent: Callable[[Agent], str | None]
-) -> Callable[[Layout, str], str | None]:
-    """In the launching pod `of_agent` if the operator has an agent of its own in the place of SSH; everywhere else
-    `of_ours`."""
-
-    def value(layout: Layout, role: str) -> str | None:
-        agent = layout.naming.agent
-        if agent is None or role != layout.launching:
-            return of_ours(layout, role)
-        return of_agent(agent)
-
-    return value
+def _launching(value: Callable[[Layout], str | None]) -> Callable[[Layout, str], str | None]:
+    """The value in the pod that launches, None in the others."""
+    return lambda layout, role: value(layout) if role == layout.launching else None
 
 
-def _nothing(layout: Layout, role: str) -> str | None:
-    return None
+def _agent_program(layout: Layout) -> str | None:
+    return None if layout.naming.agent is None else layout.naming.agent.program
 
 
-def _in_launching_pod(value: str) -> Callable[[Layout, str], str | None]:
-    """The value in the launching pod, None in the others."""
-    return lambda layout, role: value if role == layout.launching else None
+def _if_agent(layout: Layout) -> str | None:
+    return None if layout.naming.agent is None else "1"
 
 
 # Open MPI 4 reads OMPI_MCA_orte_*, Open MPI 5 (PRRTE) only PRTE_MCA_* and would run everything on one node without them
@@ -155,34 +142,34 @@ _MPI = (
     Variable(
         "OMPI_MCA_orte_default_hostfile",
         "hostfile, for Open MPI 4; an operator with an agent of its own says both",
-        _by_agent(_hostfile, lambda agent: None),
+        _launching(lambda layout: _hostfile(layout) if layout.naming.agent is None else None),
     ),
     Variable(
         "PRTE_MCA_prte_default_hostfile",
         "hostfile, for Open MPI 5",
-        _by_agent(_hostfile, lambda agent: agent.hostfile),
+        _launching(_hostfile),
     ),
     Variable(
         "PRTE_MCA_plm_ssh_agent",
         "the operator's agent in the place of SSH, for Open MPI 5",
-        _by_agent(_nothing, lambda agent: agent.program),
+        _launching(_agent_program),
     ),
     # With more nodes than a launcher's tree has branches (64) Open MPI lets nodes start nodes, and the agent works in
     # no other pod
     Variable(
         "OMPI_MCA_plm_rsh_no_tree_spawn",
         "where the operator has an agent: every node is started by the pod that launches, for Open MPI 4",
-        _by_agent(_nothing, lambda agent: "1"),
+        _launching(_if_agent),
     ),
-    Variable("PRTE_MCA_plm_ssh_no_tree_spawn", "the same, for Open MPI 5", _by_agent(_nothing, lambda agent: "1")),
+    Variable("PRTE_MCA_plm_ssh_no_tree_spawn", "the same, for Open MPI 5", _launching(_if_agent)),
     Variable(
         "PRTE_MCA_prte_keep_fqdn_hostnames",
         "5 must not: it would take its own host for another",
-        _in_launching_pod("false"),
+        _launching(lambda _: "false"),
     ),
-    Variable("OMPI_MCA_orte_keep_fqdn_hostnames", "full names, as they stand in DNS", _in_launching_pod("true")),
-    Variable("OMPI_ALLOW_RUN_AS_ROOT", "containers usually run as root", _in_launching_pod("1")),
-    Variable("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "the same", _in_launching_pod("1")),
+    Variable("OMPI_MCA_orte_keep_fqdn_hostnames", "full names, as they stand in DNS", _launching(lambda _: "true")),
+    Variable("OMPI_ALLOW_RUN_AS_ROOT", "containers usually run as root", _launching(lambda _: "1")),
+    Variable("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "the same", _launching(lambda _: "1")),
 )
 _TENSORFLOW = (
     Variable(TASK_TYPE, "TensorFlow's task type of the role", lambda layout, role: task_type(layout.experiment, role)),

@@ -261,16 +261,3 @@ ENDLESS = "restart: KubeDL never ends a PyTorchJob with workers for its containe
 def test_restarts_that_never_end_a_job_are_noted(parts: dict[str, Any], noted: bool) -> None:
     made = plan(**{"backend": "kubedl", "roles": POOL, **parts})
     assert any(note.startswith(ENDLESS) for note in made.notes) is noted
-
-
-def test_probes_that_keep_pods_out_of_dns() -> None:
-    """Of a PyTorchJob the Master alone has a Service."""
-    probe = {"pod_overrides": {"spec": {"containers": {"main": {"readinessProbe": {"exec": {"command": ["ready"]}}}}}}}
-
-    def told(**parts: Any) -> list[str]:
-        return [note.partition(" (")[0] for note in on_it(**parts).notes if "with a readinessProbe" in note]
-
-    assert told(roles={**POOL, "master": probe}) == ["role master"]
-    assert told(roles={**POOL, "worker": {"replicas": 3, **probe}}) == []
-    roles = {"ps": {"replicas": 2, **probe}, "worker": {"replicas": 3}}
-    assert told(**{**TENSORFLOW, "roles": roles}) == ["role ps"]

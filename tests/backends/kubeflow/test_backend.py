@@ -284,31 +284,6 @@ def test_a_step_in_the_master_alone() -> None:
     assert not [note for note in on_it(roles=POOL, prepare=[step]).notes if note.startswith(expected)]
 
 
-def test_probes_that_keep_pods_out_of_dns() -> None:
-    probe = {"spec": {"containers": {"main": {"readinessProbe": {"exec": {"command": ["ready"]}}}}}}
-    told = (
-        "role worker (spec.containers.{}): with a readinessProbe the name of a pod is in DNS only when the probe "
-        "succeeds"
-    )
-    tensorflow = {
-        "launcher": {"tensorflow": {"command": ["python"]}},
-        "roles": {"chief": {}, "worker": {"replicas": 2, "pod_overrides": probe}},
-    }
-    mpi = {
-        "launcher": {"mpi": {"command": ["train"], "role": "launcher"}},
-        "roles": {"launcher": {"ranked": False}, "worker": {"replicas": 2, "pod_overrides": probe}},
-    }
-    roles = {**POOL, "worker": {**POOL["worker"], "pod_overrides": probe}}
-    assert [note for note in on_it(roles=roles).notes if note.startswith(told.format("pytorch"))]
-    assert [note for note in on_it(**tensorflow).notes if note.startswith(told.format("tensorflow"))]
-    assert not [note for note in on_it(**mpi).notes if "with a readinessProbe" in note], (
-        "pods of an MPIJob have no Services"
-    )
-    assert not [note for note in on_it(roles=POOL).notes if "with a readinessProbe" in note]
-    alone = on_it(roles={"master": {"pod_overrides": probe}})
-    assert not [note for note in alone.notes if "with a readinessProbe" in note], "there is no other pod"
-
-
 def test_restarts() -> None:
     def policies(**parts: Any) -> tuple[dict[str, str], Any]:
         found = spec(roles=POOL, **parts)

@@ -109,24 +109,10 @@ def test_unsupported_fields(parts: dict[str, Any], path: str) -> None:
             "roles.worker.labels.training.kubeflow.org/replica-index",
         ),
         ({"annotations": {"volcano.sh/task-spec": "x"}}, "roles.worker.annotations.volcano.sh/task-spec"),
-        ({"init": [{"name": "init-pytorch", "command": ["a"]}]}, "roles.worker.init[0].name"),
-        (
-            {"init": [{"name": "first", "command": ["a"]}, {"name": "pytorch", "command": ["a"]}]},
-            "roles.worker.init[1].name",
-        ),
     ],
 )
 def test_keys_that_the_operator_overwrites_are_refused(role: dict[str, Any], path: str) -> None:
     assert list(problems_on(roles={"worker": role}, cluster=environment(limits={}))) == [path]
-
-
-def test_a_step_of_prepare_with_a_name_that_is_taken() -> None:
-    assert list(problems_on(prepare=[{"name": "init-pytorch", "command": ["a"]}])) == ["prepare[0].name"]
-
-
-def test_volumes_that_the_operator_adds() -> None:
-    claims = {"mpi-job-config": {"claim": "data", "mount": "/data"}}
-    assert "storage.mpi-job-config" in problems_on(**MPI, storage=claims)
 
 
 EXTRA = {"replicas": 1, "template": {"spec": {"containers": [{"name": "a", "image": "a"}]}}}

@@ -228,12 +228,6 @@ SECOND = {"head": {}, "worker": {"replicas": 2}}
             "roles.node",
             "Trainer gives this name to the pods of master",
         ),
-        (
-            {"roles": {"worker": {"init": [{"name": "node", "command": ["true"]}]}}},
-            "roles.worker.init[0].name",
-            "main container",
-        ),
-        ({"prepare": [{"name": "node", "command": ["true"]}]}, "prepare[0].name", "main container"),
         ({**MPI, "roles": {"launcher": {"ranked": False}, **SECOND}}, "roles.worker", "the role head is that already"),
         (
             {**MPI, "roles": {"launcher": {}, "worker": {"accelerators": {"a800": 8}}}},
@@ -246,12 +240,6 @@ SECOND = {"head": {}, "worker": {"replicas": 2}}
             "Trainer gives this name to pods with a rank",
         ),
         ({**APART, "network": {**HOST, "ports": "per-replica"}}, "network.ports", "share one"),
-        ({**APART, "storage": {"files": {"claim": "c", "mount": "/etc/mpi"}}}, "storage.files.mount", "its own files"),
-        (
-            {**APART, "storage": {"mpi-hostfile": {"claim": "c", "mount": "/mnt"}}},
-            "storage.mpi-hostfile",
-            "Trainer adds a volume of this name",
-        ),
         ({"name": "a" * 45}, "roles.worker", "JobSet allows 57"),
         (
             {"manifest_overrides": {"runtime": {"spec": {"template": None}}}},

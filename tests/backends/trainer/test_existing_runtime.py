@@ -200,14 +200,22 @@ def test_fields_that_a_train_job_cannot_set(parts: dict[str, Any], path: str, re
 @pytest.mark.parametrize(
     ("content", "parts", "reason"),
     [
-        (with_jobs(MPI, {"node": None}), ON_MPI, "with runLauncherAsNode 4 nodes need both"),
+        (with_jobs(MPI, {"node": None}), ON_MPI, "has no replicated job `node`, the one for the pods of worker"),
+        (with_jobs(MPI_APART, {"launcher": None}), {**ON_MPI, "roles": UNRANKED}, "has no replicated job `launcher`"),
+        (with_jobs(TORCH, {"node": {"template": {"metadata": None}}}), {}, "trainer` on none, not on node alone"),
+        (with_pods(TORCH, {"containers": {"node": {"name": "main"}}}), {}, "node has no container `node`"),
+        (
+            with_spec(TORCH, {"template": {"spec": {"ttlSecondsAfterFinished": 60}}}),
+            {},
+            "ttlSecondsAfterFinished is set, and Trainer makes a failed job's JobSet again",
+        ),
         (
             {**TORCH, "kind": "TrainingRuntime"},
             {},
             "kind is TrainingRuntime, and the experiment names ClusterTrainingRuntime",
         ),
         ({**TORCH, "metadata": {"name": "other"}}, {}, "metadata.name is other, and the experiment names shared"),
-        ({**TORCH, "spec": {"template": {}}}, {}, "spec.template.spec.replicatedJobs has no list"),
+        ({**TORCH, "spec": {"template": {}}}, {}, "does not have the fields of Trainer's API"),
         (
             with_spec(TORCH, {"mlPolicy": {"torch": None, "jax": {}}}),
             {},
@@ -230,12 +238,12 @@ def test_fields_that_a_train_job_cannot_set(parts: dict[str, Any], path: str, re
         (
             runtime({"torch": {}}, replicated("worker", True)),
             {},
-            "has no `node`, the name that Trainer uses for the address",
+            "has no replicated job `node`, the one for the pods of worker",
         ),
         (
             runtime({"mpi": {"runLauncherAsNode": True}}, replicated("node", True), replicated("launcher", False)),
             ON_MPI,
-            "on node, not on launcher",
+            "on node, not on launcher alone",
         ),
         (
             with_spec(TORCH, {"template": {"spec": {"network": {"subdomain": "mine"}}}}),
@@ -248,14 +256,6 @@ def test_fields_that_a_train_job_cannot_set(parts: dict[str, Any], path: str, re
             "podGroupPolicy has no `volcano`, and in this environment Volcano admits jobs",
         ),
         (with_pods(TORCH, {"hostNetwork": True}), {}, "uses the host network"),
-        (with_pods(TORCH, {"volumes": [{"name": "launch"}]}), {}, "has its own volume launch"),
-        (
-            with_pods(
-                TORCH, {"containers": {"node": {"volumeMounts": [{"name": "x", "mountPath": "/etc/trainform"}]}}}
-            ),
-            {},
-            "has its own mount at /etc/trainform",
-        ),
         (
             with_pods(TORCH, GPU),
             {},
@@ -321,9 +321,9 @@ def test_valid_files_of_runtimes(content: dict[str, Any], parts: dict[str, Any])
 def test_the_clusters_runtime_is_checked_by_the_same_rules() -> None:
     planned = plan_on(None, **ON_MPI)
     assert planned.runtime is not None
-    assert [*check_runtime(MPI, planned, planned.runtime)] == []
+    assert check_runtime(MPI, planned, planned.runtime) == []
     (finding,) = check_runtime(with_jobs(MPI, {"node": None}), planned, planned.runtime)
-    assert "need both" in finding.reason
+    assert "has no replicated job `node`" in finding.reason
 
 
 def test_pods_of_a_runtime_that_only_the_cluster_has() -> None:
@@ -382,5 +382,4 @@ def test_the_plan_refuses_the_split(tmp_path: Path, capsys: pytest.CaptureFixtur
     code, text = told_by_plan(with_jobs(MPI, {"node": None}), tmp_path, capsys)
     assert code == 2
     assert "runtime.file" in text
-    assert "has no replicated job `node`, and with runLauncherAsNode 4 nodes need both" in text
-    assert "add a replicated job `node`, with a container `node` that runs sshd" in text
+    assert "has no replicated job `node`, the one for the pods of worker" in text

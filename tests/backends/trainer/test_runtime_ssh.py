@@ -6,61 +6,16 @@ import platform
 import stat
 import subprocess
 from pathlib import Path
-from typing import Any
-
-import pytest
 
 from tests.backends.trainer.samples import (
-    KEYS,
     MPI,
     MPI_APART,
     ON_MPI,
     plan_on,
-    replicated,
-    runtime,
-    told_on,
     with_jobs,
-    with_pods,
 )
 from tools import shells
-from trainform.backends.trainer.existing_runtime_rules import check_runtime
 from trainform.progress import SILENT
-
-ROOT_USED = runtime(
-    {"mpi": {**KEYS, "runLauncherAsNode": True}}, replicated("node", False), replicated("launcher", True)
-)
-REFUSED = "may run as root, whose ssh refuses Trainer's key"
-ALICE = {"user": 1000, "home": "/home/mpiuser"}
-
-
-@pytest.mark.parametrize(
-    ("context", "parts", "refused"),
-    [
-        ({}, {}, True),
-        ({"securityContext": {"runAsUser": 0}}, {}, True),
-        ({"securityContext": {"runAsUser": 1000}}, {}, False),
-        ({"securityContext": {"runAsNonRoot": True}}, {}, False),
-        ({"containers": {"node": {"securityContext": {"runAsUser": 1000}}}}, {}, False),
-        (
-            {"securityContext": {"runAsUser": 1000}, "containers": {"node": {"securityContext": {"runAsUser": 0}}}},
-            {},
-            True,
-        ),
-        ({}, {"run_as": ALICE}, False),
-        ({"containers": {"node": {"securityContext": {"runAsUser": 0}}}}, {"run_as": ALICE}, True),
-        ({"securityContext": {"runAsUser": 1000}}, {"run_as": {"user": 0, "home": "/home/mpiuser"}}, True),
-    ],
-)
-def test_root_cannot_use_trainers_key(context: dict[str, Any], parts: dict[str, Any], refused: bool) -> None:
-    content = with_pods(ROOT_USED, context, "launcher")
-    found = told_on(content, **ON_MPI, **parts)
-    assert [REFUSED in text for text in found] == [True] * refused
-    planned = plan_on(None, **ON_MPI, **parts)
-    assert planned.runtime is not None
-    of_cluster = [finding.reason for finding in check_runtime(content, planned, planned.runtime)]
-    assert [REFUSED in reason for reason in of_cluster] == [True] * refused, (
-        "`up` says the same of the cluster's object"
-    )
 
 
 def test_the_launcher_waits_for_the_other_pods(tmp_path: Path) -> None:

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from tests.support.samples import WITH_EXTRAS, environment, job, plan, reasons
 from trainform.objects import job_manifests
-
-FAILED = {"event": "PodFailed", "action": "AbortJob"}
 
 
 def test_defaults_of_the_webhook_are_rendered() -> None:
@@ -49,39 +45,14 @@ def test_own_queues() -> None:
     assert queue(priority=7)["spec"]["priority"] == 7
 
 
-@pytest.mark.parametrize(
-    ("policies", "found"),
-    [
-        ([], {}),
-        ([FAILED, {"event": "PodEvicted", "action": "RestartJob"}], {}),
-        ([{"event": "*", "action": "RestartJob"}, {"exit_code": 1, "action": "AbortJob"}], {}),
-        ([FAILED, FAILED], {"policies[1].event": "the event has a policy already"}),
-        ([FAILED, {"event": "*", "action": "RestartJob"}], {"policies": "Volcano refuses `*` besides other events"}),
-        (
-            [{"exit_code": 137, "action": "AbortJob"}] * 2,
-            {"policies[1].exit_code": "the exit code has a policy already"},
-        ),
-    ],
-)
-def test_policies_that_the_webhook_would_deny(policies: list[Any], found: dict[str, str]) -> None:
-    assert reasons(policies=policies) == found
-    in_role = {f"roles.worker.{path}": reason for path, reason in found.items()}
-    assert reasons(roles={"worker": {"policies": policies}}) == in_role
-
-
-def test_the_mount_of_the_svc_plugin() -> None:
-    found = reasons(storage={"hosts": {"claim": "hosts", "mount": "/etc/volcano/"}})
-    assert found == {"storage.hosts.mount": "the operator mounts its own files at this path"}
-
-
 def test_keys_that_the_controller_overwrites_are_refused() -> None:
     roles = {
         "chief-worker": {"replicas": 1, "labels": {"volcano.sh/task-index": "7"}, "env": {"VC_CHIEF_WORKER_NUM": "1"}},
         "worker": {"replicas": 1, "annotations": {"scheduling.k8s.io/group-name": "mine"}},
     }
     assert reasons(roles=roles, env={"VC_CHIEF_WORKER_HOSTS": "a,b", "VC_OTHER_NUM": "1"}) == {
-        "roles.chief-worker.labels.volcano.sh/task-index": "the key is set by Volcano itself",
-        "roles.worker.annotations.scheduling.k8s.io/group-name": "the key is set by Volcano itself",
+        "roles.chief-worker.labels.volcano.sh/task-index": "the key is set by the operator itself",
+        "roles.worker.annotations.scheduling.k8s.io/group-name": "the key is set by the operator itself",
     }
 
 

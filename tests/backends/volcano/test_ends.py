@@ -131,7 +131,6 @@ def on(event: str, action: str, **more: str) -> dict[str, str]:
             None,
             {
                 "roles.worker.policies[1].event": EACH,
-                "roles.worker.policies": "Volcano refuses `*` besides other events",
             },
         ),
         ({"ps": [on("TaskCompleted", "CompleteJob")]}, None, {"roles.ps.policies[0].event": NEVER}),

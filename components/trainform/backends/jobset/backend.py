@@ -14,23 +14,21 @@ from msgspec import structs
 
 from trainform import defaults
 from trainform.backends.backend import Backend
+from trainform.backends.endings import ends_with_role
 from trainform.backends.gangs import QUEUE_LABEL, admission_crds, gang_problems, pod_group, queue_labels
 from trainform.backends.jobset.controller import controller_pods
-from trainform.backends.jobset.pods import PODS
 from trainform.backends.jobset.spec import INDEX_LABEL as INDEX
 from trainform.backends.jobset.spec import (
     INDEX_VARIABLE,
     NAMING,
     OWN_KEYS,
+    PODS,
     SUFFIX,
-    labelled_role,
     replicated_jobs_spec,
 )
 from trainform.backends.jobset.spec import JOB_LABEL as JOB
-from trainform.backends.jobset.spec import endings as replicated_endings
 from trainform.backends.jobset.spec import templates as replicated_templates
-from trainform.backends.outcome import ByCondition
-from trainform.backends.own_keys import overwritten
+from trainform.backends.outcome import by_condition
 from trainform.backends.support import NO_RUNTIME, Fields, done_by, no_policies, noted
 from trainform.errors import Problem
 from trainform.manifests.env import PodConventions
@@ -51,7 +49,7 @@ class JobSet(Backend):
     PLURALS = ("jobsets",)
     CONTROLLER_IMAGE = "jobset"
     PODS = PODS
-    OUTCOME = ByCondition("Completed")
+    OUTCOME = by_condition("Completed")
     MAKES_GANGS = True
 
     MAKES = f"JobSet (`{API_VERSION}`), with Volcano's admission a PodGroup"
@@ -72,9 +70,8 @@ class JobSet(Backend):
         "queue": done_by("Volcano: `queue` of a PodGroup; Kueue: the label `kueue.x-k8s.io/queue-name`, a LocalQueue"),
         "restart": done_by(
             "never: `backoffLimit: 0`; on-failure, N times: `restartPolicy: OnFailure` with a `backoffLimit`; "
-            "all-when-evicted: `failurePolicy.maxRestarts`. An unranked role with its own never or N times, or for "
-            "whose success others wait (`dependsOn`), fails the job when it gives up; any other is restarted without "
-            "limit"
+            "all-when-evicted: `failurePolicy.maxRestarts`. An unranked role with its own never or N times fails the "
+            "job when it gives up; any other is restarted without limit"
         ),
         "max_retry": done_by("`failurePolicy.maxRestarts`, one less: it is the number of restarts that are allowed"),
         "ttl": done_by("`ttlSecondsAfterFinished`; updates in place"),
@@ -100,10 +97,8 @@ class JobSet(Backend):
         return ("jobsets.jobset.x-k8s.io", *admission_crds(plan))
 
     def problems(self, plan: Plan) -> Iterator[Problem]:
-        """Problems with admission, with labels that JobSet sets itself, and with names: its webhook counts the random
-        end of pod names too."""
+        """Problems with admission, and with names: the webhook counts the random end of pod names too."""
         yield from gang_problems(plan)
-        yield from overwritten(plan, "JobSet", self.POD_KEYS)
         for role in plan.roles:
             group = list(role.groups())[-1]
             longest = plan.naming.pod_name(plan.job, group.name, max(group.replicas - 1, 0))
@@ -144,4 +139,4 @@ class JobSet(Backend):
         return controller_pods(body["metadata"], body["spec"]), {}
 
     def endings(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[Ending, ...]:
-        return replicated_endings(job_body(manifests)["spec"], labelled_role)
+        return ends_with_role(plan, plan.ending_role)

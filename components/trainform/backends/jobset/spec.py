@@ -7,18 +7,16 @@ webhook.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from trainform import defaults
-from trainform.backends.endings import Part, all_of, any_of
 from trainform.backends.gangs import in_gang, least_of_groups
+from trainform.backends.workloads import DEADLINE, PodsAt
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import without_empty
 from trainform.manifests.pods import pod_template
-from trainform.manifests.shapes import mapping, mappings
 from trainform.manifests.templates import Template
-from trainform.plan.model import Ending, Group, Naming, Plan, RolePlan
+from trainform.plan.model import Group, Naming, Plan, RolePlan
 
 INDEX_LABEL = "batch.kubernetes.io/job-completion-index"
 JOB_LABEL = "jobset.sigs.k8s.io/jobset-name"
@@ -33,9 +31,23 @@ OWN_KEYS = frozenset(["job-name", "controller-uid", "batch.kubernetes.io/", "job
 ENDLESS = 2**31 - 1  # the limit of restarts for pods that must not fail the job
 
 
+def replicated_jobs(path: str, job: str = "") -> PodsAt:
+    """The pods of the replicated jobs at the path: so many Jobs, each with so many pods. job: as in `Pods`."""
+    return PodsAt(
+        f"{path}.replicatedJobs.*",
+        "template.spec.template",
+        ("replicas", "template.spec.parallelism"),
+        run_time=f"template.spec.{DEADLINE}",
+        job=job,
+    )
+
+
+PODS = {"jobset.x-k8s.io/JobSet": (replicated_jobs("spec"),)}
+
+
 def replicated_jobs_spec(plan: Plan, conventions: PodConventions) -> dict[str, Any]:
     """The spec of a JobSet."""
-    least, awaited = least_of_groups(plan), {*_awaited(plan.manifest_overrides)}
+    least = least_of_groups(plan)
     return without_empty(
         {
             "network": {
@@ -48,9 +60,7 @@ def replicated_jobs_spec(plan: Plan, conventions: PodConventions) -> dict[str, A
             "startupPolicy": {"startupPolicyOrder": "AnyOrder"},
             "ttlSecondsAfterFinished": plan.ttl_seconds,
             "replicatedJobs": [
-                _replicated_job(plan, role, group, conventions, least, _backoff(role, awaited=group.name in awaited))
-                for role in plan.roles
-                for group in role.groups()
+                _replicated_job(plan, role, group, conventions, least) for role in plan.roles for group in role.groups()
             ],
         }
     )
@@ -66,24 +76,8 @@ def templates(spec: dict[str, Any]) -> list[Template]:
     return found
 
 
-def endings(spec: dict[str, Any], role_of: Callable[[dict[str, Any]], str]) -> tuple[Ending, ...]:
-    """What ends a JobSet with this spec while some of its pods still run. `role_of` returns the role of a replicated
-    job."""
-    policy = mapping(spec.get("successPolicy"))
-    parts = [Part(job["name"], role_of(job)) for job in spec["replicatedJobs"]]
-    named = policy.get("targetReplicatedJobs")
-    targets = {str(name) for name in named} if isinstance(named, list) else set()
-    chosen = [part for part in parts if not targets or part.name in targets]
-    return any_of(parts, chosen) if policy.get("operator", "All") == "Any" else all_of(parts, chosen)
-
-
-def labelled_role(job: dict[str, Any]) -> str:
-    """The role of a replicated job that trainform has rendered, by its label."""
-    return str(job["template"]["spec"]["template"]["metadata"]["labels"][defaults.ROLE_LABEL])
-
-
 def _replicated_job(
-    plan: Plan, role: RolePlan, group: Group, conventions: PodConventions, least: Mapping[str, int], backoff: int
+    plan: Plan, role: RolePlan, group: Group, conventions: PodConventions, least: Mapping[str, int]
 ) -> dict[str, Any]:
     """The Indexed Job of a group. Pod i has completion index i, so a lost pod is replaced by one with the same
     hostname."""
@@ -92,33 +86,21 @@ def _replicated_job(
         "parallelism": group.replicas,
         "completions": group.replicas,
         "completionMode": "Indexed",
-        "backoffLimit": backoff,
+        "backoffLimit": _backoff(role),
         "template": in_gang(plan, template, group.name, least),
     }
     return {"name": group.name, "replicas": 1, "groupName": "default", "template": {"spec": job}}
 
 
-def _backoff(role: RolePlan, *, awaited: bool) -> int:
+def _backoff(role: RolePlan) -> int:
     """Return the number of container restarts at which the Job fails, and with it the JobSet.
 
     Kubernetes counts as Volcano does where containers are restarted (`pastBackoffLimitOnFailure`). Pods without a
-    launch script do not fail the JobSet, unless the user limits their restarts, or others wait for their success.
+    launch script do not fail the JobSet, unless the user limits their restarts.
     """
-    if not (role.launched or role.limited or awaited):
+    if not (role.launched or role.limited):
         return ENDLESS
     return role.max_retry if role.restart == "on-failure" else 0
-
-
-def _awaited(patch: object) -> Iterator[str]:
-    """Yield the replicated jobs for whose success others wait by a merge patch."""
-    if isinstance(patch, list):
-        for item in patch:
-            yield from _awaited(item)
-    elif isinstance(patch, dict):
-        waits = patch.get("dependsOn")
-        yield from (each["name"] for each in mappings(waits) if each.get("status") == "Complete" and "name" in each)
-        for item in patch.values():
-            yield from _awaited(item)
 
 
 def _ending_groups(plan: Plan) -> list[str]:

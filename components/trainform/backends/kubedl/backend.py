@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 
 from msgspec import structs
 
-from trainform.backends.backend import Backend
-from trainform.backends.gangs import GROUP_ANNOTATION, PODGROUP_CRDS
+from trainform.backends.endings import ends_with_role
+from trainform.backends.gangs import GROUP_ANNOTATION
 from trainform.backends.kubedl.controller import (
     ELASTIC_ANNOTATIONS,
     HOST,
@@ -24,28 +24,22 @@ from trainform.backends.kubedl.controller import (
     controller_pods,
 )
 from trainform.backends.kubedl.controller import INDEX_LABEL as INDEX
-from trainform.backends.outcome import ByCondition, failed_of_types
+from trainform.backends.outcome import by_condition, failed_of_types
 from trainform.backends.own_keys import follows
 from trainform.backends.refusals import EVALUATORS, EXTRA_ROLES, JOB_RESTARTS, another_backend
-from trainform.backends.replica_specs.kinds import kind_of
-from trainform.backends.replica_specs.naming import NAMING, replica_groups
+from trainform.backends.replica_specs.kinds import NAMING, kind_of
 from trainform.backends.replica_specs.pods import replica_spec_pods
 from trainform.backends.replica_specs.specs import (
     ALL_WORKERS,
     LEFT_RUNNING,
     ON_FAILURE,
     RUNNING,
-    Maker,
+    OfReplicaSpecs,
     backoff_limit,
     left_running,
     replica_problems,
     replica_specs,
-    replica_types,
-    type_endings,
-    unready,
-    worker_endings,
 )
-from trainform.backends.replica_specs.specs import templates as replica_templates
 from trainform.backends.support import LIMITED_RESTARTS, NO_RUNTIME, Fields, done_by, no_policies, noted, refused
 from trainform.backends.workloads import Finder, Pods
 from trainform.errors import Problem
@@ -57,7 +51,6 @@ from trainform.manifests.templates import Template
 from trainform.plan.model import Ending, Naming, Plan
 from trainform.spec.experiment import Experiment
 
-MAKER = Maker("KubeDL", frozenset([*OWN_LABELS, GROUP_ANNOTATION]))
 _NO_NAMES = refused(
     "the field needs a DNS name for every pod, and KubeDL gives one only to the Master of a PyTorchJob, and to a "
     "TFJob's pods for one port",
@@ -86,7 +79,7 @@ def _on_its_network(find: Finder) -> Callable[[dict[str, Any]], Iterator[Pods]]:
 PODS = {kind: tuple(map(_on_its_network, finders)) for kind, finders in replica_spec_pods("training.kubedl.io").items()}
 
 
-class KubeDL(Backend):
+class KubeDL(OfReplicaSpecs):
     """KubeDL: a PyTorchJob or TFJob of replica specs."""
 
     PROJECT = "KubeDL"
@@ -94,7 +87,7 @@ class KubeDL(Backend):
     API_VERSION = "training.kubedl.io/v1alpha1"
     PLURALS = ("pytorchjobs", "tfjobs")
     CONTROLLER_IMAGE = "kubedl"
-    OUTCOME = ByCondition("Succeeded", failed_pods=failed_of_types)
+    OUTCOME = by_condition("Succeeded", failed_pods=failed_of_types)
     PODS = PODS
 
     MAKES = f"PyTorchJob or TFJob (`{API_VERSION}`)"
@@ -110,7 +103,7 @@ class KubeDL(Backend):
 
     INDEX_LABEL = INDEX
     JOB_LABEL = "job-name"
-    POD_KEYS = MAKER.own_keys
+    POD_KEYS = frozenset([*OWN_LABELS, GROUP_ANNOTATION])
     IN_PLACE = ("spec.ttlSecondsAfterFinished",)  # KubeDL never updates PodGroups and pods
     FIELDS: ClassVar[Fields] = {
         **NO_RUNTIME,
@@ -173,20 +166,10 @@ class KubeDL(Backend):
         ports."""
         return structs.replace(NAMING, draws_ports=experiment.network.host, gang_of_role=True)
 
-    def groups(self, experiment: Experiment) -> dict[str, str]:
-        return replica_groups(experiment)
-
-    def crds(self, plan: Plan) -> tuple[str, ...]:
-        """The job's kind, and the PodGroup that KubeDL makes."""
-        return (f"{kind_of(plan).plural}.training.kubedl.io", *PODGROUP_CRDS)
-
-    def own_restarts(self, plan: Plan) -> tuple[str, ...]:
-        return kind_of(plan).own_restarts
-
     def problems(self, plan: Plan) -> Iterator[Problem]:
         """Problems with roles without a replica type, with a PyTorchJob without a Master, on which KubeDL crashes, and
         with an evaluator, for which it never makes pods."""
-        yield from replica_problems(plan, MAKER)
+        yield from replica_problems(plan)
         yield from follows(plan, "annotations", NETWORK_ANNOTATION, "`network: {host: true}`")
         for key in ELASTIC_ANNOTATIONS:
             if key in plan.annotations:
@@ -206,11 +189,9 @@ class KubeDL(Backend):
     def notes(self, plan: Plan, manifests: Sequence[Manifest]) -> Iterator[str]:
         """KubeDL 0.5.0 (`deletePodsAndServices`) deletes a Service with each pod before it says that the job has
         failed. A worker of a PyTorchJob has none, so it stops there, and makes the pod again. Pods that run on after
-        the end have a note too, and so have probes that keep pods out of DNS."""
+        the end have a note too."""
         yield from left_running(_cleaned(job_body(manifests)), "spec")
         kind = kind_of(plan)
-        served = _served(plan)
-        yield from unready(plan, "KubeDL", (each for each in self.templates(plan, manifests) if each.role in served))
         if kind.kind == "PyTorchJob" and len(plan.roles) > 1 and any(role.restart == ON_FAILURE for role in plan.roles):
             yield (
                 "restart: KubeDL never ends a PyTorchJob with workers for its container restarts: where there are "
@@ -256,21 +237,17 @@ class KubeDL(Backend):
     def templates(self, plan: Plan, manifests: Sequence[Manifest]) -> list[Template]:
         drawn = kind_of(plan).port_name if plan.naming.draws_ports else None
         return [
-            structs.replace(each, drawn="" if drawn is None else drawn) for each in replica_templates(plan, manifests)
+            structs.replace(each, drawn="" if drawn is None else drawn) for each in super().templates(plan, manifests)
         ]
 
     def pods(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[list[dict[str, Any]], dict[str, dict[str, str]]]:
         return controller_pods(job_body(manifests)), {}
 
     def endings(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[Ending, ...]:
-        body = job_body(manifests)
-        return () if any(left_running(_cleaned(body), "spec")) else _ENDINGS[body["kind"]](body)
-
-
-def _served(plan: Plan) -> set[str]:
-    """The roles whose pods have Services of KubeDL."""
-    of_all = kind_of(plan).kind != "PyTorchJob"
-    return {role.name for role in plan.roles if of_all or role.group == "master"}
+        """A PyTorchJob is complete when its Master and all workers are, so no other pod is left then. Source: KubeDL
+        0.5.0, controllers/tensorflow/status.go and controllers/pytorch/status.go."""
+        is_left = plan.launcher != "tensorflow" or any(left_running(_cleaned(job_body(manifests)), "spec"))
+        return () if is_left else ends_with_role(plan, plan.ending_role)
 
 
 def _cleaned(job: dict[str, Any]) -> dict[str, Any]:
@@ -283,20 +260,3 @@ def _success(plan: Plan) -> str | None:
     Otherwise None."""
     workers = plan.launcher == "tensorflow" and all(role.group != "chief" for role in plan.roles)
     return ALL_WORKERS if workers else None
-
-
-def _tensorflow_endings(job: dict[str, Any]) -> tuple[Ending, ...]:
-    """Source: KubeDL 0.5.0, controllers/tensorflow/status.go. With a chief `AllWorkers` waits for both."""
-    types = replica_types(job)
-    if "Chief" not in types:
-        return worker_endings(job)
-    both = job["spec"].get("successPolicy") == ALL_WORKERS and "Worker" in types
-    return type_endings(job, "Chief", *(["Worker"] if both else []))
-
-
-# A PyTorchJob is complete when its Master and all workers are (controllers/pytorch/status.go), so no other pod is left
-# then.
-_ENDINGS: dict[str, Callable[[dict[str, Any]], tuple[Ending, ...]]] = {
-    "PyTorchJob": lambda job: (),
-    "TFJob": _tensorflow_endings,
-}

@@ -7,63 +7,45 @@ for each pod. It never replaces a pod whose template has changed, so a changed t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 from msgspec import structs
 
-from trainform.backends.backend import Backend
-from trainform.backends.endings import first_pod
-from trainform.backends.gangs import GROUP_ANNOTATION, PODGROUP_CRDS, QUEUE_ANNOTATION
+from trainform.backends.endings import ends_with_role
+from trainform.backends.gangs import GROUP_ANNOTATION, QUEUE_ANNOTATION
 from trainform.backends.kubeflow.controller import (
     GPU,
-    INIT_CONTAINERS,
     KUBEXEC,
-    MPI_FOLDERS,
     OWN_LABELS,
-    VOLUMES,
     WAITING,
     appended,
     controller_objects,
     spared,
 )
 from trainform.backends.kubeflow.controller import INDEX_LABEL as INDEX
-from trainform.backends.outcome import ByCondition, failed_of_types
+from trainform.backends.outcome import by_condition, failed_of_types
 from trainform.backends.own_keys import follows
 from trainform.backends.refusals import EXTRA_ROLES, JOB_RESTARTS, STEPS_OF_ONE_POD, another_backend
-from trainform.backends.replica_specs.kinds import JobKind, kind_of, rendered_specs
-from trainform.backends.replica_specs.naming import NAMING, replica_groups
+from trainform.backends.replica_specs.kinds import NAMING, JobKind, kind_of
 from trainform.backends.replica_specs.pods import replica_spec_pods
 from trainform.backends.replica_specs.specs import (
     ALL_WORKERS,
-    Maker,
+    OfReplicaSpecs,
     backoff_limit,
     common_number,
     left_running,
     processes_per_node,
     replica_problems,
     replica_specs,
-    replica_types,
-    type_endings,
-    unready,
-    worker_endings,
 )
-from trainform.backends.replica_specs.specs import templates as replica_templates
 from trainform.backends.support import LIMITED_RESTARTS, NO_RUNTIME, Fields, done_by, no_policies, noted, refused
 from trainform.errors import Problem
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import Manifest, job_body, without_empty
 from trainform.manifests.objects import job_manifest
-from trainform.manifests.templates import Template
 from trainform.plan.model import Ending, Naming, Plan, RolePlan
 from trainform.spec.experiment import Experiment
-
-MAKER = Maker(
-    "training-operator",
-    frozenset([*OWN_LABELS, GROUP_ANNOTATION, "volcano.sh/task-spec"]),
-    frozenset([*INIT_CONTAINERS, *VOLUMES]),
-)
-
 
 _OF_THE_MASTER = (
     "workers of a PyTorchJob wait 200 s at most for the name of the Master, which is in DNS when its steps are done "
@@ -72,7 +54,7 @@ _OF_THE_MASTER = (
 )
 
 
-class Kubeflow(Backend):
+class Kubeflow(OfReplicaSpecs):
     """Kubeflow's training-operator: a job of replica specs, by the launcher's kind."""
 
     PROJECT = "Kubeflow's training-operator"
@@ -80,7 +62,7 @@ class Kubeflow(Backend):
     API_VERSION = "kubeflow.org/v1"
     PLURALS = ("pytorchjobs", "tfjobs", "mpijobs")
     CONTROLLER_IMAGE = "training-operator"
-    OUTCOME = ByCondition("Succeeded", failed_pods=failed_of_types)
+    OUTCOME = by_condition("Succeeded", failed_pods=failed_of_types)
     PODS = replica_spec_pods("kubeflow.org")
 
     MAKES = f"PyTorchJob, TFJob or MPIJob (`{API_VERSION}`)"
@@ -102,7 +84,7 @@ class Kubeflow(Backend):
 
     INDEX_LABEL = INDEX
     JOB_LABEL = "training.kubeflow.org/job-name"
-    POD_KEYS = MAKER.own_keys
+    POD_KEYS = frozenset([*OWN_LABELS, GROUP_ANNOTATION, "volcano.sh/task-spec"])
     # The CRD refuses a change of the queue, and a change of a template would not reach pods that run.
     SUSPENDED = ("spec.runPolicy.suspend",)
     IN_PLACE = (
@@ -171,36 +153,17 @@ class Kubeflow(Backend):
             return NAMING
         return structs.replace(NAMING, single=("launcher",), agent=KUBEXEC)
 
-    def groups(self, experiment: Experiment) -> dict[str, str]:
-        return replica_groups(experiment)
-
-    def crds(self, plan: Plan) -> tuple[str, ...]:
-        """The job's kind, and the PodGroup that the operator makes."""
-        return (f"{kind_of(plan).plural}.kubeflow.org", *PODGROUP_CRDS)
-
-    def own_restarts(self, plan: Plan) -> tuple[str, ...]:
-        return kind_of(plan).own_restarts
-
     def problems(self, plan: Plan) -> Iterator[Problem]:
         """Problems with roles without a replica type, with restarts that the job cannot express, and with what an
         MPIJob cannot do."""
-        yield from replica_problems(plan, MAKER)
+        yield from replica_problems(plan)
         yield from follows(plan, "annotations", QUEUE_ANNOTATION, "`queue`")
         if plan.naming.agent is not None:
             yield from _mpi_problems(plan)
 
-    def own_folders(self, plan: Plan, role: RolePlan) -> tuple[str, ...]:
-        """Return those of an MPIJob: kubectl is in the launcher alone."""
-        if plan.naming.agent is None:
-            return ()
-        return MPI_FOLDERS if role.name == plan.launches else MPI_FOLDERS[:1]
-
     def notes(self, plan: Plan, manifests: Sequence[Manifest]) -> Iterator[str]:
-        """A note on each step of `prepare` for which the workers of a PyTorchJob wait, on probes that keep pods out of
-        DNS, and on pods that run on after the end."""
+        """A note on each step of `prepare` for which workers of a PyTorchJob wait, and on pods that run on."""
         yield from left_running(job_body(manifests)["spec"]["runPolicy"], "spec.runPolicy")
-        if plan.naming.agent is None:  # the pods of an MPIJob have no Services
-            yield from unready(plan, "training-operator", self.templates(plan, manifests))
         if kind_of(plan).kind == "PyTorchJob" and plan.ranked[0].group == "master":
             master, others = plan.ranked[0], plan.ranked[1:]
             alone = {*master.prepared}.difference(*(role.prepared for role in others)) if others else ()
@@ -232,15 +195,18 @@ class Kubeflow(Backend):
         annotations = {QUEUE_ANNOTATION: plan.queue.name}
         return job_manifest(plan, self.API_VERSION, kind.kind, without_empty(spec), annotations=annotations)
 
-    def templates(self, plan: Plan, manifests: Sequence[Manifest]) -> list[Template]:
-        return replica_templates(plan, manifests)
-
     def pods(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[list[dict[str, Any]], dict[str, dict[str, str]]]:
         return controller_objects(job_body(manifests))
 
     def endings(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[Ending, ...]:
-        body = job_body(manifests)
-        return () if any(left_running(body["spec"]["runPolicy"], "spec.runPolicy")) else _ENDINGS[body["kind"]](body)
+        """Source: training-operator 1.9.3, pkg/controller.v1 (`UpdateJobStatus`)."""
+        if any(left_running(job_body(manifests)["spec"]["runPolicy"], "spec.runPolicy")):
+            return ()
+        first = plan.ranked[0]
+        if plan.world.bounds is not None and first.replicas > 1:
+            return (Ending(f"the first pod of the role {first.name} that succeeds", (first.name,)),)
+        master = next((role.name for role in plan.roles if role.group == "master"), None)
+        return ends_with_role(plan, plan.ending_role if master is None else master)
 
 
 def _run_policy(plan: Plan) -> dict[str, Any]:
@@ -278,26 +244,6 @@ def _mpi(plan: Plan) -> dict[str, Any]:
 
 
 _OWN_FIELDS = {"PyTorchJob": _pytorch, "TFJob": lambda plan: {"successPolicy": ALL_WORKERS}, "MPIJob": _mpi}
-
-
-def _pytorch_endings(job: dict[str, Any]) -> tuple[Ending, ...]:
-    """Source: training-operator 1.9.3, pkg/controller.v1 (`UpdateJobStatus`), as for the other kinds."""
-    types = replica_types(job)
-    if "Master" in types:
-        return type_endings(job, "Master")
-    elastic = "elasticPolicy" in job["spec"] and rendered_specs(job)["Worker"]["replicas"] > 1
-    return first_pod(types["Worker"]) if elastic else type_endings(job, "Worker")
-
-
-def _tensorflow_endings(job: dict[str, Any]) -> tuple[Ending, ...]:
-    return type_endings(job, "Chief") if "Chief" in replica_types(job) else worker_endings(job)
-
-
-_ENDINGS: dict[str, Callable[[dict[str, Any]], tuple[Ending, ...]]] = {
-    "PyTorchJob": _pytorch_endings,
-    "TFJob": _tensorflow_endings,
-    "MPIJob": lambda job: type_endings(job, "Launcher"),
-}
 
 
 def _listening(plan: Plan, template: dict[str, Any]) -> dict[str, Any]:

@@ -25,8 +25,6 @@ OWN_LABELS = tuple(
     f"{PREFIX}{name}" for name in ("job-name", "operator-name", "replica-type", "replica-index", "job-role")
 )
 WAITING = "init-pytorch"  # waits until the Master's name resolves, with the nslookup of its own image
-INIT_CONTAINERS = (WAITING, KUBEXEC.delivery)
-VOLUMES = ("mpi-job-config", "mpi-job-kubectl")
 GPU = "gpu"  # a launcher with a limit on a resource whose name holds this is in the hostfile
 
 _MASTER, _WORKER, _LAUNCHER = "Master", "Worker", "Launcher"

@@ -6,43 +6,27 @@ both operators refuse or would silently overwrite.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from msgspec import Struct, structs
+from msgspec import structs
 
-from trainform import defaults
-from trainform.backends.endings import Part, all_of
-from trainform.backends.gangs import SCHEDULER
-from trainform.backends.own_keys import overwritten
+from trainform.backends.backend import Backend
+from trainform.backends.gangs import PODGROUP_CRDS, SCHEDULER
 from trainform.backends.refusals import EXTRA_ROLES, JOB_RESTARTS, another_backend
-from trainform.backends.replica_specs.kinds import kind_of, rendered_specs
-from trainform.backends.replica_specs.pods import most_workers, run_time
+from trainform.backends.replica_specs.kinds import kind_of, rendered_specs, replica_groups
+from trainform.backends.replica_specs.pods import run_time
 from trainform.errors import Problem
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import Manifest, job_body
 from trainform.manifests.pods import RESTART_POLICIES, pod_template
 from trainform.manifests.templates import Template
-from trainform.plan.model import Ending, Plan, RolePlan
+from trainform.plan.model import Plan, RolePlan
+from trainform.spec.experiment import Experiment
 
 ON_FAILURE = "on-failure"
 RUNNING, LEFT_RUNNING = "Running", "None"  # values of cleanPodPolicy: which pods go when the job has ended
 ALL_WORKERS = "AllWorkers"  # the success policy of a TFJob without a chief, which otherwise completes with worker 0
-
-_UNREADY = (
-    "role {role} ({container}): with a readinessProbe the name of a pod is in DNS only when the probe succeeds, "
-    "since the Services that {operator} makes publish ready pods alone; a probe that waits for the training keeps "
-    "the pods from finding each other: remove it, or let it succeed before"
-)
-
-
-class Maker(Struct, frozen=True):
-    """An operator: its name, the labels and annotations of pods that it overwrites, and the init containers and volumes
-    that it adds to pods."""
-
-    name: str
-    own_keys: frozenset[str]
-    adds: frozenset[str] = frozenset()
 
 
 def replica_specs(plan: Plan, conventions: PodConventions) -> dict[str, Any]:
@@ -51,44 +35,28 @@ def replica_specs(plan: Plan, conventions: PodConventions) -> dict[str, Any]:
     return {types.get(role.group, role.name): _replica_spec(plan, role, conventions) for role in plan.roles}
 
 
-def templates(plan: Plan, manifests: Sequence[Manifest]) -> list[Template]:
-    """The pod template of each replica type."""
-    job = job_body(manifests)
-    least = {role.name: role.min_available for role in plan.roles}
-    most = most_workers(job)
-    found = [
-        Template(
-            max(spec["replicas"], most) if most is not None and kind == "Worker" else spec["replicas"],
-            spec["replicas"],
-            spec["template"],
-            run_time=run_time(job),
-        )
-        for kind, spec in rendered_specs(job).items()
-    ]
-    return [structs.replace(template, min_available=least[template.role]) for template in found]
+class OfReplicaSpecs(Backend):
+    """An operator with jobs of replica specs."""
 
+    def groups(self, experiment: Experiment) -> dict[str, str]:
+        return replica_groups(experiment)
 
-def replica_types(job: dict[str, Any]) -> dict[str, Part]:
-    """The replica types of a rendered job, each with its role."""
-    specs = rendered_specs(job)
-    return {
-        name: Part(name, str(spec["template"]["metadata"]["labels"][defaults.ROLE_LABEL]))
-        for name, spec in specs.items()
-    }
+    def crds(self, plan: Plan) -> tuple[str, ...]:
+        """The job's kind, and the PodGroup that the operator makes."""
+        return (f"{kind_of(plan).plural}.{self.DOMAIN}", *PODGROUP_CRDS)
 
+    def own_restarts(self, plan: Plan) -> tuple[str, ...]:
+        return kind_of(plan).own_restarts
 
-def type_endings(job: dict[str, Any], *names: str) -> tuple[Ending, ...]:
-    """The ending of a job by the success of all replicas of these types together."""
-    parts = replica_types(job)
-    return all_of([*parts.values()], [parts[name] for name in names])
-
-
-def worker_endings(job: dict[str, Any]) -> tuple[Ending, ...]:
-    """The ending of a TFJob without a chief: by all workers, or by worker 0 alone, which then acts as the chief."""
-    worker = replica_types(job)["Worker"]
-    if job["spec"].get("successPolicy") == ALL_WORKERS or rendered_specs(job)["Worker"]["replicas"] == 1:
-        return type_endings(job, "Worker")
-    return (Ending(f"replica 0 of the role {worker.role}", (worker.role,)),)
+    def templates(self, plan: Plan, manifests: Sequence[Manifest]) -> list[Template]:
+        """The pod template of each replica type."""
+        job = job_body(manifests)
+        least = {role.name: role.min_available for role in plan.roles}
+        found = [
+            Template(spec["replicas"], spec["replicas"], spec["template"], run_time=run_time(job))
+            for spec in rendered_specs(job).values()
+        ]
+        return [structs.replace(template, min_available=least[template.role]) for template in found]
 
 
 def left_running(policy: Mapping[str, Any], path: str) -> Iterator[str]:
@@ -100,15 +68,6 @@ def left_running(policy: Mapping[str, Any], path: str) -> Iterator[str]:
             "run on, with their accelerators, until they end by themselves or the job is deleted; remove it to have "
             "them deleted"
         )
-
-
-def unready(plan: Plan, operator: str, templates: Iterable[Template]) -> Iterator[str]:
-    """A note for each container that decides when its pod is ready, unless the pod is the only one. templates: those
-    whose pods have Services of the operator."""
-    for template in templates if plan.totals.pods > 1 else ():
-        for where, container in template.named_containers():
-            if container.get("readinessProbe") is not None:
-                yield _UNREADY.format(role=template.role, container=where, operator=operator)
 
 
 def backoff_limit(plan: Plan) -> int | None:
@@ -129,13 +88,10 @@ def common_number(plan: Plan, name: str) -> int | None:
     return int(only) if isinstance(only, str) and only.isascii() and only.isdecimal() else None
 
 
-def replica_problems(plan: Plan, maker: Maker) -> Iterator[Problem]:
-    """Problems with what a job of replica specs cannot express, and with what the operator would overwrite."""
+def replica_problems(plan: Plan) -> Iterator[Problem]:
+    """Problems with what a job of replica specs cannot express."""
     yield from _type_problems(plan)
     yield from _restart_problems(plan)
-    yield from overwritten(plan, maker.name, maker.own_keys)
-    for role in plan.roles:
-        yield from _name_conflicts(role, maker)
 
 
 def _replica_spec(plan: Plan, role: RolePlan, conventions: PodConventions) -> dict[str, Any]:
@@ -170,9 +126,6 @@ def _type_problems(plan: Plan) -> Iterator[Problem]:
             yield Problem(path, None, reason, f"make the two one role,{alone} or {another_backend(EXTRA_ROLES)}")
         else:
             owners[role.group] = role.name
-        for where, name in _init_names(role):
-            if name == kind.container:
-                yield Problem(where, name, f"the main container of a {kind.kind} has this name", "rename it")
 
 
 def _restart_problems(plan: Plan) -> Iterator[Problem]:
@@ -187,17 +140,3 @@ def _restart_problems(plan: Plan) -> Iterator[Problem]:
     for path in ["restart"] if names and everywhere else [f"roles.{name}.restart" for name in names]:
         reason = f"the value restarts the whole job, and a {kind_of(plan).kind} cannot do that"
         yield Problem(path, "all-when-evicted", reason, f"write on-failure, or {another_backend(JOB_RESTARTS)}")
-
-
-def _name_conflicts(role: RolePlan, maker: Maker) -> Iterator[Problem]:
-    """Problems with init containers and volumes that have the name of one that the operator adds."""
-    for where, name in _init_names(role):
-        if name in maker.adds:
-            yield Problem(where, name, f"{maker.name} adds an init container of this name", "rename it")
-    for volume in [mount.volume for mount in role.mounts if mount.volume in maker.adds]:
-        yield Problem(f"storage.{volume}", None, f"{maker.name} adds a volume of this name", "rename it")
-
-
-def _init_names(role: RolePlan) -> Iterator[tuple[str, str]]:
-    """Field and name of each init container."""
-    yield from ((f"{role.init_path(index)}.name", init.name) for index, init in enumerate(role.init))

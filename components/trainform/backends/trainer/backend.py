@@ -15,19 +15,19 @@ from msgspec import structs
 
 from trainform import defaults
 from trainform.backends.backend import Backend, Existing
+from trainform.backends.endings import ends_with_role
 from trainform.backends.gangs import QUEUE_ANNOTATION, QUEUE_LABEL, queue_labels, whole_gang_problems
 from trainform.backends.jobset.backend import JobSet
 from trainform.backends.jobset.spec import INDEX_LABEL as INDEX
 from trainform.backends.jobset.spec import JOB_LABEL as JOB
-from trainform.backends.jobset.spec import NAMING, labelled_role
-from trainform.backends.jobset.spec import endings as replicated_endings
+from trainform.backends.jobset.spec import NAMING
 from trainform.backends.jobset.spec import templates as replicated_templates
-from trainform.backends.outcome import ByCondition
+from trainform.backends.outcome import by_condition
 from trainform.backends.support import Fields, done_by, no_policies, noted, refused
 from trainform.backends.trainer.controller import controller_objects
-from trainform.backends.trainer.existing_runtime import counted, named_endings, named_spec, named_templates
+from trainform.backends.trainer.existing_runtime import named_endings, named_spec, named_templates
 from trainform.backends.trainer.existing_runtime_rules import check_runtime, named_problems
-from trainform.backends.trainer.pods import PODS, changed
+from trainform.backends.trainer.pods import PODS
 from trainform.backends.trainer.runtime import (
     HOSTFILE_MOUNT,
     LAUNCHER,
@@ -35,21 +35,20 @@ from trainform.backends.trainer.runtime import (
     MPI_VARIABLES,
     MPI_VOLUMES,
     NODE,
+    RUN_AGAIN,
     TORCH_VARIABLES,
-    TRAINER,
     conventions_of,
     num_nodes,
     policy,
     processes_per_node,
     runtime_spec,
 )
-from trainform.backends.trainer.runtime_rules import RUN_AGAIN, ancestor, replicated_jobs
 from trainform.errors import InputError, Problem
 from trainform.manifests.env import PodConventions
-from trainform.manifests.manifest import Manifest, job_body, without_empty
+from trainform.manifests.manifest import Manifest, job_body, object_body, without_empty
 from trainform.manifests.objects import experiment_labels, job_manifest
 from trainform.manifests.templates import Template
-from trainform.plan.model import Ending, Naming, Plan, RolePlan
+from trainform.plan.model import Ending, Naming, Plan
 from trainform.plan.world import launching_role
 from trainform.spec.experiment import Experiment
 
@@ -69,7 +68,7 @@ class Trainer(Backend):
     PLURALS = ("trainjobs", "trainingruntimes")
     CONTROLLER_IMAGE = "trainer-controller-manager"
     PODS = PODS
-    OUTCOME = ByCondition("Complete")
+    OUTCOME = by_condition("Complete")
 
     MAKES = f"TrainingRuntime and TrainJob (`{API_VERSION}`)"
     ENDS = "`successPolicy` of the runtime's JobSet, as with jobset; on a runtime that is named, what that says"
@@ -177,11 +176,6 @@ class Trainer(Backend):
         fix = "leave `runtime` out"
         return (Existing(self.API_VERSION, runtime.kind, plural, runtime.name, namespace, fix, problems),)
 
-    def own_folders(self, plan: Plan, role: RolePlan) -> tuple[str, ...]:
-        """Return those of the MPI policy; a runtime that is named has its own rules."""
-        is_of_mpi = plan.runtime is None and policy(plan) == MPI and role.group in (NODE, LAUNCHER)
-        return (*MPI_VOLUMES.values(),) if is_of_mpi else ()
-
     def conventions(self, plan: Plan) -> PodConventions:
         return conventions_of(plan)
 
@@ -189,8 +183,8 @@ class Trainer(Backend):
         """The runtime, if the experiment names none. Trainer makes the PodGroup."""
         if plan.runtime is not None:
             return []
-        metadata = {"name": plan.job, "namespace": plan.namespace, "labels": experiment_labels(plan)}
-        body = {"apiVersion": self.API_VERSION, "kind": RUNTIME_KIND, "metadata": metadata, "spec": runtime_spec(plan)}
+        labels, spec = experiment_labels(plan), runtime_spec(plan)
+        body = object_body(RUNTIME_KIND, plan.job, plan.namespace, labels, api_version=self.API_VERSION, spec=spec)
         return [Manifest("runtime", body, revision=plan.revision)]
 
     def job(self, plan: Plan) -> Manifest:
@@ -206,16 +200,12 @@ class Trainer(Backend):
 
     def templates(self, plan: Plan, manifests: Sequence[Manifest]) -> list[Template]:
         """The pods of the runtime's replicated jobs; for an existing runtime, the pods as the experiment describes
-        them. What a merge patch of the TrainJob changes in them is applied."""
-        job = job_body(manifests)
-        run_time = job["spec"].get("activeDeadlineSeconds")
-        runtime = None if plan.runtime is not None else _runtime(manifests)["spec"]
-        found = named_templates(plan) if runtime is None else replicated_templates(runtime["template"]["spec"])
-        if "job" in plan.manifest_overrides:
-            jobs = [] if runtime is None else replicated_jobs(runtime)
-            names = [each["name"] for each in jobs] if jobs else [role.group for role in plan.roles]
-            trained = next((each["name"] for each in jobs if ancestor(each) == TRAINER), counted(plan).group)
-            found = [changed(template, name, trained, job) for template, name in zip(found, names, strict=True)]
+        them."""
+        run_time = job_body(manifests)["spec"].get("activeDeadlineSeconds")
+        named = plan.runtime is not None
+        found = (
+            named_templates(plan) if named else replicated_templates(_runtime(manifests)["spec"]["template"]["spec"])
+        )
         return [template if run_time is None else structs.replace(template, run_time=run_time) for template in found]
 
     def pods(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[list[dict[str, Any]], dict[str, dict[str, str]]]:
@@ -237,7 +227,7 @@ class Trainer(Backend):
     def endings(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[Ending, ...]:
         if plan.runtime is not None:
             return named_endings(plan, plan.runtime)
-        return replicated_endings(_runtime(manifests)["spec"]["template"]["spec"], labelled_role)
+        return ends_with_role(plan, plan.ending_role)
 
 
 def _runtime(manifests: Sequence[Manifest]) -> dict[str, Any]:
@@ -257,10 +247,6 @@ def _group_problems(plan: Plan) -> Iterator[Problem]:
         if called and (others or not (role.launched or role.ranked)):
             reason = f"Trainer gives this name to {f'the pods of {others[0]}' if others else 'pods with a rank'}"
             yield Problem(f"roles.{role.name}", None, reason, "rename it")
-        for index, init in enumerate(role.init):
-            if init.name == NODE:
-                path = f"{role.init_path(index)}.name"
-                yield Problem(path, init.name, "Trainer gives this name to the main container", "rename it")
 
 
 def _gang_problems(plan: Plan) -> Iterator[Problem]:
@@ -272,7 +258,7 @@ def _gang_problems(plan: Plan) -> Iterator[Problem]:
 
 def _mpi_problems(plan: Plan) -> Iterator[Problem]:
     """Problems with Trainer's MPI policy, which has one role of nodes besides the launcher, one number of processes for
-    all, and mounts of its own."""
+    all, and one pod template for all nodes."""
     nodes = [role.name for role in plan.ranked if role.name != plan.launches]
     if len(nodes) > 1:
         reason = (
@@ -284,14 +270,6 @@ def _mpi_problems(plan: Plan) -> Iterator[Problem]:
         counts = ", ".join(map(str, sorted(slots)))
         reason = f"the nodes run different numbers of processes ({counts}), and Trainer has one number for all nodes"
         yield Problem("roles", None, reason, "give them the same accelerators, or write `processes_per_node`")
-    for role in plan.roles:
-        if role.per_replica:
-            reason = (
-                "the value gives each replica its own pod template, and the nodes of Trainer's MPI policy share one"
-            )
-            yield Problem("network.ports", "per-replica", reason, "remove it; every pod then has a node of its own")
-            return
-        for mount in role.mounts if role.group in (NODE, LAUNCHER) else ():
-            if mount.volume in MPI_VOLUMES:
-                reason = "Trainer adds a volume of this name"
-                yield Problem(f"storage.{mount.volume}", None, reason, "choose another name")
+    if any(role.per_replica for role in plan.roles):
+        reason = "the value gives each replica its own pod template, and the nodes of Trainer's MPI policy share one"
+        yield Problem("network.ports", "per-replica", reason, "remove it; every pod then has a node of its own")

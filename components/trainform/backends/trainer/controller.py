@@ -25,8 +25,12 @@ from trainform.backends.trainer.runtime import (
     TORCH_PORT,
     TORCH_VARIABLES,
     TRAINER,
+    ancestor,
+    containers,
+    node_pods,
+    replicated_jobs,
+    runtime_launcher_is_node,
 )
-from trainform.backends.trainer.runtime_rules import ancestor, containers, launcher_is_node, node_pods, replicated_jobs
 from trainform.manifests.templates import CONTAINER_FIELDS
 from trainform.spec.merge_patch import merge_patch
 
@@ -121,7 +125,7 @@ def _trainer(spec: dict[str, Any], trainer: dict[str, Any]) -> None:
         for container in _nodes(replicated):
             if labelled:
                 container |= {key: trainer[key] for key in ("image", "command", "args") if key in trainer}
-            if labelled or (launcher_is_node(spec) and replicated["name"] == NODE):
+            if labelled or (runtime_launcher_is_node(spec) and replicated["name"] == NODE):
                 _upsert(container, "env", trainer.get("env", []), "name")
                 resources = merge_patch(container.get("resources", {}), trainer.get("resourcesPerNode", {}))
                 container |= {"resources": resources} if resources else {}
@@ -163,7 +167,7 @@ def _mpi(spec: dict[str, Any], job: dict[str, Any]) -> dict[str, dict[str, str]]
         launches = replicated["name"] == LAUNCHER
         if not launches and replicated["name"] != NODE:
             continue
-        if not launches or launcher_is_node(spec):
+        if not launches or runtime_launcher_is_node(spec):
             count = replicated["template"]["spec"]["parallelism"]
             hosts += [f"{name}-{replicated['name']}-0-{index}.{subdomain}" for index in range(count)]
         volumes = {"mpi-ssh-auth": {"secret": secret}} | ({"mpi-hostfile": {"configMap": listed}} if launches else {})

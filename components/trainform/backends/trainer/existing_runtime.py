@@ -5,12 +5,12 @@ Source: Kubeflow Trainer 2.3.0, `pkg/apis/trainer/v1alpha1` (PodSpecPatch, Conta
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from trainform import defaults
+from trainform.backends.endings import ends_with_role
 from trainform.backends.gangs import QUEUE_ANNOTATION, SCHEDULER
-from trainform.backends.jobset.spec import endings
 from trainform.backends.trainer.runtime import (
     LAUNCHER,
     MPI,
@@ -70,18 +70,9 @@ def named_templates(plan: Plan) -> list[Template]:
 
 
 def named_endings(plan: Plan, runtime: RuntimePlan) -> tuple[Ending, ...]:
-    """What ends the job according to the runtime. If its content is not known here, `up` checks the runtime of the
-    cluster against the plan."""
-    if runtime.content is not None:
-        return runtime_endings(plan, runtime.content["spec"])
-    role = plan.ending_role
-    return () if role is None else (Ending(f"the role {role}, if the {runtime.kind} {runtime.name} says so", (role,)),)
-
-
-def runtime_endings(plan: Plan, spec: Mapping[str, Any]) -> tuple[Ending, ...]:
-    """What ends a job on a runtime with this spec while some of its pods still run."""
-    roles = {role.group: role.name for role in plan.roles}
-    return endings(spec["template"]["spec"], lambda job: roles.get(job["name"], job["name"]))
+    """What ends the job. `up` checks the runtime of the cluster against it."""
+    condition = f", if the {runtime.kind} {runtime.name} says so" if runtime.content is None else ""
+    return ends_with_role(plan, plan.ending_role, condition)
 
 
 def expected(plan: Plan) -> dict[str, str]:

@@ -9,23 +9,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from msgspec import Struct
+
 from trainform import defaults
-from trainform.backends.endings import ends_by
 from trainform.backends.gangs import SCHEDULER
-from trainform.backends.trainer.existing_runtime import counted, expected, patch, runtime_endings, unsettable
-from trainform.backends.trainer.runtime import MPI, MPI_VOLUMES, NODE, TORCH, TRAINER, num_nodes
-from trainform.backends.trainer.runtime_rules import (
-    Finding,
+from trainform.backends.trainer.existing_runtime import counted, expected, unsettable
+from trainform.backends.trainer.runtime import (
+    ANCESTOR_LABEL,
+    MPI,
+    NODE,
+    RUN_AGAIN,
+    TORCH,
+    TRAINER,
+    TTL,
     ancestor,
     containers,
-    launcher_is_node,
     replicated_jobs,
-    runtime_findings,
+    runtime_launcher_is_node,
 )
-from trainform.backends.workloads import value_at
 from trainform.errors import Problem
-from trainform.manifests.models import POD_TEMPLATE, violations
-from trainform.manifests.shapes import mapping, mappings, quantity
+from trainform.manifests.shapes import mapping, quantity
 from trainform.plan.model import Plan, RolePlan, RuntimePlan
 
 LAUNCHERS = ("torchrun", "accelerate", "command", MPI)
@@ -72,46 +75,31 @@ _NOT_SETTABLE: dict[str, Callable[[Plan], bool]] = {
 }
 
 
-def check_runtime(content: Mapping[str, Any], plan: Plan, runtime: RuntimePlan) -> Iterator[Finding]:
-    """Everything in the runtime, from its file or from the cluster, that keeps the job from running as planned."""
-    wrong = next((path for path in _MAPPINGS if not isinstance(value_at(dict(content), path), dict | None)), None)
-    if wrong is not None:
-        yield Finding(wrong, "is not a mapping", "write it as `kubectl get -o yaml` shows the runtime")
-        return
-    if not _has_jobs(content):
-        reason = "has no list of replicated jobs, each with a name and a pod template"
-        yield Finding(
-            "spec.template.spec.replicatedJobs", reason, "write it as `kubectl get -o yaml` shows the runtime"
-        )
-        return
-    for path, found, named in (
-        ("kind", content["kind"], runtime.kind),
-        ("metadata.name", content["metadata"]["name"], runtime.name),
-    ):
-        if found != named:
-            yield Finding(path, f"is {found}, and the experiment names {named}", "name the right runtime")
-    spec = content["spec"]
-    yield from runtime_findings(spec, num_nodes(plan))
-    for rule in _RULES:
-        yield from rule(spec, plan)
+class Finding(Struct, frozen=True):
+    """Something that is wrong in a runtime: the path, the reason and the fix. Path and reason together are a
+    sentence."""
+
+    path: str
+    reason: str
+    fix: str
 
 
-_JOBSET = "spec.template.spec"
-_MAPPINGS = (
-    *("spec.mlPolicy", f"spec.mlPolicy.{MPI}", "spec.podGroupPolicy", f"spec.podGroupPolicy.{SCHEDULER}"),
-    *(f"spec.podGroupPolicy.{SCHEDULER}.networkTopology", f"{_JOBSET}.network", f"{_JOBSET}.startupPolicy"),
-)
-
-
-def _has_jobs(content: Mapping[str, Any]) -> bool:
-    """Return whether a file has what the rules read of a runtime."""
-    named = mapping(content.get("metadata")).get("name") and content.get("kind")
-    jobs = value_at(dict(content), f"{_JOBSET}.replicatedJobs")
-    templates = [value_at(job, "template.spec.template") for job in mappings(jobs)]
-    are_named = isinstance(jobs, list) and all(isinstance(mapping(job).get("name"), str) for job in jobs)
-    return bool(named and templates and are_named) and all(
-        not [*violations(template, template, POD_TEMPLATE)] for template in templates
-    )
+def check_runtime(content: Mapping[str, Any], plan: Plan, runtime: RuntimePlan) -> list[Finding]:
+    """Return everything in the runtime, from its file or from the cluster, that keeps the job from running as
+    planned."""
+    try:
+        found = [
+            Finding(path, f"is {value}, and the experiment names {named}", "name the right runtime")
+            for path, value, named in (
+                ("kind", content["kind"], runtime.kind),
+                ("metadata.name", content["metadata"]["name"], runtime.name),
+            )
+            if value != named
+        ]
+        return [*found, *(finding for rule in _RULES for finding in rule(content["spec"], plan))]
+    except (AttributeError, KeyError, TypeError):
+        fix = "write it as `kubectl get -o yaml` shows the runtime"
+        return [Finding("the object", "does not have the fields of Trainer's API", fix)]
 
 
 def _policy(spec: Mapping[str, Any], plan: Plan) -> Iterator[Finding]:
@@ -128,11 +116,11 @@ def _policy(spec: Mapping[str, Any], plan: Plan) -> Iterator[Finding]:
     if plan.launcher != MPI or MPI not in policies:
         return
     ranked = any(role.name == plan.launches and role.ranked for role in plan.roles)
-    if launcher_is_node(spec) != ranked:
+    if runtime_launcher_is_node(spec) != ranked:
         rank = "ranked" if ranked else "unranked"
         yield Finding(
             "mlPolicy.mpi.runLauncherAsNode",
-            f"is {str(launcher_is_node(spec)).lower()}, and the role {plan.launches} is {rank}",
+            f"is {str(runtime_launcher_is_node(spec)).lower()}, and the role {plan.launches} is {rank}",
             f"write `roles.{plan.launches}.ranked: {str(not ranked).lower()}`, or name another runtime",
         )
     keys = policies[MPI].get("sshAuthMountPath", defaults.SSH_FOLDER)
@@ -144,19 +132,23 @@ def _policy(spec: Mapping[str, Any], plan: Plan) -> Iterator[Finding]:
 
 def _jobs(spec: Mapping[str, Any], plan: Plan) -> Iterator[Finding]:
     """Findings about replicated jobs: addresses and the hostfile depend on their names, and no others are allowed."""
-    names = {*expected(plan).values()}
-    path = "template.spec.replicatedJobs"
-    for job in replicated_jobs(spec):
-        if job["name"] not in names:
+    roles = {group: role for role, group in expected(plan).items()}
+    path, jobs = "template.spec.replicatedJobs", replicated_jobs(spec)
+    for group in sorted(roles.keys() - {job["name"] for job in jobs}):
+        reason = f"has no replicated job `{group}`, the one for the pods of {roles[group]}"
+        yield Finding(path, reason, "name a runtime with Trainer's own names, or add it")
+    for job in jobs:
+        if job["name"] not in roles:
             reason = f"has {job['name']}, whose pods are in no role of the experiment"
             yield Finding(path, reason, "name a runtime without it")
-        elif ancestor(job) == TRAINER and job["name"] != counted(plan).group:
-            reason = f"has Trainer's label `{TRAINER}` on {job['name']}, not on {counted(plan).group}"
-            yield Finding(path, reason, "name a runtime with Trainer's own names")
-    if plan.launcher != MPI and NODE not in {job["name"] for job in replicated_jobs(spec)}:
-        reason = "has no `node`, the name that Trainer uses for the address of rank 0"
-        yield Finding(path, reason, "name a runtime with Trainer's own names")
-    subdomain = spec["template"]["spec"].get("network", {}).get("subdomain")
+    labelled = [job["name"] for job in jobs if ancestor(job) == TRAINER]
+    if labelled != [counted(plan).group]:
+        reason = f"has the label `{ANCESTOR_LABEL}: {TRAINER}` on {' and '.join(labelled) if labelled else 'none'}"
+        yield Finding(path, f"{reason}, not on {counted(plan).group} alone", "name a runtime with Trainer's own names")
+    jobset = spec["template"]["spec"]
+    if jobset.get(TTL) is not None:
+        yield Finding(f"template.spec.{TTL}", f"is set, and {RUN_AGAIN}", "remove it there")
+    subdomain = jobset.get("network", {}).get("subdomain")
     if subdomain is not None:
         reason = f"is {subdomain}, and Trainer's own addresses contain the job's name instead"
         yield Finding("template.spec.network.subdomain", reason, "remove it there, or name another runtime")
@@ -176,58 +168,18 @@ def _pods(spec: Mapping[str, Any], plan: Plan) -> Iterator[Finding]:
     for job in replicated_jobs(spec):
         role = next((role for role in plan.roles if role.group == job["name"]), None)
         main = next((container for container in containers(job) if container["name"] == NODE), None)
+        path = f"template.spec.replicatedJobs.{job['name']}"
+        if main is None:
+            yield Finding(
+                path, f"has no container `{NODE}`, the only one that Trainer configures", "rename its main one"
+            )
         if role is None or main is None:
             continue
-        path = f"template.spec.replicatedJobs.{job['name']}"
         pod = job["template"]["spec"]["template"]["spec"]
         if pod.get("hostNetwork", False):
             reason = "uses the host network, and the plan's ports are for the pod network"
             yield Finding(path, reason, "name another runtime")
-        changed = patch(plan, role).get("spec", {})
-        taken = {volume["name"] for volume in pod.get("volumes", [])} | (
-            {*MPI_VOLUMES} if plan.launcher == MPI else set()
-        )
-        for volume in changed.get("volumes", []):
-            if volume["name"] in taken:
-                reason = f"has its own volume {volume['name']}"
-                yield Finding(path, reason, "choose another name in `storage`, or name another runtime")
-        mounted = {mount["mountPath"] for mount in main.get("volumeMounts", [])}
-        for mount in (
-            mount for container in changed.get("containers", []) for mount in container.get("volumeMounts", [])
-        ):
-            if mount["mountPath"] in mounted:
-                yield Finding(path, f"has its own mount at {mount['mountPath']}", "choose another path in `storage`")
-        yield from _key(path, pod, main, changed, role, plan)
         yield from _container(path, main, role, spec, plan)
-
-
-def _key(
-    path: str, pod: Mapping[str, Any], main: Mapping[str, Any], changed: Mapping[str, Any], role: RolePlan, plan: Plan
-) -> Iterator[Finding]:
-    """A finding if the pod that launches over SSH may run as root, whose key a group must not be able to read. Trainer
-    mounts its key with mode 0640."""
-    if plan.launcher != MPI or not role.launched:
-        return
-    [in_container] = changed.get("containers", [{}])
-    context, own = (
-        {**mapping(before.get("securityContext")), **mapping(after.get("securityContext"))}
-        for before, after in ((pod, changed), (main, in_container))
-    )
-    if _may_be_root(own, context):
-        reason = "may run as root, whose ssh refuses Trainer's key, since a group may read it (mode 0640)"
-        fix = (
-            "write `run_as` with the user of the image, or name a runtime whose launcher has a `runAsUser` other than 0"
-        )
-        yield Finding(path, reason, fix)
-
-
-def _may_be_root(*contexts: Mapping[str, Any]) -> bool:
-    """Return True unless the security contexts, that of the container first, say another user."""
-    user, non_root = (
-        next((context[field] for context in contexts if context.get(field) is not None), None)
-        for field in ("runAsUser", "runAsNonRoot")
-    )
-    return user == 0 or (user is None and non_root is not True)
 
 
 def _container(
@@ -237,7 +189,7 @@ def _container(
     the same name."""
     resources = main.get("resources", {})
     gets = {name: value for field in ("requests", "limits") for name, value in mapping(resources.get(field)).items()}
-    if role.launched or launcher_is_node(spec):
+    if role.launched or runtime_launcher_is_node(spec):
         gets |= counted(plan).resources
     for name in sorted(gets.keys() | role.resources.keys()):
         got, says = gets.get(name, "0"), role.resources.get(name, "0")
@@ -246,17 +198,10 @@ def _container(
                 f"gives each pod {name}: {got}, which a TrainJob cannot change, and the role {role.name} has {says}"
             )
             yield Finding(path, reason, f"write {got} at `roles.{role.name}`, or name another runtime")
-    reached = counted(plan).env if launcher_is_node(spec) else ()
-    lost = (
-        []
-        if role.launched
-        else [
-            variable.name
-            for variable in role.env
-            if (variable.name, variable.value) not in {(one.name, one.value) for one in reached}
-        ]
-    )
-    if lost:
+    reached = counted(plan).env if runtime_launcher_is_node(spec) else ()
+    values = {variable.name: variable.value for variable in reached}
+    lost = [variable.name for variable in role.env if values.get(variable.name) != variable.value]
+    if lost and not role.launched:
         reason = f"does not get these variables of the role {role.name} from a TrainJob: {', '.join(lost)}"
         yield Finding(path, reason, f"write them in the runtime, or at `roles.{plan.launches}.env` with mpirun's `-x`")
     if not role.launched and main.get("image") != role.image:
@@ -272,7 +217,8 @@ def _end(spec: Mapping[str, Any], plan: Plan) -> Iterator[Finding]:
     missing jobs."""
     names = {job["name"] for job in replicated_jobs(spec)}
     group = next((role.group for role in plan.roles if role.name == plan.ending_role), None)
-    if group in names and len(names) > 1 and not ends_by(plan.ending_role, runtime_endings(plan, spec)):
+    policy = mapping(spec["template"]["spec"].get("successPolicy"))
+    if group in names and len(names) > 1 and policy.get("targetReplicatedJobs") != [group]:
         reason = (
             f"does not end the job when `{group}` has succeeded, so the other pods would keep running and hold their "
             "resources"

@@ -6,6 +6,7 @@ Source: Kubeflow Trainer 2.3.0, `pkg/runtime` (core and the plugins torch, mpi, 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from msgspec import structs
@@ -15,11 +16,16 @@ from trainform.backends.gangs import QUEUE_ANNOTATION, SCHEDULER, topology
 from trainform.backends.jobset.spec import INDEX_LABEL, INDEX_VARIABLE, replicated_jobs_spec
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import without_empty
+from trainform.manifests.shapes import mapping
 from trainform.plan.model import Group, Plan
 
 ANCESTOR_LABEL = "trainer.kubeflow.org/trainjob-ancestor-step"
 TRAINER = "trainer"  # value of the label on the replicated job that `spec.trainer` of the TrainJob configures
 NODE, LAUNCHER = "node", "launcher"  # names of replicated jobs; `node` is the name of the main container of both
+
+TTL = "ttlSecondsAfterFinished"
+# Source: `Reconcile`, which forgets that a TrainJob has failed before it looks for its JobSet.
+RUN_AGAIN = "Trainer makes a failed job's JobSet again when it is deleted (kubeflow/trainer#3737)"
 
 TORCH, MPI, PLAIN = "torch", "mpi", "plain"
 TORCH_PORT = 29500
@@ -159,3 +165,35 @@ def _with_rendezvous(plan: Plan, spec: dict[str, Any]) -> dict[str, Any]:
         for container in pod["containers"]
     ]
     return {**spec, "template": {**spec["template"], "spec": {**pod, "containers": containers}}}
+
+
+# --- a rendered runtime, or one of the platform team
+
+
+def replicated_jobs(spec: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The runtime's replicated jobs."""
+    jobs: list[dict[str, Any]] = spec["template"]["spec"]["replicatedJobs"]
+    return jobs
+
+
+def ancestor(job: Mapping[str, Any]) -> str | None:
+    """The part of a TrainJob that configures the replicated job, by its label; None if there is no label."""
+    found = mapping(mapping(job["template"].get("metadata")).get("labels")).get(ANCESTOR_LABEL)
+    return None if found is None else str(found)
+
+
+def containers(job: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The containers of a replicated job's pods, without init containers."""
+    found: list[dict[str, Any]] = job["template"]["spec"]["template"]["spec"]["containers"]
+    return found
+
+
+def runtime_launcher_is_node(spec: Mapping[str, Any]) -> bool:
+    """True if the runtime's launcher is a node too."""
+    return bool(spec.get("mlPolicy", {}).get(MPI, {}).get("runLauncherAsNode", False))
+
+
+def node_pods(spec: Mapping[str, Any], nodes: int) -> int:
+    """The number of pods of the replicated job `node` with the MPI policy, at least one. A launcher that is a node is
+    one of `nodes`."""
+    return max(nodes - 1, 1) if runtime_launcher_is_node(spec) else nodes

@@ -10,30 +10,31 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
+from msgspec import structs
+
 from trainform.backends.backend import Backend
 from trainform.backends.gangs import GROUP_ANNOTATION, SCHEDULER, topology
 from trainform.backends.notes import NOTES
-from trainform.backends.own_keys import overwritten
 from trainform.backends.support import NO_RUNTIME, Fields, done_by
-from trainform.backends.volcano.controller import HOSTS_MOUNT, controller_objects, host_variables
+from trainform.backends.volcano.controller import controller_objects, host_variables
 from trainform.backends.volcano.ends import (
     ENDS,
     OUTCOME,
     ending_problems,
-    endless_restarts,
     min_success,
-    policy_problems,
     rendered_policies,
+    restarts_endlessly,
     task_policies,
 )
 from trainform.backends.volcano.ends import endings as job_endings
 from trainform.backends.volcano.hosts import host_problems, hosts_of_separate_tasks
-from trainform.backends.volcano.pods import PODS
+from trainform.backends.workloads import Pods, PodsAt, value_at
 from trainform.errors import Problem
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import Manifest, job_body, without_empty
 from trainform.manifests.objects import job_manifest
 from trainform.manifests.pods import pod_template
+from trainform.manifests.shapes import mappings
 from trainform.manifests.templates import Template
 from trainform.plan.model import Ending, Group, Naming, Plan, RolePlan
 from trainform.spec.experiment import Experiment
@@ -54,6 +55,22 @@ OWN_KEYS = frozenset(
 
 # The webhook reads the job's queue from its own cache, which may be late.
 _LATE_REFUSALS = (("unable to find job queue",), ("can only submit job to queue with state `Open`",))
+
+
+_TASKS = PodsAt("spec.tasks.*", least="minAvailable", scheduler="spec.schedulerName")
+
+
+def _with_volumes(body: dict[str, Any]) -> Iterator[Pods]:
+    """The pods of the tasks, with the volumes of the Job, which each of them has."""
+    names = [volume.get("volumeClaimName") for volume in mappings(value_at(body, "spec.volumes"))]
+    of_job = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in names]
+    for pods in _TASKS(body):
+        template = pods.template
+        spec = {**template.spec, "volumes": [*template.volumes(), *of_job]} if of_job else template.spec
+        yield structs.replace(pods, template=structs.replace(template, body={**template.body, "spec": spec}))
+
+
+PODS = {"batch.volcano.sh/Job": (_with_volumes,)}
 
 
 class Volcano(Backend):
@@ -97,21 +114,14 @@ class Volcano(Backend):
         return Naming(pod="{job}-{group}-{index}", address="{pod}.{service}", own_service=True, ends_by_number=True)
 
     def problems(self, plan: Plan) -> Iterator[Problem]:
-        """Problems with policies that Volcano's webhook denies, with what its controller silently overwrites, and with
-        too long lists of hosts."""
-        yield from policy_problems(plan)
+        """Problems with policies that never act or act too early, and with too long lists of hosts."""
         yield from host_problems(plan)
         yield from ending_problems(plan)
-        yield from overwritten(plan, "Volcano", self.POD_KEYS)
-
-    def own_folders(self, plan: Plan, role: RolePlan) -> tuple[str, ...]:
-        return (HOSTS_MOUNT,)
 
     def notes(self, plan: Plan, manifests: Sequence[Manifest]) -> Iterator[str]:
         """Notes on roles of the training whose containers are started again without limit."""
-        endless = endless_restarts(job_body(manifests))
         for role in plan.roles:
-            if role.launched and role.name in endless:
+            if role.launched and restarts_endlessly(plan, role):
                 yield NOTES["restarts"].format(role=role.name, number=role.max_retry)
 
     def crds(self, plan: Plan) -> tuple[str, ...]:
@@ -146,7 +156,7 @@ class Volcano(Backend):
         return controller_objects(job_body(manifests))
 
     def endings(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[Ending, ...]:
-        return job_endings(job_body(manifests))
+        return job_endings(plan)
 
     def conventions(self, plan: Plan) -> PodConventions:
         """The index by Volcano's label, and VC_TASK_INDEX as its `env` plugin would set it. The svc plugin appends its

@@ -13,15 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from trainform import defaults
-from trainform.backends.endings import Part, all_of, any_of
-from trainform.backends.outcome import ByPhase, failed_of_pods
+from trainform.backends.endings import ends_with_role
+from trainform.backends.outcome import ToOutcome, failed_of_pods
 from trainform.errors import Problem
 from trainform.manifests.manifest import without_empty
-from trainform.manifests.shapes import mappings
-from trainform.plan.launch.launch import STAY_SCRIPT
 from trainform.plan.model import Ending, Plan, RolePlan
-from trainform.plan.restart import ANY_EVENT, COMPLETED, TASK_FAILED
+from trainform.plan.restart import ANY_EVENT, COMPLETED, ON_FAILURE, TASK_FAILED, action_upon
 from trainform.spec.quantities import seconds
 from trainform.spec.roles import Policy
 
@@ -34,7 +31,7 @@ ENDS = (
 # somebody, as `vcctl job suspend` does.
 # The counts of pods are none in the status of a job that is complete (1.14.1, `killPods`), so the pods themselves say
 # it.
-OUTCOME = ByPhase(
+OUTCOME = ToOutcome(
     {"Completed": "succeeded", "Failed": "failed", "Terminated": "failed", "Aborted": "stopped"},
     failed_pods=failed_of_pods,
 )
@@ -97,60 +94,24 @@ def ending_problems(plan: Plan) -> Iterator[Problem]:
         yield from _completion_policies("policies", plan.policies, _EACH)
 
 
-def policy_problems(plan: Plan) -> Iterator[Problem]:
-    """Problems with policies that Volcano's webhook denies: one event or exit code twice, or `*` besides others."""
-    yield from _policy_problems("policies", plan.policies)
-    for role in plan.roles:
-        yield from _policy_problems(f"roles.{role.name}.policies", role.policies)
+def endings(plan: Plan) -> tuple[Ending, ...]:
+    """What ends the Job while some of its pods still run."""
+    ending = (role for role in plan.roles if role.replicas and _action(plan, role, COMPLETED) in END_ACTIONS)
+    return tuple(found for role in ending for found in ends_with_role(plan, role.name))
 
 
-def _policy_problems(path: str, policies: tuple[Policy, ...]) -> Iterator[Problem]:
-    events = [policy.event for policy in policies if policy.event is not None]
-    if "*" in events and len(set(events)) > 1:
-        yield Problem(path, "*", "Volcano refuses `*` besides other events", "keep `*` alone, or name each event")
-    seen: set[str | int] = set()
-    for index, policy in enumerate(policies):
-        if policy.event is not None and policy.event in seen:
-            yield Problem(
-                f"{path}[{index}].event", policy.event, "the event has a policy already", "keep one policy per event"
-            )
-        if policy.exit_code is not None and policy.exit_code in seen:
-            yield Problem(
-                f"{path}[{index}].exit_code",
-                policy.exit_code,
-                "the exit code has a policy already",
-                "keep one policy per exit code",
-            )
-        seen.update(trigger for trigger in (policy.event, policy.exit_code) if trigger is not None)
+def restarts_endlessly(plan: Plan, role: RolePlan) -> bool:
+    """True if containers of the role are started again, and no policy acts when that has been too often."""
+    return role.restart == ON_FAILURE and is_unheeded(plan, role, TASK_FAILED)
 
 
-def endings(job: dict[str, Any]) -> tuple[Ending, ...]:
-    """What ends the rendered Job while some of its pods still run."""
-    spec = job["spec"]
-    tasks = {Part(task["name"], task_role(task)): task for task in spec["tasks"]}
-    ending = [
-        part
-        for part, task in tasks.items()
-        if task["replicas"] > 0 and action_upon(COMPLETED.event, task, spec) in END_ACTIONS
-    ]
-    return (*any_of([*tasks], ending), *_min_success_endings(spec, tasks))
+def is_unheeded(plan: Plan, role: RolePlan, default: Policy) -> bool:
+    """True if nothing follows upon the event of this default policy in pods of the role."""
+    return role.replicas > 0 and _action(plan, role, default) in (None, _NO_ACTION)
 
 
-def endless_restarts(job: dict[str, Any]) -> frozenset[str]:
-    """The roles whose containers are started again without an end: no policy acts when that has been too often."""
-    return roles_without_action(job, "OnFailure", TASK_FAILED.event)
-
-
-def roles_without_action(job: dict[str, Any], restart: str, event: str | None) -> frozenset[str]:
-    """The roles of pods with this restart policy that have no action upon the event."""
-    spec = job["spec"]
-    return frozenset(
-        task_role(task)
-        for task in spec["tasks"]
-        if task["replicas"] > 0
-        and task["template"]["spec"].get("restartPolicy") == restart
-        and action_upon(event, task, spec) in (None, _NO_ACTION)
-    )
+def _action(plan: Plan, role: RolePlan, default: Policy) -> str | None:
+    return None if default.event is None else action_upon((*role.policies, *plan.policies), default.event)
 
 
 def _is_min_success(role: RolePlan, policy: Policy) -> bool:
@@ -163,48 +124,3 @@ def _completion_policies(path: str, policies: Sequence[Policy | None], reason: s
         if policy is not None and policy.event in (COMPLETED.event, ANY_EVENT):
             fix = "remove it, name other events, or write `ports: shared`"
             yield Problem(f"{path}[{index}].event", policy.event, reason, fix)
-
-
-def task_role(task: dict[str, Any]) -> str:
-    """The role of a rendered task."""
-    return str(task["template"]["metadata"]["labels"][defaults.ROLE_LABEL])
-
-
-def action_upon(event: str | None, task: dict[str, Any], spec: dict[str, Any]) -> str | None:
-    """The action upon an event of the task in the spec of a Job; None if there is none."""
-    for policy in policies_of(task, spec):
-        if {event, ANY_EVENT} & events_of(policy):
-            return str(policy.get("action"))
-    return None
-
-
-def policies_of(task: dict[str, Any], spec: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the policies of a task in the order in which Volcano takes them."""
-    return [*mappings(task.get("policies")), *mappings(spec.get("policies"))]
-
-
-def events_of(policy: dict[str, Any]) -> set[str]:
-    """The events upon which the rendered policy acts."""
-    events = policy.get("events")
-    return {str(event) for event in (policy.get("event"), *(events if isinstance(events, list) else ())) if event}
-
-
-def _min_success_endings(spec: dict[str, Any], tasks: dict[Part, dict[str, Any]]) -> tuple[Ending, ...]:
-    number = spec.get("minSuccess")
-    if not isinstance(number, int) or number >= sum(task["replicas"] for task in tasks.values()):
-        return ()
-    counted = [part for part, task in tasks.items() if task["replicas"] > 0 and not stays_up(task)]
-    pods: dict[str, int] = {}
-    for part in counted:
-        pods[part.role] = pods.get(part.role, 0) + tasks[part]["replicas"]
-    if [*pods.values()] == [number]:
-        return all_of([*tasks], counted)
-    text = "the first pod that succeeds" if number == 1 else f"the first {number} pods that succeed"
-    return (Ending(text, tuple(role for role in pods if pods[role] >= number)),)
-
-
-def stays_up(task: dict[str, Any]) -> bool:
-    """True if a pod of the task that has succeeded runs on until the job ends (`RolePlan.stays`)."""
-    containers = task["template"]["spec"]["containers"]
-    commands = [made.get("command", []) for made in containers if made["name"] == defaults.MAIN_CONTAINER]
-    return any(word.endswith(f"/{STAY_SCRIPT}") for command in commands for word in command)
