@@ -12,11 +12,15 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field
 from pydantic_core import PydanticCustomError
 
 from trainform import defaults
+from trainform.spec.metadata import OnChange
 from trainform.spec.refusal import refusal
 
 
 class Model(BaseModel):
-    """A strict model: `replicas: "3"` is an error, and never read as 3."""
+    """A strict model: `replicas: "3"` is an error, and never read as 3.
+
+    `on_change` of a subclass is what a change of its own fields does, unless a field has another `OnChange`.
+    """
 
     model_config = ConfigDict(
         frozen=True,
@@ -29,6 +33,14 @@ class Model(BaseModel):
         # validators are built for the two files' models only, each with all that is inside: a third of `check`
         defer_build=True,
     )
+
+    def __init_subclass__(cls, **_: Any) -> None:
+        super().__init_subclass__()  # `on_change` is for the method below
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, on_change: OnChange | None = None, **kwargs: Any) -> None:
+        for field in cls.model_fields.values():
+            field.json_schema_extra = on_change if field.json_schema_extra is None else field.json_schema_extra
 
     def user_set(self) -> dict[str, Any]:
         """The fields with another value than their default, as plain data under the names of the file."""
