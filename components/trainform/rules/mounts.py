@@ -32,32 +32,21 @@ def mount_problems(experiment: Experiment, environment: Environment, plan: Plan)
         for checkout in role.checkouts:
             path = checkout.git.path.rstrip("/")
             if path in paths:
-                yield Problem(
-                    f"prepare[{steps[checkout.step]}].git.path",
-                    checkout.git.path,
-                    f"the path is the mount of {paths[path]} too (role {role.name})",
-                    "choose another path",
-                )
+                reason = f"the path is the mount of {paths[path]} too (role {role.name})"
+                fix = "choose another path"
+                yield Problem(f"prepare[{steps[checkout.step]}].git.path", checkout.git.path, reason, fix)
             yield from _inside(f"prepare[{steps[checkout.step]}].git.path", checkout.git.path, files, role)
             paths.setdefault(path, f"the step {checkout.step}")
         for mount in role.mounts:
             where = f"storage.{mount.volume}"
             path = mount.path.rstrip("/")
             if path in paths:
-                yield Problem(
-                    f"{where}.mount",
-                    mount.path,
-                    f"the path is the mount of {paths[path]} too (role {role.name})",
-                    "choose another path, or limit one to other roles",
-                )
+                reason = f"the path is the mount of {paths[path]} too (role {role.name})"
+                yield Problem(f"{where}.mount", mount.path, reason, "choose another path, or limit one to other roles")
             yield from _inside(f"{where}.mount", mount.path, files, role)
             if mount.claim in claims:
-                yield Problem(
-                    where,
-                    mount.claim,
-                    f"the volume mounts a claim that {claims[mount.claim]} mounts already (role {role.name})",
-                    "mount it once, at a folder above both paths",
-                )
+                reason = f"the volume mounts a claim that {claims[mount.claim]} mounts already (role {role.name})"
+                yield Problem(where, mount.claim, reason, "mount it once, at a folder above both paths")
             paths.setdefault(path, where)
             claims.setdefault(mount.claim, where)
     taken = {checkout.volume for role in plan.roles for checkout in role.checkouts}

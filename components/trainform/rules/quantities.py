@@ -18,12 +18,8 @@ def amount_problems(path: str, amounts: dict[str, str]) -> Iterator[Problem]:
     for name, quantity in amounts.items():
         where = f"{path}.{name}"
         if name != "cpu" and not is_whole(quantity):
-            yield Problem(
-                where,
-                quantity,
-                "the value is a fraction; Kubernetes counts it in whole numbers",
-                "write a whole number",
-            )
+            reason = "the value is a fraction; Kubernetes counts it in whole numbers"
+            yield Problem(where, quantity, reason, "write a whole number")
         elif name in OF_BYTES and is_too_small(quantity):
             yield Problem(where, quantity, *too_small(quantity))
 

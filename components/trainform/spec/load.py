@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import difflib
 import os
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -24,6 +23,7 @@ from trainform.project import project_root as project_root
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import OVERLAYS, Experiment
 from trainform.spec.explain import NOTHING, explain, locate
+from trainform.spec.names import did_you_mean
 from trainform.spec.numbers import misread
 from trainform.spec.read import Content, parse_mapping, read_content, read_mapping
 from trainform.spec.release import Released, released_experiment
@@ -91,18 +91,13 @@ def find_file(kind: type[BaseModel], name_or_path: str, root: Path | None = None
         return root / written, written
     if not known:
         require_project(root)
-    fix = _near(name_or_path, known)
+    fix = did_you_mean(name_or_path, known)
     if kind is Experiment and name_or_path in known_stacks(root):
         fix = f"it is a stack, which names both files: -s {name_or_path}"
-    elif fix is None:
+    elif not fix:
         new = command.format(name=shlex.quote(shorten(name_or_path)))
         fix = f"known: {', '.join(known)}" if known else f"run `{new}`"
     raise InputError([Problem(word, name_or_path, f"no file of stacks/{folder_name}/ has this name", fix)])
-
-
-def _near(name: str, known: Sequence[str]) -> str | None:
-    near = difflib.get_close_matches(name, known, 1)
-    return f"did you mean {near[0]}?" if near else None
 
 
 def written_path(kind: type[BaseModel], name_or_path: str) -> str:
@@ -119,8 +114,8 @@ def load(kind: type[ModelT], given: Given, root: Path | None = None) -> Loaded[M
         content = _content(given, path, name, root)
     except InputError as error:
         missing = isinstance(given, str) and not os.path.lexists(path)
-        near = _near(path.stem, known_names(FOLDERS[kind][1], root)) if missing else None
-        problems = error.problems if near is None else [dataclasses.replace(error.problems[0], fix=near)]
+        near = did_you_mean(path.stem, known_names(FOLDERS[kind][1], root)) if missing else ""
+        problems = [dataclasses.replace(error.problems[0], fix=near)] if near else error.problems
         return Loaded(None, tuple(problems), Source(name, {}))
     parsed = parse(kind, content.data, content.source.written)
     copied = _copied(kind, path, content.data.get("name"), root) if isinstance(given, str) else []

@@ -5,7 +5,9 @@ Source: RFC 1123 and RFC 1035 labels as `k8s.io/apimachinery/pkg/util/validation
 
 from __future__ import annotations
 
+import difflib
 import re
+from collections.abc import Iterable
 from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator, StringConstraints, WithJsonSchema
@@ -222,6 +224,12 @@ MEANING = {
         "write registry/path:tag or registry/path@sha256:<64 hex digits>; the path in lower case",
     ),
 }
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return the question for the known name that is most like this one; "" if none is."""
+    near = difflib.get_close_matches(name, [*known], 1)
+    return f"did you mean {near[0]}?" if near else ""
 
 
 def is_label(text: str) -> bool:

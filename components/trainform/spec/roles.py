@@ -74,18 +74,6 @@ class Toleration(Model, on_change=OnChange.NEW_REVISION):
         description="How long to stay on a node that gets a NoExecute taint, in seconds. Empty: for ever.",
     )
 
-    @model_validator(mode="after")
-    def _consistent(self) -> Self:
-        if self.operator == "Exists" and self.value is not None:
-            raise refusal("the operator Exists takes no value", "remove `value`, or write `operator: Equal`")
-        if self.operator == "Equal" and self.key is None:
-            raise refusal("the operator Equal needs a key", "add `key`, or write `operator: Exists`")
-        if self.toleration_seconds is not None and self.effect != "NoExecute":
-            raise refusal(
-                "the field toleration_seconds needs the effect NoExecute", "write `effect: NoExecute`, or remove it"
-            )
-        return self
-
 
 class InitContainer(Model, on_change=OnChange.NEW_REVISION):
     """A container that runs to its end before the role's own starts; it sees the same volumes and environment."""

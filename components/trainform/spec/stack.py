@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import functools
 import os
 import re
@@ -16,6 +15,7 @@ from trainform import defaults
 from trainform.errors import InputError, Problem
 from trainform.project import ENVIRONMENTS, EXPERIMENTS, PROJECT_FILE, known_names, known_stacks, stack_path
 from trainform.spec.files import read_text
+from trainform.spec.names import did_you_mean
 from trainform.spec.read import Content, parse_mapping
 from trainform.spec.release import NAME, SETTING, Released
 
@@ -69,24 +69,18 @@ def require_stack(name: str, root: Path, given: str = STACK_OPTION) -> str:
     *above, short = name.split("/")  # Pulumi's own names are ORGANIZATION/PROJECT/STACK, its files have the last part
     project = project_name(root)
     if len(above) > 2 or not all(map(PART.fullmatch, above)):
-        near = _near(short, known_stacks(root))
-        fix = f"did you mean {near}?" if near else "write STACK, or ORGANIZATION/PROJECT/STACK as Pulumi does"
+        near = did_you_mean(short, known_stacks(root))
+        fix = near or "write STACK, or ORGANIZATION/PROJECT/STACK as Pulumi does"
         raise InputError([Problem(given, name, "this is not the name of a stack", fix)])
     if len(above) == 2 and above[1] != project:
         reason = f"this stack is of the project {above[1]}, and this project is {project}"
         raise InputError([Problem(given, name, reason, "cd into the other project, or name a stack of this one")])
     if not os.path.lexists(root / stack_path(short)):  # not by the list of all: a project may have thousands
         known = known_stacks(root)
-        near = _near(short, known)
-        offer = f"did you mean {near}?" if near else f"known: {', '.join(known)}" if known else "run `trainform new`"
-        fix = _made_by_new(short, root) or offer
+        others = f"known: {', '.join(known)}" if known else "run `trainform new`"
+        fix = _made_by_new(short, root) or did_you_mean(short, known) or others
         raise InputError([Problem(given, name, f"the stack has no file {stack_path(short)}", fix)])
     return short
-
-
-def _near(name: str, known: list[str]) -> str:
-    """The known name that is most like it; empty if none is."""
-    return next(iter(difflib.get_close_matches(name, known, 1)), "")
 
 
 def _made_by_new(stack: str, root: Path) -> str:

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from trainform.spec.metadata import OnChange
 from trainform.spec.model import Model, only_one
@@ -13,16 +13,8 @@ from trainform.spec.refusal import refusal
 AccessMode = Literal["ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod"]
 ONE_NODE: AccessMode = "ReadWriteOnce"
 ONE_POD: AccessMode = "ReadWriteOncePod"
-
-
-def _compatible(modes: list[AccessMode]) -> list[AccessMode]:
-    if ONE_POD in modes and len(modes) > 1:
-        raise refusal(f"the mode {ONE_POD} stands beside others, which Kubernetes refuses", "keep one of the two")
-    return modes
-
-
 OF_NEW_CLAIMS = frozenset({"storage_class", "access_modes", "keep"})  # fields of a volume whose claim trainform makes
-AccessModes = Annotated[list[AccessMode], Field(min_length=1), AfterValidator(_compatible)]
+AccessModes = Annotated[list[AccessMode], Field(min_length=1)]
 
 
 class ClaimRequest(Model, on_change=OnChange.CLAIM_REPLACED):

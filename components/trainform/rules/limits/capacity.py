@@ -26,23 +26,15 @@ def per_node(judged: Judged, environment: Environment) -> Iterator[Finding]:
             if node.per_node is None:
                 continue
             if demand.each > node.per_node:
-                yield Finding(
-                    f"accelerators.{demand.kind}",
-                    demand.each,
-                    f"the number is more than a node has ({node.per_node} {demand.kind})",
-                    f"ask for at most {node.per_node} on each pod and for more replicas",
-                    template,
-                )
+                reason = f"the number is more than a node has ({node.per_node} {demand.kind})"
+                fix = f"ask for at most {node.per_node} on each pod and for more replicas"
+                yield Finding(f"accelerators.{demand.kind}", demand.each, reason, fix, template)
             for resource, most in (("cpu", node.cpu), ("memory", node.memory)):
                 asked = template.pod_request(resource)
                 if asked > amount(most):
-                    yield Finding(
-                        resource,
-                        spell(asked, binary=most.endswith("i")),
-                        f"the amount is more {resource} than a node with {demand.kind} has ({most})",
-                        f"ask for {most} or less",
-                        template,
-                    )
+                    reason = f"the amount is more {resource} than a node with {demand.kind} has ({most})"
+                    fix = f"ask for {most} or less"
+                    yield Finding(resource, spell(asked, binary=most.endswith("i")), reason, fix, template)
 
 
 def accelerators(judged: Judged, environment: Environment) -> Iterator[Finding]:

@@ -22,7 +22,7 @@ from trainform.spec.environment import Environment
 
 USUAL_CAPABILITIES = (
     "AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD", "NET_BIND_SERVICE", "SETFCAP",
-    "SETGID", "SETPCAP", "SETUID", "SYS_CHROOT",
+    "SETGID", "SETPCAP", "SETUID", "SYS_CHROOT"
 )  # fmt: skip
 SAFE_SYSCTLS = (
     "kernel.shm_rmid_forced",
@@ -42,7 +42,7 @@ SELINUX_TYPES = (None, "", "container_t", "container_init_t", "container_kvm_t",
 PROFILES = ("RuntimeDefault", "Localhost")
 RESTRICTED_VOLUMES = (
     "configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "image", "persistentVolumeClaim", "projected",
-    "secret",
+    "secret"
 )  # fmt: skip
 
 REMOVE = "remove it, or ask the platform team for another limits.pod_security"
@@ -222,11 +222,7 @@ CONTROLS: tuple[Control, ...] = (
         "AppArmor's profile is switched off",
     ),
     Control(
-        "appArmorAnnotations",
-        "baseline",
-        _apparmor_annotations,
-        _usual_profile,
-        "AppArmor's profile is switched off",
+        "appArmorAnnotations", "baseline", _apparmor_annotations, _usual_profile, "AppArmor's profile is switched off"
     ),
     Control(
         "seLinuxOptions",

@@ -112,12 +112,6 @@ def _class(finding: Finding, environment: Environment) -> Iterator[Finding]:
     name = str(finding.value)
     if name not in allowed if allowed is not None else name.startswith(SYSTEM_PREFIX):
         listed = f"any but {SYSTEM_PREFIX}…" if allowed is None else list_names(allowed) if allowed else "none"
-        yield Finding(
-            finding.where,
-            finding.value,
-            f"the environment {environment.name} does not allow this priority class (allowed: {listed})",
-            "use another one, or ask the platform team for limits.priority_classes",
-            finding.template,
-            finding.key,
-            everywhere=True,
-        )
+        reason = f"the environment {environment.name} does not allow this priority class (allowed: {listed})"
+        fix = "use another one, or ask the platform team for limits.priority_classes"
+        yield Finding(finding.where, finding.value, reason, fix, finding.template, finding.key, everywhere=True)

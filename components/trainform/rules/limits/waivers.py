@@ -5,16 +5,16 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
 from trainform.errors import Problem, list_names
 from trainform.rules.limits.table import BY_CODE
-from trainform.rules.references import Known
 from trainform.secrets import masked_line
 from trainform.spec.environment import Environment
 from trainform.spec.limits import Severity
+from trainform.spec.names import did_you_mean
 from trainform.spec.quantities import seconds
 from trainform.spec.waivers import Waiver
 
@@ -92,32 +92,23 @@ def waiver_problems(
     """Waivers that the environment does not allow."""
     for index, waiver in enumerate(waivers):
         where, allowed = f"waivers[{index}]", owners(waiver.rule, environment)
-        if waiver.rule not in WAIVABLE.names:
+        if waiver.rule not in WAIVABLE:
             yield Problem(f"{where}.rule", waiver.rule, *unknown_code(waiver.rule, WAIVABLE))
         elif waiver.rule in BY_CODE and BY_CODE[waiver.rule].fixed:
             yield Problem(f"{where}.rule", waiver.rule, ALWAYS_HOLDS, "remove the waiver, and what the rule finds")
         elif not allowed:
-            yield Problem(
-                f"{where}.rule",
-                waiver.rule,
-                f"the environment {environment.name} does not allow waivers of this rule",
-                f"remove the waiver, or ask the platform team for limits.waivable.{waiver.rule}",
-            )
+            reason = f"the environment {environment.name} does not allow waivers of this rule"
+            fix = f"remove the waiver, or ask the platform team for limits.waivable.{waiver.rule}"
+            yield Problem(f"{where}.rule", waiver.rule, reason, fix)
         elif waiver.owner not in allowed:
-            yield Problem(
-                f"{where}.owner",
-                waiver.owner,
-                f"the environment {environment.name} does not allow waivers of {waiver.rule} with this owner",
-                f"name the one who answers for it, of {list_names(allowed)}",
-            )
+            reason = f"the environment {environment.name} does not allow waivers of {waiver.rule} with this owner"
+            fix = f"name the one who answers for it, of {list_names(allowed)}"
+            yield Problem(f"{where}.owner", waiver.owner, reason, fix)
         elif today is not None and too_long(waiver, environment, today):
             longest = environment.limits.longest_waiver
-            yield Problem(
-                f"{where}.until",
-                str(waiver.until),
-                f"the day is farther away than the environment {environment.name} allows ({longest} from today)",
-                f"write {today + datetime.timedelta(seconds=seconds(longest))} or an earlier day",
-            )
+            reason = f"the day is farther away than the environment {environment.name} allows ({longest} from today)"
+            fix = f"write {today + datetime.timedelta(seconds=seconds(longest))} or an earlier day"
+            yield Problem(f"{where}.until", str(waiver.until), reason, fix)
 
 
 REMOVED = ("TF-POD-5", "TF-QUE-4", "TR-CONTRACT-4")
@@ -135,19 +126,15 @@ _OF_REVIEWS = {
 }
 REVIEW_CODES = frozenset(f"TR-{category}-{number}" for category, numbers in _OF_REVIEWS.items() for number in numbers)
 """Findings of a review that an experiment may waive. Gates of a promotion are waived by `trainform promote`."""
-WAIVABLE = Known({*BY_CODE, *REVIEW_CODES})
+WAIVABLE = BY_CODE.keys() | REVIEW_CODES
 ALWAYS_HOLDS = "the rule holds in every environment: it can neither be waived nor made a warning"
 
 
-def unknown_code(code: str, known: Known) -> tuple[str, str]:
+def unknown_code(code: str, known: Collection[str]) -> tuple[str, str]:
     """Reason and fix for a code that no rule has."""
     if code in REMOVED:
         return "trainform no longer has this rule", "remove the entry"
-    near = known.nearest(code)
-    return (
-        "no rule has this code",
-        f"known: {list_names(sorted(known.names))}" if near is None else f"did you mean {near}?",
-    )
+    return "no rule has this code", did_you_mean(code, sorted(known)) or f"known: {list_names(sorted(known))}"
 
 
 def _with_waiver(
