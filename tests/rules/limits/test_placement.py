@@ -164,7 +164,7 @@ def test_tolerations_that_the_environment_opens() -> None:
     assert found("TF-PLC-5", closed, tolerations=[{"key": "spot", "operator": "Exists"}]) == {}
     assert found("TF-PLC-5", closed, tolerations=[{"key": "team", "value": "x"}]) == {}
     assert found("TF-PLC-5", closed, tolerations=[{"key": "master", "operator": "Exists"}]) == {
-        "tolerations[0]": "the environment dev does not let pods tolerate this taint (allowed: spot, team, Exists)"
+        "tolerations[0]": "the environment dev does not allow this toleration (allowed: spot, team, Exists)"
     }
     patch = {"spec": {"tolerations": [TEAM, {"key": "master", "operator": "Exists"}]}}
     for judge in (by_role, by_job):

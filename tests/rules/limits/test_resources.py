@@ -58,7 +58,7 @@ def test_none_of_a_resource_is_no_request() -> None:
 def test_devices_are_claimed_by_the_templates_of_the_environment() -> None:
     claims = [{"name": "gpu", "resourceClaimTemplateName": "one-gpu"}]
     container = {"name": "main", "resources": {"claims": [{"name": "gpu"}]}}
-    told = "the environment dev does not let pods claim devices by this template (allowed: {})"
+    told = "the environment dev does not allow this `resourceClaimTemplateName` (allowed: {})"
     for judge, patch in ((by_role, {"main": container}), (by_job, [container])):
         spec = {"spec": {"resourceClaims": claims, "containers": patch}}
         assert set(judge("TF-RES-3", limited(), spec).values()) == {told.format("none")}

@@ -7,11 +7,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from trainform import defaults
-from trainform.errors import list_names
 from trainform.manifests.shapes import mapping, mappings
 from trainform.rules.limits.demands import Demand, with_demands
 from trainform.rules.limits.judged import Judged
-from trainform.rules.limits.rule import Finding
+from trainform.rules.limits.rule import Finding, not_allowed
 from trainform.spec.environment import Environment
 from trainform.spec.roles import Toleration
 
@@ -104,13 +103,9 @@ def tolerations(judged: Judged, environment: Environment) -> Iterator[Finding]:
                 )
                 yield Finding(where, given.get("operator"), reason, "name the key of one taint", template, bound=given)
             elif allowed is not None and str(key) not in allowed:
-                names = list_names(sorted({*allowed, *(_shown(each) for each in own)}))
-                reason = (
-                    f"the environment {environment.name} does not let pods tolerate this taint (allowed: "
-                    f"{names if names else 'none'})"
-                )
-                fix = "remove it, or ask the platform team for limits.tolerations"
-                yield Finding(where, key, reason, fix, template, bound=given)
+                names = sorted({*allowed, *(_shown(each) for each in own)})
+                words = not_allowed("this toleration", names, "tolerations", environment)
+                yield Finding(where, key, *words, template, bound=given)
 
 
 def _in_queue(judged: Judged) -> bool:

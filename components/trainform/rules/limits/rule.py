@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 from msgspec import Struct
 
+from trainform.errors import list_names
 from trainform.manifests.templates import Template
 from trainform.rules.limits.judged import Judged
 from trainform.spec.environment import Environment
@@ -34,6 +35,13 @@ class Finding(Struct, frozen=True):
     key: str | None = None
     bound: object = None
     everywhere: bool = False
+
+
+def not_allowed(what: str, allowed: Collection[str], limit: str, environment: Environment) -> tuple[str, str]:
+    """Return reason and fix for something that is not in a list of the environment's limits."""
+    listed, instead = (list_names(allowed), "use an allowed one") if allowed else ("none", "remove it")
+    reason = f"the environment {environment.name} does not allow {what} (allowed: {listed})"
+    return reason, f"{instead}, or ask the platform team for limits.{limit}"
 
 
 class Rule(Struct, frozen=True):
