@@ -55,20 +55,18 @@ def _taken_twice(experiment: Experiment, plan: Plan, used: list[Port]) -> Iterat
                 reason = f"the port is that of the launcher too (role {role.name})"
                 yield Problem("ssh.port", ports[0].number, reason, "choose another one for one of the two")
                 return
+    purpose = SSH if user_port(experiment, SSH) is not None else main_port(experiment)
+    path, chosen = FIELDS.get(purpose, "network.port"), user_port(experiment, purpose)
     for service in plan.services:
         called = [number for _, number, _ in service.ports]
         if len(set(called)) < len(called):
-            purpose = SSH if user_port(experiment, SSH) is not None else main_port(experiment)
             reason = f"the port is the constant port of something else too in the replicas' Services ({service.name})"
-            fix = "choose another one, or leave it out"
-            yield Problem(FIELDS.get(purpose, "network.port"), user_port(experiment, purpose), reason, fix)
+            yield Problem(path, chosen, reason, "choose another one, or leave it out")
             return
     if any(role.per_replica for role in plan.roles) and len({port.number for port in used}) < len(used):
-        purpose = SSH if user_port(experiment, SSH) is not None else main_port(experiment)
         number = len([port for port in used if port.name == purpose])
         reason = f"the port begins {number} ports, and another replica has one of them for something else"
-        fix = "choose one further away, or leave it out"
-        yield Problem(FIELDS.get(purpose, "network.port"), user_port(experiment, purpose), reason, fix)
+        yield Problem(path, chosen, reason, "choose one further away, or leave it out")
 
 
 def address_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:

@@ -125,18 +125,13 @@ def per_hour(judged: Judged, environment: Environment) -> Iterator[Finding]:
     cost = hourly_cost(counts, environment)
     if cost is None:
         reason = f"the cost per hour is not known ({_gap(counts, environment)}), and the environment allows {allowed}"
-        yield _of_all(reason, "ask the platform team for `price_per_hour` of every accelerator")
+        yield _all_roles(reason, "ask the platform team for `price_per_hour` of every accelerator")
     elif cost.currency != limit.currency:
         reason = f"the cost per hour is known in {cost.currency}, and the environment's limit is in {limit.currency}"
-        yield _of_all(reason, "ask the platform team for prices and limit in one currency")
+        yield _all_roles(reason, "ask the platform team for prices and limit in one currency")
     elif cost.amount > Decimal(str(limit.amount)):
-        shown = cost.dated
-        reason = f"the pods cost {shown} an hour together; the environment allows {allowed}"
-        yield _of_all(reason, "ask for fewer replicas or accelerators")
-
-
-def _of_all(reason: str, fix: str) -> Finding:
-    return Finding("roles", None, reason, fix)
+        reason = f"the pods cost {cost.dated} an hour together; the environment allows {allowed}"
+        yield _all_roles(reason, FEWER)
 
 
 def _gap(counts: Mapping[str, int], environment: Environment) -> str:
