@@ -2,11 +2,11 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from trainform import defaults
 from trainform.spec.metadata import OnChange
-from trainform.spec.model import Command, Model, NonEmpty, Text, only_one
+from trainform.spec.model import Command, Model, NonEmpty, OneOf, Text
 from trainform.spec.names import Label
 from trainform.spec.refusal import refusal
 
@@ -110,10 +110,10 @@ class Tensorflow(Model, on_change=OnChange.NEW_REVISION):
     )
 
 
-class Launcher(Model, on_change=OnChange.NEW_REVISION):
+class Launcher(OneOf, on_change=OnChange.NEW_REVISION):
     """Exactly one launcher."""
 
-    model_config = ConfigDict(json_schema_extra=only_one(LAUNCHERS))
+    one_of = LAUNCHERS
 
     torchrun: Torchrun | None = Field(
         default=None, examples=[{"script": "/app/train.py"}], description="Start with torchrun."
@@ -140,18 +140,6 @@ class Launcher(Model, on_change=OnChange.NEW_REVISION):
         description="Start this command on each ranked pod, with RANK, WORLD_SIZE (pods), MASTER_ADDR and "
         "MASTER_PORT in its environment.",
     )
-
-    @model_validator(mode="after")
-    def _one(self) -> Self:
-        given = [name for name in type(self).model_fields if getattr(self, name) is not None]
-        if len(given) != 1:
-            reason = (
-                f"the launcher names {len(given)} programs ({', '.join(given)})"
-                if given
-                else "the launcher names no program"
-            )
-            raise refusal(f"{reason}", f"write exactly one of {', '.join(LAUNCHERS)}")
-        return self
 
     @property
     def kind(self) -> str:

@@ -6,9 +6,9 @@ pydantic compiles and evaluates at each start of the command line.
 
 import datetime
 import math
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, ClassVar, Self, get_args
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
 from trainform import defaults
@@ -45,6 +45,26 @@ class Model(BaseModel):
     def user_set(self) -> dict[str, Any]:
         """The fields with another value than their default, as plain data under the names of the file."""
         return self.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+
+
+class OneOf(Model):
+    """A model of which exactly one of the fields `one_of` is set; editors say it too."""
+
+    one_of: ClassVar[tuple[str, ...]]
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, on_change: OnChange | None = None, **kwargs: Any) -> None:
+        super().__pydantic_init_subclass__(on_change, **kwargs)
+        cls.model_config["json_schema_extra"] = only_one(cls.one_of)
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> Self:
+        given = [name for name in self.one_of if getattr(self, name) is not None]
+        if len(given) != 1:
+            known = ", ".join(self.one_of)
+            reason = f"the mapping has {' and '.join(given)} together" if given else f"the mapping has none of {known}"
+            raise refusal(reason, f"write exactly one of {known}")
+        return self
 
 
 def only_one(names: tuple[str, ...]) -> Any:

@@ -1,21 +1,20 @@
 """How the pods reach each other."""
 
-from typing import Literal, Self
+from typing import Literal
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import Field
 
 from trainform import defaults
 from trainform.spec.metadata import OnChange
-from trainform.spec.model import Model, only_one
+from trainform.spec.model import Model, OneOf
 from trainform.spec.names import Subdomain
 from trainform.spec.quantities import Duration
-from trainform.spec.refusal import refusal
 
 
-class Topology(Model, on_change=OnChange.NEW_REVISION):
+class Topology(OneOf, on_change=OnChange.NEW_REVISION):
     """How close together the scheduler must place the gang (by HyperNodes)."""
 
-    model_config = ConfigDict(json_schema_extra=only_one(("highest_tier", "highest_tier_name")))
+    one_of = ("highest_tier", "highest_tier_name")
 
     mode: Literal["hard", "soft"] = Field(
         default="hard", description="hard: wait until the gang fits below the tier; soft: prefer it."
@@ -29,16 +28,6 @@ class Topology(Model, on_change=OnChange.NEW_REVISION):
     highest_tier_name: Subdomain | None = Field(
         default=None, description="The same by the tier's name. Empty: by number."
     )
-
-    @model_validator(mode="after")
-    def _one_tier(self) -> Self:
-        if (self.highest_tier is None) == (self.highest_tier_name is None):
-            both = self.highest_tier is not None
-            raise refusal(
-                f"the topology has {'both' if both else 'neither'} of highest_tier and highest_tier_name",
-                "write exactly one of the two",
-            )
-        return self
 
 
 class Network(Model, on_change=OnChange.NEW_REVISION):

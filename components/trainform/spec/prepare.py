@@ -3,10 +3,10 @@
 import re
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from trainform.spec.metadata import OnChange
-from trainform.spec.model import Command, Model, NonEmpty, only_one
+from trainform.spec.model import Command, Model, NonEmpty, OneOf
 from trainform.spec.names import COMMIT, AbsolutePath, Image, Label, Repository
 from trainform.spec.refusal import refusal
 from trainform.spec.roles import Env, KeyRef
@@ -72,11 +72,11 @@ class GitCheckout(Model, on_change=OnChange.NEW_REVISION):
         return self
 
 
-class Step(Model, on_change=OnChange.NEW_REVISION):
+class Step(OneOf, on_change=OnChange.NEW_REVISION):
     """One init container of the pods: a command of yours, or a git checkout. It sees the role's volumes, variables and
     SSH identity."""
 
-    model_config = ConfigDict(json_schema_extra=only_one(("git", "command")))
+    one_of = ("git", "command")
 
     name: Label = Field(max_length=40, description="Its name in the pod.")
     git: GitCheckout | None = Field(
@@ -94,9 +94,7 @@ class Step(Model, on_change=OnChange.NEW_REVISION):
     )
 
     @model_validator(mode="after")
-    def _one(self) -> Self:
-        if (self.git is None) == (self.command is None):
-            raise refusal("the step must have exactly one of git and command", "write one of the two")
+    def _each_pod_checks_out(self) -> Self:
         if self.git is not None and self.on == FIRST_POD:
             raise refusal("a checkout is in a volume of its own pod, so each pod makes it", "remove `on`")
         return self

@@ -2,11 +2,11 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import ConfigDict, Field, StringConstraints, Tag, model_validator
+from pydantic import Field, StringConstraints, Tag, model_validator
 
 from trainform import defaults
 from trainform.spec.metadata import OnChange
-from trainform.spec.model import MAPPING, TEXT, Command, Model, Patch, Text, by_shape, only_one
+from trainform.spec.model import MAPPING, TEXT, Command, Model, OneOf, Patch, Text, by_shape
 from trainform.spec.names import (
     RESTART,
     EntryKey,
@@ -33,10 +33,10 @@ class KeyRef(Model, on_change=OnChange.NEW_REVISION):
     key: EntryKey = Field(description="Key inside it.")
 
 
-class EnvSource(Model, on_change=OnChange.NEW_REVISION):
+class EnvSource(OneOf, on_change=OnChange.NEW_REVISION):
     """A value that is not written here."""
 
-    model_config = ConfigDict(json_schema_extra=only_one(("secret", "config_map", "field")))
+    one_of = ("secret", "config_map", "field")
 
     secret: KeyRef | None = Field(
         default=None, description="From a Secret; the value never appears in plan or preview."
@@ -45,12 +45,6 @@ class EnvSource(Model, on_change=OnChange.NEW_REVISION):
     field: PodField | None = Field(
         default=None, description="From a field of the pod, such as status.podIP or metadata.labels['KEY']."
     )
-
-    @model_validator(mode="after")
-    def _one(self) -> Self:
-        if len([name for name in type(self).model_fields if getattr(self, name) is not None]) != 1:
-            raise refusal("the variable must have exactly one source", "write exactly one of secret, config_map, field")
-        return self
 
 
 Env = dict[EnvName, Annotated[Annotated[Text, Tag(TEXT)] | Annotated[EnvSource, Tag(MAPPING)], by_shape]]
