@@ -31,8 +31,7 @@ def plan_problems(experiment: Experiment, environment: Environment, plan: Plan) 
 
 
 def _names(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
-    """The longest pod name becomes a hostname, so it must fit a DNS label; the other derived names are shorter or may
-    be longer."""
+    """Yield names that are too long: the longest pod name becomes a hostname, and so must fit a DNS label."""
     elastic = experiment.launcher.elastic
     for role in plan.roles:
         most = role.replicas if elastic is None or not role.ranked else max(role.replicas, elastic.max_nodes)

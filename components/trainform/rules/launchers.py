@@ -137,8 +137,7 @@ def restart_problems(experiment: Experiment, environment: Environment, plan: Pla
 
 
 def _without_effect(experiment: Experiment, plan: Plan) -> Iterator[Problem]:
-    """A failure or an eviction restarts the job by defaults, in whose place the user's policies may have put something
-    else."""
+    """Yield values of `restart` in whose place the `policies` of the user put another action."""
     events = [(policy.action, str(policy.event)) for policy in reversed(FAILED_OR_EVICTED)]
     job = {event: action_upon(plan.policies, event) for _, event in events}
     found: dict[str, str] = {}

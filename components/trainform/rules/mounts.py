@@ -122,8 +122,7 @@ HIDES = (
 
 
 def normalized(path: str) -> str:
-    """The path of the folder as a container has it: one name for each folder, and no `/` at its end, so that the root
-    is empty."""
+    """Return the one name of a folder in a container, without `/` at its end, so that the root is empty."""
     return f"/{posixpath.normpath(f'/{path}').strip('/')}".rstrip("/")
 
 

@@ -47,8 +47,7 @@ def _outside(experiment: Experiment, environment: Environment, used: list[Port])
 
 
 def _taken_twice(experiment: Experiment, plan: Plan, used: list[Port]) -> Iterator[Problem]:
-    """A number for two purposes: in one pod or in its Service, which fails, or in two replicas, which could then not
-    share a node."""
+    """Yield a number for two purposes in one pod, in its Service, or in replicas that may share a node."""
     for role in plan.roles:
         for ports in role.ports:
             if len({port.number for port in ports}) < len(ports):

@@ -207,8 +207,7 @@ class Experiment(Model, on_change=OnChange.NEW_REVISION):
 
     @property
     def base(self) -> Self | None:
-        """For an experiment in one environment: the same with what differs in the environments; None where nothing
-        does."""
+        """The same with what differs in the environments, of an experiment in one of them; None where nothing does."""
         return self._base
 
     def with_base(self, base: Self | None) -> Self:

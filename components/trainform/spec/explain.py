@@ -58,11 +58,7 @@ _PLAIN = re.compile(r"(-{0,2}[A-Za-z_]|\.{0,2}/)[A-Za-z0-9_/.=+-]*")  # words wi
 def explain(
     kind: type[BaseModel], data: Any, error: ValidationError, written: Mapping[str, str] = NOTHING
 ) -> list[Problem]:
-    """Return a problem for each error. `written`: values as they stand in the file, by path, where YAML reads something
-    else.
-
-    A value that cannot be read has its problem already.
-    """
+    """Return a problem for each error but those of values that cannot be read. `written`: as in `Source`."""
     return [
         _explain(kind, data, detail, written)
         for detail in error.errors(include_url=False)
@@ -242,8 +238,7 @@ def spelled(example: Any) -> str:
 
 
 def _example(kind: type[BaseModel], path: Path, value: Any) -> Any:
-    """Return an example for the path, None if no field has one. If the value is a key of the expected mapping, that
-    key's example."""
+    """Return an example for the path, or for the value as a key of it; None if no field has one."""
     models, example = [kind], None
     for part in path:
         fields = fields_named(models, part)

@@ -89,8 +89,7 @@ def _sentences(meaning: str | None, default: Any, change: OnChange) -> str:
 
 
 def _default_sentence(meaning: str, default: Any) -> str:
-    """Empty for a required field, for a section, whose fields have defaults, and where the meaning says what an empty
-    field does."""
+    """Return "" for a required field, for a section, and where the meaning says what an empty field does."""
     section = isinstance(default, BaseModel) or (isinstance(default, dict) and default)
     if default is PydanticUndefined or section or (default in (None, [], {}) and "Empty: " in meaning):
         return ""

@@ -124,8 +124,7 @@ def _json(value: Any, levels: int) -> None:
 
 
 def _overlay(value: dict[str, Any]) -> dict[str, Any]:
-    """Refuse what no file holds, and a value that could not be read: an overlay is kept in the record as it is
-    written."""
+    """Refuse what no file holds: an overlay is kept in the record as it is written."""
     _check_overlay(value, defaults.DEEPEST)
     return value
 

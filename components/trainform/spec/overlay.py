@@ -36,11 +36,9 @@ NOTHING: Mapping[str, Any] = {}
 def in_environment(
     loaded: Loaded[Experiment], name: str, known: Collection[str] = (), tried: Sequence[Assignment] = ()
 ) -> Loaded[Experiment]:
-    """The experiment in the environment `name`, with every problem of all of its overlays, as far as they can be known
-    without their environments.
+    """Return the experiment in the environment `name`, with every problem of its overlays.
 
-    known: the names of the project's environments; empty: not known. tried: values that are set last and stand in no
-    file.
+    known: the names of the project's environments; empty: not known. tried: values that stand in no file, set last.
     """
     data = _data(loaded)
     overlays = data.get(OVERLAYS, {})

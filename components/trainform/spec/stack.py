@@ -40,14 +40,12 @@ READ_OTHERWISE = re.compile(
 
 
 class Stack(Struct, frozen=True):
-    """An experiment in an environment, as names or as paths from the project's folder on, and the number of the run.
-    release: the one that the stack names, in which the experiment is then; None: the stack follows the experiment's
-    file."""
+    """An experiment in an environment, as names or as paths from the project's folder, and the number of the run."""
 
     experiment: str
     environment: str
     run: int
-    release: str | None = None
+    release: str | None = None  # which holds the experiment then; None: the stack follows the experiment's file
 
     @property
     def given(self) -> str | Released:
@@ -84,8 +82,7 @@ def require_stack(name: str, root: Path, given: str = STACK_OPTION) -> str:
 
 
 def _made_by_new(stack: str, root: Path) -> str:
-    """The fix for EXPERIMENT.ENVIRONMENT of two files that are there; empty if it is no such stack: then its name is a
-    slip of the pen."""
+    """Return the fix for EXPERIMENT.ENVIRONMENT of two existing files; "" if it is no such stack."""
     experiment, _, environment = stack.rpartition(".")
     if experiment in known_names(EXPERIMENTS, root) and environment in known_names(ENVIRONMENTS, root):
         return f"`trainform new {experiment} -e {environment}` writes it"
@@ -118,8 +115,7 @@ def load_stack(name: str, root: Path, given: str = STACK_OPTION) -> Stack:
 
 
 def named_environment(name: str, root: Path) -> str | None:
-    """The environment that the stack names, also if its experiment is wrong; None if it names none, as that of a
-    program of the user's own may do."""
+    """Return the environment that the stack names, also if its experiment is wrong; None if it names none."""
     own = _read(root, stack_path(require_stack(name, root)))
     project = _read_project(root)
     found = _given(own, project, "environment")
@@ -142,8 +138,7 @@ def pinned_release(name: str, root: Path) -> str | None:
 
 
 def named_release(name: str, root: Path) -> str | None:
-    """The release that the stack follows, as `load_stack` says it; None if it follows none. InputError if the config
-    cannot be read."""
+    """Return the release that the stack follows; None if none. Raises InputError if the config is unreadable."""
     return release_name(_given(_read(root, stack_path(name)), _read_project(root), "release"))
 
 
@@ -189,8 +184,7 @@ def _read_project(root: Path) -> Content | None:
 
 
 def _read(root: Path, name: str) -> Content:
-    """The file; InputError if it cannot be read, and with the problems of its form, of which value and fix would repeat
-    what may be a secret."""
+    """Return the file. Raises InputError with problems that do not repeat a value, which may be a secret."""
     text = read_text(root / name, name)
     content = _project(text) if name == PROJECT_FILE else _parsed(text, name)
     if isinstance(content, Content):
@@ -200,8 +194,7 @@ def _read(root: Path, name: str) -> Content:
 
 @functools.lru_cache(maxsize=1)
 def _project(text: str) -> Content | list[Problem]:
-    """The project's file: the same for each of the stacks that a command reads, which may be thousands. What is wrong
-    with it is read once too."""
+    """Return the project's file, or its problems: read once for the thousands of stacks of a command."""
     return _parsed(text, PROJECT_FILE)
 
 
@@ -216,8 +209,7 @@ def _parsed(text: str, name: str) -> Content | list[Problem]:
 
 
 def _value(own: Content, project: Content | None, key: str, command: str) -> str:
-    """What Pulumi gives the program: the value of the stack, also an empty one, else that of Pulumi.yaml; "" where
-    neither has one. InputError where that is none, or where it must not be empty."""
+    """Return what Pulumi gives the program; "" where no file has a value. Raises InputError if it must have one."""
     value, path = _given(own, project, key), f"config.{NAMESPACE}:{key}"
     if value is None and project is not None and _is_ours(project) and _found(project, key, ours=True) is not None:
         reason = f"the value is not set, and {PROJECT_FILE} has no value for it"

@@ -59,8 +59,7 @@ class Assignment(Struct, frozen=True):
 
 
 def read_assignments(given: Sequence[str]) -> tuple[Assignment, ...]:
-    """Return the assignments. Raises `InputError` with every invalid one, and every one that sets the value of another
-    one again."""
+    """Return the assignments. Raises `InputError` with every one that is wrong or sets a value again."""
     problems: list[Problem] = []
     found: list[Assignment] = []
     for text in given:
@@ -90,8 +89,7 @@ def patch_of(tried: Sequence[Assignment]) -> dict[str, Any]:
 
 
 def nowhere(tried: Sequence[Assignment], data: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield a problem for each path that leads through something which the experiment does not have. Its last key may
-    be a new one."""
+    """Yield a problem for each path through something that the experiment does not have. The last key may be new."""
     for assignment in tried:
         wrong = NOT_TRIED.get(assignment.keys[0], _wrong_place(assignment.keys, data))
         if wrong is not None:

@@ -46,8 +46,7 @@ def accelerators(judged: Judged, environment: Environment) -> Iterator[Finding]:
 
 
 def nodes(judged: Judged, environment: Environment) -> Iterator[Finding]:
-    """More than the nodes of a kind hold, of pods that start together and, without a limit of the environment, of all
-    pods."""
+    """Yield what the nodes of a kind cannot hold: of pods that start together or, without a limit, of all pods."""
     for kind, of_kind in by_kind(judged, environment).items():
         node = environment.accelerators[kind]
         if node.per_node is None or node.nodes is None:
@@ -107,8 +106,7 @@ def _gang_nodes(demands: list[Demand], per_node: int) -> int:
 
 
 def _most_taken(demands: list[Demand]) -> tuple[str, int]:
-    """The port of a node that most of the gang's pods take, over all templates, and how many they are: each of them
-    needs a node of its own."""
+    """Return the port of a node that most of the gang's pods take, and their number: each needs its own node."""
     taken: Counter[str] = Counter()
     for demand in demands:
         taken.update(dict.fromkeys(demand.node_ports, demand.min_available))

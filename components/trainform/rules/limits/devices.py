@@ -23,8 +23,7 @@ FIX = "remove it: a container sees the `accelerators` that it asks for"
 
 
 def visible(judged: Judged, environment: Environment) -> Iterator[Finding]:
-    """Variables that give a container devices of the node; one finding for each value of a pod template. A privileged
-    container has all devices anyway."""
+    """Yield variables that give a container devices of the node. A privileged container has all of them anyway."""
     if environment.limits.pod_security == "privileged":
         return
     for add_on in judged.add_ons:

@@ -30,8 +30,7 @@ def node_name(judged: Judged, environment: Environment) -> Iterator[Finding]:
 
 
 def scheduler(judged: Judged, environment: Environment) -> Iterator[Finding]:
-    """Pods that the environment's admission does not hold back: another scheduler, no queue of the admission, or a
-    queue of another one."""
+    """Yield pods that the environment's admission does not hold back: by their scheduler or their queue."""
     if not judged.admitted:
         return
     yield from _other_admission(judged, environment)

@@ -15,8 +15,7 @@ LEVEL = "TF-POD-1"
 
 
 def volumes(judged: Judged, environment: Environment) -> Iterator[Finding]:
-    """Volumes of other types than the environment allows, a finding for each. Paths of the node are judged here where
-    no level of the standards does it."""
+    """Yield volumes of a type that is not allowed, and paths of the node where no level of the standards does it."""
     limits = environment.limits
     forbidden = f"which the environment {environment.name} does not allow"
     for template in judged.templates:

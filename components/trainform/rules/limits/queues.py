@@ -55,9 +55,7 @@ def own_queues(judged: Judged, environment: Environment) -> Iterator[Finding]:
 
 
 def _allowed(judged: Judged, environment: Environment) -> Mapping[str, None] | None:
-    """The names that are allowed; None if the limits leave all of them open. The queue that an experiment names is then
-    held against the environment's queues where the file is checked; a job of somebody else may name the queue of an
-    experiment."""
+    """Return the names that are allowed; None if the limits leave all of them open."""
     limits = environment.limits
     own = [name for _, name, _ in queues_in(judged) if limits.own_queues]
     if limits.queues is not None:

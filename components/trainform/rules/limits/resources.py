@@ -22,8 +22,7 @@ MEBIBYTE = 2**20
 
 
 def extended(judged: Judged, environment: Environment) -> Iterator[Finding]:
-    """Extended resources that the environment does not offer, and claims of devices by other templates than it
-    allows."""
+    """Yield extended resources, and templates of claims of devices, that the environment does not offer."""
     offered = _offered(environment)
     names = list_names(offered) if offered else "none"
     for template in judged.templates:
@@ -84,8 +83,7 @@ def requests(judged: Judged, environment: Environment) -> Iterator[Finding]:
 
 
 def _extended(holder: dict[str, Any]) -> dict[str, tuple[str, object]]:
-    """The extended resources that a container or pod asks for, each with the first field that has more than none of it,
-    and the amount."""
+    """Return the extended resources of a container or pod, with the field that asks for it and the amount."""
     found: dict[str, tuple[str, object]] = {}
     for field in RESOURCE_FIELDS:
         for resource, asked in resource_amounts(holder, field).items():

@@ -22,12 +22,11 @@ SECONDS_OF_A_DAY = 24 * 60 * 60
 
 
 class Verdict(Struct, frozen=True):
-    """What the findings of the rules come to: problems, and notes on warnings and waivers. found: each finding with its
-    severity, waived or not."""
+    """The result of all findings: problems, and notes on warnings and waivers."""
 
     problems: tuple[Problem, ...]
     notes: tuple[str, ...]
-    found: tuple[tuple[Problem, Severity], ...] = ()
+    found: tuple[tuple[Problem, Severity], ...] = ()  # waived or not
 
 
 def verdict(
@@ -140,8 +139,7 @@ def unknown_code(code: str, known: Collection[str]) -> tuple[str, str]:
 def _with_waiver(
     problem: Problem, waivers: Iterable[Waiver], environment: Environment, today: datetime.date | None
 ) -> Problem:
-    """The problem with what waivers mean for it: the end of one that has expired, or a waiver that the environment
-    would allow."""
+    """Return the problem with the end of a waiver that has expired, or with a waiver that would be allowed."""
     allowed = owners(problem.code, environment)
     if not allowed or not problem.fingerprint:
         return problem
