@@ -56,8 +56,8 @@ class Stack(Struct, frozen=True):
 class OwnStackError(InputError):
     """Nothing is wrong with the stack but that it runs no experiment: it is that of `environment`."""
 
-    def __init__(self, problem: Problem, environment: str) -> None:
-        super().__init__([problem])
+    def __init__(self, problems: list[Problem], environment: str) -> None:
+        super().__init__(problems)
         self.environment = environment
 
 
@@ -104,11 +104,9 @@ def load_stack(name: str, root: Path, given: str = STACK_OPTION) -> Stack:
         except InputError as error:
             problems += error.problems
     if not problems and not found["experiment"]:
-        reason = (
-            "the value is not set, or set to nothing: this stack is the environment's own, with its queues and claims"
-        )
+        reason = "the value is not set, or set to nothing: this stack is the environment's own, with its queues"
         fix = f"run `pulumi preview -s {short}`, or name the stack of an experiment"
-        raise OwnStackError(_problem(own, f"config.{NAMESPACE}:experiment", reason, fix), found["environment"])
+        raise OwnStackError(_refused(own, f"config.{NAMESPACE}:experiment", reason, fix).problems, found["environment"])
     if problems:
         raise InputError(problems)
     return Stack(found["experiment"], found["environment"], run_number(found["run"]), release_name(found["release"]))
@@ -117,9 +115,7 @@ def load_stack(name: str, root: Path, given: str = STACK_OPTION) -> Stack:
 def named_environment(name: str, root: Path) -> str | None:
     """Return the environment that the stack names, also if its experiment is wrong; None if it names none."""
     own = _read(root, stack_path(require_stack(name, root)))
-    project = _read_project(root)
-    found = _given(own, project, "environment")
-    return found if found else None
+    return _given(own, _read_project(root), "environment") or None
 
 
 def project_name(root: Path) -> str:
@@ -146,9 +142,8 @@ def key_place(name: str, root: Path, key: str) -> Problem:
     """Return where the file of a stack sets a key of its config: path, file and line, as a problem without a reason."""
     own = _read(root, stack_path(name))
     paths = [f"config.{spelling}" for spelling in spellings(key, root)]
-    return own.source.locate(
-        Problem(next((path for path in paths if path in own.source.lines), paths[0]), None, "", "")
-    )
+    found = next((path for path in paths if path in own.source.lines), paths[0])
+    return own.source.locate(Problem(found, None, "", ""))
 
 
 def release_name(written: str | None) -> str | None:
@@ -156,10 +151,8 @@ def release_name(written: str | None) -> str | None:
     if not written:
         return None
     if NAME.fullmatch(written) is None:
-        reason, fix = (
-            f"the value is not the name of a release, which has {defaults.RELEASE_DIGITS} hexadecimal digits",
-            f"run `trainform promote`, or `pulumi config rm {SETTING}`, and the stack follows the experiment's file",
-        )
+        reason = f"the value is not the name of a release, which has {defaults.RELEASE_DIGITS} hexadecimal digits"
+        fix = f"run `trainform promote`, or `pulumi config rm {SETTING}`, and the stack follows the experiment's file"
         raise InputError([Problem(SETTING, written, reason, fix)])
     return written
 
@@ -171,11 +164,8 @@ def run_number(written: str | None) -> int:
     digits = len(str(defaults.LAST_RUN))
     number = int(written) if re.fullmatch(f"[0-9]{{1,{digits}}}", written) else 0
     if not 1 <= number <= defaults.LAST_RUN:
-        reason, fix = (
-            f"the value is not a whole number from 1 to {defaults.LAST_RUN}",
-            f"pulumi config set {NAMESPACE}:run 2",
-        )
-        raise InputError([Problem(f"{NAMESPACE}:run", written, reason, fix)])
+        reason = f"the value is not a whole number from 1 to {defaults.LAST_RUN}"
+        raise InputError([Problem(f"{NAMESPACE}:run", written, reason, f"pulumi config set {NAMESPACE}:run 2")])
     return number
 
 
@@ -211,13 +201,10 @@ def _parsed(text: str, name: str) -> Content | list[Problem]:
 def _value(own: Content, project: Content | None, key: str, command: str) -> str:
     """Return what Pulumi gives the program; "" where no file has a value. Raises InputError if it must have one."""
     value, path = _given(own, project, key), f"config.{NAMESPACE}:{key}"
-    if value is None and project is not None and _is_ours(project) and _found(project, key, ours=True) is not None:
-        reason = f"the value is not set, and {PROJECT_FILE} has no value for it"
-        raise InputError([_problem(own, path, reason, command)])
     if value is None and key == "environment":
-        raise InputError([_problem(own, path, "the value is not set", command)])
+        raise _refused(own, path, "the value is not set", command)
     if value == "" and key not in MAY_BE_EMPTY:
-        raise InputError([_problem(own, path, "the value is set to nothing", command)])
+        raise _refused(own, path, "the value is set to nothing", command)
     return "" if value is None else value
 
 
@@ -249,13 +236,6 @@ def _declared(project: Content, key: str, ours: bool) -> str | None:
         return _text(project, key, ours)
     path, entry = found
     parts = [part for part in ("value", "default") if entry.get(part) is not None]
-    if len(parts) > 1:
-        raise InputError(
-            [_problem(project, path, "the entry has both a `value` and a `default`", "remove one of them")]
-        )
-    if parts == ["default"] and not ours:
-        reason = f"the entry has a `default`, which Pulumi takes only in a project whose name is {NAMESPACE}"
-        raise InputError([_problem(project, path, reason, "write `value` in place of `default`")])
     return _scalar(project, f"{path}.{parts[0]}", entry[parts[0]], key) if parts else None
 
 
@@ -271,7 +251,7 @@ def _found(content: Content, key: str, ours: bool) -> tuple[str, Any] | None:
     found = [spelling for spelling in _spellings(key, ours) if isinstance(config, dict) and spelling in config]
     if len(found) > 1:
         reason = f"the key is the same as {found[0]}, and which of them counts is not certain"
-        raise InputError([_problem(content, f"config.{found[1]}", reason, "remove one of them")])
+        raise _refused(content, f"config.{found[1]}", reason, "remove one of them")
     return (f"config.{found[0]}", config[found[0]]) if isinstance(config, dict) and found else None
 
 
@@ -279,20 +259,20 @@ def _scalar(content: Content, path: str, value: Any, key: str) -> str:
     """The text of one value; InputError where it is none, or where Pulumi reads another one."""
     if isinstance(value, dict) and "secure" in value:
         reason, fix = "the value is a secret, and what a job runs is none", f"pulumi config set {NAMESPACE}:{key} VALUE"
-        raise InputError([_problem(content, path, reason, fix)])
+        raise _refused(content, path, reason, fix)
     if isinstance(value, dict | list):
         kind = "mapping" if isinstance(value, dict) else "list"
         fix = f"pulumi config set {NAMESPACE}:{key} {KEYS[key]}"
-        raise InputError([_problem(content, path, f"the value is a {kind}, not one value", fix)])
+        raise _refused(content, path, f"the value is a {kind}, not one value", fix)
     # as it stands in the file, where YAML reads it as a number or the like
     written = content.unquoted.get(path, content.source.written.get(path))
     if value is None or written is None:
         return "" if value is None else str(value)
     if READ_OTHERWISE.fullmatch(written.replace("_", "")) and not SAME_FOR_ALL.fullmatch(written):
         reason = "the value is not text to Pulumi, which makes another text of it"
-        raise InputError([_problem(content, path, reason, f'put it in quotes: "{written}"', written)])
+        raise _refused(content, path, reason, f'put it in quotes: "{written}"', written)
     return written
 
 
-def _problem(content: Content, path: str, reason: str, fix: str, value: str | None = None) -> Problem:
-    return content.source.locate(Problem(path, value, reason, fix))
+def _refused(content: Content, path: str, reason: str, fix: str, value: str | None = None) -> InputError:
+    return InputError([content.source.locate(Problem(path, value, reason, fix))])
