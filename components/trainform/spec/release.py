@@ -17,7 +17,7 @@ from typing import Any
 
 from trainform import defaults
 from trainform.errors import InputError, Problem
-from trainform.project import RELEASES, release_path
+from trainform.project import release_path
 from trainform.spec.read import Content, read_content
 from trainform.spec.source import Source
 
@@ -87,11 +87,6 @@ def released_experiment(given: Released, root: Path, *, by_path: bool) -> Conten
     if given.data is not None:
         return Content({**given.data}, Source(NOT_WRITTEN, {}), (), {})
     runs = _name_at(given.experiment, root) if by_path else given.experiment
-    found = sorted(path.parent.name for path in (root / "stacks" / RELEASES).glob(f"*/{given.release}.yaml"))
-    if found and runs not in found:
-        reason = f"the release is one of {found[0]}, and the stack runs {runs}"
-        fix = f"`trainform promote {runs}` gives it one of its own"
-        raise InputError([Problem(SETTING, given.release, reason, fix)])
     content = read_release_file(runs, given.release, root)
     problem = _wrong(content.data, runs)
     if problem is not None:

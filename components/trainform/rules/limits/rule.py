@@ -43,9 +43,9 @@ class Rule(Struct, frozen=True):
 
     code: str  # its name for ever
     title: str  # what holds, as a sentence
-    limits: tuple[str, ...]  # the fields of the environment that it reads
-    severity: Severity  # where the environment does not set it
     find: Callable[[Judged, Environment], Iterator[Finding]]
+    limits: tuple[str, ...] = ()  # the fields of the environment that it reads
+    severity: Severity = "error"  # where the environment does not set it
     fixed: bool = False  # the environment cannot lower the severity
 
     def severity_in(self, environment: Environment) -> Severity:
