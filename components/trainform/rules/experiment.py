@@ -14,7 +14,6 @@ from trainform.rules.launchers import accelerate_problems, restart_problems, ssh
 from trainform.rules.metadata import metadata_problems
 from trainform.rules.mounts import mount_problems
 from trainform.rules.network import address_problems, port_problems, ssh_problems
-from trainform.rules.quantities import resource_problems
 from trainform.rules.queues import job_queue_problems
 from trainform.rules.references import reference_problems
 from trainform.rules.rendezvous import rendezvous_problems
@@ -121,7 +120,7 @@ def _starts_short(experiment: Experiment, plan: Plan) -> Iterator[Problem]:
 
 RULES: tuple[Rule, ...] = (
     _names,
-    _role_names, reference_problems, job_queue_problems, resource_problems, metadata_problems,
+    _role_names, reference_problems, job_queue_problems, metadata_problems,
     mount_problems, port_problems, rendezvous_problems, address_problems, ssh_problems,
     _env, _ranks, accelerate_problems, ssh_launcher_problems, tensorflow_problems, restart_problems
 )  # fmt: skip

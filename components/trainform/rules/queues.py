@@ -7,8 +7,7 @@ from collections.abc import Collection, Iterator
 from trainform import defaults
 from trainform.errors import Problem, list_names
 from trainform.plan.model import Plan
-from trainform.rules.quantities import amount_problems
-from trainform.rules.references import unknown
+from trainform.rules.references import amount_problems, unknown
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.names import RESOURCE, matches

@@ -11,6 +11,9 @@ from trainform.plan.model import Plan
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.names import did_you_mean
+from trainform.spec.quantities import is_too_small, is_whole, too_small
+
+OF_BYTES = ("memory", "ephemeral-storage")  # resources that are counted in bytes
 
 
 def reference_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
@@ -24,6 +27,7 @@ def reference_problems(experiment: Experiment, environment: Environment, plan: P
             yield from unknown(
                 f"roles.{name}.accelerators.{kind}", kind, environment.accelerators, "kind of accelerator"
             )
+        yield from amount_problems(f"roles.{name}.resources", role.resources)
         for resource, quantity in role.resources.items():
             if resource in fields:
                 reason = "the resource has a field of its own"
@@ -60,3 +64,14 @@ def unknown(path: str, name: str | None, known: Collection[str], word: str) -> l
     # a comparison is slow, and every name in a file may be wrong
     fix = did_you_mean(name, itertools.islice(known, MOST_NAMES)) or others
     return [Problem(path, name, f"the environment has no {word} of this name", fix)]
+
+
+def amount_problems(path: str, amounts: dict[str, str]) -> Iterator[Problem]:
+    """What is wrong with quantities by resource name or accelerator kind: only CPU comes in fractions."""
+    for name, quantity in amounts.items():
+        where = f"{path}.{name}"
+        if name != "cpu" and not is_whole(quantity):
+            reason = "the value is a fraction; Kubernetes counts it in whole numbers"
+            yield Problem(where, quantity, reason, "write a whole number")
+        elif name in OF_BYTES and is_too_small(quantity):
+            yield Problem(where, quantity, *too_small(quantity))
