@@ -61,21 +61,12 @@ def identity(problem: Problem) -> tuple[str, str]:
 
 
 def waived(waivers: Iterable[Waiver], environment: Environment, today: datetime.date | None) -> set[tuple[str, str]]:
-    """Code and fingerprint of each finding that is waived: the environment allows the waiver, and its last day is
-    neither over nor too far away. today: None if no waiver holds."""
+    """Return code and fingerprint of each finding that is waived. today: None if no waiver holds."""
     return {
         (waiver.rule, waiver.finding)
         for waiver in waivers
-        if today is not None
-        and today <= waiver.until
-        and not too_long(waiver, environment, today)
-        and waiver.owner in owners(waiver.rule, environment)
+        if today is not None and today <= waiver.until and _refusal(waiver, environment, today) is None
     }
-
-
-def too_long(waiver: Waiver, environment: Environment, today: datetime.date) -> bool:
-    """Whether the last day of the waiver is farther away than the environment allows."""
-    return (waiver.until - today).days * SECONDS_OF_A_DAY > seconds(environment.limits.longest_waiver)
 
 
 def owners(code: str, environment: Environment) -> Sequence[str]:
@@ -90,24 +81,31 @@ def waiver_problems(
 ) -> Iterator[Problem]:
     """Waivers that the environment does not allow."""
     for index, waiver in enumerate(waivers):
-        where, allowed = f"waivers[{index}]", owners(waiver.rule, environment)
-        if waiver.rule not in WAIVABLE:
-            yield Problem(f"{where}.rule", waiver.rule, *unknown_code(waiver.rule, WAIVABLE))
-        elif waiver.rule in BY_CODE and BY_CODE[waiver.rule].fixed:
-            yield Problem(f"{where}.rule", waiver.rule, ALWAYS_HOLDS, "remove the waiver, and what the rule finds")
-        elif not allowed:
-            reason = f"the environment {environment.name} does not allow waivers of this rule"
-            fix = f"remove the waiver, or ask the platform team for limits.waivable.{waiver.rule}"
-            yield Problem(f"{where}.rule", waiver.rule, reason, fix)
-        elif waiver.owner not in allowed:
-            reason = f"the environment {environment.name} does not allow waivers of {waiver.rule} with this owner"
-            fix = f"name the one who answers for it, of {list_names(allowed)}"
-            yield Problem(f"{where}.owner", waiver.owner, reason, fix)
-        elif today is not None and too_long(waiver, environment, today):
-            longest = environment.limits.longest_waiver
-            reason = f"the day is farther away than the environment {environment.name} allows ({longest} from today)"
-            fix = f"write {today + datetime.timedelta(seconds=seconds(longest))} or an earlier day"
-            yield Problem(f"{where}.until", str(waiver.until), reason, fix)
+        refusal = _refusal(waiver, environment, today)
+        if refusal is not None:
+            field, reason, fix = refusal
+            yield Problem(f"waivers[{index}].{field}", str(getattr(waiver, field)), reason, fix)
+
+
+def _refusal(waiver: Waiver, environment: Environment, today: datetime.date | None) -> tuple[str, str, str] | None:
+    """Return field, reason and fix if the environment does not allow the waiver."""
+    code, allowed = waiver.rule, owners(waiver.rule, environment)
+    does_not_allow = f"the environment {environment.name} does not allow waivers of"
+    if code not in WAIVABLE:
+        return "rule", *unknown_code(code, WAIVABLE)
+    if code in BY_CODE and BY_CODE[code].fixed:
+        return "rule", ALWAYS_HOLDS, "remove the waiver, and what the rule finds"
+    if not allowed:
+        fix = f"remove the waiver, or ask the platform team for limits.waivable.{code}"
+        return "rule", f"{does_not_allow} this rule", fix
+    if waiver.owner not in allowed:
+        fix = f"name the one who answers for it, of {list_names(allowed)}"
+        return "owner", f"{does_not_allow} {code} with this owner", fix
+    longest = environment.limits.longest_waiver
+    if today is not None and (waiver.until - today).days * SECONDS_OF_A_DAY > seconds(longest):
+        reason = f"the day is farther away than the environment {environment.name} allows ({longest} from today)"
+        return "until", reason, f"write {today + datetime.timedelta(seconds=seconds(longest))} or an earlier day"
+    return None
 
 
 REMOVED = ("TF-POD-5", "TF-QUE-4", "TR-CONTRACT-4")
