@@ -23,10 +23,6 @@ CASES = {
         ["", "metadata.labels", "metadata.labels['']", "metadata.labels['a/b/c']", "metadata.labels[a]",
             "metadata.name['a']", "status.podIP\n", "status.podIPss", "spec"],
     ),
-    names.FIELD_OF_FILE: (
-        ["metadata.uid", "metadata.labels", "metadata.annotations", "metadata.labels['a']"],
-        ["status.podIP", "spec.nodeName", "metadataXname", "metadata.annotations['-']"],
-    ),
     names.RESOURCE: (
         ["cpu", "memory", "ephemeral-storage", "hugepages-2Mi", "nvidia.com/gpu", "rdma/hca", "baidu.com/a800_80g_cgpu",
             "d" * 244 + "/n"],
