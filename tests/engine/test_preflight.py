@@ -71,6 +71,14 @@ def test_refusals_of_two_roles_and_of_the_job(ask: Ask) -> None:
         "roles.master.pod_overrides.spec.containers.main.resources.limits.gpu",
         "roles.worker.pod_overrides.spec.hostAliases[0].ip",
     ]
+    init = {"name": "first", "command": ["true"]}
+    roles["master"] = {"replicas": 1, "init": [init, init]}
+    roles["worker"] = {"tolerations": [
+        {"key": "a", "operator": "Exists", "value": "b"}, {"key": "c", "toleration_seconds": 5}]}  # fmt: skip
+    prepare = [{"name": "main", "command": ["true"]}]
+    found = [reason for reason, _ in findings(ask, roles=roles, prepare=prepare)]
+    for place in ("initContainers[2].name", "tolerations[0].operator", "tolerations[1].effect"):
+        assert place in "\n".join(found), found
     twice = {"policies": [{"event": "PodEvicted", "action": "RestartJob"}] * 2}
     ((reason, fix),) = findings(ask, manifest_overrides={"job": {"spec": {"tasks": {"worker": twice}}}})
     assert reason.startswith("manifest_overrides.job: the API server refuses Job bert-")
@@ -210,6 +218,21 @@ def stiff(live: Live) -> Iterator[str]:
     live.make(body)
     yield STIFF
     live.remove(body)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "reason"),
+    [
+        ({"queues": {"day": {"capability": {"cpu": 1}, "deserved": {"cpu": 2}}}}, "deserved"),
+        ({"queues": {"day": {"deserved": {"cpu": 2}, "guarantee": {"cpu": 3}}}}, "guarantee"),
+        ({"priority_classes": {"system-urgent": {"value": 1}}}, "system-"),
+        ({"claims": {"data": {"size": "1Gi", "access_modes": ["ReadWriteOncePod", "ReadWriteMany"]}}}, "accessModes"),
+    ],
+)
+@pytest.mark.proof("refusals of new objects, which the check leaves to the server")
+def test_new_objects_of_an_environment(project: Project, wrong: dict[str, Any], reason: str) -> None:
+    project.environment(**wrong)
+    assert reason in project.pulumi("preview", "-s", project.stack()).failed()
 
 
 @pytest.mark.proof("refusals of the server that Pulumi's preview swallows, each with what ends it")

@@ -5,8 +5,6 @@ from __future__ import annotations
 import datetime
 from typing import Any
 
-import pytest
-
 from tests.support.samples import CLUSTER, environment
 from trainform.rules.environment import environment_problems
 from trainform.spec.environment import Environment
@@ -36,13 +34,3 @@ def test_a_cost_in_another_currency() -> None:
             "limits": {"max_cost_per_hour": {"amount": 5.0, "currency": "EUR"}}}).model  # fmt: skip
     assert parsed is not None
     assert [problem.path for problem in environment_problems(parsed)] == ["limits.max_cost_per_hour.currency"]
-
-
-@pytest.mark.parametrize("registry", ["https://registry.example.com", "registry.example.com/ai/training:1.0"])
-def test_what_is_no_registry(registry: str) -> None:
-    assert parse(Environment, {**CLUSTER, "limits": {"registries": [registry]}}).problems
-
-
-@pytest.mark.parametrize("registry", ["registry.example.com:5000", "registry.example.com:5000/ai", "localhost:5000"])
-def test_what_is_a_registry(registry: str) -> None:
-    assert not parse(Environment, {**CLUSTER, "limits": {"registries": [registry]}}).problems

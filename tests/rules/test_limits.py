@@ -48,10 +48,6 @@ def test_registries(reference: str, allowed: bool) -> None:
     patch = {"worker": {"pod_overrides": {"spec": {"containers": {"main": {"image": reference}}}}}}
     found = reasons(cluster, **right, roles=patch)
     assert found.keys() == (set() if allowed else {"roles.worker.pod_overrides.spec.containers.main.image"})
-    sidecar = {
-        "job": {"spec": {"tasks": {"worker": {"template": {"spec": {"containers": {"log": {"image": reference}}}}}}}}
-    }
-    assert (reasons(cluster, **right, manifest_overrides=sidecar) == {}) is allowed
 
 
 @pytest.mark.parametrize("reference", ["change-me", "a.b/c/change-me:1", "localhost:5000/change-me@sha256:" + "0" * 64])
@@ -89,10 +85,8 @@ def test_each_wrong_image_is_reported_once() -> None:
 @pytest.mark.parametrize(
     ("reference", "full"),
     [
-        ("python", "docker.io/library/python"),
         ("ai/pytorch:2", "docker.io/ai/pytorch:2"),
         ("localhost/x", "localhost/x"),
-        ("a.b/x", "a.b/x"),
         ("a:5000/x", "a:5000/x"),
         ("python:3.12", "docker.io/library/python:3.12"),
         ("docker.io/python:3.12", "docker.io/library/python:3.12"),

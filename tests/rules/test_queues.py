@@ -1,4 +1,4 @@
-"""Queues: what Volcano's webhook compares when one is made, told before."""
+"""Queues: the names in them, and the tree that they form."""
 
 from __future__ import annotations
 
@@ -25,10 +25,6 @@ def told(**queues: Any) -> dict[str, str]:
         (VISION, []),
         ({**VISION, "guarantee": {"a800": 8}}, []),
         ({"deserved": {"a800": 8, "memory": "1Ti"}}, []),
-        ({"guarantee": {"a800": 1}}, ["guarantee.a800"]),
-        ({**VISION, "guarantee": {"baidu.com/a800_80g_cgpu": 9}}, ["guarantee.baidu.com/a800_80g_cgpu"]),
-        ({**VISION, "deserved": {"a800": 17}}, ["deserved.a800"]),
-        ({**VISION, "deserved": {"memory": "1Gi"}}, ["deserved.memory"]),
         ({"capability": {"cpu": 0.5}}, []),
         ({"capability": {"a800": 0.5}}, ["capability.a800"]),
         ({"capability": {"memory": "100m"}}, ["capability.memory"]),
@@ -49,12 +45,6 @@ def test_trees() -> None:
     circle = {"day": {"parent": "night"}, "night": {"parent": "day"}}
     assert told(dawn={"parent": "day"}, **circle, noon={}).keys() == {"queues.day.parent", "queues.night.parent"}
     assert told(root={}) == {"queues.root": "the queue is Volcano's own and cannot be changed"}
-    assert told(vision={}, day=below).keys() == {"queues.day.capability.a800"}, "no capability counts as none of it"
-    assert told(vision=VISION, day=below, night=below, dawn=below) == {
-        "queues.vision": (
-            "the queue has children that together have more deserved baidu.com/a800_80g_cgpu (12) than itself"
-        )
-    }
 
 
 def cluster() -> Environment:
@@ -71,10 +61,6 @@ def test_jobs_go_into_leaves() -> None:
 
 def test_own_queues() -> None:
     assert reasons(cluster(), queue={"parent": "vision", "deserved": {"a800": 4}}) == {}
-    assert reasons(cluster(), queue={"parent": "vision", "deserved": {"a800": 5}}).keys() == {"queue.parent"}
-    assert reasons(cluster(), queue={"parent": "vision", "capability": {"a800": 17}}).keys() == {
-        "queue.capability.a800"
-    }
     assert reasons(cluster(), queue={"parent": "visoin"}).keys() == {"queue.parent"}
     assert reasons(cluster(), queue={"parent": "sdxl-lora"}).keys() == {"queue.parent"}
     for taken in ("vision", "default", "root"):

@@ -1,45 +1,42 @@
-"""Names that one file uses and the other does not define: the nearest name is offered, in files of any size."""
+"""Names that one file uses and the other does not define, and amounts of resources."""
 
 from __future__ import annotations
 
-import difflib
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
+from tests.support.samples import reasons
 from trainform.errors import MOST_NAMES
-from trainform.rules.references import NEIGHBOURS, Known, unknown
+from trainform.rules.references import unknown
 
 MANY = [f"team-{number:04}-{kind}" for number in range(2_000) for kind in ("a800", "l40s")]
 
 
 @pytest.mark.parametrize(
-    ("name", "meant"),
+    ("known", "fix"),
     [
-        ("team-1234-a80", "team-1234-a800"),
-        ("team-1234-l40x", "team-1234-l40s"),
-        ("eam-1234-a800", "team-1234-a800"),
-        ("taem-0007-l40s", "team-0007-l40s"),
-        ("Xteam-1999-a800", "team-1999-a800"),
-        ("something-else-altogether", None),
+        (["day", "night"], "known: day, night"),
+        (["xyy", "night"], "did you mean xyy?"),
+        ([], "add it to the environment"),
+        ([*MANY[:MOST_NAMES], "xyy"], f"known: {', '.join(MANY[:MOST_NAMES])} and 1 more"),
+        (MANY, f"known: {', '.join(MANY[:MOST_NAMES])} and {len(MANY) - MOST_NAMES} more"),
     ],
 )
-def test_the_nearest_of_many(name: str, meant: str | None) -> None:
-    assert Known(MANY).nearest(name) == meant
+def test_fixes(known: list[str], fix: str) -> None:
+    (problem,) = unknown("queue", "xyz", known, "queue")
+    assert problem.fix == fix
 
 
-@given(st.lists(st.from_regex(r"[a-d-]{1,8}", fullmatch=True), max_size=NEIGHBOURS), st.from_regex(r"[a-d-]{1,8}"))
-def test_of_few_all_are_compared(names: list[str], name: str) -> None:
-    assert Known(names).nearest(name) == next(iter(difflib.get_close_matches(name, names, 1)), None)
+def test_a_name_that_is_known_and_none() -> None:
+    assert [*unknown("queue", "day", ["day"], "queue"), *unknown("queue", None, [], "queue")] == []
 
 
-def test_fixes_list_known_names_up_to_a_limit() -> None:
-    (few,) = unknown("queue", "xyz", Known({"day": None, "night": None}), "queue")
-    assert few.fix == "known: day, night"
-    (many,) = unknown("queue", "xyz", Known(dict.fromkeys(MANY)), "queue")
-    assert many.fix.startswith(f"known: {', '.join(MANY[:MOST_NAMES])} and ")
-    assert many.fix.endswith(f" and {len(MANY) - MOST_NAMES} more")
-    (none,) = unknown("queue", "xyz", Known({}), "queue")
-    assert none.fix == "add it to the environment"
-    assert unknown("queue", None, Known({}), "queue") == []
+@pytest.mark.parametrize(("amount", "size"), [(100, "100"), ("100k", "100,000")])
+def test_bytes_whose_unit_is_missing(amount: object, size: str) -> None:
+    reason = f"the value is {size} bytes, less than 1 MiB"
+    roles = {"worker": {"replicas": 2, "resources": {"ephemeral-storage": amount}}}
+    assert reasons(roles=roles)["roles.worker.resources.ephemeral-storage"] == reason
+    assert reasons(queue={"capability": {"memory": amount}})["queue.capability.memory"] == reason
+
+
+def test_pieces_have_no_unit() -> None:
+    assert reasons(queue={"capability": {"cpu": 4, "a800": 8}}) == {}

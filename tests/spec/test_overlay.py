@@ -121,13 +121,6 @@ def test_revision_record_and_inputs_hold_the_merged_values(project: Path) -> Non
         ("queue: research", "queue: night", "environments.prod.queue", 15, "the environment has no queue of this name"),
         ("queue: research", "name: other", "environments.prod.name", 15, "the name is that of the objects"),
         (
-            "queue: research",
-            "environments: {}",
-            "environments.prod.environments",
-            15,
-            "an overlay is for one environment",
-        ),
-        (
             "{a800: null, l40s: 4}",
             "{a800: null, l40: 4}",
             "environments.prod.roles.node.accelerators.l40",
@@ -186,13 +179,7 @@ def test_a_secret_in_an_overlay_is_not_shown(project: Path) -> None:
     [
         ({"HF_TOKEN": TOKEN}, {"dev": {"env": {"HF_TOKEN": None}}}, ["env.HF_TOKEN"]),
         ({"HF_TOKEN": TOKEN}, {"dev": {"env": {"HF_TOKEN": {"secret": {"name": "a", "key": "b"}}}}}, ["env.HF_TOKEN"]),
-        ({"HF_TOKEN": TOKEN}, {"dev": {"env": {"A": "b"}}}, ["env.HF_TOKEN"]),
         ({}, {"prod": {"env": {"HF_TOKEN": TOKEN}}}, ["environments.prod.env.HF_TOKEN"]),
-        (
-            {},
-            {"prod": {"roles": {"node": {"env": {"HF_TOKEN": TOKEN}}}}},
-            ["environments.prod.roles.node.env.HF_TOKEN"],
-        ),
         (
             {"HF_TOKEN": TOKEN},
             {"prod": {"env": {"HF_TOKEN": TOKEN}}},
@@ -202,11 +189,6 @@ def test_a_secret_in_an_overlay_is_not_shown(project: Path) -> None:
             {},
             {"prod": {"launcher": {"command": ["a", "--hf-token", TOKEN]}}},
             ["environments.prod.launcher.command[2]"],
-        ),
-        (
-            {},
-            {"prod": {"prepare": {"data": {"command": ["a", f"--hf-token={TOKEN}"]}}}},
-            ["environments.prod.prepare.data.command[1]"],
         ),
         ({}, {"prod": {"env": {"DB_PASSWORD": "hunter2Zq9"}}}, ["environments.prod.env.DB_PASSWORD"]),
     ],

@@ -60,20 +60,15 @@ def test_a_problem_is_in_the_line_of_the_release(tmp_path: Path) -> None:
     assert (tmp_path / path).read_text().splitlines()[problem.line - 1] == "  queue: closed"
 
 
-@pytest.mark.parametrize(
-    ("experiment", "release_name", "reason"),
-    [
-        ("sdxl-lora", "0123456789abcdef0123", "there is no file stacks/releases/sdxl-lora/0123456789abcdef0123.yaml"),
-        ("bert", None, "the release is one of sdxl-lora, and the stack runs bert"),
-    ],
-)
-def test_a_release_that_is_not_there(experiment: str, release_name: str | None, reason: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("experiment", ["sdxl-lora", "bert"])
+def test_a_release_that_is_not_there(experiment: str, tmp_path: Path) -> None:
     name = project(tmp_path, release())
+    other = name if experiment == "bert" else "0123456789abcdef0123"
     stack = tmp_path / "stacks" / f"Pulumi.{STACK}.yaml"
     text = stack.read_text().replace("experiment: sdxl-lora", f"experiment: {experiment}")
-    stack.write_text(text if release_name is None else text.replace(name, release_name))
+    stack.write_text(text.replace(name, other))
     (problem,) = checked(tmp_path).problems
-    assert problem.reason == reason
+    assert problem.reason == f"there is no file stacks/releases/{experiment}/{other}.yaml"
 
 
 def follow_file(root: Path, data: dict[str, Any]) -> str:

@@ -21,7 +21,9 @@ ACCEPTED = [
     "https://trainer:$(TOKEN)@git.example.com/a",
     "https://[2001:db8::1]:8443/a", "ssh://git@git.example.com:2222/a/b.git", "git://git.example.com/a",
     "git@git.example.com:a/b.git", "$(REPOSITORY)",
-    "$(BASE)/a.git", "https://$(HOST)/a", "https://git.example.com/a%20b", "https://git.example.com/~ada/a@v1",
+    "git@git.example.com:/srv/sdxl.git", "ssh://git@[2001:db8::1]:22/a", "https://bücher.example/a", "https://git_1/a",
+    "https://$(USER):$(TOKEN)@$(HOST):$(PORT)/a", "$(BASE)/a.git", "https://$(HOST)/a",
+    "https://git.example.com/a%20b", "https://git.example.com/~ada/a@v1",
 ]  # fmt: skip
 REFUSED = [
     "", "-", "--upload-pack=touch", "-oProxyCommand=touch", "-oProxyCommand=touch:a", "ext::sh -c touch", "ext::touch",
@@ -33,6 +35,8 @@ REFUSED = [
     "ssh://git:hunter2@h/a", "git://u:p@h/a", "https://h", "https:///a", "https:h/a", "https//h/a", "//h/a",
     "https://h/a b", "https://h/a\n", "https://h/a\nb",
     "https://h/a\r", "https://h/a\x00", "https://h/a\x1b[2J", "https://h/a\x7f", "https://h/a\u2028b", "https://h/\ta",
+    "git.example.com/a", "git.example.com:a", "https://git.example.com:x/a", "https://a:b/c@host/a", "$(A;B)",
+    "https://a:b@c@host/a", "https://host/a\x9b", "$()", "https://$(>made)/a", "git+ssh://git@host/a", "ssh://`a`/b",
     " https://h/a", "https://h /a", "$(A",
     "$(A)\n", "$(A) -o", "${A}", "`touch`", ";touch", "git@host:a b", "git@host:\na", "https://u\n:p@h/a",
     "https://u:p\r@h/a", "https://h:99999999/a",

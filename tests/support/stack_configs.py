@@ -92,16 +92,8 @@ PROJECTS = [
     Case((), {"experiment": ""}, OWN, project=("trainform:experiment: {value: ''}",)),
     Case((), {"run": "3"}, project=("trainform:run: {type: integer, default: '3'}",)),
     Case((), {"run": "8"}, OTHER_TEXT, project=("trainform:run: {type: integer, default: 010}",)),
-    Case(
-        (),
-        None,
-        "the value is not set, and Pulumi.yaml has no value for it",
-        project=("trainform:run: {type: integer}",),
-    ),
-    Case((), None, "the entry has both a `value` and a `default`", project=("trainform:run: {value: 3, default: 4}",)),
     Case(("run: ''",), None, NOTHING, project=("trainform:run: {type: integer, default: 1}",)),
     Case((), {"run": "4"}, project=("trainform:run: 4",), name="other"),
-    Case((), None, "Pulumi takes only in a project", project=("trainform:run: {default: 4}",), name="other"),
     Case((), {"experiment": "hello"}, project=("run: 4",), name="other"),
 ]
 CASES = [*RUNS, *NAMES, *PROJECTS]

@@ -21,7 +21,7 @@ judged in the same way. `trainform check`, `pulumi preview` and `pulumi up` appl
 to the objects of an environment's own stack. What a rule allows stands in [`limits` of the \
 environment](environment.md#limits).
 
-The rules do not see variables that pods take from an existing ConfigMap or Secret. What other programs make is for \
+The rules do not see variables that pods take from a ConfigMap or Secret. What other programs make is for \
 admission in \
 the cluster: [what the policy pack does not cover](../how-to/policy-pack.md#what-it-does-not-cover)."""
 

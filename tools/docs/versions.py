@@ -11,8 +11,7 @@ from trainform.toolchain.pinned import Module
 INTRODUCTION = """\
 Written by `make golden` from the pins in `components/trainform/toolchain/pins`. These are the versions that a \
 [sandbox](sandbox.md) runs \
-and that the tests of trainform use: what `check` accepts, the webhooks of these versions accept. Others may work, and \
-are not tested. \
+and that the tests of trainform use. Others may work, and are not tested. \
 pip gives a project of `trainform init` the newest SDK of Pulumi: newer ones than the one in this table usually work, \
 and only that one is \
 tested."""

@@ -12,9 +12,9 @@ from msgspec import Struct
 from trainform.backends.outcome import Outcome
 from trainform.errors import Problem, list_names
 from trainform.escaping import without_invisible
-from trainform.rules.references import Known
 from trainform.secrets import secret_in
 from trainform.spec.environment import Environment, GateName, Promotion
+from trainform.spec.names import did_you_mean
 from trainform.spec.quantities import seconds
 
 Result = Literal["passed", "refused", "waived", "not asked"]
@@ -193,8 +193,7 @@ def waiver_problems(waivers: Sequence[Waiver], environment: Environment) -> Iter
     for waiver in waivers:
         gate = next((name for name in GATES if name == waiver.gate), None)
         if gate is None:
-            near = Known(NAMES).nearest(waiver.gate)
-            fix = f"known: {list_names(NAMES)}" if near is None else f"did you mean {near}?"
+            fix = did_you_mean(waiver.gate, NAMES) or f"known: {list_names(NAMES)}"
             yield Problem(OPTION, waiver.gate, "this is not a gate", fix)
         elif not GATES[gate][0](environment.promotion):
             reason = f"the environment {environment.name} does not set this gate"

@@ -9,12 +9,11 @@ from trainform.errors import Problem
 from trainform.rules.limits.table import BY_CODE
 from trainform.rules.limits.waivers import ALWAYS_HOLDS, WAIVABLE, unknown_code
 from trainform.rules.queues import environment_queue_problems
-from trainform.rules.references import Known, unknown
+from trainform.rules.references import unknown
 from trainform.spec.environment import Environment
 from trainform.spec.limits import VolumeType
 
 OWN_VOLUMES: tuple[VolumeType, ...] = ("configMap", "emptyDir", "secret")
-SYSTEM_PREFIX = "system-"
 
 
 def environment_problems(environment: Environment) -> list[Problem]:
@@ -23,14 +22,13 @@ def environment_problems(environment: Environment) -> list[Problem]:
         *environment_queue_problems(environment),
         *_claims(environment),
         *_accelerators(environment),
-        *_priorities(environment),
         *_codes(environment),
         *_limits(environment),
     ]
 
 
 def _claims(environment: Environment) -> Iterator[Problem]:
-    classes = Known(environment.storage_classes)
+    classes = environment.storage_classes
     for name, claim in environment.claims.items():
         yield from unknown(f"claims.{name}.class", claim.storage_class, classes, "storage class")
     for name in environment.storage_prices:
@@ -42,20 +40,13 @@ def _accelerators(environment: Environment) -> Iterator[Problem]:
     for kind, accelerator in environment.accelerators.items():
         nodes = (accelerator.resource, tuple(sorted(accelerator.node_selector.items())))
         if nodes in owners:
-            yield Problem(
-                f"accelerators.{kind}.resource",
-                accelerator.resource,
-                f"the resource is that of {owners[nodes]} too, on the same nodes",
-                "give one of the two kinds a node_selector, or remove it",
-            )
+            reason = f"the resource is that of {owners[nodes]} too, on the same nodes"
+            fix = "give one of the two kinds a node_selector, or remove it"
+            yield Problem(f"accelerators.{kind}.resource", accelerator.resource, reason, fix)
         owners.setdefault(nodes, kind)
         if environment.rdma is not None and accelerator.resource == environment.rdma.resource:
-            yield Problem(
-                "rdma.resource",
-                accelerator.resource,
-                f"the resource is that of the accelerator {kind}",
-                "correct one of the two",
-            )
+            reason = f"the resource is that of the accelerator {kind}"
+            yield Problem("rdma.resource", accelerator.resource, reason, "correct one of the two")
 
 
 def _limits(environment: Environment) -> Iterator[Problem]:
@@ -66,7 +57,7 @@ def _limits(environment: Environment) -> Iterator[Problem]:
             reason = f"the list has no {kind}, of which trainform makes volumes itself, so no experiment could run"
             yield Problem("limits.volume_types", None, reason, f"add {kind}")
     if environment.admission == defaults.VOLCANO:
-        known = Known({**environment.queues, defaults.QUEUE: None})
+        known = {**environment.queues, defaults.QUEUE: None}
         for index, name in enumerate(() if limits.queues is None else limits.queues):
             yield from unknown(f"limits.queues[{index}]", name, known, "queue")
     most = limits.max_cost_per_hour
@@ -77,19 +68,10 @@ def _limits(environment: Environment) -> Iterator[Problem]:
 
 
 def _codes(environment: Environment) -> Iterator[Problem]:
-    for field, known in (("severity", Known(BY_CODE)), ("waivable", WAIVABLE)):
+    for field, known in (("severity", BY_CODE.keys()), ("waivable", WAIVABLE)):
         for code in getattr(environment.limits, field):
             path = f"limits.{field}.{code}"
-            if code not in known.names:
+            if code not in known:
                 yield Problem(path, None, *unknown_code(code, known))
             elif code in BY_CODE and BY_CODE[code].fixed:
                 yield Problem(path, None, ALWAYS_HOLDS, "remove it")
-
-
-def _priorities(environment: Environment) -> Iterator[Problem]:
-    for name in environment.priority_classes:
-        if name.startswith(SYSTEM_PREFIX):
-            yield Problem(
-                f"priority_classes.{name}", None,
-                f"the name starts with {SYSTEM_PREFIX}, which Kubernetes keeps for itself", "choose another name"
-            )  # fmt: skip

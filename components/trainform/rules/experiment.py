@@ -7,25 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from trainform import defaults
 from trainform.errors import Problem
 from trainform.plan.model import Plan, group_name
 from trainform.plan.variables import RESERVED_PREFIX
-from trainform.rules.launchers import (
-    accelerate_problems,
-    restart_problems,
-    ssh_launcher_problems,
-    tensorflow_problems,
-)
+from trainform.rules.launchers import accelerate_problems, restart_problems, ssh_launcher_problems, tensorflow_problems
 from trainform.rules.metadata import metadata_problems
 from trainform.rules.mounts import mount_problems
-from trainform.rules.network import (
-    address_problems,
-    port_problems,
-    prepare_problems,
-    ssh_problems,
-)
-from trainform.rules.quantities import resource_problems
+from trainform.rules.network import address_problems, port_problems, ssh_problems
 from trainform.rules.queues import job_queue_problems
 from trainform.rules.references import reference_problems
 from trainform.rules.rendezvous import rendezvous_problems
@@ -42,8 +30,7 @@ def plan_problems(experiment: Experiment, environment: Environment, plan: Plan) 
 
 
 def _names(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
-    """The longest pod name becomes a hostname, so it must fit a DNS label; the other derived names are shorter or may
-    be longer."""
+    """Yield names that are too long: the longest pod name becomes a hostname, and so must fit a DNS label."""
     elastic = experiment.launcher.elastic
     for role in plan.roles:
         most = role.replicas if elastic is None or not role.ranked else max(role.replicas, elastic.max_nodes)
@@ -53,20 +40,13 @@ def _names(experiment: Experiment, environment: Environment, plan: Plan) -> Iter
         )
         over = len(longest) - LABEL_MAX
         if over > 0:
-            yield Problem(
-                f"roles.{role.name}",
-                None,
-                f"the pod name {longest} has {len(longest)} characters; a hostname has at most {LABEL_MAX}",
-                f"shorten the experiment's or the role's name by {over}",
-            )
+            reason = f"the pod name {longest} has {len(longest)} characters; a hostname has at most {LABEL_MAX}"
+            yield Problem(f"roles.{role.name}", None, reason, f"shorten the experiment's or the role's name by {over}")
     for claim in plan.claims:
         if len(claim.name) > LABEL_MAX:
-            yield Problem(
-                f"storage.{claim.key}",
-                None,
-                f"the claim name {claim.name} has {len(claim.name)} characters (limit {LABEL_MAX})",
-                f"shorten one of the names by {len(claim.name) - LABEL_MAX}",
-            )
+            reason = f"the claim name {claim.name} has {len(claim.name)} characters (limit {LABEL_MAX})"
+            fix = f"shorten one of the names by {len(claim.name) - LABEL_MAX}"
+            yield Problem(f"storage.{claim.key}", None, reason, fix)
 
 
 def _role_names(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
@@ -74,23 +54,11 @@ def _role_names(experiment: Experiment, environment: Environment, plan: Plan) ->
         name = planned.name
         stem, _, number = name.rpartition("-")
         if number.isdigit() and stem in experiment.roles:
-            yield Problem(
-                f"roles.{name}",
-                None,
+            reason = (
                 f"the name reads like replica {number} of the role {stem}: its pods are called …-{name}-0 beside "
-                f"…-{name}, and a Service of that replica would have its name",
-                "rename one of the two roles",
+                f"…-{name}, and a Service of that replica would have its name"
             )
-        seen = {defaults.MAIN_CONTAINER, *(init.name for init in planned.init[: len(planned.prepared)])}
-        for index, init in enumerate(experiment.roles[name].init):
-            if init.name in seen:
-                yield Problem(
-                    f"roles.{name}.init[{index}].name",
-                    init.name,
-                    "the name is that of another container of the pod",
-                    "rename it",
-                )
-            seen.add(init.name)
+            yield Problem(f"roles.{name}", None, reason, "rename one of the two roles")
 
 
 def _env(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
@@ -102,63 +70,36 @@ def _env(experiment: Experiment, environment: Environment, plan: Plan) -> Iterat
     for path, env in written.items():
         for variable in env:
             if variable.startswith(RESERVED_PREFIX):
-                yield Problem(
-                    f"{path}.{variable}",
-                    None,
-                    f"the name starts with {RESERVED_PREFIX}, which trainform uses itself",
-                    "rename it",
-                )
+                reason = f"the name starts with {RESERVED_PREFIX}, which trainform uses itself"
+                yield Problem(f"{path}.{variable}", None, reason, "rename it")
 
 
 def _ranks(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
     for name, role in experiment.roles.items():
         if role.ranked and role.replicas == 0:
-            yield Problem(
-                f"roles.{name}.replicas",
-                0,
-                "the ranked role must have at least one pod",
-                "write 1 or more, or `ranked: false`",
-            )
-        launches = (
-            plan.launches not in (None, *experiment.roles) or name == plan.launches
-        )  # the former may mean this role
+            reason = "the ranked role must have at least one pod"
+            yield Problem(f"roles.{name}.replicas", 0, reason, "write 1 or more, or `ranked: false`")
+        # an unknown role that launches may mean this one
+        launches = plan.launches not in (None, *experiment.roles) or name == plan.launches
         if not role.ranked and role.command is None and not launches:
-            yield Problem(
-                f"roles.{name}.command",
-                None,
-                "the command is missing: the launcher starts ranked roles only",
-                "add `command: […]`",
-            )
+            reason = "the command is missing: the launcher starts ranked roles only"
+            yield Problem(f"roles.{name}.command", None, reason, "add `command: […]`")
         if role.min_available is not None and role.min_available > role.replicas:
-            yield Problem(
-                f"roles.{name}.min_available",
-                role.min_available,
-                f"the number is more than the replicas of the role ({role.replicas})",
-                f"write {role.replicas} or less",
-            )
+            reason = f"the number is more than the replicas of the role ({role.replicas})"
+            yield Problem(f"roles.{name}.min_available", role.min_available, reason, f"write {role.replicas} or less")
         if role.min_available is not None and role.ranked and experiment.elastic:
-            yield Problem(
-                f"roles.{name}.min_available",
-                role.min_available,
-                "the number is decided by the bounds of the elastic job",
-                "remove it; change min_nodes",
-            )
+            reason = "the number is decided by the bounds of the elastic job"
+            yield Problem(f"roles.{name}.min_available", role.min_available, reason, "remove it; change min_nodes")
     yield from _starts_short(experiment, plan)
     if plan.min_available == 0:
-        yield Problem(
-            "roles",
-            None,
-            "the roles have min_available 0 together, which counts as all pods",
-            "leave min_available out on one role",
-        )
+        reason = "the roles have min_available 0 together, which counts as all pods"
+        yield Problem("roles", None, reason, "leave min_available out on one role")
     bounds = plan.world.bounds
     if bounds is not None and not bounds[0] <= plan.world.nodes <= bounds[1]:
-        yield Problem(
-            "roles",
-            None,
-            f"the roles have {plan.world.nodes} ranked pods, outside min_nodes {bounds[0]} and max_nodes {bounds[1]}",
-            "change replicas or the bounds",
+        reason = (
+            f"the roles have {plan.world.nodes} ranked pods, outside min_nodes {bounds[0]} and max_nodes {bounds[1]}"
         )
+        yield Problem("roles", None, reason, "change replicas or the bounds")
 
 
 def _starts_short(experiment: Experiment, plan: Plan) -> Iterator[Problem]:
@@ -179,7 +120,7 @@ def _starts_short(experiment: Experiment, plan: Plan) -> Iterator[Problem]:
 
 RULES: tuple[Rule, ...] = (
     _names,
-    _role_names, reference_problems, job_queue_problems, resource_problems, metadata_problems,
+    _role_names, reference_problems, job_queue_problems, metadata_problems,
     mount_problems, port_problems, rendezvous_problems, address_problems, ssh_problems,
-    prepare_problems, _env, _ranks, accelerate_problems, ssh_launcher_problems, tensorflow_problems, restart_problems,
+    _env, _ranks, accelerate_problems, ssh_launcher_problems, tensorflow_problems, restart_problems
 )  # fmt: skip

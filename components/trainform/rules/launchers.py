@@ -20,60 +20,43 @@ def accelerate_problems(experiment: Experiment, environment: Environment, plan: 
         return
     counts = {role.accelerators[1] if role.accelerators is not None else 1 for role in plan.ranked}
     if len(counts) > 1 and launcher.processes_per_node is None:
-        yield Problem(
-            "roles",
-            None,
+        reason = (
             "the roles have different numbers of accelerators, and accelerate gives every machine the same number of "
-            "processes",
-            "make them equal, or use torchrun",
+            "processes"
         )
+        yield Problem("roles", None, reason, "make them equal, or use torchrun")
     started = [role for role in plan.ranked if experiment.roles[role.name].command is None]
     without = [role.name for role in started if role.accelerators is None]
     if without and plan.world.processes > 1 and not chooses_mode(launcher):
-        yield Problem(
-            "launcher.accelerate",
-            None,
+        reason = (
             f"the launcher starts {plan.world.processes} processes, and without accelerators (role "
-            f"{', '.join(without)}) accelerate joins them by MPI only",
-            "use torchrun: write `launcher: {torchrun: {script: …}}`",
+            f"{', '.join(without)}) accelerate joins them by MPI only"
         )
+        yield Problem("launcher.accelerate", None, reason, "use torchrun: write `launcher: {torchrun: {script: …}}`")
 
 
 def ssh_launcher_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
     """One pod launches over SSH: it must be one, and the ranked others must serve and do nothing else."""
     launching = plan.launches
-    if launching is None:
-        return
-    path = f"launcher.{plan.launcher}.role"
-    role = experiment.roles.get(launching)
-    if role is None:
-        yield Problem(
-            path, launching, "the experiment has no role of this name", f"known: {list_names(experiment.roles)}"
-        )
+    role = None if launching is None else experiment.roles.get(launching)
+    if launching is None or role is None:
         return
     if role.replicas != 1:
-        yield Problem(
-            f"roles.{launching}.replicas",
-            role.replicas,
-            f"the role launches ({plan.launcher} starts all processes from one pod), so it must have 1 replica",
-            _launching_role(experiment, plan, launching),
-        )
+        reason = f"the role launches ({plan.launcher} starts all processes from one pod), so it must have 1 replica"
+        fix = _launching_role(experiment, plan, launching)
+        yield Problem(f"roles.{launching}.replicas", role.replicas, reason, fix)
     if role.ranked and launching != first_ranked(experiment):
-        yield Problem(
-            path,
-            launching,
-            f"the launching role is ranked, but rank 0 is in {first_ranked(experiment)}",
-            "put it first in `roles`, or make it `ranked: false`",
-        )
+        reason = f"the launching role is ranked, but rank 0 is in {first_ranked(experiment)}"
+        path = f"launcher.{plan.launcher}.role"
+        yield Problem(path, launching, reason, "put it first in `roles`, or make it `ranked: false`")
     for name, other in experiment.roles.items():
         if other.command is not None and (other.ranked or name == launching):
-            yield Problem(
-                f"roles.{name}.command",
-                None,
+            reason = (
                 f"the command has no place: {plan.launcher} starts the processes of ranked roles over SSH, from the "
-                f"role {launching}",
-                "remove it" if name == launching else "remove it, or make the role `ranked: false`",
+                f"role {launching}"
             )
+            fix = "remove it" if name == launching else "remove it, or make the role `ranked: false`"
+            yield Problem(f"roles.{name}.command", None, reason, fix)
 
 
 def _launching_role(experiment: Experiment, plan: Plan, name: str) -> str:
@@ -107,26 +90,15 @@ def tensorflow_problems(experiment: Experiment, environment: Environment, plan: 
     for role in plan.ranked:
         kind = task_type(experiment, role.name)
         if kind is None:
-            yield Problem(
-                f"roles.{role.name}",
-                None,
-                "the name is not one of TensorFlow's task types",
-                f"call it {', '.join(TASK_TYPES)}, or write `task_types: {{{role.name}: worker}}`",
-            )
+            reason = "the name is not one of TensorFlow's task types"
+            fix = f"call it {', '.join(TASK_TYPES)}, or write `task_types: {{{role.name}: worker}}`"
+            yield Problem(f"roles.{role.name}", None, reason, fix)
         elif kind in owners:
-            yield Problem(
-                f"roles.{role.name}",
-                None,
-                f"the role has the task type {kind}, as {owners[kind]} has",
-                "make the two one role",
-            )
+            reason = f"the role has the task type {kind}, as {owners[kind]} has"
+            yield Problem(f"roles.{role.name}", None, reason, "make the two one role")
         elif kind in ("chief", EVALUATOR) and role.replicas > 1:
-            yield Problem(
-                f"roles.{role.name}.replicas",
-                role.replicas,
-                f"the number must be 1: TensorFlow has one {kind}",
-                "write 1",
-            )
+            reason = f"the number must be 1: TensorFlow has one {kind}"
+            yield Problem(f"roles.{role.name}.replicas", role.replicas, reason, "write 1")
         if kind is not None:
             owners.setdefault(kind, role.name)
     if owners.keys() & TASK_TYPES and not owners.keys() & {"chief", "worker"}:
@@ -134,12 +106,8 @@ def tensorflow_problems(experiment: Experiment, environment: Environment, plan: 
             "roles", None, "the roles have neither a chief nor a worker, so nothing trains", "add a role `worker`"
         )
     if task_type(experiment, first_ranked(experiment)) == EVALUATOR and len(plan.ranked) > 1:
-        yield Problem(
-            f"roles.{first_ranked(experiment)}",
-            None,
-            "the role is the evaluator, which is outside of the cluster",
-            "put it last",
-        )
+        reason = "the role is the evaluator, which is outside of the cluster"
+        yield Problem(f"roles.{first_ranked(experiment)}", None, reason, "put it last")
 
 
 def restart_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
@@ -160,23 +128,16 @@ def restart_problems(experiment: Experiment, environment: Environment, plan: Pla
                 if role.ranked
                 else "the end of an extra never ends the training"
             )
-            yield Problem(
-                f"roles.{name}.restart",
-                role.restart,
-                f"the value has no meaning here: {whole}",
-                "write on-failure, or remove it",
-            )
+            reason = f"the value has no meaning here: {whole}"
+            yield Problem(f"roles.{name}.restart", role.restart, reason, "write on-failure, or remove it")
         if times(words) is not None and role.max_retry is not None:
-            yield Problem(
-                f"roles.{name}.max_retry", role.max_retry,
-                f"the role has `restart: {words}` too, which sets the same number", "keep one of the two"
-            )  # fmt: skip
+            reason = f"the role has `restart: {words}` too, which sets the same number"
+            yield Problem(f"roles.{name}.max_retry", role.max_retry, reason, "keep one of the two")
     yield from _without_effect(experiment, plan)
 
 
 def _without_effect(experiment: Experiment, plan: Plan) -> Iterator[Problem]:
-    """A failure or an eviction restarts the job by defaults, in whose place the user's policies may have put something
-    else."""
+    """Yield values of `restart` in whose place the `policies` of the user put another action."""
     events = [(policy.action, str(policy.event)) for policy in reversed(FAILED_OR_EVICTED)]
     job = {event: action_upon(plan.policies, event) for _, event in events}
     found: dict[str, str] = {}

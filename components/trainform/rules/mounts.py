@@ -20,46 +20,29 @@ OWN_VOLUMES = (defaults.SHARED_MEMORY_VOLUME, defaults.LAUNCH_VOLUME, defaults.S
 
 def mount_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
     """What is wrong with the places of volumes and checkouts, and with the names of volumes."""
-    steps: dict[str, int] = {}
-    for index, step in enumerate(experiment.prepare):
-        steps.setdefault(step.name, index)
+    steps = {step.name: index for index, step in enumerate(experiment.prepare)}
     for role in plan.roles:
         files = _own_files(plan, role)
         paths = dict(files)
-        claims: dict[str, str] = {}
         if role.shared_memory is not None:
             paths[defaults.SHARED_MEMORY_MOUNT] = "shared_memory"
-        for checkout in role.checkouts:
-            path = checkout.git.path.rstrip("/")
-            if path in paths:
-                yield Problem(
-                    f"prepare[{steps[checkout.step]}].git.path",
-                    checkout.git.path,
-                    f"the path is the mount of {paths[path]} too (role {role.name})",
-                    "choose another path",
-                )
-            yield from _inside(f"prepare[{steps[checkout.step]}].git.path", checkout.git.path, files, role)
-            paths.setdefault(path, f"the step {checkout.step}")
+        mounted = [
+            (f"prepare[{steps[each.step]}].git.path", each.git.path, f"the step {each.step}") for each in role.checkouts
+        ]
+        mounted += [(f"storage.{mount.volume}.mount", mount.path, f"storage.{mount.volume}") for mount in role.mounts]
+        for where, path, owner in mounted:
+            if path.rstrip("/") in paths:
+                reason = f"the path is the mount of {paths[path.rstrip('/')]} too (role {role.name})"
+                yield Problem(where, path, reason, "choose another path, or limit one to other roles")
+            yield from _inside(where, path, files, role)
+            paths.setdefault(path.rstrip("/"), owner)
+        claims: dict[str, str] = {}
         for mount in role.mounts:
-            where = f"storage.{mount.volume}"
-            path = mount.path.rstrip("/")
-            if path in paths:
-                yield Problem(
-                    f"{where}.mount",
-                    mount.path,
-                    f"the path is the mount of {paths[path]} too (role {role.name})",
-                    "choose another path, or limit one to other roles",
-                )
-            yield from _inside(f"{where}.mount", mount.path, files, role)
             if mount.claim in claims:
-                yield Problem(
-                    where,
-                    mount.claim,
-                    f"the volume mounts a claim that {claims[mount.claim]} mounts already (role {role.name})",
-                    "mount it once, at a folder above both paths",
-                )
-            paths.setdefault(path, where)
-            claims.setdefault(mount.claim, where)
+                reason = f"the volume mounts a claim that {claims[mount.claim]} mounts already (role {role.name})"
+                fix = "mount it once, at a folder above both paths"
+                yield Problem(f"storage.{mount.volume}", mount.claim, reason, fix)
+            claims.setdefault(mount.claim, f"storage.{mount.volume}")
     taken = {checkout.volume for role in plan.roles for checkout in role.checkouts}
     for key in experiment.storage:
         if key in OWN_VOLUMES or key.removeprefix("key-") in taken:
@@ -139,8 +122,7 @@ HIDES = (
 
 
 def normalized(path: str) -> str:
-    """The path of the folder as a container has it: one name for each folder, and no `/` at its end, so that the root
-    is empty."""
+    """Return the one name of a folder in a container, without `/` at its end, so that the root is empty."""
     return f"/{posixpath.normpath(f'/{path}').strip('/')}".rstrip("/")
 
 

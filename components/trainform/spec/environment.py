@@ -33,12 +33,11 @@ GateName = Literal["from", "succeeded", "digest", "soak", "clean"]
 """A gate has the name of the field that asks for it."""
 
 
-class Promotion(Model):
+class Promotion(Model, on_change=OnChange.NO_OBJECT):
     """Gates that a release passes before a stack of this environment can name it."""
 
     required: bool | None = Field(
         default=None,
-        json_schema_extra=OnChange.NO_OBJECT,
         description="Whether each stack of this environment must follow a release that was promoted to it. `check -s`, "
         "`pulumi preview` and `pulumi up` refuse any other. Empty: yes if there is a gate.",
     )
@@ -46,35 +45,28 @@ class Promotion(Model):
         default=[],
         alias="from",
         examples=[["dev"]],
-        json_schema_extra=OnChange.NO_OBJECT,
         description="Environments from which releases may come. Empty: any.",
     )
     succeeded: bool = Field(
-        default=False,
-        json_schema_extra=OnChange.NO_OBJECT,
-        description="Whether the job must have succeeded where the release comes from.",
+        default=False, description="Whether the job must have succeeded where the release comes from."
     )
     digest: bool = Field(
         default=False,
-        json_schema_extra=OnChange.NO_OBJECT,
         description="Whether the experiment must name every image by its digest. A tag is pinned to the image that "
         "the pods ran, which no reviewer has seen in a file.",
     )
     soak: Duration | None = Field(
         default=None,
-        json_schema_extra=OnChange.NO_OBJECT,
         description="How long ago the job must have succeeded where the release comes from (24h). Empty: no time.",
     )
     clean: bool = Field(
         default=False,
-        json_schema_extra=OnChange.NO_OBJECT,
         description="Whether the last `pulumi up` of the release must have run from a commit of git, without changes "
         "that are not committed.",
     )
     waivable: dict[GateName, list[NonEmpty]] = Field(
         default={},
         examples=[{"soak": ["team-lead@example.com"]}],
-        json_schema_extra=OnChange.NO_OBJECT,
         description="Gates that may be waived by `trainform promote --waive`, each with those who may do it: a name "
         "or an e-mail address, as `git config` has it. Empty: none.",
     )
@@ -90,26 +82,21 @@ def _range_of_ports(text: str) -> str:
 PortRange = Annotated[str, StringConstraints(pattern=PORT_RANGE), AfterValidator(_range_of_ports)]
 
 
-class Cluster(Model):
+class Cluster(Model, on_change=OnChange.ALL_REPLACED):
     """Which cluster, by kubeconfig."""
 
-    context: NonEmpty | None = Field(
-        default=None,
-        json_schema_extra=OnChange.ALL_REPLACED,
-        description="Context of the kubeconfig. Empty: the current one.",
-    )
+    context: NonEmpty | None = Field(default=None, description="Context of the kubeconfig. Empty: the current one.")
     uid: Uid | None = Field(
         default=None,
-        json_schema_extra=OnChange.ALL_REPLACED,
         description="UID of its namespace `kube-system`, by which trainform refuses every other cluster. Set for the "
         "first time it changes no object. Empty: whichever cluster the context leads to.",
     )
 
 
-class Namespace(Model):
+class Namespace(Model, on_change=OnChange.NAMESPACE_REPLACED):
     """Where the jobs live."""
 
-    name: Label = Field(json_schema_extra=OnChange.NAMESPACE_REPLACED, description="Name of the namespace.")
+    name: Label = Field(description="Name of the namespace.")
     create: bool = Field(
         default=False,
         json_schema_extra=OnChange.MADE_OR_REMOVED,
@@ -118,24 +105,17 @@ class Namespace(Model):
     )
 
 
-class Price(Model):
+class Price(Model, on_change=OnChange.NO_OBJECT):
     """A price: of one accelerator for one hour, or of one GiB of storage for one month."""
 
     amount: float = Field(
-        ge=0,
-        json_schema_extra=OnChange.NO_OBJECT,
-        description="Price in `currency` of one accelerator-hour, or of one GiB-month (730 hours).",
+        ge=0, description="Price in `currency` of one accelerator-hour, or of one GiB-month (730 hours)."
     )
-    currency: Annotated[str, StringConstraints(pattern=CURRENCY)] = Field(
-        json_schema_extra=OnChange.NO_OBJECT, description="ISO 4217 code (USD)."
-    )
-    as_of: datetime.date = Field(
-        json_schema_extra=OnChange.NO_OBJECT,
-        description="Day on which the price held (2026-01-01); shown beside every estimate.",
-    )
+    currency: Annotated[str, StringConstraints(pattern=CURRENCY)] = Field(description="ISO 4217 code (USD).")
+    as_of: datetime.date = Field(description="Day on which the price held (2026-01-01); shown beside every estimate.")
 
 
-class Accelerator(Model):
+class Accelerator(Model, on_change=OnChange.NO_OBJECT):
     """One kind of accelerator and the nodes that carry it."""
 
     resource: ExtendedResource = Field(
@@ -146,7 +126,6 @@ class Accelerator(Model):
         default=None,
         ge=1,
         le=defaults.MOST_OF_A_NODE,
-        json_schema_extra=OnChange.NO_OBJECT,
         description="Accelerators of one node; the most that a pod can get. Empty: unknown, so trainform does not "
         "check that pods fit.",
     )
@@ -154,15 +133,10 @@ class Accelerator(Model):
         default=None,
         ge=0,
         le=1_000_000,
-        json_schema_extra=OnChange.NO_OBJECT,
         description="How many such nodes there are. Empty: unknown, or they come and go.",
     )
-    cpu: Quantity = Field(
-        default=defaults.NODE_CPU, json_schema_extra=OnChange.NO_OBJECT, description="CPU cores of one node."
-    )
-    memory: Bytes = Field(
-        default=defaults.NODE_MEMORY, json_schema_extra=OnChange.NO_OBJECT, description="Memory of one node, in bytes."
-    )
+    cpu: Quantity = Field(default=defaults.NODE_CPU, description="CPU cores of one node.")
+    memory: Bytes = Field(default=defaults.NODE_MEMORY, description="Memory of one node, in bytes.")
     node_selector: dict[LabelKey, LabelValue] = Field(
         default={},
         json_schema_extra=OnChange.NEW_REVISIONS,
@@ -173,35 +147,21 @@ class Accelerator(Model):
         json_schema_extra=OnChange.NEW_REVISIONS,
         description="Taints of its nodes, tolerated by every pod that asks for the kind.",
     )
-    price_per_hour: Price | None = Field(
-        default=None, json_schema_extra=OnChange.NO_OBJECT, description="For the plan's cost. Empty: no cost is shown."
-    )
+    price_per_hour: Price | None = Field(default=None, description="For the plan's cost. Empty: no cost is shown.")
 
 
-class CostLevels(Model):
+class CostLevels(Model, on_change=OnChange.NO_OBJECT):
     """From which rise of the cost per hour a review's finding TR-COST-1 has which level, in the prices' currency."""
 
-    medium: float = Field(
-        default=20, ge=0, json_schema_extra=OnChange.NO_OBJECT, description="From this amount per hour: medium."
-    )
-    high: float = Field(
-        default=100, ge=0, json_schema_extra=OnChange.NO_OBJECT, description="From this amount per hour: high."
-    )
+    medium: float = Field(default=20, ge=0, description="From this amount per hour: medium.")
+    high: float = Field(default=100, ge=0, description="From this amount per hour: high.")
 
 
-class Rdma(Model):
+class Rdma(Model, on_change=OnChange.NEW_REVISIONS):
     """What a pod needs to use the fabric."""
 
-    resource: ExtendedResource = Field(
-        json_schema_extra=OnChange.NEW_REVISIONS, description="Name of the resource in Kubernetes (rdma/hca)."
-    )
-    count: int = Field(
-        default=1,
-        ge=1,
-        le=defaults.MOST_OF_A_NODE,
-        json_schema_extra=OnChange.NEW_REVISIONS,
-        description="How much of it each ranked pod gets.",
-    )
+    resource: ExtendedResource = Field(description="Name of the resource in Kubernetes (rdma/hca).")
+    count: int = Field(default=1, ge=1, le=defaults.MOST_OF_A_NODE, description="How much of it each ranked pod gets.")
     per_node: int = Field(
         default=1,
         ge=1,
@@ -210,42 +170,31 @@ class Rdma(Model):
         description="How much of it a node offers.",
     )
     capabilities: list[Annotated[str, StringConstraints(pattern=CAPABILITY)]] = Field(
-        default=["IPC_LOCK"],
-        json_schema_extra=OnChange.NEW_REVISIONS,
-        description="Linux capabilities for pinned memory.",
+        default=["IPC_LOCK"], description="Linux capabilities for pinned memory."
     )
 
 
-class PriorityClass(Model):
+class PriorityClass(Model, on_change=OnChange.REPLACED):
     """A Kubernetes PriorityClass made by the environment's stack."""
 
-    value: int = Field(
-        ge=-(2**31), le=1_000_000_000, json_schema_extra=OnChange.REPLACED, description="Higher is more important."
-    )
+    value: int = Field(ge=-(2**31), le=1_000_000_000, description="Higher is more important.")
     preempt: bool = Field(
-        default=True,
-        json_schema_extra=OnChange.REPLACED,
-        description="Whether pods of this class may push out lower ones, as in Kubernetes.",
+        default=True, description="Whether pods of this class may push out lower ones, as in Kubernetes."
     )
     description: Text | None = Field(
         default=None, json_schema_extra=OnChange.IN_PLACE, description="When to use it. Empty: none."
     )
 
 
-class Environment(Model):
+class Environment(Model, on_change=OnChange.NEW_REVISIONS):
     """One cluster as experiments see it."""
 
     name: Label = Field(
         json_schema_extra=OnChange.NEW_OBJECTS, description="Name of the environment, second part of stack names."
     )
-    backend: BackendName = Field(
-        default=defaults.BACKEND,
-        json_schema_extra=OnChange.NEW_REVISIONS,
-        description="Operator of experiments that name none.",
-    )
+    backend: BackendName = Field(default=defaults.BACKEND, description="Operator of experiments that name none.")
     admission: Literal["volcano", "kueue"] = Field(
         default="volcano",
-        json_schema_extra=OnChange.NEW_REVISIONS,
         description="What holds a job back until all of it fits: Volcano with its queues and gangs, or Kueue with "
         "LocalQueues of the namespace (docs/reference/backends.md has the backends that it admits).",
     )
@@ -283,9 +232,7 @@ class Environment(Model):
         description="Kinds of accelerators by a short name.",
     )
     rdma: Rdma | None = Field(
-        default=None,
-        json_schema_extra=OnChange.NEW_REVISIONS,
-        description="The fabric. Empty: there is none, and experiments may not ask for it.",
+        default=None, description="The fabric. Empty: there is none, and experiments may not ask for it."
     )
     storage_classes: dict[Label, Subdomain] = Field(
         default={},
@@ -313,24 +260,17 @@ class Environment(Model):
     registries: dict[Mirror, Mirror] = Field(
         default={},
         examples=[{"registry.example.com": "mirror.prod.example.com", "docker.io": "mirror.prod.example.com/hub"}],
-        json_schema_extra=OnChange.NEW_REVISIONS,
         description="Other registries for images, or paths in registries, by the ones that experiments name. The "
         "longest that an image begins with counts; what follows it stays, with tag and digest. `pytorch/pytorch` "
         "is docker.io/pytorch/pytorch, and `python` is docker.io/library/python. Empty: images keep their names.",
     )
     image_pull_secrets: list[Subdomain] = Field(
-        default=[],
-        json_schema_extra=OnChange.NEW_REVISIONS,
-        description="Secrets of the namespace that every pod gets for the registry.",
+        default=[], description="Secrets of the namespace that every pod gets for the registry."
     )
     node_selector: dict[LabelKey, LabelValue] = Field(
-        default={},
-        json_schema_extra=OnChange.NEW_REVISIONS,
-        description="Labels that nodes of every experiment must have.",
+        default={}, description="Labels that nodes of every experiment must have."
     )
-    tolerations: list[Toleration] = Field(
-        default=[], json_schema_extra=OnChange.NEW_REVISIONS, description="Taints that every experiment tolerates."
-    )
+    tolerations: list[Toleration] = Field(default=[], description="Taints that every experiment tolerates.")
     limits: Limits = Field(
         default=Limits(),
         json_schema_extra=OnChange.NO_OBJECT,

@@ -20,14 +20,12 @@ from trainform.spec.storage import Volume
 from trainform.spec.waivers import Waiver
 
 
-class Runtime(Model):
+class Runtime(Model, on_change=OnChange.NEW_REVISION):
     """An existing runtime: the pods are the runtime's then, and the job object changes of them what it may."""
 
-    name: Subdomain = Field(json_schema_extra=OnChange.NEW_REVISION, description="Name of the runtime in the cluster.")
+    name: Subdomain = Field(description="Name of the runtime in the cluster.")
     kind: Literal["ClusterTrainingRuntime", "TrainingRuntime"] = Field(
-        default="ClusterTrainingRuntime",
-        json_schema_extra=OnChange.NEW_REVISION,
-        description="Of the whole cluster, or of the namespace.",
+        default="ClusterTrainingRuntime", description="Of the whole cluster, or of the namespace."
     )
     file: NonEmpty | None = Field(
         default=None,
@@ -63,7 +61,7 @@ def _some_ranked(roles: dict[str, Role]) -> dict[str, Role]:
     return roles
 
 
-class Experiment(Model):
+class Experiment(Model, on_change=OnChange.NEW_REVISION):
     """One training job. Reads like a table of contents: each part has a module of its own."""
 
     name: Annotated[ServiceLabel, StringConstraints(max_length=56)] = Field(
@@ -74,37 +72,27 @@ class Experiment(Model):
         default=None, json_schema_extra=OnChange.NO_OBJECT, description="Name or e-mail address. Empty: unknown."
     )
     backend: BackendName | None = Field(
-        default=None,
-        json_schema_extra=OnChange.NEW_REVISION,
-        description="Operator that runs the job. Empty: the environment's.",
+        default=None, description="Operator that runs the job. Empty: the environment's."
     )
     runtime: Runtime | None = Field(
         default=None,
-        json_schema_extra=OnChange.NEW_REVISION,
         description="An existing runtime to run on, with a backend that has runtimes (docs/reference/backends.md). "
         "Empty: one is made for each revision.",
     )
-    image: Image = Field(
-        json_schema_extra=OnChange.NEW_REVISION, description="Container image; pin it by digest for repeatable runs."
-    )
+    image: Image = Field(description="Container image; pin it by digest for repeatable runs.")
     image_pull_policy: Literal["Always", "IfNotPresent", "Never"] = Field(
-        default="IfNotPresent", json_schema_extra=OnChange.NEW_REVISION, description="When nodes pull the image."
+        default="IfNotPresent", description="When nodes pull the image."
     )
     image_pull_secrets: list[Subdomain] = Field(
-        default=[],
-        json_schema_extra=OnChange.NEW_REVISION,
-        description="Secrets of the namespace for the registry, beside those of the environment.",
+        default=[], description="Secrets of the namespace for the registry, beside those of the environment."
     )
     launcher: Launcher = Field(
-        examples=[{"torchrun": {"script": "/app/train.py"}}],
-        json_schema_extra=OnChange.NEW_REVISION,
-        description="What starts the processes on ranked pods.",
+        examples=[{"torchrun": {"script": "/app/train.py"}}], description="What starts the processes on ranked pods."
     )
     roles: Annotated[dict[Label, Role], AfterValidator(_some_ranked)] = Field(
         min_length=1,
         max_length=defaults.MOST_ROLES,
         examples=[{"worker": {"replicas": 2, "accelerators": {"a800": 8}}}],
-        json_schema_extra=OnChange.NEW_REVISION,
         description="Role groups by name, in order of rank: rank 0 is the first pod of the first ranked role. At "
         "most 64, since each is a component of every preview; pods that are alike are replicas of one role.",
     )
@@ -115,37 +103,25 @@ class Experiment(Model):
     )
     storage: dict[Label, Volume] = Field(default={}, json_schema_extra=OnChange.BY_PART, description="Volumes by name.")
     prepare: list[Step] = Field(
-        default=[],
-        json_schema_extra=OnChange.NEW_REVISION,
-        description="Steps before the containers start, in order, ahead of the roles' own `init`.",
+        default=[], description="Steps before the containers start, in order, ahead of the roles' own `init`."
     )
     ssh: Ssh | None = Field(
-        default=None,
-        json_schema_extra=OnChange.NEW_REVISION,
-        description="SSH between the pods. Empty: only where the launcher needs it (deepspeed, mpi).",
+        default=None, description="SSH between the pods. Empty: only where the launcher needs it (deepspeed, mpi)."
     )
-    run_as: RunAs | None = Field(
-        default=None, json_schema_extra=OnChange.NEW_REVISION, description="User of all containers. Empty: the image's."
-    )
+    run_as: RunAs | None = Field(default=None, description="User of all containers. Empty: the image's.")
     shared_memory: Bytes | None = Field(
         default=None,
-        json_schema_extra=OnChange.NEW_REVISION,
         description="Size limit of a memory volume at /dev/shm, in bytes (20G); it counts as memory of the pod. "
         "Empty: the runtime's 64 MB, too small for PyTorch data loaders with workers.",
     )
     queue: Annotated[Annotated[QueueName, Tag(TEXT)] | Annotated[OwnQueue, Tag(MAPPING)], by_shape] = Field(
-        default=defaults.QUEUE,
-        json_schema_extra=OnChange.NEW_REVISION,
-        description="Name of a queue of the environment, or the fields of a queue of its own.",
+        default=defaults.QUEUE, description="Name of a queue of the environment, or the fields of a queue of its own."
     )
     priority_class: Subdomain | None = Field(
-        default=None,
-        json_schema_extra=OnChange.NEW_REVISION,
-        description="PriorityClass of the job and its pods. Empty: the cluster's default.",
+        default=None, description="PriorityClass of the job and its pods. Empty: the cluster's default."
     )
     restart: Restart | None = Field(
         default=None,
-        json_schema_extra=OnChange.NEW_REVISION,
         description="What follows a failure of a pod: never (it ends the job), on-failure (a failed container is "
         "started again on its node; at `max_retry` of the role the job ends), `3 times` (the same, at "
         "most three times over the role), all-when-evicted (a ranked pod that fails or is evicted, by a "
@@ -156,13 +132,11 @@ class Experiment(Model):
         default=defaults.MAX_RETRY,
         ge=1,
         le=2**31 - 1,
-        json_schema_extra=OnChange.NEW_REVISION,
         description="At which restart the job fails instead, so that 3 allows two: of the job as a whole, or of a pod "
         "of it that was evicted (docs/reference/backends.md).",
     )
     policies: list[Policy] | None = Field(
         default=None,
-        json_schema_extra=OnChange.NEW_REVISION,
         description="Lifecycle policies of the job, for all roles that have none for the same event. One for an "
         "event takes the place of the default for that event, `*` of all of them; other defaults stay. "
         "Empty: the defaults, by which in a static job the first failure of a ranked pod ends the job "
@@ -176,22 +150,17 @@ class Experiment(Model):
         "refresh` has noticed that the job is gone, the next `up` makes it again, and it trains again.",
     )
     service_account: Subdomain | None = Field(
-        default=None,
-        json_schema_extra=OnChange.NEW_REVISION,
-        description="ServiceAccount of the pods. Empty: the namespace's default.",
+        default=None, description="ServiceAccount of the pods. Empty: the namespace's default."
     )
     env: Env = Field(
         default={},
         examples=[{"NCCL_DEBUG": "INFO"}],
-        json_schema_extra=OnChange.NEW_REVISION,
         description="Variables of every pod; they win over what the launcher computes.",
     )
     node_selector: dict[LabelKey, LabelValue] = Field(
-        default={}, json_schema_extra=OnChange.NEW_REVISION, description="Labels that all nodes of the job must have."
+        default={}, description="Labels that all nodes of the job must have."
     )
-    tolerations: list[Toleration] = Field(
-        default=[], json_schema_extra=OnChange.NEW_REVISION, description="Taints that all pods may ignore."
-    )
+    tolerations: list[Toleration] = Field(default=[], description="Taints that all pods may ignore.")
     labels: dict[LabelKey, LabelValue] = Field(
         default={},
         json_schema_extra=OnChange.IN_PLACE,
@@ -238,8 +207,7 @@ class Experiment(Model):
 
     @property
     def base(self) -> Self | None:
-        """For an experiment in one environment: the same with what differs in the environments; None where nothing
-        does."""
+        """The same with what differs in the environments, of an experiment in one of them; None where nothing does."""
         return self._base
 
     def with_base(self, base: Self | None) -> Self:

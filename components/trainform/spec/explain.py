@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 import shlex
@@ -18,7 +17,7 @@ from pydantic.fields import FieldInfo
 from trainform.errors import MASK, Problem, is_secret_item
 from trainform.spec.libyaml import Loader
 from trainform.spec.model import LINE_AS_WORD, models_of
-from trainform.spec.names import MEANING, PORT_RANGE, RESTART
+from trainform.spec.names import MEANING, PORT_RANGE, RESTART, did_you_mean
 from trainform.spec.nodes import holds_unreadable
 from trainform.spec.places import fields_named, known_keys
 from trainform.spec.refusal import REFUSED
@@ -59,11 +58,7 @@ _PLAIN = re.compile(r"(-{0,2}[A-Za-z_]|\.{0,2}/)[A-Za-z0-9_/.=+-]*")  # words wi
 def explain(
     kind: type[BaseModel], data: Any, error: ValidationError, written: Mapping[str, str] = NOTHING
 ) -> list[Problem]:
-    """Return a problem for each error. `written`: values as they stand in the file, by path, where YAML reads something
-    else.
-
-    A value that cannot be read has its problem already.
-    """
+    """Return a problem for each error but those of values that cannot be read. `written`: as in `Source`."""
     return [
         _explain(kind, data, detail, written)
         for detail in error.errors(include_url=False)
@@ -148,11 +143,10 @@ def _no_match(mistake: _Mistake) -> Problem:
 def _no_choice(mistake: _Mistake) -> Problem:
     expected = mistake.error["ctx"]["expected"]
     words = expected.replace("'", "").replace(" or ", ", ").split(", ")
-    near = difflib.get_close_matches(str(mistake.value), words, 1)
     many = len(words) > MOST_WORDS
     reason = "is not an allowed value" if many else f"must be {expected}"
     choice = f"one of {', '.join(words)}" if many else expected
-    return mistake.problem(reason, f"did you mean {near[0]}?" if near else f"write {choice}")
+    return mistake.problem(reason, did_you_mean(str(mistake.value), words) or f"write {choice}")
 
 
 def _refused(mistake: _Mistake) -> Problem:
@@ -244,8 +238,7 @@ def spelled(example: Any) -> str:
 
 
 def _example(kind: type[BaseModel], path: Path, value: Any) -> Any:
-    """Return an example for the path, None if no field has one. If the value is a key of the expected mapping, that
-    key's example."""
+    """Return an example for the path, or for the value as a key of it; None if no field has one."""
     models, example = [kind], None
     for part in path:
         fields = fields_named(models, part)

@@ -52,8 +52,7 @@ def read_standard_input(largest: int = defaults.LARGEST_FILE) -> str:
 
 
 def read_text(path: Path, name: str, largest: int = defaults.LARGEST_FILE) -> str:
-    """Return the text of the file. Raises `InputError` if it is not a regular file, longer than `largest` bytes, or not
-    text."""
+    """Return the text of the file. Raises `InputError` for anything but a regular, not too long file of text."""
     return _decode(read_bytes(path, name, largest), name)
 
 

@@ -2,11 +2,11 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from trainform import defaults
 from trainform.spec.metadata import OnChange
-from trainform.spec.model import Command, Model, NonEmpty, Text, only_one
+from trainform.spec.model import Command, Model, NonEmpty, OneOf, Text
 from trainform.spec.names import Label
 from trainform.spec.refusal import refusal
 
@@ -17,42 +17,29 @@ Arguments = Annotated[
 ]
 
 
-class ScriptLauncher(Model):
+class ScriptLauncher(Model, on_change=OnChange.NEW_REVISION):
     """What torchrun, accelerate and deepspeed have in common: a Python script and its arguments."""
 
-    script: NonEmpty = Field(
-        json_schema_extra=OnChange.NEW_REVISION, description="Path of the training script in the image."
-    )
-    args: Arguments = Field(default=[], json_schema_extra=OnChange.NEW_REVISION, description="Arguments of the script.")
+    script: NonEmpty = Field(description="Path of the training script in the image.")
+    args: Arguments = Field(default=[], description="Arguments of the script.")
     launcher_args: Arguments = Field(
-        default=[],
-        json_schema_extra=OnChange.NEW_REVISION,
-        description="Further options of the launcher itself, before the script.",
+        default=[], description="Further options of the launcher itself, before the script."
     )
     processes_per_node: int | None = Field(
         default=None,
         ge=1,
         le=2**31 - 1,
-        json_schema_extra=OnChange.NEW_REVISION,
         description="Processes on each pod. Empty: one per accelerator of the pod, one where it has none.",
     )
 
 
-class Elastic(Model):
+class Elastic(Model, on_change=OnChange.NEW_REVISION):
     """Bounds within which ranked replicas may change while the job runs."""
 
     min_nodes: int = Field(
-        ge=1,
-        le=defaults.MOST_REPLICAS,
-        json_schema_extra=OnChange.NEW_REVISION,
-        description="Fewest ranked pods with which training goes on.",
+        ge=1, le=defaults.MOST_REPLICAS, description="Fewest ranked pods with which training goes on."
     )
-    max_nodes: int = Field(
-        ge=1,
-        le=defaults.MOST_REPLICAS,
-        json_schema_extra=OnChange.NEW_REVISION,
-        description="Most ranked pods that may join.",
-    )
+    max_nodes: int = Field(ge=1, le=defaults.MOST_REPLICAS, description="Most ranked pods that may join.")
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:
@@ -61,12 +48,11 @@ class Elastic(Model):
         return self
 
 
-class Torchrun(ScriptLauncher):
+class Torchrun(ScriptLauncher, on_change=OnChange.NEW_REVISION):
     """`torchrun`: static (node rank and master address) or elastic (c10d rendezvous)."""
 
     elastic: Elastic | None = Field(
         default=None,
-        json_schema_extra=OnChange.NEW_REVISION,
         description="Makes the job elastic: torchrun's --nnodes=min:max with a c10d rendezvous; replicas of ranked "
         "roles then update in place within the bounds. Empty: static.",
     )
@@ -74,124 +60,86 @@ class Torchrun(ScriptLauncher):
         default=0,
         ge=0,
         le=2**31 - 1,
-        json_schema_extra=OnChange.NEW_REVISION,
         description="How often torchrun restarts its processes before it fails; with 0 a failure is final.",
     )
 
 
-class Accelerate(ScriptLauncher):
+class Accelerate(ScriptLauncher, on_change=OnChange.NEW_REVISION):
     """`accelerate launch` on several machines."""
 
     rdzv_backend: Literal["static", "c10d"] = Field(
         default="static",
-        json_schema_extra=OnChange.NEW_REVISION,
         description="Rendezvous of the processes. static: machine ranks are those of the plan; c10d: it numbers "
         "them anew.",
     )
 
 
-class Deepspeed(ScriptLauncher):
+class Deepspeed(ScriptLauncher, on_change=OnChange.NEW_REVISION):
     """`deepspeed`: one pod starts the processes on every ranked pod over SSH, by a hostfile of the plan."""
 
     role: Label | None = Field(
         default=None,
-        json_schema_extra=OnChange.NEW_REVISION,
         description="Role of one pod that launches. Empty: the first ranked role, which then computes too; an "
         "unranked role launches and computes nothing.",
     )
 
 
-class Mpi(Model):
+class Mpi(Model, on_change=OnChange.NEW_REVISION):
     """`mpirun` of Open MPI 4 or 5: one pod starts the processes on every ranked pod over SSH, by a hostfile of the
     plan."""
 
-    command: Command = Field(json_schema_extra=OnChange.NEW_REVISION, description="What each process runs.")
-    launcher_args: Arguments = Field(
-        default=[],
-        json_schema_extra=OnChange.NEW_REVISION,
-        description="Further options of mpirun, before the command.",
-    )
+    command: Command = Field(description="What each process runs.")
+    launcher_args: Arguments = Field(default=[], description="Further options of mpirun, before the command.")
     processes_per_node: int | None = Field(
-        default=None,
-        ge=1,
-        le=2**31 - 1,
-        json_schema_extra=OnChange.NEW_REVISION,
-        description=ScriptLauncher.model_fields["processes_per_node"].description,
+        default=None, ge=1, le=2**31 - 1, description=ScriptLauncher.model_fields["processes_per_node"].description
     )
-    role: Label | None = Field(
-        default=None, json_schema_extra=OnChange.NEW_REVISION, description=Deepspeed.model_fields["role"].description
-    )
+    role: Label | None = Field(default=None, description=Deepspeed.model_fields["role"].description)
 
 
 TaskType = Literal["chief", "worker", "ps", "evaluator"]
 
 
-class Tensorflow(Model):
+class Tensorflow(Model, on_change=OnChange.NEW_REVISION):
     """A TensorFlow program on every ranked pod, with TF_CONFIG."""
 
-    command: Command = Field(json_schema_extra=OnChange.NEW_REVISION, description="What each pod runs.")
+    command: Command = Field(description="What each pod runs.")
     task_types: dict[Label, TaskType] = Field(
         default={},
-        json_schema_extra=OnChange.NEW_REVISION,
         description="TensorFlow's task type of ranked roles; a role that is not named here is called like its type "
         "(chief, worker, ps, evaluator).",
     )
 
 
-class Launcher(Model):
+class Launcher(OneOf, on_change=OnChange.NEW_REVISION):
     """Exactly one launcher."""
 
-    model_config = ConfigDict(json_schema_extra=only_one(LAUNCHERS))
+    one_of = LAUNCHERS
 
     torchrun: Torchrun | None = Field(
-        default=None,
-        examples=[{"script": "/app/train.py"}],
-        json_schema_extra=OnChange.NEW_REVISION,
-        description="Start with torchrun.",
+        default=None, examples=[{"script": "/app/train.py"}], description="Start with torchrun."
     )
     accelerate: Accelerate | None = Field(
-        default=None,
-        examples=[{"script": "/app/train.py"}],
-        json_schema_extra=OnChange.NEW_REVISION,
-        description="Start with accelerate launch.",
+        default=None, examples=[{"script": "/app/train.py"}], description="Start with accelerate launch."
     )
     deepspeed: Deepspeed | None = Field(
-        default=None,
-        examples=[{"script": "/app/train.py"}],
-        json_schema_extra=OnChange.NEW_REVISION,
-        description="Start with DeepSpeed's launcher, over SSH.",
+        default=None, examples=[{"script": "/app/train.py"}], description="Start with DeepSpeed's launcher, over SSH."
     )
     mpi: Mpi | None = Field(
         default=None,
         examples=[{"command": ["python", "/app/train.py"]}],
-        json_schema_extra=OnChange.NEW_REVISION,
         description="Start with mpirun of Open MPI, over SSH.",
     )
     tensorflow: Tensorflow | None = Field(
         default=None,
         examples=[{"command": ["python", "/app/train.py"]}],
-        json_schema_extra=OnChange.NEW_REVISION,
         description="Start a TensorFlow program with TF_CONFIG.",
     )
     command: Command | None = Field(
         default=None,
         examples=[["python", "/app/train.py"]],
-        json_schema_extra=OnChange.NEW_REVISION,
         description="Start this command on each ranked pod, with RANK, WORLD_SIZE (pods), MASTER_ADDR and "
         "MASTER_PORT in its environment.",
     )
-
-    @model_validator(mode="after")
-    def _one(self) -> Self:
-        given = [name for name in type(self).model_fields if getattr(self, name) is not None]
-        if len(given) != 1:
-            reason = (
-                f"the launcher names {len(given)} programs ({', '.join(given)})"
-                if given
-                else "the launcher names no program"
-            )
-            raise refusal(f"{reason}", f"write exactly one of {', '.join(LAUNCHERS)}")
-        return self
 
     @property
     def kind(self) -> str:

@@ -15,23 +15,21 @@ Keys = tuple[str | int, ...]
 
 
 class Overlaid(Struct, frozen=True):
-    """A value that a layer set. path: in the experiment. place: where it was written. before: what stood there without
-    the layer; None: nothing. value: None where the layer removed what stood there."""
+    """A value that a layer set."""
 
-    path: str
-    place: str
-    before: Any
-    value: Any
+    path: str  # in the experiment
+    place: str  # where it is written
+    before: Any  # without the layer; None: nothing
+    value: Any  # None where the layer removed it
 
 
 class Layer(Struct, frozen=True, dict=True):
-    """A merge patch on data. place: what stands before a path of it in messages, `environments.prod.`; in_file: whether
-    that is a path of the file."""
+    """A merge patch on data."""
 
-    place: str
+    place: str  # before its paths in messages: `environments.prod.`
     patch: Mapping[str, Any]
     base: Mapping[str, Any]
-    in_file: bool = True
+    in_file: bool = True  # whether `place` is a path of the file
 
     @functools.cached_property
     def merged(self) -> dict[str, Any]:

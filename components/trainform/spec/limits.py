@@ -78,35 +78,32 @@ USUAL_VOLUMES: list[VolumeType] = [
 RuleCode = Annotated[str, StringConstraints(pattern=RULE)]
 
 
-class Cost(Model):
+class Cost(Model, on_change=OnChange.NO_OBJECT):
     """An amount of money for an hour."""
 
-    amount: float = Field(ge=0, json_schema_extra=OnChange.NO_OBJECT, description="Amount in `currency` for one hour.")
+    amount: float = Field(ge=0, description="Amount in `currency` for one hour.")
     currency: Annotated[str, StringConstraints(pattern=CURRENCY)] = Field(
-        json_schema_extra=OnChange.NO_OBJECT, description="ISO 4217 code (USD); prices in another one are not compared."
+        description="ISO 4217 code (USD); prices in another one are not compared."
     )
 
 
-class Limits(Model):
+class Limits(Model, on_change=OnChange.NO_OBJECT):
     """What experiments may ask for here. docs/reference/limits.md has the rules."""
 
     severity: dict[RuleCode, Severity] = Field(
         default={},
         examples=[{"TF-IMG-2": "error"}],
-        json_schema_extra=OnChange.NO_OBJECT,
         description="Severity of a rule by its code: off, warning (a note) or error. Empty: as "
         "docs/reference/limits.md has it.",
     )
     waivable: dict[RuleCode, list[NonEmpty]] = Field(
         default={},
         examples=[{"TF-COST-1": ["team-lead"]}],
-        json_schema_extra=OnChange.NO_OBJECT,
         description="Codes whose findings an experiment may waive, of limits (TF-COST-1) and of reviews "
         "(TR-RESTART-1), each with those who may own such a waiver. Empty: none.",
     )
     longest_waiver: Duration = Field(
         default=defaults.LONGEST_WAIVER,
-        json_schema_extra=OnChange.NO_OBJECT,
         description="How far away the last day of a waiver may be (30d). Who agreed to it then looks at it again.",
     )
     pod_security: PodSecurity = Field(
@@ -117,123 +114,83 @@ class Limits(Model):
         "the level asks for in the containers that it makes, and experiments need `run_as`. `privileged` and "
         "`baseline` make the same objects.",
     )
-    host_network: bool = Field(
-        default=False, json_schema_extra=OnChange.NO_OBJECT, description="Whether pods may use the node's network."
-    )
+    host_network: bool = Field(default=False, description="Whether pods may use the node's network.")
     host_paths: list[Annotated[str, StringConstraints(pattern=ABSOLUTE_PATH)]] = Field(
-        default=[],
-        json_schema_extra=OnChange.NO_OBJECT,
-        description="Folders of the node that pods may mount, with all below them. Empty: none.",
+        default=[], description="Folders of the node that pods may mount, with all below them. Empty: none."
     )
     volume_types: list[VolumeType] = Field(
-        default=USUAL_VOLUMES,
-        json_schema_extra=OnChange.NO_OBJECT,
-        description="Types of volumes that pods may have, besides `hostPath`.",
+        default=USUAL_VOLUMES, description="Types of volumes that pods may have, besides `hostPath`."
     )
-    runtime_classes: list[Subdomain] = Field(
-        default=[],
-        json_schema_extra=OnChange.NO_OBJECT,
-        description="Runtime classes that pods may name. Empty: none.",
-    )
+    runtime_classes: list[Subdomain] = Field(default=[], description="Runtime classes that pods may name. Empty: none.")
     metadata_keys: list[LabelKey] = Field(
         default=[],
         examples=[["k8s.v1.cni.cncf.io/networks"]],
-        json_schema_extra=OnChange.NO_OBJECT,
         description="Labels and annotations that are allowed in spite of TF-POD-6. Empty: none.",
     )
     registries: list[Annotated[str, StringConstraints(pattern=REGISTRY)]] = Field(
-        default=[],
-        json_schema_extra=OnChange.NO_OBJECT,
-        description="Registries (and paths in them) that images may come from. Empty: any.",
+        default=[], description="Registries (and paths in them) that images may come from. Empty: any."
     )
     max_accelerators: int | None = Field(
-        default=None,
-        ge=0,
-        le=2**31 - 1,
-        json_schema_extra=OnChange.NO_OBJECT,
-        description="Most accelerators of one experiment. Empty: what the nodes hold.",
+        default=None, ge=0, le=2**31 - 1, description="Most accelerators of one experiment. Empty: what the nodes hold."
     )
     resources: list[ExtendedResource] = Field(
         default=[],
         examples=[["smarter-devices/fuse"]],
-        json_schema_extra=OnChange.NO_OBJECT,
         description="Extended resources that pods may ask for, besides `accelerators` and `rdma`. Empty: none.",
     )
     shared_memory_share: float | None = Field(
         default=None,
         gt=0,
         le=1,
-        json_schema_extra=OnChange.NO_OBJECT,
         description="Most shared memory of a pod, as a share of the memory of its node (0.5); a volume in memory "
         "without a `sizeLimit` counts as the whole node. Empty: no limit.",
     )
     max_cost_per_hour: Cost | None = Field(
         default=None,
         examples=[{"amount": 500, "currency": "USD"}],
-        json_schema_extra=OnChange.NO_OBJECT,
         description="Most that one experiment may cost per hour, by the prices of `accelerators`. Empty: no limit.",
     )
     max_run_time: Duration | None = Field(
         default=None,
-        json_schema_extra=OnChange.NO_OBJECT,
         description="Longest time that a pod may run (72h): pods must have an `activeDeadlineSeconds` of at most "
         "this, less what their `terminationGracePeriodSeconds` is above 30. Empty: no limit.",
     )
     queues: list[QueueName] | None = Field(
-        default=None,
-        json_schema_extra=OnChange.NO_OBJECT,
-        description="Queues that experiments may name. Empty: all of the environment.",
+        default=None, description="Queues that experiments may name. Empty: all of the environment."
     )
-    own_queues: bool = Field(
-        default=True,
-        json_schema_extra=OnChange.NO_OBJECT,
-        description="Whether an experiment may bring a queue of its own.",
-    )
+    own_queues: bool = Field(default=True, description="Whether an experiment may bring a queue of its own.")
     max_queue_weight: int | None = Field(
-        default=None,
-        ge=1,
-        le=65535,
-        json_schema_extra=OnChange.NO_OBJECT,
-        description="Largest `weight` of an experiment's own queue. Empty: no limit.",
+        default=None, ge=1, le=65535, description="Largest `weight` of an experiment's own queue. Empty: no limit."
     )
     priority_classes: list[Subdomain] | None = Field(
         default=None,
-        json_schema_extra=OnChange.NO_OBJECT,
         description="Priority classes that pods may name. Empty: those of the environment, or where it has none, any "
         "but `system-…`.",
     )
     service_accounts: list[Subdomain] = Field(
         default=[],
         examples=[["train"]],
-        json_schema_extra=OnChange.NO_OBJECT,
         description="Service accounts that pods may have, besides `default`. Empty: none.",
     )
     resource_claims: list[Subdomain] = Field(
         default=[],
         examples=[["one-gpu"]],
-        json_schema_extra=OnChange.NO_OBJECT,
         description="ResourceClaimTemplates by which pods may claim devices. Empty: none.",
     )
     job_managers: list[NonEmpty] = Field(
         default=[],
         examples=[["kueue.x-k8s.io/multikueue"]],
-        json_schema_extra=OnChange.NO_OBJECT,
         description="Controllers that a patch may name in `managedBy` of a job, besides its operator. Empty: none.",
     )
     cache_backends: bool = Field(
-        default=False,
-        json_schema_extra=OnChange.NO_OBJECT,
-        description="Whether a patch may give a job a `cacheBackend`, whose pods no other limit counts.",
+        default=False, description="Whether a patch may give a job a `cacheBackend`, whose pods no other limit counts."
     )
     tolerations: list[LabelKey] | None = Field(
         default=None,
         examples=[["spot"]],
-        json_schema_extra=OnChange.NO_OBJECT,
         description="Keys of taints that pods may tolerate, besides those of the environment. Empty: any, but never "
         "every taint at once.",
     )
     service_types: list[Literal["ClusterIP", "NodePort", "LoadBalancer", "ExternalName"]] = Field(
-        default=["ClusterIP"],
-        json_schema_extra=OnChange.NO_OBJECT,
-        description="Types of Services. External addresses of a Service need LoadBalancer.",
+        default=["ClusterIP"], description="Types of Services. External addresses of a Service need LoadBalancer."
     )

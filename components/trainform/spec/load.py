@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import difflib
 import os
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -24,6 +23,7 @@ from trainform.project import project_root as project_root
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import OVERLAYS, Experiment
 from trainform.spec.explain import NOTHING, explain, locate
+from trainform.spec.names import did_you_mean
 from trainform.spec.numbers import misread
 from trainform.spec.read import Content, parse_mapping, read_content, read_mapping
 from trainform.spec.release import Released, released_experiment
@@ -76,10 +76,9 @@ class Loaded(Struct, Generic[ModelT], frozen=True):
 
 
 def find_file(kind: type[BaseModel], name_or_path: str, root: Path | None = None) -> tuple[Path, str]:
-    """The path of the file, and its name in messages. Raises InputError with the nearest name if there is no such file,
-    and CommandLineError if there is no project that could have it.
+    """Return the path of the file, and its name in messages. `root`: None if paths count from the current folder.
 
-    `root` is the project's folder, from which a relative path counts too; None: paths count from the current folder.
+    Raises InputError if there is no such file, and CommandLineError if there is no project that could have it.
     """
     word, folder_name, command = FOLDERS[kind]
     written = written_path(kind, name_or_path)
@@ -91,36 +90,29 @@ def find_file(kind: type[BaseModel], name_or_path: str, root: Path | None = None
         return root / written, written
     if not known:
         require_project(root)
-    fix = _near(name_or_path, known)
+    fix = did_you_mean(name_or_path, known)
     if kind is Experiment and name_or_path in known_stacks(root):
         fix = f"it is a stack, which names both files: -s {name_or_path}"
-    elif fix is None:
+    elif not fix:
         new = command.format(name=shlex.quote(shorten(name_or_path)))
         fix = f"known: {', '.join(known)}" if known else f"run `{new}`"
     raise InputError([Problem(word, name_or_path, f"no file of stacks/{folder_name}/ has this name", fix)])
 
 
-def _near(name: str, known: Sequence[str]) -> str | None:
-    near = difflib.get_close_matches(name, known, 1)
-    return f"did you mean {near[0]}?" if near else None
-
-
 def written_path(kind: type[BaseModel], name_or_path: str) -> str:
-    """The path of the file as messages have it, whether it is there or not; that of a name counts from the project's
-    folder."""
+    """Return the path of the file as messages have it; that of a name counts from the project's folder."""
     return name_or_path if is_path(name_or_path) else f"stacks/{FOLDERS[kind][1]}/{name_or_path}.yaml"
 
 
 def load(kind: type[ModelT], given: Given, root: Path | None = None) -> Loaded[ModelT]:
-    """Read the file; problems of its content are in the result, so that those of several files can be shown
-    together."""
+    """Read the file; problems of its content are in the result."""
     path, name = find_file(kind, given, root) if isinstance(given, str) else (Path(), given.name)
     try:
         content = _content(given, path, name, root)
     except InputError as error:
         missing = isinstance(given, str) and not os.path.lexists(path)
-        near = _near(path.stem, known_names(FOLDERS[kind][1], root)) if missing else None
-        problems = error.problems if near is None else [dataclasses.replace(error.problems[0], fix=near)]
+        near = did_you_mean(path.stem, known_names(FOLDERS[kind][1], root)) if missing else ""
+        problems = [dataclasses.replace(error.problems[0], fix=near)] if near else error.problems
         return Loaded(None, tuple(problems), Source(name, {}))
     parsed = parse(kind, content.data, content.source.written)
     copied = _copied(kind, path, content.data.get("name"), root) if isinstance(given, str) else []
@@ -141,8 +133,7 @@ def is_path(name_or_path: str) -> bool:
 
 
 def _copied(kind: type[BaseModel], path: Path, name: object, root: Path | None) -> list[Problem]:
-    """A problem if a file of the project has another name in it: a copy that was not edited would take over the objects
-    of the first one."""
+    """Return a problem if a file of the project has the name of another one, whose objects it would take over."""
     folder = (project_root() if root is None else root) / "stacks" / FOLDERS[kind][1]
     in_project = path.suffix == ".yaml" and path.parent.resolve() == folder.resolve()
     if not (in_project and isinstance(name, str) and name != path.stem):
@@ -162,8 +153,7 @@ def read_runtime(loaded: Loaded[Experiment], root: Path | None = None) -> Loaded
 
 
 def with_runtime_file(experiment: Experiment, root: Path | None = None) -> Experiment:
-    """The experiment with the content of `runtime.file`, where it names one; InputError where the file holds no
-    mapping."""
+    """Return the experiment with the content of `runtime.file`. Raises InputError if that is not a mapping."""
     runtime = experiment.runtime
     if runtime is None or runtime.file is None or runtime.content is not None:
         return experiment
@@ -214,8 +204,7 @@ def parse(kind: type[ModelT], data: dict[str, Any], written: Mapping[str, str] =
 
 
 def _leave_out(data: Any, path: tuple[str | int, ...]) -> tuple[Any, ...] | None:
-    """Remove the value at the path, or its parent where it is not there itself (a missing key). The path that was
-    removed and the value; None where there is nothing to remove."""
+    """Remove the value at the path, or its nearest parent; return path and value, None if nothing is left."""
     if not path:
         return None
     parent = data

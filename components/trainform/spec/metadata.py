@@ -14,9 +14,10 @@ from pydantic_core import PydanticUndefined
 class OnChange(enum.Enum):
     """What a change of a field does.
 
-    A field has it as its `json_schema_extra`, so that pydantic calls it for the JSON Schema. The value is the sentence
-    for people. `trainform.revision` finds the answer for one job, and tests compare the two by rendering. The record of
-    what is deployed (an annotation of the job object) follows every change of an experiment and does not count here.
+    A field has it as its `json_schema_extra`, its own or that of its model, so that pydantic calls it for the JSON
+    Schema. The value is the sentence for people. `trainform.revision` finds the answer for one job, and tests compare
+    the two by rendering. The record of what is deployed (an annotation of the job object) follows every change of an
+    experiment and does not count here.
     """
 
     NEW_REVISION = "A change makes a new revision."
@@ -88,8 +89,7 @@ def _sentences(meaning: str | None, default: Any, change: OnChange) -> str:
 
 
 def _default_sentence(meaning: str, default: Any) -> str:
-    """Empty for a required field, for a section, whose fields have defaults, and where the meaning says what an empty
-    field does."""
+    """Return "" for a required field, for a section, and where the meaning says what an empty field does."""
     section = isinstance(default, BaseModel) or (isinstance(default, dict) and default)
     if default is PydanticUndefined or section or (default in (None, [], {}) and "Empty: " in meaning):
         return ""

@@ -6,17 +6,22 @@ pydantic compiles and evaluates at each start of the command line.
 
 import datetime
 import math
-from typing import Annotated, Any, get_args
+from collections.abc import Callable
+from typing import Annotated, Any, ClassVar, Self, get_args
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
 from trainform import defaults
+from trainform.spec.metadata import OnChange
 from trainform.spec.refusal import refusal
 
 
 class Model(BaseModel):
-    """A strict model: `replicas: "3"` is an error, and never read as 3."""
+    """A strict model: `replicas: "3"` is an error, and never read as 3.
+
+    `on_change` of a subclass is what a change of its own fields does, unless a field has another `OnChange`.
+    """
 
     model_config = ConfigDict(
         frozen=True,
@@ -30,9 +35,37 @@ class Model(BaseModel):
         defer_build=True,
     )
 
+    def __init_subclass__(cls, **_: Any) -> None:
+        super().__init_subclass__()  # `on_change` is for the method below
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, on_change: OnChange | None = None, **kwargs: Any) -> None:
+        for field in cls.model_fields.values():
+            field.json_schema_extra = on_change if field.json_schema_extra is None else field.json_schema_extra
+
     def user_set(self) -> dict[str, Any]:
         """The fields with another value than their default, as plain data under the names of the file."""
         return self.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+
+
+class OneOf(Model):
+    """A model of which exactly one of the fields `one_of` is set; editors say it too."""
+
+    one_of: ClassVar[tuple[str, ...]]
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, on_change: OnChange | None = None, **kwargs: Any) -> None:
+        super().__pydantic_init_subclass__(on_change, **kwargs)
+        cls.model_config["json_schema_extra"] = only_one(cls.one_of)
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> Self:
+        given = [name for name in self.one_of if getattr(self, name) is not None]
+        if len(given) != 1:
+            known = ", ".join(self.one_of)
+            reason = f"the mapping has {' and '.join(given)} together" if given else f"the mapping has none of {known}"
+            raise refusal(reason, f"write exactly one of {known}")
+        return self
 
 
 def only_one(names: tuple[str, ...]) -> Any:
@@ -62,50 +95,38 @@ def _program(words: list[str]) -> list[str]:
     return words
 
 
-def _patch(value: dict[str, Any]) -> dict[str, Any]:
-    _json(value, defaults.DEEPEST)
-    return value
+def _plain(what: str, kinds: tuple[type, ...]) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """Return a validator that refuses what JSON cannot hold: YAML reads `.inf` as a number and `!!binary` as bytes.
+    `kinds`: of values besides texts, lists and mappings."""
 
+    def check(value: Any, levels: int) -> None:
+        if levels < 0:
+            raise refusal(f"the {what} is nested deeper than {defaults.DEEPEST} levels", "flatten it")
+        if isinstance(value, dict):
+            for key, item in value.items():
+                if not isinstance(key, str):
+                    raise refusal(f"the key {key!r} is not text", "put it in quotes")
+                _text(key)
+                check(item, levels - 1)
+        elif isinstance(value, list):
+            for item in value:
+                check(item, levels - 1)
+        elif isinstance(value, float) and not math.isfinite(value):
+            fix = "write a finite number, or text in quotes"
+            raise refusal(f"the {what} holds {value}, which JSON does not know", fix)
+        elif isinstance(value, int) and not -(2**63) <= value < 2**63:
+            fix = "write a smaller one, or text in quotes"
+            raise refusal(f"the {what} holds a whole number of more than 64 bits", fix)
+        elif isinstance(value, str):
+            _text(value)
+        elif value is not None and not isinstance(value, kinds):
+            raise refusal(f"the {what} holds a {type(value).__name__}, which JSON does not know", "put it in quotes")
 
-def _json(value: Any, levels: int) -> None:
-    """Refuse what JSON cannot hold: YAML reads `2026-01-01` as a date, `.inf` as a number and `!!binary` as bytes.
-    `levels`: how deep the value may be nested, as in a file."""
-    if levels < 0:
-        raise refusal(f"the patch is nested deeper than {defaults.DEEPEST} levels", "flatten it")
-    if isinstance(value, dict):
-        for key, item in value.items():
-            if not isinstance(key, str):
-                raise refusal(f"the key {key!r} is not text", "put it in quotes")
-            _text(key)
-            _json(item, levels - 1)
-    elif isinstance(value, list):
-        for item in value:
-            _json(item, levels - 1)
-    elif isinstance(value, float) and not math.isfinite(value):
-        raise refusal(f"the patch holds {value}, which JSON does not know", "write a finite number, or text in quotes")
-    elif isinstance(value, int) and not -(2**63) <= value < 2**63:
-        raise refusal("the patch holds a whole number of more than 64 bits", "write a smaller one, or text in quotes")
-    elif isinstance(value, str):
-        _text(value)
-    elif value is not None and not isinstance(value, bool | int | float):
-        raise refusal(f"the patch holds a {type(value).__name__}, which JSON does not know", "put it in quotes")
+    def plain(value: dict[str, Any]) -> dict[str, Any]:
+        check(value, defaults.DEEPEST)
+        return value
 
-
-def _overlay(value: dict[str, Any]) -> dict[str, Any]:
-    """Refuse what no file holds, and a value that could not be read: an overlay is kept in the record as it is
-    written."""
-    _check_overlay(value, defaults.DEEPEST)
-    return value
-
-
-def _check_overlay(value: Any, levels: int) -> None:
-    if levels < 0:
-        raise refusal(f"the overlay is nested deeper than {defaults.DEEPEST} levels", "flatten it")
-    if isinstance(value, dict | list):
-        for item in value.values() if isinstance(value, dict) else value:
-            _check_overlay(item, levels - 1)
-    elif value is not None and not isinstance(value, str | bool | int | float | datetime.date):
-        raise refusal(f"the overlay holds a {type(value).__name__}, which no file can hold", "write it as text")
+    return plain
 
 
 Text = Annotated[str, AfterValidator(_text)]
@@ -115,10 +136,10 @@ NonEmpty = Annotated[str, StringConstraints(min_length=1), AfterValidator(_text)
 Command = Annotated[list[Text], Field(min_length=1), AfterValidator(_program)]
 """A program and its arguments, which may be empty."""
 
-Patch = Annotated[dict[str, Any], AfterValidator(_patch)]
+Patch = Annotated[dict[str, Any], AfterValidator(_plain("patch", (bool, int, float)))]
 """A merge patch (RFC 7386)."""
 
-Overlay = Annotated[dict[str, Any], AfterValidator(_overlay)]
+Overlay = Annotated[dict[str, Any], AfterValidator(_plain("overlay", (bool, int, float, datetime.date)))]
 """A merge patch on an experiment, which has dates too."""
 
 # Tags of a field that is either one word or a mapping. The branch follows the shape of the value, so that a mistake is

@@ -5,7 +5,9 @@ Source: RFC 1123 and RFC 1035 labels as `k8s.io/apimachinery/pkg/util/validation
 
 from __future__ import annotations
 
+import difflib
 import re
+from collections.abc import Iterable
 from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator, StringConstraints, WithJsonSchema
@@ -31,18 +33,13 @@ _QUALIFIED = rf"((?=[^/]{{1,253}}/){_DOMAIN}/)?{_WORD}"
 QUALIFIED = rf"^{_QUALIFIED}{END}"
 LABEL_VALUE = rf"^({_WORD})?{END}"
 ENV_NAME = rf"^[A-Za-z_][A-Za-z0-9_]*{END}"
-# Fields of a pod (validation.go, validEnvDownwardAPIFieldPathExpressions and
-# validVolumeDownwardAPIFieldPathExpressions); all labels together are lines of a file.
-_NAMED_FIELDS = ("metadata.name", "metadata.namespace", "metadata.uid")
+# Fields of a pod (validation.go, validEnvDownwardAPIFieldPathExpressions).
 _FIELDS_OF_VARIABLES = (
-    *_NAMED_FIELDS,
-    *("spec.nodeName", "spec.serviceAccountName", "status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs"),
+    *("metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName"),
+    *("status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs"),
 )
-_FIELDS_OF_FILES = (*_NAMED_FIELDS, "metadata.labels", "metadata.annotations")
 _ENTRY = rf"metadata\.(labels|annotations)\['{_QUALIFIED}'\]"
-FIELD_OF_VARIABLE, FIELD_OF_FILE = (
-    rf"^({'|'.join(map(re.escape, names))}|{_ENTRY}){END}" for names in (_FIELDS_OF_VARIABLES, _FIELDS_OF_FILES)
-)
+FIELD_OF_VARIABLE = rf"^({'|'.join(map(re.escape, _FIELDS_OF_VARIABLES))}|{_ENTRY}){END}"
 # Kubernetes knows four own resources besides extended ones, which have a domain that is not its own. It also spells an
 # extended resource as `requests.<domain>/<name>` for quotas, so the domain must leave room for that prefix and not
 # start with it.
@@ -166,10 +163,6 @@ MEANING = {
         "is not a field of the pod that a variable can have",
         f"write one of {', '.join(_FIELDS_OF_VARIABLES)}, metadata.labels['KEY'], metadata.annotations['KEY']",
     ),
-    FIELD_OF_FILE: (
-        "is not a field of the pod that a file can have",
-        f"write one of {', '.join(_FIELDS_OF_FILES)}, metadata.labels['KEY'], metadata.annotations['KEY']",
-    ),
     RESOURCE: ("is not a resource name", "write cpu, memory, ephemeral-storage or domain/name, such as nvidia.com/gpu"),
     EXTENDED: (
         "is not the name of an extended resource",
@@ -222,6 +215,12 @@ MEANING = {
         "write registry/path:tag or registry/path@sha256:<64 hex digits>; the path in lower case",
     ),
 }
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return the question for the known name that is most like this one; "" if none is."""
+    near = difflib.get_close_matches(name, [*known], 1)
+    return f"did you mean {near[0]}?" if near else ""
 
 
 def is_label(text: str) -> bool:

@@ -1,63 +1,45 @@
 """How the pods reach each other."""
 
-from typing import Literal, Self
+from typing import Literal
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import Field
 
 from trainform import defaults
 from trainform.spec.metadata import OnChange
-from trainform.spec.model import Model, only_one
+from trainform.spec.model import Model, OneOf
 from trainform.spec.names import Subdomain
 from trainform.spec.quantities import Duration
-from trainform.spec.refusal import refusal
 
 
-class Topology(Model):
+class Topology(OneOf, on_change=OnChange.NEW_REVISION):
     """How close together the scheduler must place the gang (by HyperNodes)."""
 
-    model_config = ConfigDict(json_schema_extra=only_one(("highest_tier", "highest_tier_name")))
+    one_of = ("highest_tier", "highest_tier_name")
 
     mode: Literal["hard", "soft"] = Field(
-        default="hard",
-        json_schema_extra=OnChange.NEW_REVISION,
-        description="hard: wait until the gang fits below the tier; soft: prefer it.",
+        default="hard", description="hard: wait until the gang fits below the tier; soft: prefer it."
     )
     highest_tier: int | None = Field(
         default=None,
         ge=1,
         le=2**31 - 1,
-        json_schema_extra=OnChange.NEW_REVISION,
         description="Highest tier of HyperNode that the gang may span, by number. Empty: by name.",
     )
     highest_tier_name: Subdomain | None = Field(
-        default=None,
-        json_schema_extra=OnChange.NEW_REVISION,
-        description="The same by the tier's name. Empty: by number.",
+        default=None, description="The same by the tier's name. Empty: by number."
     )
 
-    @model_validator(mode="after")
-    def _one_tier(self) -> Self:
-        if (self.highest_tier is None) == (self.highest_tier_name is None):
-            both = self.highest_tier is not None
-            raise refusal(
-                f"the topology has {'both' if both else 'neither'} of highest_tier and highest_tier_name",
-                "write exactly one of the two",
-            )
-        return self
 
-
-class Network(Model):
+class Network(Model, on_change=OnChange.NEW_REVISION):
     """Network of all pods of the job."""
 
     host: bool = Field(
         default=False,
-        json_schema_extra=OnChange.NEW_REVISION,
         description="Whether pods use the node's network (hostNetwork, DNS policy ClusterFirstWithHostNet) in place "
         "of the pod network. Needs `limits.host_network` of the environment.",
     )
     rdma: bool = Field(
         default=False,
-        json_schema_extra=OnChange.NEW_REVISION,
         description="Pods of ranked roles get the environment's RDMA resource and its capabilities (IPC_LOCK). A "
         "role's `resources` may set another number of the resource.",
     )
@@ -65,31 +47,23 @@ class Network(Model):
         default=None,
         ge=1,
         le=65535,
-        json_schema_extra=OnChange.NEW_REVISION,
         description="Rendezvous port (MASTER_PORT). Empty: 29500 on the pod network; on the host network one of the "
         "environment's range, chosen from the experiment's identity and the same at every preview.",
     )
     addresses: Literal["pod", "service"] = Field(
         default="pod",
-        json_schema_extra=OnChange.NEW_REVISION,
         description="How peers name each other. pod: `<pod>.<service>`, by one headless Service; service: every "
         "ranked replica gets a Service of its own with constant ports, for small static jobs.",
     )
     ports: Literal["shared", "per-replica"] = Field(
         default="shared",
-        json_schema_extra=OnChange.NEW_REVISION,
         description="On the host network. shared: all replicas of a role listen on the same port, each on a node of "
         "its own; per-replica: each ranked replica has ports of its own, so that several share a node "
         "(static jobs). What ends the job is the same.",
     )
     wait: Duration = Field(
         default=defaults.WAIT,
-        json_schema_extra=OnChange.NEW_REVISION,
         description="How long a pod waits for its peers' names, and a launcher for their sshd, before it fails and "
         "says who is missing: nodes may have to pull the image first.",
     )
-    topology: Topology | None = Field(
-        default=None,
-        json_schema_extra=OnChange.NEW_REVISION,
-        description="Network topology of the gang. Empty: anywhere.",
-    )
+    topology: Topology | None = Field(default=None, description="Network topology of the gang. Empty: anywhere.")

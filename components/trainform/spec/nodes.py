@@ -38,8 +38,7 @@ FOREIGN = (
 
 
 class Unreadable(Struct, frozen=True):
-    """Stands in data for a value that cannot be read, and has its problem already. No field takes it, so it is left out
-    of the model."""
+    """Stands in data for a value that has its problem already. No field takes it."""
 
 
 def holds_unreadable(data: object) -> bool:

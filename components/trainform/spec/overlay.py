@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import itertools
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
@@ -15,6 +14,7 @@ from trainform.errors import Problem, list_names
 from trainform.spec.experiment import OVERLAYS, Experiment
 from trainform.spec.layers import Layer
 from trainform.spec.load import Loaded, Parsed, parse
+from trainform.spec.names import did_you_mean
 from trainform.spec.source import NOWHERE, Source
 from trainform.spec.trial import OPTION, Assignment, nowhere, patch_of
 
@@ -36,11 +36,9 @@ NOTHING: Mapping[str, Any] = {}
 def in_environment(
     loaded: Loaded[Experiment], name: str, known: Collection[str] = (), tried: Sequence[Assignment] = ()
 ) -> Loaded[Experiment]:
-    """The experiment in the environment `name`, with every problem of all of its overlays, as far as they can be known
-    without their environments.
+    """Return the experiment in the environment `name`, with every problem of its overlays.
 
-    known: the names of the project's environments; empty: not known. tried: values that are set last and stand in no
-    file.
+    known: the names of the project's environments; empty: not known. tried: values that stand in no file, set last.
     """
     data = _data(loaded)
     overlays = data.get(OVERLAYS, {})
@@ -135,11 +133,9 @@ def _wrong_keys(name: str, patch: Mapping[str, Any], source: Source) -> Iterator
 def _without_file(name: str, known: Collection[str], source: Source) -> Iterator[Problem]:
     """known: empty if nobody knows."""
     if known and name not in known:
-        near = difflib.get_close_matches(name, known, 1)
         others = f"known: {list_names(sorted(known))}; or run `trainform new -e {name}`"
         reason = "no file of stacks/environments/ has the name of this environment"
-        fix = f"did you mean {near[0]}?" if near else others
-        yield source.locate(Problem(f"{OVERLAYS}.{name}", None, reason, fix))
+        yield source.locate(Problem(f"{OVERLAYS}.{name}", None, reason, did_you_mean(name, known) or others))
 
 
 def _written(source: Source) -> dict[str, str]:

@@ -3,10 +3,10 @@
 import re
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from trainform.spec.metadata import OnChange
-from trainform.spec.model import Command, Model, NonEmpty, only_one
+from trainform.spec.model import Command, Model, NonEmpty, OneOf
 from trainform.spec.names import COMMIT, AbsolutePath, Image, Label, Repository
 from trainform.spec.refusal import refusal
 from trainform.spec.roles import Env, KeyRef
@@ -40,33 +40,26 @@ def pins_a_host(line: str) -> bool:
 EACH_POD, FIRST_POD = "each-pod", "first-pod"
 
 
-class GitCheckout(Model):
+class GitCheckout(Model, on_change=OnChange.NEW_REVISION):
     """One commit of a git repository in a folder of the pod, the same on every node, without submodules. Nothing of it
     runs in the step."""
 
     repository: Repository = Field(
-        json_schema_extra=OnChange.NEW_REVISION,
         description="Address of the repository on a server: https, http, ssh or git, or USER@HOST:PATH over SSH. "
         "Variables of the step stand in it as $(NAME): a token from a Secret as "
-        "https://USER:$(TOKEN)@HOST/PATH, percent-encoded.",
+        "https://USER:$(TOKEN)@HOST/PATH, percent-encoded."
     )
     commit: Annotated[str, StringConstraints(pattern=COMMIT)] = Field(
-        json_schema_extra=OnChange.NEW_REVISION,
-        description="Full hash of the commit, of 40 or 64 digits: a branch would be another one tomorrow.",
+        description="Full hash of the commit, of 40 or 64 digits: a branch would be another one tomorrow."
     )
     path: AbsolutePath = Field(
-        json_schema_extra=OnChange.NEW_REVISION,
-        description="Where the containers find the checkout, an absolute path; an empty volume of the pod.",
+        description="Where the containers find the checkout, an absolute path; an empty volume of the pod."
     )
     key: KeyRef | None = Field(
-        default=None,
-        json_schema_extra=OnChange.NEW_REVISION,
-        description="Private key for a repository over SSH, an entry of a Secret. Empty: none.",
+        default=None, description="Private key for a repository over SSH, an entry of a Secret. Empty: none."
     )
     known_hosts: list[Annotated[NonEmpty, AfterValidator(known_hosts_line)]] = Field(
-        default=[],
-        json_schema_extra=OnChange.NEW_REVISION,
-        description="Lines of known_hosts for the repository's server, one per item; needed with `key`.",
+        default=[], description="Lines of known_hosts for the repository's server, one per item; needed with `key`."
     )
 
     @model_validator(mode="after")
@@ -79,40 +72,29 @@ class GitCheckout(Model):
         return self
 
 
-class Step(Model):
+class Step(OneOf, on_change=OnChange.NEW_REVISION):
     """One init container of the pods: a command of yours, or a git checkout. It sees the role's volumes, variables and
     SSH identity."""
 
-    model_config = ConfigDict(json_schema_extra=only_one(("git", "command")))
+    one_of = ("git", "command")
 
-    name: Label = Field(max_length=40, json_schema_extra=OnChange.NEW_REVISION, description="Its name in the pod.")
+    name: Label = Field(max_length=40, description="Its name in the pod.")
     git: GitCheckout | None = Field(
-        default=None,
-        json_schema_extra=OnChange.NEW_REVISION,
-        description="Check out a commit; the image needs git. Empty: `command`.",
+        default=None, description="Check out a commit; the image needs git. Empty: `command`."
     )
-    command: Command | None = Field(
-        default=None, json_schema_extra=OnChange.NEW_REVISION, description="What it runs. Empty: `git`."
-    )
-    image: Image | None = Field(
-        default=None, json_schema_extra=OnChange.NEW_REVISION, description="Empty: the role's image."
-    )
-    env: Env = Field(default={}, json_schema_extra=OnChange.NEW_REVISION, description="Further variables.")
-    roles: list[Label] | None = Field(
-        default=None, json_schema_extra=OnChange.NEW_REVISION, description="Roles that run it. Empty: all ranked roles."
-    )
+    command: Command | None = Field(default=None, description="What it runs. Empty: `git`.")
+    image: Image | None = Field(default=None, description="Empty: the role's image.")
+    env: Env = Field(default={}, description="Further variables.")
+    roles: list[Label] | None = Field(default=None, description="Roles that run it. Empty: all ranked roles.")
     on: Literal["each-pod", "first-pod"] | None = Field(
         default=None,
-        json_schema_extra=OnChange.NEW_REVISION,
         description="Which pods of these roles run it: each-pod, all at once, or first-pod, the one for which the "
         "others wait (the pod that launches, otherwise the first by rank), as befits what writes to a claim that the "
         "pods share. Its image needs /bin/sh then. Empty: each-pod, with a note where the pods share such a claim.",
     )
 
     @model_validator(mode="after")
-    def _one(self) -> Self:
-        if (self.git is None) == (self.command is None):
-            raise refusal("the step must have exactly one of git and command", "write one of the two")
+    def _each_pod_checks_out(self) -> Self:
         if self.git is not None and self.on == FIRST_POD:
             raise refusal("a checkout is in a volume of its own pod, so each pod makes it", "remove `on`")
         return self

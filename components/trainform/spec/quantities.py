@@ -38,8 +38,7 @@ DURATION_HINT = "write a number with a unit: 90s, 30m, 12h, 1d12h"
 
 
 def amount(quantity: str) -> Decimal:
-    """The number that a quantity stands for, in its base unit (cores, bytes, pieces). Raises ValueError if the text is
-    not a quantity."""
+    """Return the number of a quantity in its base unit (cores, bytes, pieces). Raises ValueError if it is none."""
     match = _QUANTITY.match(quantity)
     if match is None:
         raise refusal("the value is not a quantity", quantity_hint(quantity))

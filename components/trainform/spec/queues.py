@@ -14,66 +14,40 @@ from trainform.spec.quantities import Quantity
 ResourceAmounts = dict[Annotated[str, StringConstraints(min_length=1)], Quantity]
 
 
-class QueueRequest(Model):
+class QueueRequest(Model, on_change=OnChange.IN_PLACE):
     """The fields of a Volcano Queue. All of them update in place."""
 
     weight: int = Field(
-        default=1,
-        ge=1,
-        le=65535,
-        json_schema_extra=OnChange.IN_PLACE,
-        description="Share of the cluster against other queues, as in Volcano.",
+        default=1, ge=1, le=65535, description="Share of the cluster against other queues, as in Volcano."
     )
     capability: ResourceAmounts = Field(
         default={},
-        json_schema_extra=OnChange.IN_PLACE,
         description="Most that its jobs may use, by accelerator kind or resource ({a800: 64}). Empty: no limit.",
     )
     deserved: ResourceAmounts = Field(
-        default={},
-        json_schema_extra=OnChange.IN_PLACE,
-        description="What it gets when others want their share back. Empty: by weight.",
+        default={}, description="What it gets when others want their share back. Empty: by weight."
     )
     guarantee: ResourceAmounts = Field(
-        default={},
-        json_schema_extra=OnChange.IN_PLACE,
-        description="What is kept free for it; needs `deserved` at least as large. Empty: nothing.",
+        default={}, description="What is kept free for it; needs `deserved` at least as large. Empty: nothing."
     )
     reclaimable: bool = Field(
-        default=True,
-        json_schema_extra=OnChange.IN_PLACE,
-        description="Whether other queues may take back what it uses above its share.",
+        default=True, description="Whether other queues may take back what it uses above its share."
     )
-    parent: QueueName = Field(
-        default=defaults.ROOT_QUEUE,
-        json_schema_extra=OnChange.IN_PLACE,
-        description="Queue above it; Volcano makes `root` itself.",
-    )
-    priority: int = Field(
-        default=0,
-        ge=0,
-        le=2**31 - 1,
-        json_schema_extra=OnChange.IN_PLACE,
-        description="Order among queues, higher first.",
-    )
+    parent: QueueName = Field(default=defaults.ROOT_QUEUE, description="Queue above it; Volcano makes `root` itself.")
+    priority: int = Field(default=0, ge=0, le=2**31 - 1, description="Order among queues, higher first.")
 
 
-class EnvironmentQueue(QueueRequest):
+class EnvironmentQueue(QueueRequest, on_change=OnChange.MADE_OR_REMOVED):
     """A queue that experiments of the environment may name."""
 
     create: bool = Field(
         default=True,
-        json_schema_extra=OnChange.MADE_OR_REMOVED,
         description="Whether the environment's own stack makes it. false: it is there already and stays as it is; "
         "the other fields then say what experiments are held against.",
     )
 
 
-class OwnQueue(QueueRequest):
+class OwnQueue(QueueRequest, on_change=OnChange.NEW_REVISION):
     """A queue that belongs to the experiment's stack and goes with it."""
 
-    name: QueueName | None = Field(
-        default=None,
-        json_schema_extra=OnChange.NEW_REVISION,
-        description="Empty: the experiment's name. Queues have no namespace.",
-    )
+    name: QueueName | None = Field(default=None, description="Empty: the experiment's name. Queues have no namespace.")

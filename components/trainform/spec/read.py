@@ -21,22 +21,16 @@ _TAB = re.compile(" *\t")  # in an indentation
 
 
 class Content(Struct, frozen=True):
-    """The mapping in a file, with `nodes.Unreadable` in place of each value that cannot be read, and the problems of
-    its form.
-
-    `unquoted` has the text of every scalar without quotes: another program may read `1e1` as a number, and never
-    `"1e1"`.
-    """
+    """The mapping in a file, with `nodes.Unreadable` in place of each value that cannot be read."""
 
     data: dict[str, Any]
     source: Source
-    problems: tuple[Problem, ...]
-    unquoted: Mapping[str, str]
+    problems: tuple[Problem, ...]  # of its form
+    unquoted: Mapping[str, str]  # the text of every scalar without quotes: other programs may read `1e1` as a number
 
 
 def read_mapping(path: Path, name: str) -> tuple[dict[str, Any], Source]:
-    """The mapping in the file, and where its data came from. Raises InputError with every problem of the file's
-    form."""
+    """Return the mapping in the file, and its source. Raises InputError with every problem of the file's form."""
     content = read_content(path, name)
     if content.problems:
         raise InputError(content.problems)
@@ -71,8 +65,7 @@ def parse_mapping(text: str, name: str) -> Content:
 
 
 def _scalars(node: yaml.Node | None, parts: tuple[str | int, ...] = ()) -> Iterator[tuple[str, yaml.ScalarNode]]:
-    """Every scalar, by path. The nodes are those after reading, which has put what a merge key (`<<`) brings along in
-    front of the mapping's own keys."""
+    """Yield every scalar, by path. Reading has put what a merge key (`<<`) brings in front of the own keys."""
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
             yield from _scalars(value, (*parts, key.value))
@@ -84,8 +77,7 @@ def _scalars(node: yaml.Node | None, parts: tuple[str | int, ...] = ()) -> Itera
 
 
 def syntax_problem(error: Exception, name: str, text: str) -> Problem:
-    """Return YAML's error without a line of the file, or the name of an alias: it may be a secret that begins with `*`
-    or `&`."""
+    """Return YAML's error without a line of the file and the name of an alias, which may be secrets."""
     mark, begun = getattr(error, "problem_mark", None), getattr(error, "context_mark", None)
     line = 1 if mark is None else mark.line + 1
     if any(_TAB.match(written) for written in text.splitlines()[line - 1 : line]):

@@ -9,6 +9,5 @@ REFUSED = "refused"
 
 
 def refusal(reason: str, fix: str) -> PydanticCustomError:
-    """The error of a wrong value, which is a ValueError. `reason` is a sentence about the value, `fix` says what to
-    write instead."""
+    """Return the error of a wrong value, a ValueError. `reason` is a sentence about the value."""
     return PydanticCustomError(REFUSED, "{reason}; {fix}", {"reason": reason, "fix": fix})

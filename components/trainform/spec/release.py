@@ -17,7 +17,7 @@ from typing import Any
 
 from trainform import defaults
 from trainform.errors import InputError, Problem
-from trainform.project import RELEASES, release_path
+from trainform.project import release_path
 from trainform.spec.read import Content, read_content
 from trainform.spec.source import Source
 
@@ -32,12 +32,11 @@ NOT_WRITTEN = "the release (not written)"
 
 @dataclasses.dataclass(frozen=True)
 class Released:
-    """A release of an experiment, in place of the experiment's file. experiment: its name, or the path of its file, as
-    a stack has it. release: its name. data: the experiment in it, where it has no file yet."""
+    """A release of an experiment, in place of the experiment's file."""
 
-    experiment: str
-    release: str
-    data: Mapping[str, Any] | None = dataclasses.field(default=None, hash=False)
+    experiment: str  # its name, or the path of its file, as a stack has it
+    release: str  # its name
+    data: Mapping[str, Any] | None = dataclasses.field(default=None, hash=False)  # where it has no file yet
 
     @property
     def name(self) -> str:
@@ -46,8 +45,7 @@ class Released:
 
 
 def digest(data: Any) -> str:
-    """The name that data have: a hash of them as JSON. The order of keys counts, since that of roles is the order of
-    the ranks."""
+    """Return the hash of data as JSON. The order of keys counts, since that of roles is the order of the ranks."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_date)
     return hashlib.sha256(text.encode()).hexdigest()[: defaults.RELEASE_DIGITS]
 
@@ -59,8 +57,7 @@ def _date(value: Any) -> str:
 
 
 def read_release_file(experiment: str, release: str, root: Path) -> Content:
-    """What is in the file. InputError if it is not there, or if it is not what its name says: nobody edits a
-    release."""
+    """Return the content of the file. Raises InputError if it is missing, or not what its name says."""
     name = release_path(experiment, release)
     if not (root / name).is_file():
         fix = "take it from git (`git pull`, `git log --all -- " + name + "`), or run `trainform promote` again"
@@ -90,11 +87,6 @@ def released_experiment(given: Released, root: Path, *, by_path: bool) -> Conten
     if given.data is not None:
         return Content({**given.data}, Source(NOT_WRITTEN, {}), (), {})
     runs = _name_at(given.experiment, root) if by_path else given.experiment
-    found = sorted(path.parent.name for path in (root / "stacks" / RELEASES).glob(f"*/{given.release}.yaml"))
-    if found and runs not in found:
-        reason = f"the release is one of {found[0]}, and the stack runs {runs}"
-        fix = f"`trainform promote {runs}` gives it one of its own"
-        raise InputError([Problem(SETTING, given.release, reason, fix)])
     content = read_release_file(runs, given.release, root)
     problem = _wrong(content.data, runs)
     if problem is not None:
@@ -103,8 +95,7 @@ def released_experiment(given: Released, root: Path, *, by_path: bool) -> Conten
 
 
 def _name_at(path: str, root: Path) -> str:
-    """The name in the file of an experiment, of which nothing else counts where the stack names a release. InputError
-    if it says none."""
+    """Return the name in the file of an experiment. Raises InputError if it has none."""
     try:
         name = read_content(root / path, path).data.get("name")
     except InputError:

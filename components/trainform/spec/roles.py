@@ -2,11 +2,11 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import ConfigDict, Field, StringConstraints, Tag, model_validator
+from pydantic import Field, StringConstraints, Tag, model_validator
 
 from trainform import defaults
 from trainform.spec.metadata import OnChange
-from trainform.spec.model import MAPPING, TEXT, Command, Model, Patch, Text, by_shape, only_one
+from trainform.spec.model import MAPPING, TEXT, Command, Model, OneOf, Patch, Text, by_shape
 from trainform.spec.names import (
     RESTART,
     EntryKey,
@@ -26,118 +26,79 @@ Restart = Annotated[str, StringConstraints(pattern=RESTART)]
 """What follows a failure, in words."""
 
 
-class KeyRef(Model):
+class KeyRef(Model, on_change=OnChange.NEW_REVISION):
     """An entry of a Secret or ConfigMap in the namespace."""
 
-    name: Subdomain = Field(json_schema_extra=OnChange.NEW_REVISION, description="Name of the object.")
-    key: EntryKey = Field(json_schema_extra=OnChange.NEW_REVISION, description="Key inside it.")
+    name: Subdomain = Field(description="Name of the object.")
+    key: EntryKey = Field(description="Key inside it.")
 
 
-class EnvSource(Model):
+class EnvSource(OneOf, on_change=OnChange.NEW_REVISION):
     """A value that is not written here."""
 
-    model_config = ConfigDict(json_schema_extra=only_one(("secret", "config_map", "field")))
+    one_of = ("secret", "config_map", "field")
 
     secret: KeyRef | None = Field(
-        default=None,
-        json_schema_extra=OnChange.NEW_REVISION,
-        description="From a Secret; the value never appears in plan or preview.",
+        default=None, description="From a Secret; the value never appears in plan or preview."
     )
-    config_map: KeyRef | None = Field(
-        default=None, json_schema_extra=OnChange.NEW_REVISION, description="From a ConfigMap."
-    )
+    config_map: KeyRef | None = Field(default=None, description="From a ConfigMap.")
     field: PodField | None = Field(
-        default=None,
-        json_schema_extra=OnChange.NEW_REVISION,
-        description="From a field of the pod, such as status.podIP or metadata.labels['KEY'].",
+        default=None, description="From a field of the pod, such as status.podIP or metadata.labels['KEY']."
     )
-
-    @model_validator(mode="after")
-    def _one(self) -> Self:
-        if len([name for name in type(self).model_fields if getattr(self, name) is not None]) != 1:
-            raise refusal("the variable must have exactly one source", "write exactly one of secret, config_map, field")
-        return self
 
 
 Env = dict[EnvName, Annotated[Annotated[Text, Tag(TEXT)] | Annotated[EnvSource, Tag(MAPPING)], by_shape]]
 
 
-class Toleration(Model):
+class Toleration(Model, on_change=OnChange.NEW_REVISION):
     """A taint that the pods may ignore; the fields are those of Kubernetes."""
 
     key: LabelKey | None = Field(
-        default=None,
-        json_schema_extra=OnChange.NEW_REVISION,
-        description="Key of the taint. Empty: every taint, which needs operator Exists.",
+        default=None, description="Key of the taint. Empty: every taint, which needs operator Exists."
     )
-    operator: Literal["Exists", "Equal"] = Field(
-        default="Equal", json_schema_extra=OnChange.NEW_REVISION, description="How to compare, as in Kubernetes."
-    )
-    value: LabelValue | None = Field(
-        default=None,
-        json_schema_extra=OnChange.NEW_REVISION,
-        description="Value of the taint. Empty: operator Exists has none.",
-    )
+    operator: Literal["Exists", "Equal"] = Field(default="Equal", description="How to compare, as in Kubernetes.")
+    value: LabelValue | None = Field(default=None, description="Value of the taint. Empty: operator Exists has none.")
     effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] | None = Field(
-        default=None, json_schema_extra=OnChange.NEW_REVISION, description="Effect to tolerate. Empty: every effect."
+        default=None, description="Effect to tolerate. Empty: every effect."
     )
     toleration_seconds: int | None = Field(
         default=None,
         ge=0,
         le=2**31 - 1,
-        json_schema_extra=OnChange.NEW_REVISION,
         description="How long to stay on a node that gets a NoExecute taint, in seconds. Empty: for ever.",
     )
 
-    @model_validator(mode="after")
-    def _consistent(self) -> Self:
-        if self.operator == "Exists" and self.value is not None:
-            raise refusal("the operator Exists takes no value", "remove `value`, or write `operator: Equal`")
-        if self.operator == "Equal" and self.key is None:
-            raise refusal("the operator Equal needs a key", "add `key`, or write `operator: Exists`")
-        if self.toleration_seconds is not None and self.effect != "NoExecute":
-            raise refusal(
-                "the field toleration_seconds needs the effect NoExecute", "write `effect: NoExecute`, or remove it"
-            )
-        return self
 
-
-class InitContainer(Model):
+class InitContainer(Model, on_change=OnChange.NEW_REVISION):
     """A container that runs to its end before the role's own starts; it sees the same volumes and environment."""
 
-    name: Label = Field(json_schema_extra=OnChange.NEW_REVISION, description="Its name in the pod.")
-    image: Image | None = Field(
-        default=None, json_schema_extra=OnChange.NEW_REVISION, description="Empty: the role's image."
-    )
-    command: Command = Field(json_schema_extra=OnChange.NEW_REVISION, description="What it runs.")
-    env: Env = Field(default={}, json_schema_extra=OnChange.NEW_REVISION, description="Further variables.")
+    name: Label = Field(description="Its name in the pod.")
+    image: Image | None = Field(default=None, description="Empty: the role's image.")
+    command: Command = Field(description="What it runs.")
+    env: Env = Field(default={}, description="Further variables.")
 
 
-class Policy(Model):
+class Policy(Model, on_change=OnChange.NEW_REVISION):
     """A lifecycle policy: an action upon an event or an exit code."""
 
     action: Literal[
         "AbortJob", "RestartJob", "RestartTask", "RestartPod", "TerminateJob", "CompleteJob", "ResumeJob"
-    ] = Field(json_schema_extra=OnChange.NEW_REVISION, description="What is done.")
+    ] = Field(description="What is done.")
     event: (
         Literal["*", "PodFailed", "PodEvicted", "PodPending", "Unknown", "TaskCompleted", "TaskFailed", "JobUpdated"]
         | None
     ) = Field(
         default=None,
-        json_schema_extra=OnChange.NEW_REVISION,
         description="Upon this event. Empty: upon an exit code. PodEvicted is raised by a voluntary scale-down too.",
     )
     exit_code: int | None = Field(
         default=None,
         ge=-(2**31),
         le=2**31 - 1,
-        json_schema_extra=OnChange.NEW_REVISION,
         description="Upon this exit code of the first container, not 0. Empty: upon an event.",
     )
     timeout: Duration | None = Field(
-        default=None,
-        json_schema_extra=OnChange.NEW_REVISION,
-        description="Wait this long before acting (5m); PodPending needs it. Empty: act at once.",
+        default=None, description="Wait this long before acting (5m); PodPending needs it. Empty: act at once."
     )
 
     @model_validator(mode="after")
@@ -153,7 +114,7 @@ class Policy(Model):
         return self
 
 
-class Role(Model):
+class Role(Model, on_change=OnChange.NEW_REVISION):
     """One role group: how many pods, what each gets and what it runs."""
 
     replicas: int = Field(
@@ -164,9 +125,7 @@ class Role(Model):
         description="Pods of this role. 0 pauses an unranked role.",
     )
     ranked: bool = Field(
-        default=True,
-        json_schema_extra=OnChange.NEW_REVISION,
-        description="Whether its pods are nodes of the training world (RANK, WORLD_SIZE).",
+        default=True, description="Whether its pods are nodes of the training world (RANK, WORLD_SIZE)."
     )
     min_available: int | None = Field(
         default=None,
@@ -176,53 +135,35 @@ class Role(Model):
         description="Pods that must be placed together before any starts (gang). Empty: all of them, those of an "
         "unranked role too. Where a launcher starts a static world, no ranked pod can be left out.",
     )
-    image: Image | None = Field(
-        default=None, json_schema_extra=OnChange.NEW_REVISION, description="Empty: the experiment's image."
-    )
+    image: Image | None = Field(default=None, description="Empty: the experiment's image.")
     command: Command | None = Field(
         default=None,
-        json_schema_extra=OnChange.NEW_REVISION,
         description="What its pods run instead of the launcher; an unranked role needs one. Empty: the launcher.",
     )
     accelerators: dict[Label, Annotated[int, Field(ge=0, le=defaults.MOST_OF_A_NODE)]] = Field(
         default={},
         max_length=1,
         examples=[{"a800": 8}],
-        json_schema_extra=OnChange.NEW_REVISION,
         description="Accelerators of each pod by the environment's kind ({a800: 8}).",
     )
     cpu: Quantity | None = Field(
-        default=None,
-        json_schema_extra=OnChange.NEW_REVISION,
-        description="CPU cores of each pod, request and limit (8, 500m). Empty: unlimited.",
+        default=None, description="CPU cores of each pod, request and limit (8, 500m). Empty: unlimited."
     )
     memory: Bytes | None = Field(
-        default=None,
-        json_schema_extra=OnChange.NEW_REVISION,
-        description="Memory of each pod in bytes, request and limit (64Gi). Empty: unlimited.",
+        default=None, description="Memory of each pod in bytes, request and limit (64Gi). Empty: unlimited."
     )
     resources: dict[ResourceName, Quantity] = Field(
-        default={},
-        json_schema_extra=OnChange.NEW_REVISION,
-        description="Any other resource by its name in Kubernetes (ephemeral-storage: 100Gi).",
+        default={}, description="Any other resource by its name in Kubernetes (ephemeral-storage: 100Gi)."
     )
     shared_memory: Bytes | None = Field(
-        default=None,
-        json_schema_extra=OnChange.NEW_REVISION,
-        description="Empty: the experiment's `shared_memory`. 0: none for this role.",
+        default=None, description="Empty: the experiment's `shared_memory`. 0: none for this role."
     )
     env: Env = Field(
-        default={},
-        examples=[{"NCCL_DEBUG": "INFO"}],
-        json_schema_extra=OnChange.NEW_REVISION,
-        description="Variables of this role; they win over every other.",
+        default={}, examples=[{"NCCL_DEBUG": "INFO"}], description="Variables of this role; they win over every other."
     )
-    init: list[InitContainer] = Field(
-        default=[], json_schema_extra=OnChange.NEW_REVISION, description="Containers that run first, in order."
-    )
+    init: list[InitContainer] = Field(default=[], description="Containers that run first, in order.")
     restart: Restart | None = Field(
         default=None,
-        json_schema_extra=OnChange.NEW_REVISION,
         description="Empty: the experiment's `restart`. Where an operator cannot leave out an unranked role that gives "
         "up, its own never or `3 times` ends the job (docs/reference/backends.md).",
     )
@@ -230,36 +171,25 @@ class Role(Model):
         default=None,
         ge=1,
         le=2**31 - 1,
-        json_schema_extra=OnChange.NEW_REVISION,
         description="At which restart of a container, counted over all pods of the role, it counts as failed: 3 allows "
         "two. Empty: one more than the number in `restart`, else 3.",
     )
     policies: list[Policy] | None = Field(
         default=None,
-        json_schema_extra=OnChange.NEW_REVISION,
         description="Lifecycle policies of this role. One for an event takes the place of the default for that "
         "event, `*` of all of them; other defaults stay. Empty: the defaults (`policies` of the "
         "experiment has them); []: none of them.",
     )
     node_selector: dict[LabelKey, LabelValue] = Field(
-        default={},
-        json_schema_extra=OnChange.NEW_REVISION,
-        description="Labels that its nodes must have, beside those of the environment.",
+        default={}, description="Labels that its nodes must have, beside those of the environment."
     )
     tolerations: list[Toleration] = Field(
-        default=[],
-        json_schema_extra=OnChange.NEW_REVISION,
-        description="Taints it may ignore, beside those of the environment.",
+        default=[], description="Taints it may ignore, beside those of the environment."
     )
-    labels: dict[LabelKey, LabelValue] = Field(
-        default={}, json_schema_extra=OnChange.NEW_REVISION, description="Labels of its pods."
-    )
-    annotations: dict[LabelKey, Text] = Field(
-        default={}, json_schema_extra=OnChange.NEW_REVISION, description="Annotations of its pods."
-    )
+    labels: dict[LabelKey, LabelValue] = Field(default={}, description="Labels of its pods.")
+    annotations: dict[LabelKey, Text] = Field(default={}, description="Annotations of its pods.")
     pod_overrides: Patch = Field(
         default={},
-        json_schema_extra=OnChange.NEW_REVISION,
         description="Merge patch (RFC 7386) on the rendered pod template, for what has no field here; a list of "
         "named items may be patched as a mapping of their names. Shown in the plan.",
     )

@@ -15,20 +15,15 @@ if TYPE_CHECKING:
 
 
 class Source(Struct, frozen=True):
-    """Where data came from: the file as the user named it, and the line (from 1) of each path in it.
-
-    `written` has what stands in the file where YAML reads a word as something else: `no` (false), `010` (8), `22:30`
-    (1350). `layers`: the merge patches that were applied to the data, the last one last.
-    """
+    """Where data came from: the file as the user named it, and the line (from 1) of each path in it."""
 
     name: str
     lines: dict[str, int]
-    written: dict[str, str] = {}
-    layers: tuple[Layer, ...] = ()
+    written: dict[str, str] = {}  # texts that YAML reads as something else: `no` (false), `010` (8), `22:30` (1350)
+    layers: tuple[Layer, ...] = ()  # merge patches that were applied, the last one last
 
     def locate(self, problem: Problem) -> Problem:
-        """The problem at the place where its value is written, with file and line: of the nearest parent where the path
-        itself is not there. What is in no file has neither."""
+        """Return the problem at the place where its value, or its nearest parent, is written, with file and line."""
         path, in_file = self.origin(problem.path)
         if not in_file:
             return dataclasses.replace(problem, path=path)

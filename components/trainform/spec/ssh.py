@@ -11,13 +11,12 @@ from trainform.spec.names import AbsolutePath, Label, Subdomain
 from trainform.spec.refusal import refusal
 
 
-class Ssh(Model):
+class Ssh(Model, on_change=OnChange.NEW_REVISION):
     """Password-less SSH: one identity for all pods of the job, derived from the stack's secret, with pinned host
     keys."""
 
     secret: Subdomain | None = Field(
         default=None,
-        json_schema_extra=OnChange.NEW_REVISION,
         description="Name of a Secret that exists in the namespace and holds the files of ~/.ssh. Empty: one is "
         "made, its keys derived from the stack's secret `trainform:sshSecret`.",
     )
@@ -33,14 +32,12 @@ class Ssh(Model):
         default=None,
         ge=1,
         le=65535,
-        json_schema_extra=OnChange.NEW_REVISION,
         description="Port of the pods' sshd. Empty: 22, or 2022 for a user other than root; on the host network one "
         "of the environment's range.",
     )
     roles: list[Label] | None = Field(
         default=None,
         min_length=1,
-        json_schema_extra=OnChange.NEW_REVISION,
         description="Roles that get the identity; ranked ones of them run an sshd. Empty: all ranked roles, and the "
         "one that launches.",
     )
@@ -55,21 +52,17 @@ class Ssh(Model):
         return self
 
 
-class RunAs(Model):
+class RunAs(Model, on_change=OnChange.NEW_REVISION):
     """The user of all containers. Left out: the user of the image."""
 
-    user: int = Field(
-        ge=0, le=2**31 - 1, json_schema_extra=OnChange.NEW_REVISION, description="Numeric user id; 0 is root."
-    )
+    user: int = Field(ge=0, le=2**31 - 1, description="Numeric user id; 0 is root.")
     group: int | None = Field(
         default=None,
         ge=0,
         le=2**31 - 1,
-        json_schema_extra=OnChange.NEW_REVISION,
         description="Numeric group id, also of mounted files (fsGroup). Empty: the user's number.",
     )
     home: AbsolutePath = Field(
         default=defaults.HOME,
-        json_schema_extra=OnChange.NEW_REVISION,
         description="Home folder of that user in the image's passwd; SSH looks for its files there.",
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import functools
 import os
 import re
@@ -16,6 +15,7 @@ from trainform import defaults
 from trainform.errors import InputError, Problem
 from trainform.project import ENVIRONMENTS, EXPERIMENTS, PROJECT_FILE, known_names, known_stacks, stack_path
 from trainform.spec.files import read_text
+from trainform.spec.names import did_you_mean
 from trainform.spec.read import Content, parse_mapping
 from trainform.spec.release import NAME, SETTING, Released
 
@@ -40,14 +40,12 @@ READ_OTHERWISE = re.compile(
 
 
 class Stack(Struct, frozen=True):
-    """An experiment in an environment, as names or as paths from the project's folder on, and the number of the run.
-    release: the one that the stack names, in which the experiment is then; None: the stack follows the experiment's
-    file."""
+    """An experiment in an environment, as names or as paths from the project's folder, and the number of the run."""
 
     experiment: str
     environment: str
     run: int
-    release: str | None = None
+    release: str | None = None  # which holds the experiment then; None: the stack follows the experiment's file
 
     @property
     def given(self) -> str | Released:
@@ -58,8 +56,8 @@ class Stack(Struct, frozen=True):
 class OwnStackError(InputError):
     """Nothing is wrong with the stack but that it runs no experiment: it is that of `environment`."""
 
-    def __init__(self, problem: Problem, environment: str) -> None:
-        super().__init__([problem])
+    def __init__(self, problems: list[Problem], environment: str) -> None:
+        super().__init__(problems)
         self.environment = environment
 
 
@@ -69,29 +67,22 @@ def require_stack(name: str, root: Path, given: str = STACK_OPTION) -> str:
     *above, short = name.split("/")  # Pulumi's own names are ORGANIZATION/PROJECT/STACK, its files have the last part
     project = project_name(root)
     if len(above) > 2 or not all(map(PART.fullmatch, above)):
-        near = _near(short, known_stacks(root))
-        fix = f"did you mean {near}?" if near else "write STACK, or ORGANIZATION/PROJECT/STACK as Pulumi does"
+        near = did_you_mean(short, known_stacks(root))
+        fix = near or "write STACK, or ORGANIZATION/PROJECT/STACK as Pulumi does"
         raise InputError([Problem(given, name, "this is not the name of a stack", fix)])
     if len(above) == 2 and above[1] != project:
         reason = f"this stack is of the project {above[1]}, and this project is {project}"
         raise InputError([Problem(given, name, reason, "cd into the other project, or name a stack of this one")])
     if not os.path.lexists(root / stack_path(short)):  # not by the list of all: a project may have thousands
         known = known_stacks(root)
-        near = _near(short, known)
-        offer = f"did you mean {near}?" if near else f"known: {', '.join(known)}" if known else "run `trainform new`"
-        fix = _made_by_new(short, root) or offer
+        others = f"known: {', '.join(known)}" if known else "run `trainform new`"
+        fix = _made_by_new(short, root) or did_you_mean(short, known) or others
         raise InputError([Problem(given, name, f"the stack has no file {stack_path(short)}", fix)])
     return short
 
 
-def _near(name: str, known: list[str]) -> str:
-    """The known name that is most like it; empty if none is."""
-    return next(iter(difflib.get_close_matches(name, known, 1)), "")
-
-
 def _made_by_new(stack: str, root: Path) -> str:
-    """The fix for EXPERIMENT.ENVIRONMENT of two files that are there; empty if it is no such stack: then its name is a
-    slip of the pen."""
+    """Return the fix for EXPERIMENT.ENVIRONMENT of two existing files; "" if it is no such stack."""
     experiment, _, environment = stack.rpartition(".")
     if experiment in known_names(EXPERIMENTS, root) and environment in known_names(ENVIRONMENTS, root):
         return f"`trainform new {experiment} -e {environment}` writes it"
@@ -113,23 +104,18 @@ def load_stack(name: str, root: Path, given: str = STACK_OPTION) -> Stack:
         except InputError as error:
             problems += error.problems
     if not problems and not found["experiment"]:
-        reason = (
-            "the value is not set, or set to nothing: this stack is the environment's own, with its queues and claims"
-        )
+        reason = "the value is not set, or set to nothing: this stack is the environment's own, with its queues"
         fix = f"run `pulumi preview -s {short}`, or name the stack of an experiment"
-        raise OwnStackError(_problem(own, f"config.{NAMESPACE}:experiment", reason, fix), found["environment"])
+        raise OwnStackError(_refused(own, f"config.{NAMESPACE}:experiment", reason, fix).problems, found["environment"])
     if problems:
         raise InputError(problems)
     return Stack(found["experiment"], found["environment"], run_number(found["run"]), release_name(found["release"]))
 
 
 def named_environment(name: str, root: Path) -> str | None:
-    """The environment that the stack names, also if its experiment is wrong; None if it names none, as that of a
-    program of the user's own may do."""
+    """Return the environment that the stack names, also if its experiment is wrong; None if it names none."""
     own = _read(root, stack_path(require_stack(name, root)))
-    project = _read_project(root)
-    found = _given(own, project, "environment")
-    return found if found else None
+    return _given(own, _read_project(root), "environment") or None
 
 
 def project_name(root: Path) -> str:
@@ -148,8 +134,7 @@ def pinned_release(name: str, root: Path) -> str | None:
 
 
 def named_release(name: str, root: Path) -> str | None:
-    """The release that the stack follows, as `load_stack` says it; None if it follows none. InputError if the config
-    cannot be read."""
+    """Return the release that the stack follows; None if none. Raises InputError if the config is unreadable."""
     return release_name(_given(_read(root, stack_path(name)), _read_project(root), "release"))
 
 
@@ -157,9 +142,8 @@ def key_place(name: str, root: Path, key: str) -> Problem:
     """Return where the file of a stack sets a key of its config: path, file and line, as a problem without a reason."""
     own = _read(root, stack_path(name))
     paths = [f"config.{spelling}" for spelling in spellings(key, root)]
-    return own.source.locate(
-        Problem(next((path for path in paths if path in own.source.lines), paths[0]), None, "", "")
-    )
+    found = next((path for path in paths if path in own.source.lines), paths[0])
+    return own.source.locate(Problem(found, None, "", ""))
 
 
 def release_name(written: str | None) -> str | None:
@@ -167,10 +151,8 @@ def release_name(written: str | None) -> str | None:
     if not written:
         return None
     if NAME.fullmatch(written) is None:
-        reason, fix = (
-            f"the value is not the name of a release, which has {defaults.RELEASE_DIGITS} hexadecimal digits",
-            f"run `trainform promote`, or `pulumi config rm {SETTING}`, and the stack follows the experiment's file",
-        )
+        reason = f"the value is not the name of a release, which has {defaults.RELEASE_DIGITS} hexadecimal digits"
+        fix = f"run `trainform promote`, or `pulumi config rm {SETTING}`, and the stack follows the experiment's file"
         raise InputError([Problem(SETTING, written, reason, fix)])
     return written
 
@@ -182,11 +164,8 @@ def run_number(written: str | None) -> int:
     digits = len(str(defaults.LAST_RUN))
     number = int(written) if re.fullmatch(f"[0-9]{{1,{digits}}}", written) else 0
     if not 1 <= number <= defaults.LAST_RUN:
-        reason, fix = (
-            f"the value is not a whole number from 1 to {defaults.LAST_RUN}",
-            f"pulumi config set {NAMESPACE}:run 2",
-        )
-        raise InputError([Problem(f"{NAMESPACE}:run", written, reason, fix)])
+        reason = f"the value is not a whole number from 1 to {defaults.LAST_RUN}"
+        raise InputError([Problem(f"{NAMESPACE}:run", written, reason, f"pulumi config set {NAMESPACE}:run 2")])
     return number
 
 
@@ -195,8 +174,7 @@ def _read_project(root: Path) -> Content | None:
 
 
 def _read(root: Path, name: str) -> Content:
-    """The file; InputError if it cannot be read, and with the problems of its form, of which value and fix would repeat
-    what may be a secret."""
+    """Return the file. Raises InputError with problems that do not repeat a value, which may be a secret."""
     text = read_text(root / name, name)
     content = _project(text) if name == PROJECT_FILE else _parsed(text, name)
     if isinstance(content, Content):
@@ -206,8 +184,7 @@ def _read(root: Path, name: str) -> Content:
 
 @functools.lru_cache(maxsize=1)
 def _project(text: str) -> Content | list[Problem]:
-    """The project's file: the same for each of the stacks that a command reads, which may be thousands. What is wrong
-    with it is read once too."""
+    """Return the project's file, or its problems: read once for the thousands of stacks of a command."""
     return _parsed(text, PROJECT_FILE)
 
 
@@ -222,16 +199,12 @@ def _parsed(text: str, name: str) -> Content | list[Problem]:
 
 
 def _value(own: Content, project: Content | None, key: str, command: str) -> str:
-    """What Pulumi gives the program: the value of the stack, also an empty one, else that of Pulumi.yaml; "" where
-    neither has one. InputError where that is none, or where it must not be empty."""
+    """Return what Pulumi gives the program; "" where no file has a value. Raises InputError if it must have one."""
     value, path = _given(own, project, key), f"config.{NAMESPACE}:{key}"
-    if value is None and project is not None and _is_ours(project) and _found(project, key, ours=True) is not None:
-        reason = f"the value is not set, and {PROJECT_FILE} has no value for it"
-        raise InputError([_problem(own, path, reason, command)])
     if value is None and key == "environment":
-        raise InputError([_problem(own, path, "the value is not set", command)])
+        raise _refused(own, path, "the value is not set", command)
     if value == "" and key not in MAY_BE_EMPTY:
-        raise InputError([_problem(own, path, "the value is set to nothing", command)])
+        raise _refused(own, path, "the value is set to nothing", command)
     return "" if value is None else value
 
 
@@ -263,13 +236,6 @@ def _declared(project: Content, key: str, ours: bool) -> str | None:
         return _text(project, key, ours)
     path, entry = found
     parts = [part for part in ("value", "default") if entry.get(part) is not None]
-    if len(parts) > 1:
-        raise InputError(
-            [_problem(project, path, "the entry has both a `value` and a `default`", "remove one of them")]
-        )
-    if parts == ["default"] and not ours:
-        reason = f"the entry has a `default`, which Pulumi takes only in a project whose name is {NAMESPACE}"
-        raise InputError([_problem(project, path, reason, "write `value` in place of `default`")])
     return _scalar(project, f"{path}.{parts[0]}", entry[parts[0]], key) if parts else None
 
 
@@ -285,7 +251,7 @@ def _found(content: Content, key: str, ours: bool) -> tuple[str, Any] | None:
     found = [spelling for spelling in _spellings(key, ours) if isinstance(config, dict) and spelling in config]
     if len(found) > 1:
         reason = f"the key is the same as {found[0]}, and which of them counts is not certain"
-        raise InputError([_problem(content, f"config.{found[1]}", reason, "remove one of them")])
+        raise _refused(content, f"config.{found[1]}", reason, "remove one of them")
     return (f"config.{found[0]}", config[found[0]]) if isinstance(config, dict) and found else None
 
 
@@ -293,20 +259,20 @@ def _scalar(content: Content, path: str, value: Any, key: str) -> str:
     """The text of one value; InputError where it is none, or where Pulumi reads another one."""
     if isinstance(value, dict) and "secure" in value:
         reason, fix = "the value is a secret, and what a job runs is none", f"pulumi config set {NAMESPACE}:{key} VALUE"
-        raise InputError([_problem(content, path, reason, fix)])
+        raise _refused(content, path, reason, fix)
     if isinstance(value, dict | list):
         kind = "mapping" if isinstance(value, dict) else "list"
         fix = f"pulumi config set {NAMESPACE}:{key} {KEYS[key]}"
-        raise InputError([_problem(content, path, f"the value is a {kind}, not one value", fix)])
+        raise _refused(content, path, f"the value is a {kind}, not one value", fix)
     # as it stands in the file, where YAML reads it as a number or the like
     written = content.unquoted.get(path, content.source.written.get(path))
     if value is None or written is None:
         return "" if value is None else str(value)
     if READ_OTHERWISE.fullmatch(written.replace("_", "")) and not SAME_FOR_ALL.fullmatch(written):
         reason = "the value is not text to Pulumi, which makes another text of it"
-        raise InputError([_problem(content, path, reason, f'put it in quotes: "{written}"', written)])
+        raise _refused(content, path, reason, f'put it in quotes: "{written}"', written)
     return written
 
 
-def _problem(content: Content, path: str, reason: str, fix: str, value: str | None = None) -> Problem:
-    return content.source.locate(Problem(path, value, reason, fix))
+def _refused(content: Content, path: str, reason: str, fix: str, value: str | None = None) -> InputError:
+    return InputError([content.source.locate(Problem(path, value, reason, fix))])

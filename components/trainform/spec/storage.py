@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from trainform.spec.metadata import OnChange
 from trainform.spec.model import Model, only_one
@@ -13,32 +13,21 @@ from trainform.spec.refusal import refusal
 AccessMode = Literal["ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod"]
 ONE_NODE: AccessMode = "ReadWriteOnce"
 ONE_POD: AccessMode = "ReadWriteOncePod"
-
-
-def _compatible(modes: list[AccessMode]) -> list[AccessMode]:
-    if ONE_POD in modes and len(modes) > 1:
-        raise refusal(f"the mode {ONE_POD} stands beside others, which Kubernetes refuses", "keep one of the two")
-    return modes
-
-
 OF_NEW_CLAIMS = frozenset({"storage_class", "access_modes", "keep"})  # fields of a volume whose claim trainform makes
-AccessModes = Annotated[list[AccessMode], Field(min_length=1), AfterValidator(_compatible)]
+AccessModes = Annotated[list[AccessMode], Field(min_length=1)]
 
 
-class ClaimRequest(Model):
+class ClaimRequest(Model, on_change=OnChange.CLAIM_REPLACED):
     """A claim that trainform makes: its size, class and what happens to it at destroy."""
 
     size: Size = Field(json_schema_extra=OnChange.GROWS, description="Size asked for, in bytes (2Ti).")
     storage_class: Label | None = Field(
         default=None,
         alias="class",
-        json_schema_extra=OnChange.CLAIM_REPLACED,
         description="Name of a class in the environment's `storage_classes`. Empty: the cluster's default class.",
     )
     access_modes: AccessModes = Field(
-        default=["ReadWriteMany"],
-        json_schema_extra=OnChange.CLAIM_REPLACED,
-        description="How nodes may mount it; pods of a gang land on many nodes.",
+        default=["ReadWriteMany"], description="How nodes may mount it; pods of a gang land on many nodes."
     )
     keep: bool = Field(
         default=False,
@@ -48,15 +37,13 @@ class ClaimRequest(Model):
     )
 
 
-class Volume(Model):
+class Volume(Model, on_change=OnChange.NEW_REVISION):
     """One mount: either a claim that exists already (`claim`), or one that trainform makes (`size`)."""
 
     model_config = ConfigDict(json_schema_extra=only_one(("claim", "size")))
 
     claim: Subdomain | None = Field(
-        default=None,
-        json_schema_extra=OnChange.NEW_REVISION,
-        description="Name of a claim that exists in the namespace. Empty: one is made, of this `size`.",
+        default=None, description="Name of a claim that exists in the namespace. Empty: one is made, of this `size`."
     )
     size: Size | None = Field(
         default=None,
@@ -77,20 +64,12 @@ class Volume(Model):
     keep: bool = Field(
         default=False, json_schema_extra=OnChange.NO_OBJECT, description=ClaimRequest.model_fields["keep"].description
     )
-    mount: AbsolutePath = Field(
-        json_schema_extra=OnChange.NEW_REVISION, description="Where the containers see it, an absolute path."
-    )
+    mount: AbsolutePath = Field(description="Where the containers see it, an absolute path.")
     sub_path: RelativePath | None = Field(
-        default=None,
-        json_schema_extra=OnChange.NEW_REVISION,
-        description="Folder inside the volume to mount, relative. Empty: the whole volume.",
+        default=None, description="Folder inside the volume to mount, relative. Empty: the whole volume."
     )
-    read_only: bool = Field(
-        default=False, json_schema_extra=OnChange.NEW_REVISION, description="Mount without write access."
-    )
-    roles: list[Label] | None = Field(
-        default=None, json_schema_extra=OnChange.NEW_REVISION, description="Roles that mount it. Empty: every role."
-    )
+    read_only: bool = Field(default=False, description="Mount without write access.")
+    roles: list[Label] | None = Field(default=None, description="Roles that mount it. Empty: every role.")
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:

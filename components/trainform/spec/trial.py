@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, get_args, get_origin
@@ -14,6 +13,7 @@ from trainform.errors import InputError, Problem, list_names
 from trainform.spec.experiment import Experiment
 from trainform.spec.merge_patch import named_items
 from trainform.spec.model import models_of
+from trainform.spec.names import did_you_mean
 from trainform.spec.nodes import QUOTE
 from trainform.spec.numbers import misread
 from trainform.spec.places import fields_named
@@ -59,8 +59,7 @@ class Assignment(Struct, frozen=True):
 
 
 def read_assignments(given: Sequence[str]) -> tuple[Assignment, ...]:
-    """Return the assignments. Raises `InputError` with every invalid one, and every one that sets the value of another
-    one again."""
+    """Return the assignments. Raises `InputError` with every one that is wrong or sets a value again."""
     problems: list[Problem] = []
     found: list[Assignment] = []
     for text in given:
@@ -90,8 +89,7 @@ def patch_of(tried: Sequence[Assignment]) -> dict[str, Any]:
 
 
 def nowhere(tried: Sequence[Assignment], data: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield a problem for each path that leads through something which the experiment does not have. Its last key may
-    be a new one."""
+    """Yield a problem for each path through something that the experiment does not have. The last key may be new."""
     for assignment in tried:
         wrong = NOT_TRIED.get(assignment.keys[0], _wrong_place(assignment.keys, data))
         if wrong is not None:
@@ -110,10 +108,9 @@ def _wrong_place(keys: tuple[str, ...], data: Any) -> tuple[str, str] | None:
         fields = [field.alias or name for model in models for name, field in model.model_fields.items()]
         known = [*entries, *fields]
         if key not in known:
-            near = difflib.get_close_matches(key, known, 1)
             whole = f"known here: {list_names(known)}" if known else f"set it as a whole: {here}=VALUE"
             reason = f"`{here}` has no `{key}`" if here else f"there is no `{key}`"
-            return reason, f"did you mean {near[0]}?" if near else whole
+            return reason, did_you_mean(key, known) or whole
         data = entries.get(key, {})
         inner = get_args(annotation)[-1:] if is_named else [field.annotation for field in fields_named(models, key)]
         annotation = inner[0] if inner else None

@@ -20,24 +20,15 @@ def _written(reason: str) -> str:
     return reason
 
 
-class Waiver(Model):
+class Waiver(Model, on_change=OnChange.NO_OBJECT):
     """One finding that is accepted. It ends when the finding changes, or after its last day."""
 
-    rule: RuleCode = Field(
-        json_schema_extra=OnChange.NO_OBJECT,
-        description="Code of the rule; the environment's `limits.waivable` must have it.",
-    )
+    rule: RuleCode = Field(description="Code of the rule; the environment's `limits.waivable` must have it.")
     finding: Annotated[str, StringConstraints(pattern=FINGERPRINT)] = Field(
-        json_schema_extra=OnChange.NO_OBJECT,
-        description="Fingerprint of the finding, as `trainform check` or `trainform review` prints it.",
+        description="Fingerprint of the finding, as `trainform check` or `trainform review` prints it."
     )
-    reason: Annotated[NonEmpty, AfterValidator(_written)] = Field(
-        json_schema_extra=OnChange.NO_OBJECT, description="Why the finding is accepted."
-    )
+    reason: Annotated[NonEmpty, AfterValidator(_written)] = Field(description="Why the finding is accepted.")
     owner: NonEmpty = Field(
-        json_schema_extra=OnChange.NO_OBJECT,
-        description="Who answers for it; one of those that the environment's `limits.waivable` has for the rule.",
+        description="Who answers for it; one of those that the environment's `limits.waivable` has for the rule."
     )
-    until: datetime.date = Field(
-        json_schema_extra=OnChange.NO_OBJECT, description="Last day on which it holds (2026-12-31)."
-    )
+    until: datetime.date = Field(description="Last day on which it holds (2026-12-31).")

@@ -122,18 +122,6 @@ def test_volumes_of_a_checkout() -> None:
     [
         ({"prepare": PREPARE}, {}),
         (
-            {"prepare": [PREPARE[0], {**PREPARE[2], "name": "code"}]},
-            {"prepare[1].name": "the name is that of another container of the pod"},
-        ),
-        (
-            {"prepare": [{**PREPARE[2], "name": "main"}]},
-            {"prepare[0].name": "the name is that of another container of the pod"},
-        ),
-        (
-            {"prepare": [{**PREPARE[2], "name": "warm-up"}]},
-            {"roles.worker.init[0].name": "the name is that of another container of the pod"},
-        ),
-        (
             {"prepare": [{**PREPARE[2], "roles": ["worker", "wroker"]}]},
             {"prepare[0].roles[1]": "the experiment has no role of this name"},
         ),

@@ -11,7 +11,7 @@ from trainform.backends.table import BACKENDS
 from trainform.spec import Environment
 
 NIGHT = limited(queues=["night"])
-REFUSED = "the environment dev does not let experiments use this queue (allowed: night)"
+REFUSED = "the environment dev does not allow this queue (allowed: night)"
 ROLES = {"master": {"replicas": 1}, "worker": {"replicas": 2}}
 
 

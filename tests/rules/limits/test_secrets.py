@@ -22,16 +22,7 @@ REASON = "the value looks like a secret, and would be shown in previews and kept
     ("words", "index"),
     [
         (["--hf-token", "hf_wJalrXUtnFEMI"], 1),
-        (["--hf_token=hf_wJalrXUtnFEMI"], 0),
-        (["--hfToken", "hf_wJalrXUtnFEMI"], 1),
-        (["--api-key=wJalrXUtnFEMI"], 0),
-        (["--password", "20260101"], 1),
-        (["-password=hunter2"], 0),
-        (["logger.wandb.api_key=wJalrXUtnFEMI"], 0),
-        (["++wandb.api_key=wJalrXUtnFEMI"], 0),
         (["-c", "HF_TOKEN=hf_wJalrXUtnFEMI python /app/train.py"], 1),
-        (["-c", "python /app/train.py --hf-token 'hf_wJalrXUtnFEMI' --lr 1"], 1),
-        (["--database", "postgres://trainer:hunter2@db.example.com/runs"], 1),
         (["postgres://trainer:hunter2@db.example.com/runs"], 0),
     ],
 )
@@ -174,6 +165,18 @@ def test_a_patch_cannot_put_a_literal_in_the_place_of_a_secret() -> None:
     assert found.keys() == {"env.WANDB_API_KEY"}, "once"
 
 
+def of_main(container: dict[str, Any]) -> dict[str, Any]:
+    return {"roles": {"worker": {"pod_overrides": {"spec": {"containers": {"main": container}}}}}}
+
+
+def of_object(key: str, patch: dict[str, Any]) -> dict[str, Any]:
+    return {"manifest_overrides": {key: patch}}
+
+
+GIT = {"repository": f"https://{TOKEN}@github.com/a", "commit": "0" * 40, "path": "/a"}
+HEADERS = [{"name": "Authorization", "value": "abc123"}]
+MAIN = "roles.worker.pod_overrides.spec.containers.main"
+SCRIPT = "manifest_overrides.launch-script"
 # A field of the experiment, and the path at which a secret in it is reported.
 FIELDS: list[tuple[dict[str, Any], str]] = [
     ({"env": {"VALUE": TOKEN}}, "env.VALUE"),
@@ -181,122 +184,19 @@ FIELDS: list[tuple[dict[str, Any], str]] = [
     ({"env": {TOKEN: "1"}}, f"env.{MASK}"),
     ({"labels": {"example.com/a": TOKEN}}, "labels.example.com/a"),
     ({"annotations": {"example.com/a": f"see {TOKEN}"}}, "annotations.example.com/a"),
-    ({"annotations": {"example.com/a": "Bearer " + TOKEN}}, "annotations.example.com/a"),
-    ({"annotations": {"example.com/a": '{"spec": {"token": "' + TOKEN + '"}}'}}, "annotations.example.com/a"),
-    ({"launcher": {"command": ["curl", f"https://{TOKEN}@github.com/a"]}}, "launcher.command[1]"),
     ({"launcher": {"command": ["curl", "-H", "X-API-Key: hunter2", "https://h"]}}, "launcher.command[2]"),
-    (
-        {"prepare": [{"name": "a", "command": ["git", "clone", f"https://x:{TOKEN}@github.com/a"]}]},
-        "prepare[0].command[2]",
-    ),
     ({"prepare": [{"name": "a", "command": ["a"], "env": {"V": TOKEN}}]}, "prepare[0].env.V"),
+    ({"prepare": [{"name": "a", "git": GIT}]}, "prepare[0].git.repository"),
+    (of_main({"livenessProbe": {"exec": {"command": ["check", TOKEN]}}}), f"{MAIN}.livenessProbe.exec.command[1]"),
     (
-        {
-            "prepare": [
-                {"name": "a", "git": {"repository": f"https://{TOKEN}@github.com/a", "commit": "0" * 40, "path": "/a"}}
-            ]
-        },
-        "prepare[0].git.repository",
+        of_main({"livenessProbe": {"httpGet": {"port": 80, "httpHeaders": HEADERS}}}),
+        f"{MAIN}.livenessProbe.httpGet.httpHeaders[0].value",
     ),
-    *(
-        ({"roles": {"worker": {"pod_overrides": patch}}}, f"roles.worker.pod_overrides.{where}")
-        for patch, where in [
-            ({"metadata": {"labels": {"a": TOKEN}}}, "metadata.labels.a"),
-            (
-                {"spec": {"initContainers": [{"name": "a", "image": "a", "env": [{"name": "V", "value": TOKEN}]}]}},
-                "spec.initContainers[0].env[0].value",
-            ),
-            (
-                {"spec": {"containers": {"main": {"livenessProbe": {"exec": {"command": ["check", TOKEN]}}}}}},
-                "spec.containers.main.livenessProbe.exec.command[1]",
-            ),
-            (
-                {
-                    "spec": {
-                        "containers": {
-                            "main": {
-                                "livenessProbe": {
-                                    "httpGet": {
-                                        "port": 80,
-                                        "httpHeaders": [{"name": "Authorization", "value": "abc123"}],
-                                    }
-                                }
-                            }
-                        }
-                    }
-                },
-                "spec.containers.main.livenessProbe.httpGet.httpHeaders[0].value",
-            ),
-            (
-                {
-                    "spec": {
-                        "containers": {
-                            "main": {
-                                "lifecycle": {"preStop": {"exec": {"command": ["sh", "-c", "bye --token abc123"]}}}
-                            }
-                        }
-                    }
-                },
-                "spec.containers.main.lifecycle.preStop.exec.command[2]",
-            ),
-            (
-                {
-                    "spec": {
-                        "containers": {
-                            "main": {"lifecycle": {"postStart": {"httpGet": {"port": 80, "path": f"/a?token={TOKEN}"}}}}
-                        }
-                    }
-                },
-                "spec.containers.main.lifecycle.postStart.httpGet.path",
-            ),
-            (
-                {
-                    "spec": {
-                        "volumes": [
-                            {
-                                "name": "a",
-                                "csi": {"driver": "d.example.com", "volumeAttributes": {"secretAccessKey": "abc123"}},
-                            }
-                        ]
-                    }
-                },
-                "spec.volumes[0].csi.volumeAttributes.secretAccessKey",
-            ),
-            (
-                {"spec": {"volumes": [{"name": "a", "flexVolume": {"driver": "a/b", "options": {"o": f"x={TOKEN}"}}}]}},
-                "spec.volumes[0].flexVolume.options.o",
-            ),
-        ]
-    ),
-    *(
-        ({"manifest_overrides": {key: patch}}, f"manifest_overrides.{key}.{where}")
-        for key, patch, where in [
-            ("service", {"metadata": {"labels": {"a": TOKEN}}}, "metadata.labels.a"),
-            (
-                "service",
-                {"metadata": {"annotations": {"hook": f"https://h/?token={TOKEN}"}}},
-                "metadata.annotations.hook",
-            ),
-            ("service", {"spec": {"externalName": f"{TOKEN}.example.com"}}, "spec.externalName"),
-            ("launch-script", {"data": {"app.env": f"A=1\nDB_PASS=hunter2\n{TOKEN}"}}, "data.app.env"),
-            ("launch-script", {"data": {"app.txt": "[db]\nuser = ada\npassword = letters9\n"}}, "data.app.txt"),
-            (
-                "launch-script",
-                {"binaryData": {"a": base64.b64encode(f"a: 1\nb: {TOKEN}".encode()).decode()}},
-                "binaryData.a",
-            ),
-            (
-                "job",
-                {
-                    "spec": {
-                        "tasks": {
-                            "worker": {"template": {"spec": {"containers": {"main": {"env": {"V": {"value": TOKEN}}}}}}}
-                        }
-                    }
-                },
-                "spec.tasks.worker.template.spec.containers.main.env.V.value",
-            ),
-        ]
+    (of_object("service", {"spec": {"externalName": TOKEN}}), "manifest_overrides.service.spec.externalName"),
+    (of_object("launch-script", {"data": {"a.env": f"A=1\nDB_PASS=hunter2\n{TOKEN}"}}), f"{SCRIPT}.data.a.env"),
+    (
+        of_object("launch-script", {"binaryData": {"a": base64.b64encode(f"a: {TOKEN}".encode()).decode()}}),
+        f"{SCRIPT}.binaryData.a",
     ),
 ]
 
@@ -316,14 +216,6 @@ def test_a_secret_in_every_field(parts: dict[str, Any], where: str) -> None:
     [
         ({"env": [{"name": "--db-password=hunter2Zq6", "value": [1]}]}, "hunter2Zq6"),
         ({"env": {"--db-password=hunter2Zq6": {"value": 1}}}, "hunter2Zq6"),
-        (
-            {
-                "livenessProbe": {
-                    "httpGet": {"port": 80, "httpHeaders": [{"name": "X-Api-Key: hunter2Zq9v", "value": "x"}]}
-                }
-            },
-            "hunter2Zq9v",
-        ),
         ({"volumeMounts": [{"name": "--token=hunter2Zq8", "mountPath": 3}]}, "hunter2Zq8"),
         ({"env": [{"name": "A", "value": "password=", "password=hunter2Zq7": 1}]}, "hunter2Zq7"),
     ],
@@ -333,12 +225,6 @@ def test_the_name_of_an_item_that_holds_a_secret_is_in_no_path(side: dict[str, A
     found = patched_problems({"containers": {"side": {"image": image, **side}}})
     assert "TF-SEC-1" in {problem.code for problem in found}
     assert not any(secret in f"{problem}{problem.as_dict()}" for problem in found)
-
-
-def test_a_file_with_secrets_is_one_finding() -> None:
-    text = f"A=1\nDB_PASS=hunter2\n{TOKEN}"
-    made = experiment(manifest_overrides={"launch-script": {"data": {"app.env": text}}})
-    assert [problem.reason for problem in job_problems(made, environment()) if problem.code == "TF-SEC-1"] == [REASON]
 
 
 def test_the_environment_cannot_make_it_a_warning() -> None:

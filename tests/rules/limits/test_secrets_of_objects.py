@@ -34,18 +34,10 @@ def test_objects_of_somebody_else() -> None:
 
 def test_pods_that_an_object_has_in_one_piece_are_searched_once() -> None:
     """And with the same findings as those that it has as a copy."""
-    pod = {
-        "spec": {
-            "containers": [
-                {"name": "main", "env": [{"name": "DB_PASS", "value": "hunter2"}], "args": ["-c", f"a {TOKEN}"]}
-            ]
-        }
-    }
-    job = {
-        "kind": "Job",
-        "metadata": {"annotations": {"a": "see " + "glpat-" + TOKEN[4:28]}},
-        "spec": {"tasks": [{"template": pod}]},
-    }
+    main = {"name": "main", "env": [{"name": "DB_PASS", "value": "hunter2"}], "args": ["-c", f"a {TOKEN}"]}
+    pod = {"spec": {"containers": [main]}}
+    annotations = {"a": "see " + "glpat-" + TOKEN[4:28]}
+    job = {"kind": "Job", "metadata": {"annotations": annotations}, "spec": {"tasks": [{"template": pod}]}}
     of_one_piece, of_a_copy = judged(job, pods=(pod,)), judged(copy.deepcopy(job), pods=(pod,))
     assert of_one_piece == of_a_copy
     assert len(of_one_piece) == 3

@@ -69,16 +69,6 @@ CASES = {
     ),
     "hostPath, pods": by_role(HOST_PATH, "TF-POD-1", "spec.volumes.node.hostPath.path"),
     "hostPath, job": by_job(task(HOST_PATH), "TF-POD-1", f"{TASK}.volumes.node.hostPath"),
-    "hostPath, model of KubeDL": by_job(
-        {
-            "spec": {
-                "modelVersion": {"imageRepo": IMAGE, "storage": {"localStorage": {"path": "/", "nodeName": "node-1"}}}
-            }
-        },
-        "TF-POD-2",
-        "spec.modelVersion.storage.localStorage",
-        **KUBEDL,
-    ),
     "SYS_ADMIN, pods": by_role(main(**SYS_ADMIN), "TF-POD-1", "spec.containers.main.securityContext.capabilities.add"),
     "image of an init container": Refused(
         {"roles": {"worker": {"replicas": 2, "init": [{**INIT["initContainers"][0], "command": ["true"]}]}}},
@@ -97,25 +87,6 @@ CASES = {
         "metadata.annotations.kubedl.io/git-sync-config",
         **KUBEDL,
     ),
-    "image of git-sync by default": by_job(
-        {"metadata": {"annotations": {"kubedl.io/git-sync-config": "{}"}}},
-        "TF-IMG-1",
-        "metadata.annotations.kubedl.io/git-sync-config",
-        **KUBEDL,
-    ),
-    "image of TensorBoard, in another case": by_job(
-        {"metadata": {"annotations": {"kubedl.io/tensorboard-config": '{"Image": "docker.io/evil/board"}'}}},
-        "TF-IMG-1",
-        "metadata.annotations.kubedl.io/tensorboard-config",
-        **KUBEDL,
-    ),
-    "repository of a model": by_job(
-        {"spec": {"modelVersion": {"imageRepo": "docker.io/evil/model"}}},
-        "TF-IMG-1",
-        "spec.modelVersion.imageRepo",
-        **KUBEDL,
-    ),
-    "cache of KubeDL": by_job({"spec": {"cacheBackend": {"name": "data"}}}, "TF-JOB-1", "spec.cacheBackend", **KUBEDL),
     "another manager": by_job(
         {"spec": {"managedBy": "kueue.x-k8s.io/multikueue"}}, "TF-JOB-1", "spec.managedBy", backend="jobset"
     ),
@@ -151,18 +122,6 @@ CASES = {
         main(env=[{"name": "NVIDIA_VISIBLE_DEVICES", "value": "all"}]),
         "TF-RES-7",
         "spec.containers.main.env.NVIDIA_VISIBLE_DEVICES",
-    ),
-    "devices, git-sync": by_job(
-        {
-            "metadata": {
-                "annotations": {
-                    "kubedl.io/git-sync-config": '{"envs": [{"name": "NVIDIA_VISIBLE_DEVICES", "value": "all"}]}'
-                }
-            }
-        },
-        "TF-RES-7",
-        "metadata.annotations.kubedl.io/git-sync-config",
-        **KUBEDL,
     ),
     "networks": Refused({"annotations": NETWORKS}, "TF-POD-6", "annotations.k8s.v1.cni.cncf.io/networks"),
     "networks, pods": by_role(

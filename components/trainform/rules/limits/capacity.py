@@ -26,23 +26,15 @@ def per_node(judged: Judged, environment: Environment) -> Iterator[Finding]:
             if node.per_node is None:
                 continue
             if demand.each > node.per_node:
-                yield Finding(
-                    f"accelerators.{demand.kind}",
-                    demand.each,
-                    f"the number is more than a node has ({node.per_node} {demand.kind})",
-                    f"ask for at most {node.per_node} on each pod and for more replicas",
-                    template,
-                )
+                reason = f"the number is more than a node has ({node.per_node} {demand.kind})"
+                fix = f"ask for at most {node.per_node} on each pod and for more replicas"
+                yield Finding(f"accelerators.{demand.kind}", demand.each, reason, fix, template)
             for resource, most in (("cpu", node.cpu), ("memory", node.memory)):
                 asked = template.pod_request(resource)
                 if asked > amount(most):
-                    yield Finding(
-                        resource,
-                        spell(asked, binary=most.endswith("i")),
-                        f"the amount is more {resource} than a node with {demand.kind} has ({most})",
-                        f"ask for {most} or less",
-                        template,
-                    )
+                    reason = f"the amount is more {resource} than a node with {demand.kind} has ({most})"
+                    fix = f"ask for {most} or less"
+                    yield Finding(resource, spell(asked, binary=most.endswith("i")), reason, fix, template)
 
 
 def accelerators(judged: Judged, environment: Environment) -> Iterator[Finding]:
@@ -54,8 +46,7 @@ def accelerators(judged: Judged, environment: Environment) -> Iterator[Finding]:
 
 
 def nodes(judged: Judged, environment: Environment) -> Iterator[Finding]:
-    """More than the nodes of a kind hold, of pods that start together and, without a limit of the environment, of all
-    pods."""
+    """Yield what the nodes of a kind cannot hold: of pods that start together or, without a limit, of all pods."""
     for kind, of_kind in by_kind(judged, environment).items():
         node = environment.accelerators[kind]
         if node.per_node is None or node.nodes is None:
@@ -115,8 +106,7 @@ def _gang_nodes(demands: list[Demand], per_node: int) -> int:
 
 
 def _most_taken(demands: list[Demand]) -> tuple[str, int]:
-    """The port of a node that most of the gang's pods take, over all templates, and how many they are: each of them
-    needs a node of its own."""
+    """Return the port of a node that most of the gang's pods take, and their number: each needs its own node."""
     taken: Counter[str] = Counter()
     for demand in demands:
         taken.update(dict.fromkeys(demand.node_ports, demand.min_available))
@@ -133,18 +123,13 @@ def per_hour(judged: Judged, environment: Environment) -> Iterator[Finding]:
     cost = hourly_cost(counts, environment)
     if cost is None:
         reason = f"the cost per hour is not known ({_gap(counts, environment)}), and the environment allows {allowed}"
-        yield _of_all(reason, "ask the platform team for `price_per_hour` of every accelerator")
+        yield _all_roles(reason, "ask the platform team for `price_per_hour` of every accelerator")
     elif cost.currency != limit.currency:
         reason = f"the cost per hour is known in {cost.currency}, and the environment's limit is in {limit.currency}"
-        yield _of_all(reason, "ask the platform team for prices and limit in one currency")
+        yield _all_roles(reason, "ask the platform team for prices and limit in one currency")
     elif cost.amount > Decimal(str(limit.amount)):
-        shown = cost.dated
-        reason = f"the pods cost {shown} an hour together; the environment allows {allowed}"
-        yield _of_all(reason, "ask for fewer replicas or accelerators")
-
-
-def _of_all(reason: str, fix: str) -> Finding:
-    return Finding("roles", None, reason, fix)
+        reason = f"the pods cost {cost.dated} an hour together; the environment allows {allowed}"
+        yield _all_roles(reason, FEWER)
 
 
 def _gap(counts: Mapping[str, int], environment: Environment) -> str:

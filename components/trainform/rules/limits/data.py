@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
-
-from msgspec import structs
 
 from trainform.errors import list_names
 from trainform.manifests.shapes import mapping, mappings
 from trainform.manifests.templates import Template
 from trainform.rules.limits.judged import Judged
-from trainform.rules.limits.places import places
+from trainform.rules.limits.places import Place, places
 from trainform.rules.limits.rule import Finding
 from trainform.spec.environment import Environment
 
@@ -39,32 +36,27 @@ def new_claims(judged: Judged, environment: Environment) -> Iterator[Finding]:
     """New claims of a storage class that the environment does not offer, or of data that is there already."""
     classes = [*environment.storage_classes.values()]
     listed = list_names(classes) if classes else "none"
-    for of, where, spec in _new_claims(judged):
-        name = spec.get(CLASS)
+    for key, template, (where, spec) in _new_claims(judged):
+        name = mapping(spec).get(CLASS)
         if name is not None and name not in classes:
             reason = f"the environment {environment.name} does not offer this storage class (it offers: {listed})"
             fix = "write a `class` of the environment, or ask the platform team for storage_classes"
-            yield structs.replace(of, where=f"{where}.{CLASS}", value=name, reason=reason, fix=fix)
-        for field in (field for field in spec if field not in OF_NEW_CLAIMS and spec[field] not in (None, "")):
-            reason = (
-                "the field binds the claim to a volume or to data of somebody else, or to a class that no limit sees"
-            )
-            fix = "remove it; name a claim that exists by `claim`"
-            yield structs.replace(of, where=f"{where}.{field}", reason=reason, fix=fix, bound=spec[field])
+            yield Finding(f"{where}.{CLASS}", name, reason, fix, template, key)
+        for field, value in mapping(spec).items():
+            if field not in OF_NEW_CLAIMS and value not in (None, ""):
+                reason = "the field binds the claim to an existing volume or data, or to a class that no limit sees"
+                fix = "remove it; name a claim that exists by `claim`"
+                yield Finding(f"{where}.{field}", None, reason, fix, template, key, bound=value)
 
 
-def _new_claims(judged: Judged) -> Iterator[tuple[Finding, str, dict[str, Any]]]:
-    """The spec of each claim that is made: a finding without words, the path of the spec, and the spec."""
+def _new_claims(judged: Judged) -> Iterator[tuple[str | None, Template | None, Place]]:
+    """Yield the spec of each new claim, with the key of the object or the pods that it is in."""
     for key, body in judged.objects.items():
         for path in CLAIMS.get(str(body.get("kind")), ()):
-            yield from ((Finding("", None, "", "", key=key), *place) for place in _specs(body, path))
+            yield from ((key, None, place) for place in places(body, path))
     for template in judged.templates:
-        for place in _specs(template.body, "spec.volumes[].ephemeral.volumeClaimTemplate.spec"):
-            yield Finding("", None, "", "", template), *place
-
-
-def _specs(body: object, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    return ((place.where, place.value) for place in places(body, path) if isinstance(place.value, dict))
+        found = places(template.body, "spec.volumes[].ephemeral.volumeClaimTemplate.spec")
+        yield from ((None, template, place) for place in found)
 
 
 def _written(template: Template) -> Iterator[str]:

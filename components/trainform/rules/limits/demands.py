@@ -17,15 +17,14 @@ STEERING = ("nodeAffinity", "podAffinity")
 
 
 class Demand(Struct, frozen=True):
-    """How many accelerators of one kind each pod of a role asks for. node_ports: the ports of its node that it takes,
-    which no other pod there may have."""
+    """How many accelerators of one kind each pod of a role asks for."""
 
     role: str
     kind: str
     each: int
     replicas: int
     min_available: int
-    node_ports: frozenset[str]
+    node_ports: frozenset[str]  # which no other pod of the node may have
 
     @property
     def total(self) -> int:
@@ -79,8 +78,7 @@ def _kind_of(template: Template, names: Sequence[str], environment: Environment)
 
 
 def _cost(kind: Accelerator) -> tuple[bool, float, int]:
-    """What an accelerator of the kind costs, to be compared: an unknown price is the highest. Of several the nodes that
-    have most count."""
+    """Return a key to compare costs: an unknown price is the highest, then the nodes with most accelerators."""
     price = kind.price_per_hour
     return price is None, 0 if price is None else price.amount, kind.per_node or 0
 

@@ -12,59 +12,43 @@ from trainform.spec.queues import QueueRequest
 
 
 class Named(Struct, frozen=True):
-    """Something that an object, or the metadata of its pods, names.
-
-    what: `queue`, `priority_class`, `ttl` (the seconds until a job is deleted after its end), or `manager` (the
-    controller that the job is for). admission: what reads it; None for the operator. value: None if nothing names it,
-    and the default counts. key: of the object. template: the pods whose metadata name it.
-    """
+    """Something that an object, or the metadata of its pods, names."""
 
     what: str
-    admission: str | None
+    """`queue`, `priority_class`, `ttl` (seconds until a job is deleted after its end) or `manager` (a controller)."""
+    admission: str | None  # what reads it; None for the operator
     where: str
-    value: object
-    key: str | None = None
-    template: Template | None = None
+    value: object  # None if nothing names it, and the default counts
+    key: str | None = None  # of the object
+    template: Template | None = None  # the pods whose metadata name it
 
 
 class AddOn(Struct, frozen=True):
-    """What an operator makes of a field or an annotation of an object, besides the job's pods.
+    """What an operator makes of a field or an annotation of an object, in addition to the job's pods."""
 
-    key, where: the object, and the place in it. images: those of its container. variables: the texts in the variables
-    of its container. repository: where it pushes an image. volume: the type of a volume that it mounts in the pods.
-    path: that of the volume. is_cache: True for a cache, which has pods of its own.
-    """
-
-    key: str
+    key: str  # of the object
     where: str
     images: tuple[str, ...] = ()
-    variables: tuple[str, ...] = ()
-    repository: str = ""
-    volume: str = ""
-    path: str = ""
-    is_cache: bool = False
+    variables: tuple[str, ...] = ()  # the texts in the variables of its container
+    repository: str = ""  # where it pushes an image
+    volume: str = ""  # the type of a volume that it mounts in the pods
+    path: str = ""  # of the volume
+    is_cache: bool = False  # a cache has pods of its own
 
 
 class Judged(Struct, frozen=True):
-    """Objects that belong together: those of an experiment or of an environment, or one object of a program.
+    """Objects that belong together: those of an experiment or of an environment, or one object of a program."""
 
-    objects: each by its key (`Manifest.key`). templates: the pods that the objects make, with merge patches applied.
-    written: what the user wrote, as plain data: inputs of components keep all of it in state, also a patch that another
-    one undoes. queue: the name of the queue in which the pods wait. own_queue: the queue that the experiment brings.
-    names: what the objects name beside their pods' specs. kept: the keys of objects that `destroy` leaves. ranked: the
-    roles whose pods have a rank; None if all may. admitted: False if the backend does not know the environment's
-    admission, which is a problem of its own. add_ons: what the operator makes of the objects besides the pods.
-    """
-
-    objects: dict[str, dict[str, Any]]
-    templates: tuple[Template, ...]
+    objects: dict[str, dict[str, Any]]  # by `Manifest.key`
+    templates: tuple[Template, ...]  # with merge patches applied
     written: dict[str, Any] = {}
-    queue: str | None = None
-    own_queue: QueueRequest | None = None
+    """What the user wrote, as plain data: inputs of components keep all of it, also a patch that another one undoes."""
+    queue: str | None = None  # in which the pods wait
+    own_queue: QueueRequest | None = None  # that the experiment brings
     names: tuple[Named, ...] = ()
-    kept: frozenset[str] = frozenset()
-    ranked: frozenset[str] | None = None
-    admitted: bool = True
+    kept: frozenset[str] = frozenset()  # keys of objects that `destroy` leaves
+    ranked: frozenset[str] | None = None  # roles whose pods have a rank; None if all may
+    admitted: bool = True  # False if the backend does not know the environment's admission, which is a problem itself
     add_ons: tuple[AddOn, ...] = ()
 
     def containers(self) -> Iterator[tuple[Template, str, dict[str, Any]]]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trainform.errors import list_names
 from trainform.manifests.shapes import mapping
 from trainform.rules.limits.judged import Judged
 from trainform.rules.limits.places import places
-from trainform.rules.limits.rule import Finding
+from trainform.rules.limits.rule import Finding, not_allowed
 from trainform.spec.environment import Environment
 
 # Fields of a Service with an address outside the cluster, and the type that the environment must allow for each.
@@ -34,18 +33,17 @@ def host_network(judged: Judged, environment: Environment) -> Iterator[Finding]:
 def services(judged: Judged, environment: Environment) -> Iterator[Finding]:
     """Services that the environment does not allow: their type, and addresses outside the cluster."""
     allowed = environment.limits.service_types
-    fix = "remove it, or ask the platform team for limits.service_types"
     for key, body in judged.of_kind("Service"):
         spec = mapping(body.get("spec"))
         kind = spec["type"] if spec.get("type") else "ClusterIP"
         if kind not in allowed:
-            listed = list_names(allowed) if allowed else "none"
-            reason = f"the environment {environment.name} does not allow this type of Service (allowed: {listed})"
-            yield Finding("spec.type", kind, reason, fix, key=key)
+            words = not_allowed("this type of Service", allowed, "service_types", environment)
+            yield Finding("spec.type", kind, *words, key=key)
         for field, needed in OUTSIDE.items():
             if spec.get(field) and needed not in allowed:
                 reason = (
                     f"the Service has an address outside the cluster, which needs the type {needed} in the "
                     f"environment {environment.name}"
                 )
+                fix = "remove it, or ask the platform team for limits.service_types"
                 yield Finding(f"spec.{field}", spec[field], reason, fix, key=key)

@@ -37,8 +37,7 @@ CLAIM, QUEUE = "claim-", "queue-"  # beginnings of keys of objects
 
 
 def problem_of(judgement: Judgement, plan: Plan, experiment: Experiment) -> Problem:
-    """The problem that a finding of an experiment's objects is, at the field of the experiment, with its rule and
-    fingerprint."""
+    """Return the problem of a finding in an experiment's objects, at the field of the experiment."""
     finding = judgement.finding
     return Problem(
         field_of(judgement, plan, experiment),
@@ -51,8 +50,7 @@ def problem_of(judgement: Judgement, plan: Plan, experiment: Experiment) -> Prob
 
 
 def platform_problem(judgement: Judgement, environment: Environment) -> Problem:
-    """The problem that a finding of an environment's objects is, at the part of the environment that makes the object.
-    No experiment can waive it."""
+    """Return the problem of a finding in an environment's objects, at the part that makes the object."""
     finding = judgement.finding
     path = finding.where if finding.key is None else finding.key
     for field, beginning in OBJECTS.items():
@@ -62,8 +60,7 @@ def platform_problem(judgement: Judgement, environment: Environment) -> Problem:
 
 
 def field_of(judgement: Judgement, plan: Plan, experiment: Experiment) -> str:
-    """The path of the patch that sets the place of the finding, of the field that does, or else of the patch of the
-    role or object."""
+    """Return the path of the patch or the field that sets the place of the finding, or else of the role or object."""
     finding = judgement.finding
     role = None if finding.template is None else plan.by_name.get(finding.template.role)
     patched = _in_patches(finding, role, plan)
@@ -118,8 +115,7 @@ def in_patch(where: str, role: RolePlan) -> str:
 
 
 def patch_of(role: RolePlan, plan: Plan) -> str:
-    """The merge patch from which something in the pods of the role comes; the role itself if there is none, so
-    something is missing."""
+    """Return the path of the merge patch that changes the pods of the role; of the role itself if there is none."""
     if role.overrides:
         return f"roles.{role.name}.pod_overrides"
     return "manifest_overrides.job" if "job" in plan.manifest_overrides else f"roles.{role.name}"
@@ -142,8 +138,7 @@ def _of_object(finding: Finding, experiment: Experiment) -> str:
 
 
 def _fields(finding: Finding, role: RolePlan, experiment: Experiment) -> Iterator[str]:
-    """The fields of the experiment that set the place of pods of the role: those of the role, then those of all
-    roles."""
+    """Yield the fields of the experiment that set the place of pods: those of the role, then those of all roles."""
     where, own = finding.where, experiment.roles[role.name]
     kind = where.removeprefix("accelerators.")
     if role.accelerators == (kind, finding.value):

@@ -7,15 +7,16 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from trainform import defaults
-from trainform.errors import list_names
 from trainform.manifests.shapes import mapping, mappings
 from trainform.rules.limits.demands import Demand, with_demands
 from trainform.rules.limits.judged import Judged
-from trainform.rules.limits.rule import Finding
-from trainform.spec.environment import Environment
+from trainform.rules.limits.rule import Finding, not_allowed
+from trainform.spec.environment import Accelerator, Environment
 from trainform.spec.roles import Toleration
 
 DEFAULT_SCHEDULER = "default-scheduler"
+Taints = tuple[object, object, object, object]
+"""Key, operator, value and effect of a toleration."""
 OF_JOB = "metadata.labels.kueue.x-k8s.io/queue-name"
 
 
@@ -29,8 +30,7 @@ def node_name(judged: Judged, environment: Environment) -> Iterator[Finding]:
 
 
 def scheduler(judged: Judged, environment: Environment) -> Iterator[Finding]:
-    """Pods that the environment's admission does not hold back: another scheduler, no queue of the admission, or a
-    queue of another one."""
+    """Yield pods that the environment's admission does not hold back: by their scheduler or their queue."""
     if not judged.admitted:
         return
     yield from _other_admission(judged, environment)
@@ -82,7 +82,7 @@ def missing_tolerations(judged: Judged, environment: Environment) -> Iterator[Fi
     for template, asked in with_demands(judged, environment):
         given = mappings(template.spec.get("tolerations"))
         for owner, toleration in _tolerations(asked, environment):
-            if not any(_covers(each, toleration) for each in given):
+            if not any(_covers(_taints(each), toleration) for each in given):
                 reason = f"the pods lack the toleration of {owner} ({_shown(toleration)})"
                 fix = "keep it in your patch: a list in a merge patch replaces the whole list"
                 yield Finding("spec.tolerations", None, reason, fix, template)
@@ -90,12 +90,13 @@ def missing_tolerations(judged: Judged, environment: Environment) -> Iterator[Fi
 
 def tolerations(judged: Judged, environment: Environment) -> Iterator[Finding]:
     """Tolerations of every taint, or of taints that the environment does not open."""
-    own = [*environment.tolerations, *(each for kind in environment.accelerators.values() for each in kind.tolerations)]
+    holders: list[Environment | Accelerator] = [environment, *environment.accelerators.values()]
+    own = [_taints(each) for holder in holders for each in holder.tolerations]
     allowed = environment.limits.tolerations
     for template in judged.templates:
         for index, given in enumerate(mappings(template.spec.get("tolerations"))):
             where, key = f"spec.tolerations[{index}]", given.get("key")
-            if any(_within(given, each) for each in own):
+            if any(_covers(each, _taints(given)) for each in own):
                 continue
             if key in (None, ""):
                 reason = (
@@ -104,13 +105,9 @@ def tolerations(judged: Judged, environment: Environment) -> Iterator[Finding]:
                 )
                 yield Finding(where, given.get("operator"), reason, "name the key of one taint", template, bound=given)
             elif allowed is not None and str(key) not in allowed:
-                names = list_names(sorted({*allowed, *(_shown(each) for each in own)}))
-                reason = (
-                    f"the environment {environment.name} does not let pods tolerate this taint (allowed: "
-                    f"{names if names else 'none'})"
-                )
-                fix = "remove it, or ask the platform team for limits.tolerations"
-                yield Finding(where, key, reason, fix, template, bound=given)
+                names = sorted({*allowed, *(_shown(each) for each in own)})
+                words = not_allowed("this toleration", names, "tolerations", environment)
+                yield Finding(where, key, *words, template, bound=given)
 
 
 def _in_queue(judged: Judged) -> bool:
@@ -130,44 +127,28 @@ def _selectors(asked: list[Demand], environment: Environment) -> Iterator[tuple[
     yield from ((f"the accelerator {kind}", labels) for kind, labels in kinds.items())
 
 
-def _tolerations(asked: list[Demand], environment: Environment) -> Iterator[tuple[str, Toleration]]:
-    yield from ((f"the environment {environment.name}", each) for each in environment.tolerations)
-    for demand in asked:
-        kind = environment.accelerators[demand.kind]
-        yield from ((f"the accelerator {demand.kind}", each) for each in kind.tolerations)
+def _tolerations(asked: list[Demand], environment: Environment) -> Iterator[tuple[str, Taints]]:
+    owners: dict[str, Environment | Accelerator] = {f"the environment {environment.name}": environment}
+    owners |= {f"the accelerator {demand.kind}": environment.accelerators[demand.kind] for demand in asked}
+    for owner, holder in owners.items():
+        yield from ((owner, _taints(each)) for each in holder.tolerations)
 
 
-def _within(given: dict[str, Any], toleration: Toleration) -> bool:
-    """Whether the given one tolerates no taint that the other one does not."""
-    key, operator, value, effect = _normal(given)
-    return (
-        toleration.key in (None, key)
-        and toleration.effect in (None, effect)
-        and (toleration.operator == "Exists" or (operator == toleration.operator and value == toleration.value))
-    )
+def _taints(given: Toleration | dict[str, Any]) -> Taints:
+    """Return key, operator, value and effect of a toleration; an empty text is none."""
+    if isinstance(given, Toleration):
+        return given.key, given.operator, given.value, given.effect
+    written = (given.get(field) for field in ("key", "operator", "value", "effect"))
+    key, operator, value, effect = (None if part == "" else part for part in written)
+    return key, "Equal" if operator is None else operator, value, effect
 
 
-def _covers(given: dict[str, Any], toleration: Toleration) -> bool:
-    """Whether the given one tolerates every taint that the other one does."""
-    key, operator, value, effect = _normal(given)
-    return (
-        key in (None, toleration.key)
-        and effect in (None, toleration.effect)
-        and (operator == "Exists" or (operator == toleration.operator and value == toleration.value))
-    )
+def _covers(wide: Taints, narrow: Taints) -> bool:
+    """Return whether one toleration tolerates every taint that another one does."""
+    key, operator, value, effect = wide
+    same = operator == "Exists" or (operator, value) == narrow[1:3]
+    return key in (None, narrow[0]) and effect in (None, narrow[3]) and same
 
 
-def _normal(given: dict[str, Any]) -> tuple[object, object, object, object]:
-    key, operator, value, effect = (given.get(field) for field in ("key", "operator", "value", "effect"))
-    empty = (None, "")
-    return (
-        None if key in empty else key,
-        "Equal" if operator in empty else operator,
-        None if value in empty else value,
-        None if effect in empty else effect,
-    )
-
-
-def _shown(toleration: Toleration) -> str:
-    parts = (toleration.key, toleration.operator, toleration.value, toleration.effect)
-    return ", ".join(str(part) for part in parts if part is not None)
+def _shown(taints: Taints) -> str:
+    return ", ".join(str(part) for part in taints if part is not None)

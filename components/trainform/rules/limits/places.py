@@ -13,8 +13,7 @@ ITEMS = "[]"
 
 
 class Place(NamedTuple):
-    """A path in a pod template, with containers and other named items by their names, and what stands there; None if
-    nothing does."""
+    """A path in a pod template, named items by their names, and the value there; None if there is none."""
 
     where: str
     value: Any
@@ -54,8 +53,7 @@ def _items(value: Any) -> list[Any]:
 
 
 def volume_sources(body: object) -> Iterator[Place]:
-    """What each volume of the pods is made of: `spec.volumes.data.nfs` with the content. The last part of the path is
-    the type of the volume."""
+    """Yield the source of each volume: `spec.volumes.data.nfs` with the content. See `volume_type`."""
     for where, volume in places(body, f"spec.volumes{ITEMS}"):
         for key, source in volume.items() if isinstance(volume, dict) else ():
             if key != "name" and source is not None:
@@ -68,6 +66,5 @@ def volume_type(place: Place) -> str:
 
 
 def distinct(found: Iterable[Place]) -> list[Place]:
-    """Each of the places once: containers share what they leave to the pod. Items of a list without names have the same
-    path."""
+    """Return each of the places once: containers share the fields of their pod, and nameless items their path."""
     return list({(place.where, repr(place.value)): place for place in found}.values())

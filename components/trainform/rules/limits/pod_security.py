@@ -8,7 +8,7 @@ level, TF-NET-1: the node's network, and ports of the node.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Literal
+from typing import Any
 
 from msgspec import Struct
 
@@ -22,7 +22,7 @@ from trainform.spec.environment import Environment
 
 USUAL_CAPABILITIES = (
     "AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD", "NET_BIND_SERVICE", "SETFCAP",
-    "SETGID", "SETPCAP", "SETUID", "SYS_CHROOT",
+    "SETGID", "SETPCAP", "SETUID", "SYS_CHROOT"
 )  # fmt: skip
 SAFE_SYSCTLS = (
     "kernel.shm_rmid_forced",
@@ -42,7 +42,7 @@ SELINUX_TYPES = (None, "", "container_t", "container_init_t", "container_kvm_t",
 PROFILES = ("RuntimeDefault", "Localhost")
 RESTRICTED_VOLUMES = (
     "configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "image", "persistentVolumeClaim", "projected",
-    "secret",
+    "secret"
 )  # fmt: skip
 
 REMOVE = "remove it, or ask the platform team for another limits.pod_security"
@@ -66,24 +66,22 @@ class Openings(Struct, frozen=True):
 
 Places = Callable[[Mapping[str, Any]], Iterator[Place]]
 Allowed = Callable[[Place, Openings], bool]
+"""True if a place has a value that is allowed; None stands for no value."""
 
 
 class Control(Struct, frozen=True):
-    """One control of the standards.
-
-    name: its name in Kubernetes, or a part of it. looks_at: the places of a pod template that it judges. allowed: True
-    if what stands at a place is allowed; None stands for no value. reason: what is wrong otherwise. replaces: the
-    control of `baseline` whose place it takes. linux: True if pods for Windows are free of it.
-    """
+    """One control of the standards, by its name in Kubernetes, or that of a part of it."""
 
     name: str
-    level: Literal["baseline", "restricted"]
     looks_at: Places
+    """The places of a pod template that it judges."""
     allowed: Allowed
     reason: str
     fix: str = REMOVE
     replaces: str = ""
+    """The control of `baseline` whose place it takes."""
     linux: bool = False
+    """True if pods for Windows are free of it."""
 
     def violations(self, body: Mapping[str, Any], openings: Openings) -> list[Place]:
         """The places of the pod template that the control does not allow, each once."""
@@ -175,24 +173,16 @@ def _parts(path: str) -> list[str]:
     return [part for part in path.split("/") if part not in ("", ".")]
 
 
-CONTROLS: tuple[Control, ...] = (
+BASELINE: tuple[Control, ...] = (
     Control(
         "hostNamespaces",
-        "baseline",
         _at("spec.hostPID", "spec.hostIPC"),
         _one_of(None, False),
         "the pods share the node's processes or their memory",
     ),
-    Control(
-        "privileged",
-        "baseline",
-        _at("spec.*.securityContext.privileged"),
-        _one_of(None, False),
-        "a container is privileged",
-    ),
+    Control("privileged", _at("spec.*.securityContext.privileged"), _one_of(None, False), "a container is privileged"),
     Control(
         "capabilities_baseline",
-        "baseline",
         _at("spec.*.securityContext.capabilities.add[]"),
         _added(*USUAL_CAPABILITIES),
         "a container adds a capability that is not one of the usual ones",
@@ -200,7 +190,6 @@ CONTROLS: tuple[Control, ...] = (
     ),
     Control(
         "hostPathVolumes",
-        "baseline",
         host_paths,
         _open_path,
         "a volume is a path of the node",
@@ -208,7 +197,6 @@ CONTROLS: tuple[Control, ...] = (
     ),
     Control(
         "hostProbesAndHostLifecycle",
-        "baseline",
         _at(*(f"spec.*.{handler}.{kind}.host" for handler in HANDLERS for kind in ASKING)),
         _own_network,
         "a probe or a handler of a container calls another host",
@@ -216,63 +204,51 @@ CONTROLS: tuple[Control, ...] = (
     ),
     Control(
         "appArmorProfile",
-        "baseline",
         _of_all("appArmorProfile.type"),
         _one_of(None, *PROFILES),
         "AppArmor's profile is switched off",
     ),
-    Control(
-        "appArmorAnnotations",
-        "baseline",
-        _apparmor_annotations,
-        _usual_profile,
-        "AppArmor's profile is switched off",
-    ),
+    Control("appArmorAnnotations", _apparmor_annotations, _usual_profile, "AppArmor's profile is switched off"),
     Control(
         "seLinuxOptions",
-        "baseline",
         _of_all("seLinuxOptions.type"),
         _one_of(*SELINUX_TYPES),
         "the SELinux type is not one of those for containers",
     ),
     Control(
         "seLinuxUserAndRole",
-        "baseline",
         lambda body: (place for part in ("user", "role") for place in _of_all(f"seLinuxOptions.{part}")(body)),
         _one_of(None, ""),
         "a user or role of SELinux is set",
     ),
     Control(
         "procMount",
-        "baseline",
         _at("spec.*.securityContext.procMount"),
         _one_of(None, "Default"),
         "a container has an unmasked /proc",
     ),
     Control(
         "seccompProfile_baseline",
-        "baseline",
         _of_all("seccompProfile.type"),
         _one_of(None, *PROFILES),
         "the seccomp profile is switched off",
     ),
     Control(
         "sysctls",
-        "baseline",
         _at("spec.securityContext.sysctls[].name"),
         _one_of(*SAFE_SYSCTLS),
         "a setting of the kernel is not one of those that stay in the pod",
     ),
     Control(
         "windowsHostProcess",
-        "baseline",
         _of_all("windowsOptions.hostProcess"),
         _one_of(None, False),
         "a container for Windows runs as a process of the node",
     ),
+)
+RESTRICTED: tuple[Control, ...] = (
     Control(
         "restrictedVolumes",
-        "restricted",
         volume_sources,
         _restricted_volume,
         "a volume is of a type that this level does not have",
@@ -280,7 +256,6 @@ CONTROLS: tuple[Control, ...] = (
     ),
     Control(
         "allowPrivilegeEscalation",
-        "restricted",
         _at("spec.*.securityContext.allowPrivilegeEscalation"),
         _one_of(False),
         "a container may gain privileges",
@@ -289,7 +264,6 @@ CONTROLS: tuple[Control, ...] = (
     ),
     Control(
         "runAsNonRoot",
-        "restricted",
         _left_to_the_pod("runAsNonRoot"),
         _one_of(True),
         "a container may run as root",
@@ -297,7 +271,6 @@ CONTROLS: tuple[Control, ...] = (
     ),
     Control(
         "runAsUser",
-        "restricted",
         _of_all("runAsUser"),
         _not_root,
         "a container runs as root",
@@ -305,7 +278,6 @@ CONTROLS: tuple[Control, ...] = (
     ),
     Control(
         "seccompProfile_restricted",
-        "restricted",
         _left_to_the_pod("seccompProfile.type"),
         _one_of(*PROFILES),
         "a container has no seccomp profile",
@@ -315,7 +287,6 @@ CONTROLS: tuple[Control, ...] = (
     ),
     Control(
         "capabilities_dropped",
-        "restricted",
         _at("spec.*.securityContext.capabilities.drop"),
         _drops_all,
         "a container does not drop all capabilities",
@@ -324,7 +295,6 @@ CONTROLS: tuple[Control, ...] = (
     ),
     Control(
         "capabilities_restricted",
-        "restricted",
         _at("spec.*.securityContext.capabilities.add[]"),
         _added("NET_BIND_SERVICE"),
         "a container adds a capability",
@@ -333,18 +303,13 @@ CONTROLS: tuple[Control, ...] = (
         linux=True,
     ),
 )
+CONTROLS = (*BASELINE, *RESTRICTED)
 
 
 def controls(level: str, windows: bool = False) -> list[Control]:
     """The controls of a level, for pods of Windows or of Linux."""
-    if level == "privileged":
-        return []
-    chosen = [
-        control
-        for control in CONTROLS
-        if level == "restricted" or control.level == "baseline"
-        if not (windows and control.linux)
-    ]
+    of_level = {"privileged": (), "baseline": BASELINE, "restricted": CONTROLS}[level]
+    chosen = [control for control in of_level if not (windows and control.linux)]
     replaced = {control.replaces for control in chosen}
     return [control for control in chosen if control.name not in replaced]
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trainform.errors import list_names
 from trainform.rules.limits.judged import Judged
 from trainform.rules.limits.places import Place, places, volume_sources, volume_type
 from trainform.rules.limits.pod_security import RUN_AS, below_a_folder, finding_of, host_paths
-from trainform.rules.limits.rule import Finding
+from trainform.rules.limits.rule import Finding, not_allowed
 from trainform.spec.environment import Environment
 
 HOST_PATH = "hostPath"
@@ -16,8 +15,7 @@ LEVEL = "TF-POD-1"
 
 
 def volumes(judged: Judged, environment: Environment) -> Iterator[Finding]:
-    """Volumes of other types than the environment allows, a finding for each. Paths of the node are judged here where
-    no level of the standards does it."""
+    """Yield volumes of a type that is not allowed, and paths of the node where no level of the standards does it."""
     limits = environment.limits
     forbidden = f"which the environment {environment.name} does not allow"
     for template in judged.templates:
@@ -54,10 +52,8 @@ def runtime_classes(judged: Judged, environment: Environment) -> Iterator[Findin
     for template in judged.templates:
         name = template.spec.get("runtimeClassName")
         if name not in (None, "", *allowed):
-            listed = list_names(allowed) if allowed else "none"
-            reason = f"the environment {environment.name} does not allow this runtime class (allowed: {listed})"
-            fix = "remove it, or ask the platform team for limits.runtime_classes"
-            yield Finding("spec.runtimeClassName", name, reason, fix, template)
+            words = not_allowed("this runtime class", allowed, "runtime_classes", environment)
+            yield Finding("spec.runtimeClassName", name, *words, template)
 
 
 def root(judged: Judged, environment: Environment) -> Iterator[Finding]:
@@ -95,7 +91,6 @@ def _of_containers(body: object, field: str) -> list[Place]:
 FIELDS = ("serviceAccountName", "serviceAccount")
 """The second one is deprecated, and counts where the first one is empty."""
 DEFAULT_ACCOUNT = "default"
-FIX = "remove it, or ask the platform team for limits.service_accounts"
 
 
 def service_accounts(judged: Judged, environment: Environment) -> Iterator[Finding]:
@@ -104,6 +99,5 @@ def service_accounts(judged: Judged, environment: Environment) -> Iterator[Findi
     for template in judged.templates:
         field = next((field for field in FIELDS if template.spec.get(field)), None)
         if field is not None and template.spec[field] not in allowed:
-            listed = list_names(dict.fromkeys(allowed))
-            reason = f"the environment {environment.name} does not allow this service account (allowed: {listed})"
-            yield Finding(f"spec.{field}", template.spec[field], reason, FIX, template)
+            words = not_allowed("this service account", dict.fromkeys(allowed), "service_accounts", environment)
+            yield Finding(f"spec.{field}", template.spec[field], *words, template)

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from msgspec import structs
+
 from trainform import defaults
-from trainform.errors import list_names
 from trainform.manifests.shapes import mapping
 from trainform.rules.limits.judged import Judged, Named
-from trainform.rules.limits.rule import Finding
+from trainform.rules.limits.rule import Finding, not_allowed
 from trainform.spec.environment import Environment
 
 GROUP = "scheduling.volcano.sh/"
 VOLCANOS = (defaults.QUEUE, defaults.ROOT_QUEUE)
 """Queues that Volcano makes itself."""
-ASK_QUEUES = "use another one, or ask the platform team for limits.queues"
 ASK_WEIGHT = "write less, or ask the platform team for limits.max_queue_weight"
 
 
@@ -27,9 +27,8 @@ def allowed_queues(judged: Judged, environment: Environment) -> Iterator[Finding
         name = _queue(named, environment)
         if allowed is not None and name is not None and name not in allowed and name not in found:
             found.add(name)
-            listed = list_names(allowed) if allowed else "none"
-            reason = f"the environment {environment.name} does not let experiments use this queue (allowed: {listed})"
-            yield Finding(named.where, name, reason, ASK_QUEUES, named.template, named.key, everywhere=True)
+            words = not_allowed("this queue", allowed, "queues", environment)
+            yield Finding(named.where, name, *words, named.template, named.key, everywhere=True)
 
 
 def own_queues(judged: Judged, environment: Environment) -> Iterator[Finding]:
@@ -56,9 +55,7 @@ def own_queues(judged: Judged, environment: Environment) -> Iterator[Finding]:
 
 
 def _allowed(judged: Judged, environment: Environment) -> Mapping[str, None] | None:
-    """The names that are allowed; None if the limits leave all of them open. The queue that an experiment names is then
-    held against the environment's queues where the file is checked; a job of somebody else may name the queue of an
-    experiment."""
+    """Return the names that are allowed; None if the limits leave all of them open."""
     limits = environment.limits
     own = [name for _, name, _ in queues_in(judged) if limits.own_queues]
     if limits.queues is not None:
@@ -111,13 +108,6 @@ def _class(finding: Finding, environment: Environment) -> Iterator[Finding]:
     allowed = limits.priority_classes if limits.priority_classes is not None else list(own) if own else None
     name = str(finding.value)
     if name not in allowed if allowed is not None else name.startswith(SYSTEM_PREFIX):
-        listed = f"any but {SYSTEM_PREFIX}…" if allowed is None else list_names(allowed) if allowed else "none"
-        yield Finding(
-            finding.where,
-            finding.value,
-            f"the environment {environment.name} does not allow this priority class (allowed: {listed})",
-            "use another one, or ask the platform team for limits.priority_classes",
-            finding.template,
-            finding.key,
-            everywhere=True,
-        )
+        listed = [f"any but {SYSTEM_PREFIX}…"] if allowed is None else allowed
+        reason, fix = not_allowed("this priority class", listed, "priority_classes", environment)
+        yield structs.replace(finding, reason=reason, fix=fix, everywhere=True)

@@ -13,7 +13,7 @@ from trainform.manifests.shapes import mapping, mappings, quantity
 from trainform.manifests.templates import RESOURCE_FIELDS, Template, is_extended, resource_amounts
 from trainform.rules.limits.demands import Demand, with_demands
 from trainform.rules.limits.judged import Judged
-from trainform.rules.limits.rule import Finding
+from trainform.rules.limits.rule import Finding, not_allowed
 from trainform.spec.environment import Environment
 from trainform.spec.quantities import amount, spell
 
@@ -22,8 +22,7 @@ MEBIBYTE = 2**20
 
 
 def extended(judged: Judged, environment: Environment) -> Iterator[Finding]:
-    """Extended resources that the environment does not offer, and claims of devices by other templates than it
-    allows."""
+    """Yield extended resources, and templates of claims of devices, that the environment does not offer."""
     offered = _offered(environment)
     names = list_names(offered) if offered else "none"
     for template in judged.templates:
@@ -84,8 +83,7 @@ def requests(judged: Judged, environment: Environment) -> Iterator[Finding]:
 
 
 def _extended(holder: dict[str, Any]) -> dict[str, tuple[str, object]]:
-    """The extended resources that a container or pod asks for, each with the first field that has more than none of it,
-    and the amount."""
+    """Return the extended resources of a container or pod, with the field that asks for it and the amount."""
     found: dict[str, tuple[str, object]] = {}
     for field in RESOURCE_FIELDS:
         for resource, asked in resource_amounts(holder, field).items():
@@ -103,17 +101,12 @@ def _offered(environment: Environment) -> dict[str, None]:
 def _claims(template: Template, environment: Environment) -> Iterator[Finding]:
     """Claims of devices by dynamic resource allocation, which no other limit counts."""
     allowed = environment.limits.resource_claims
-    listed = list_names(allowed) if allowed else "none"
     for index, claim in enumerate(mappings(template.spec.get("resourceClaims"))):
         name = claim.get("resourceClaimTemplateName")
         if name not in allowed:
-            reason = (
-                f"the environment {environment.name} does not let pods claim devices by this template (allowed: "
-                f"{listed})"
-            )
-            fix = "name an allowed `resourceClaimTemplateName`, or ask the platform team for limits.resource_claims"
+            words = not_allowed("this `resourceClaimTemplateName`", allowed, "resource_claims", environment)
             where = f"spec.resourceClaims.{claim.get('name', index)}"
-            yield Finding(where, name, reason, fix, template, bound=claim)
+            yield Finding(where, name, *words, template, bound=claim)
 
 
 def _sizes(template: Template) -> Iterator[Decimal | None]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 from msgspec import Struct
 
+from trainform.errors import list_names
 from trainform.manifests.templates import Template
 from trainform.rules.limits.judged import Judged
 from trainform.spec.environment import Environment
@@ -17,39 +18,35 @@ FINGERPRINT_DIGITS = 16  # of 8, two findings with the same can be searched for 
 
 
 class Finding(Struct, frozen=True):
-    """One thing that breaks a rule.
-
-    where: the path in the pod template, with containers and volumes by their names (`spec.containers.main.image`), or
-    else in the object. value: what stands there; None where it is not shown. template: the pods; None if the finding is
-    about an object, or about all pods together. key: the key of the object (`Manifest.key`); None for pods. bound: what
-    a waiver is bound to where the value is not all of it. everywhere: True if several objects of a job repeat the
-    value, such as its queue: a waiver holds for all of them.
-    """
+    """One thing that breaks a rule."""
 
     where: str
-    value: object
+    """The path in the pod template, with items by their names (`spec.containers.main.image`), or in the object."""
+    value: object  # None where it is not shown
     reason: str
     fix: str
-    template: Template | None = None
-    key: str | None = None
-    bound: object = None
-    everywhere: bool = False
+    template: Template | None = None  # None if it is about an object, or about all pods together
+    key: str | None = None  # of the object; None for pods
+    bound: object = None  # what a waiver is bound to where the value is not all of it
+    everywhere: bool = False  # several objects of a job repeat the value, and a waiver holds for all of them
+
+
+def not_allowed(what: str, allowed: Collection[str], limit: str, environment: Environment) -> tuple[str, str]:
+    """Return reason and fix for something that is not in a list of the environment's limits."""
+    listed, instead = (list_names(allowed), "use an allowed one") if allowed else ("none", "remove it")
+    reason = f"the environment {environment.name} does not allow {what} (allowed: {listed})"
+    return reason, f"{instead}, or ask the platform team for limits.{limit}"
 
 
 class Rule(Struct, frozen=True):
-    """A rule: a pure function of rendered objects and the environment.
+    """A rule: a pure function of rendered objects and the environment."""
 
-    code: its name for ever (`TF-IMG-1`). title: what holds, as a sentence. limits: the fields of the environment that
-    it reads. severity: what a finding is if the environment does not set it. fixed: True if the environment cannot
-    lower the severity.
-    """
-
-    code: str
-    title: str
-    limits: tuple[str, ...]
-    severity: Severity
+    code: str  # its name for ever
+    title: str  # what holds, as a sentence
     find: Callable[[Judged, Environment], Iterator[Finding]]
-    fixed: bool = False
+    limits: tuple[str, ...] = ()  # the fields of the environment that it reads
+    severity: Severity = "error"  # where the environment does not set it
+    fixed: bool = False  # the environment cannot lower the severity
 
     def severity_in(self, environment: Environment) -> Severity:
         """The severity of its findings in the environment."""

@@ -24,8 +24,7 @@ def deleted_after_end(judged: Judged, environment: Environment) -> Iterator[Find
 
 
 def run_time(judged: Judged, environment: Environment) -> Iterator[Finding]:
-    """Pods that may run longer than the environment allows, with the time that they have to end: that one is bounded
-    everywhere."""
+    """Yield pods that may run longer than the environment allows, or take longer to end."""
     limit = environment.limits.max_run_time
     most = None if limit is None else seconds(str(limit))
     for template in judged.templates:

@@ -46,8 +46,7 @@ class PlainSecret:
 
 
 def plain_secrets(judged: Judged, environment: Environment) -> Iterator[Finding]:
-    """Yield the texts that look like secrets: in what the user wrote, or else in the pods and objects of another
-    program."""
+    """Yield texts that look like secrets: in what the user wrote, or else in the pods and objects of a program."""
     if judged.written:
         for secret in secrets_in(judged.written, _by_index):
             yield Finding(secret.where, MASK, secret.reason, secret.fix)
@@ -77,8 +76,7 @@ def without_content(body: Any) -> Any:
 
 
 def secrets_in(data: Any, item_path: ItemPath, searched: Set[int] = frozenset()) -> list[PlainSecret]:
-    """Return every secret in plain data: keys, values and words of commands. searched: the identities of mappings to
-    leave out."""
+    """Return every secret in plain data. searched: the identities of mappings to leave out."""
     search = _Search(item_path, searched)
     search.walk(data, "", "")
     return search.found

@@ -5,16 +5,16 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
 from trainform.errors import Problem, list_names
 from trainform.rules.limits.table import BY_CODE
-from trainform.rules.references import Known
 from trainform.secrets import masked_line
 from trainform.spec.environment import Environment
 from trainform.spec.limits import Severity
+from trainform.spec.names import did_you_mean
 from trainform.spec.quantities import seconds
 from trainform.spec.waivers import Waiver
 
@@ -22,12 +22,11 @@ SECONDS_OF_A_DAY = 24 * 60 * 60
 
 
 class Verdict(Struct, frozen=True):
-    """What the findings of the rules come to: problems, and notes on warnings and waivers. found: each finding with its
-    severity, waived or not."""
+    """The result of all findings: problems, and notes on warnings and waivers."""
 
     problems: tuple[Problem, ...]
     notes: tuple[str, ...]
-    found: tuple[tuple[Problem, Severity], ...] = ()
+    found: tuple[tuple[Problem, Severity], ...] = ()  # waived or not
 
 
 def verdict(
@@ -62,21 +61,12 @@ def identity(problem: Problem) -> tuple[str, str]:
 
 
 def waived(waivers: Iterable[Waiver], environment: Environment, today: datetime.date | None) -> set[tuple[str, str]]:
-    """Code and fingerprint of each finding that is waived: the environment allows the waiver, and its last day is
-    neither over nor too far away. today: None if no waiver holds."""
+    """Return code and fingerprint of each finding that is waived. today: None if no waiver holds."""
     return {
         (waiver.rule, waiver.finding)
         for waiver in waivers
-        if today is not None
-        and today <= waiver.until
-        and not too_long(waiver, environment, today)
-        and waiver.owner in owners(waiver.rule, environment)
+        if today is not None and today <= waiver.until and _refusal(waiver, environment, today) is None
     }
-
-
-def too_long(waiver: Waiver, environment: Environment, today: datetime.date) -> bool:
-    """Whether the last day of the waiver is farther away than the environment allows."""
-    return (waiver.until - today).days * SECONDS_OF_A_DAY > seconds(environment.limits.longest_waiver)
 
 
 def owners(code: str, environment: Environment) -> Sequence[str]:
@@ -91,33 +81,31 @@ def waiver_problems(
 ) -> Iterator[Problem]:
     """Waivers that the environment does not allow."""
     for index, waiver in enumerate(waivers):
-        where, allowed = f"waivers[{index}]", owners(waiver.rule, environment)
-        if waiver.rule not in WAIVABLE.names:
-            yield Problem(f"{where}.rule", waiver.rule, *unknown_code(waiver.rule, WAIVABLE))
-        elif waiver.rule in BY_CODE and BY_CODE[waiver.rule].fixed:
-            yield Problem(f"{where}.rule", waiver.rule, ALWAYS_HOLDS, "remove the waiver, and what the rule finds")
-        elif not allowed:
-            yield Problem(
-                f"{where}.rule",
-                waiver.rule,
-                f"the environment {environment.name} does not allow waivers of this rule",
-                f"remove the waiver, or ask the platform team for limits.waivable.{waiver.rule}",
-            )
-        elif waiver.owner not in allowed:
-            yield Problem(
-                f"{where}.owner",
-                waiver.owner,
-                f"the environment {environment.name} does not allow waivers of {waiver.rule} with this owner",
-                f"name the one who answers for it, of {list_names(allowed)}",
-            )
-        elif today is not None and too_long(waiver, environment, today):
-            longest = environment.limits.longest_waiver
-            yield Problem(
-                f"{where}.until",
-                str(waiver.until),
-                f"the day is farther away than the environment {environment.name} allows ({longest} from today)",
-                f"write {today + datetime.timedelta(seconds=seconds(longest))} or an earlier day",
-            )
+        refusal = _refusal(waiver, environment, today)
+        if refusal is not None:
+            field, reason, fix = refusal
+            yield Problem(f"waivers[{index}].{field}", str(getattr(waiver, field)), reason, fix)
+
+
+def _refusal(waiver: Waiver, environment: Environment, today: datetime.date | None) -> tuple[str, str, str] | None:
+    """Return field, reason and fix if the environment does not allow the waiver."""
+    code, allowed = waiver.rule, owners(waiver.rule, environment)
+    does_not_allow = f"the environment {environment.name} does not allow waivers of"
+    if code not in WAIVABLE:
+        return "rule", *unknown_code(code, WAIVABLE)
+    if code in BY_CODE and BY_CODE[code].fixed:
+        return "rule", ALWAYS_HOLDS, "remove the waiver, and what the rule finds"
+    if not allowed:
+        fix = f"remove the waiver, or ask the platform team for limits.waivable.{code}"
+        return "rule", f"{does_not_allow} this rule", fix
+    if waiver.owner not in allowed:
+        fix = f"name the one who answers for it, of {list_names(allowed)}"
+        return "owner", f"{does_not_allow} {code} with this owner", fix
+    longest = environment.limits.longest_waiver
+    if today is not None and (waiver.until - today).days * SECONDS_OF_A_DAY > seconds(longest):
+        reason = f"the day is farther away than the environment {environment.name} allows ({longest} from today)"
+        return "until", reason, f"write {today + datetime.timedelta(seconds=seconds(longest))} or an earlier day"
+    return None
 
 
 REMOVED = ("TF-POD-5", "TF-QUE-4", "TR-CONTRACT-4")
@@ -135,26 +123,21 @@ _OF_REVIEWS = {
 }
 REVIEW_CODES = frozenset(f"TR-{category}-{number}" for category, numbers in _OF_REVIEWS.items() for number in numbers)
 """Findings of a review that an experiment may waive. Gates of a promotion are waived by `trainform promote`."""
-WAIVABLE = Known({*BY_CODE, *REVIEW_CODES})
+WAIVABLE = BY_CODE.keys() | REVIEW_CODES
 ALWAYS_HOLDS = "the rule holds in every environment: it can neither be waived nor made a warning"
 
 
-def unknown_code(code: str, known: Known) -> tuple[str, str]:
+def unknown_code(code: str, known: Collection[str]) -> tuple[str, str]:
     """Reason and fix for a code that no rule has."""
     if code in REMOVED:
         return "trainform no longer has this rule", "remove the entry"
-    near = known.nearest(code)
-    return (
-        "no rule has this code",
-        f"known: {list_names(sorted(known.names))}" if near is None else f"did you mean {near}?",
-    )
+    return "no rule has this code", did_you_mean(code, sorted(known)) or f"known: {list_names(sorted(known))}"
 
 
 def _with_waiver(
     problem: Problem, waivers: Iterable[Waiver], environment: Environment, today: datetime.date | None
 ) -> Problem:
-    """The problem with what waivers mean for it: the end of one that has expired, or a waiver that the environment
-    would allow."""
+    """Return the problem with the end of a waiver that has expired, or with a waiver that would be allowed."""
     allowed = owners(problem.code, environment)
     if not allowed or not problem.fingerprint:
         return problem
