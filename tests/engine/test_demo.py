@@ -19,7 +19,6 @@ from tests.engine.live import until
 from tests.engine.project import SSH_SECRET, Project, Ran, run
 from tests.support.repository import committed_copy, copy_stacks
 from trainform.sandbox.folder import FOLDER_VARIABLE
-from trainform.sandbox.salts import SALT
 from trainform.toolchain.ensure import environment
 from trainform.toolchain.model import Toolchain
 
@@ -27,6 +26,7 @@ pytestmark = pytest.mark.proof("several demos one after the other, each with a s
 
 TRAINFORM = (sys.executable, "-m", "trainform")
 IN_SANDBOX = 'set -e; eval "$(trainform sandbox env)"'
+SALT = "encryptionsalt"
 USERS_STACK = "stacks/Pulumi.resnet.dev.yaml"
 EXPERIMENT = "stacks/experiments/sdxl-lora.yaml"
 
@@ -159,9 +159,7 @@ def test_the_demo_changes_nothing_in_the_clone_whatever_comes_before_it(
     stacks_can_be_copied(clone, tmp_path, toolchain)
 
     clone.run(*TRAINFORM, "sandbox", "down", "--purge").succeeded()
-    renewed = clone.demo()
-    assert f"the salt in {USERS_STACK} belongs to another one" in renewed
-    assert renewed.count("Running") == 4
+    assert clone.demo().count("Running") == 4
     the_way_out_of_an_incorrect_passphrase(clone)
 
 
@@ -183,8 +181,7 @@ def stacks_can_be_copied(clone: Clone, tmp_path: Path, toolchain: Toolchain) -> 
 
 
 def the_way_out_of_an_incorrect_passphrase(clone: Clone) -> None:
-    """After `sandbox down --purge` the salt in the clone belongs to a passphrase that no longer exists, as the demo
-    notes."""
+    """After `sandbox down --purge` the salt in the clone belongs to a passphrase that no longer exists."""
     init = ("bash", "-c", f"{IN_SANDBOX}; pulumi stack init resnet.dev --non-interactive")
     assert "incorrect passphrase" in clone.run(*init).failed()
     clone.shell(f"sed -i.old /^{SALT}:/d {USERS_STACK}")

@@ -15,7 +15,7 @@ import pytest
 from tests.sandbox.conftest import api_of, state_of, until
 from tests.sandbox.namespace import Manifest, Namespace, environment_of, roles_of, template
 from trainform.sandbox import Sandbox, status
-from trainform.sandbox.addons import ADDONS
+from trainform.sandbox.addons.table import ADDONS
 from trainform.sandbox.api import Api, RequestError
 from trainform.sandbox.components import COMPONENTS
 

@@ -21,7 +21,8 @@ from tests.sandbox.conftest import api_of, small_settings, state_of, until
 from tests.toolchain.recording import Recording
 from trainform.errors import SandboxError
 from trainform.sandbox import Sandbox, down, exports, status, up
-from trainform.sandbox.addons import ADDONS, InstalledAddOn
+from trainform.sandbox.addons.addon import InstalledAddOn
+from trainform.sandbox.addons.table import ADDONS
 from trainform.sandbox.api import Api
 from trainform.sandbox.components import COMPONENTS, PORTS
 from trainform.sandbox.folder import Layout

@@ -7,18 +7,29 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.sandbox.test_salts import PASSPHRASE, PLAIN, SALTED, WITH_SECRET
 from tests.support.repository import ROOT, copy_stacks
 from tests.toolchain.recording import Recording
 from trainform.errors import SandboxError
 from trainform.progress import SILENT
-from trainform.sandbox import chosen_folder, copy_folder, copy_project
+from trainform.sandbox import chosen_folder, copy_folder, copy_project, down
 from trainform.sandbox.folder import Layout
-from trainform.sandbox.project_copy import Changes, Files, changes
+from trainform.sandbox.project_copy import Changes, Files, changes, without_salt, without_secrets
 
+PLAIN = """\
+# a comment
+config:
+  trainform:experiment: hello
+  trainform:environment: dev
+"""
+SALTED = f"{PLAIN}encryptionsalt: v1:L3jw4eYLX50=:v1:PjKGLDGs6BwFyMMF:6Rhg4Xd9EEgqD4jeQiUKOaXy0qYyCg==\n"
+WITH_SECRET = SALTED.replace(
+    "encryptionsalt",
+    "  trainform:sshSecret:\n    secure: v1:iBnpg5xTksiNXgVG:wuWMC5BQnynGDbRSJFONASjNOD8=\nencryptionsalt",
+)
 STACK = "stacks/Pulumi.sdxl-lora.dev.yaml"
 EXPERIMENT = "stacks/experiments/sdxl-lora.yaml"
 PATHS = st.sampled_from([STACK, EXPERIMENT, "stacks/environments/dev.yaml", "Pulumi.yaml"])
@@ -57,6 +68,29 @@ def test_a_new_salt_is_not_an_edit_but_a_new_secret_is() -> None:
     assert elsewhere.edited == (EXPERIMENT,), "a file that is no stack's has no salt"
 
 
+def test_a_stack_file_without_its_salt_is_the_one_that_was_committed() -> None:
+    assert without_salt(SALTED) == PLAIN
+    assert without_salt(PLAIN) == PLAIN
+    assert without_salt(f"secretsprovider: awskms://alias/x\nencryptedkey: AQI\n  DAH\n{PLAIN}") == PLAIN
+    assert without_salt(SALTED.removesuffix("\n")) == PLAIN, "also where the last line has no end"
+
+
+NAMES = st.from_regex(r"trainform:[a-z]{1,8}", fullmatch=True)
+VALUES = st.one_of(st.text("abc :#'\n", max_size=8), st.integers(), st.lists(st.text("ab", max_size=3), max_size=2))
+
+
+@given(st.dictionaries(NAMES, VALUES), st.sampled_from(["secretsprovider", "encryptedkey", "encryptionsalt"]))
+def test_without_salt_keeps_the_config(config: dict[str, object], key: str) -> None:
+    for content in ({"config": config, key: "v1:x"}, {key: "v1:x", "config": config}):
+        assert yaml.safe_load(without_salt(yaml.safe_dump(content, sort_keys=False))) == {"config": config}
+
+
+def test_secrets_are_removed_with_their_salt_from_stack_files_only() -> None:
+    assert without_secrets(STACK, PLAIN) == without_secrets(STACK, SALTED) == PLAIN
+    assert yaml.safe_load(without_secrets(STACK, WITH_SECRET)) == yaml.safe_load(PLAIN)
+    assert without_secrets(EXPERIMENT, WITH_SECRET) == WITH_SECRET
+
+
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     """A clone of the repository with the files that the demo copies."""
@@ -71,7 +105,6 @@ def sandbox_folder(project: Path) -> Path:
     """The folder of its sandbox, which has a passphrase already."""
     layout = Layout(project / ".trainform" / "sandbox")
     layout.make()
-    layout.passphrase.write_text(PASSPHRASE)
     return layout.root
 
 
@@ -126,33 +159,23 @@ def test_the_next_demo_keeps_what_the_user_edited_and_says_so(project: Path, san
     assert (folder / EXPERIMENT).read_bytes() == (project / EXPERIMENT).read_bytes()
 
 
-def test_salts_of_a_passphrase_that_is_gone_are_stripped_and_others_stay(project: Path, sandbox_folder: Path) -> None:
+def test_salts_in_the_copy_end_with_the_passphrase(project: Path, sandbox_folder: Path) -> None:
     folder = copy_project(project, sandbox_folder, SILENT)
     (folder / STACK).write_text(WITH_SECRET)
+    down(sandbox_folder)
     copy_project(project, sandbox_folder, SILENT)
     assert (folder / STACK).read_text() == WITH_SECRET, "`make stop` keeps the passphrase"
-    Layout(sandbox_folder).remove_all()
-    notes = Recording()
-    copy_project(project, sandbox_folder, notes)
-    assert (folder / STACK).read_text().replace("# a comment\n", "") == PLAIN.replace("# a comment\n", "")
-    assert any(f"secrets in {folder / STACK}" in line and "set them again" in line for line in notes.lines)
-    Layout(sandbox_folder).make()
-    again = Recording()
-    copy_project(project, sandbox_folder, again)
-    assert not any("secrets" in line for line in again.lines)
-
-
-def test_the_salts_of_a_clone_reach_the_copy_only_if_the_sandbox_reads_them(
-    project: Path, sandbox_folder: Path
-) -> None:
-    (project / STACK).write_text(WITH_SECRET)
-    Layout(sandbox_folder).passphrase.write_text("another")
-    folder = copy_project(project, sandbox_folder, SILENT)
-    assert "encryptionsalt" not in (folder / STACK).read_text()
-    assert "secure" not in (folder / STACK).read_text()
-    Layout(sandbox_folder).passphrase.write_text(PASSPHRASE)
+    down(sandbox_folder, purge=True)
+    assert yaml.safe_load((folder / STACK).read_text()) == yaml.safe_load(PLAIN)
+    (folder / STACK).write_text(WITH_SECRET)
     copy_project(project, sandbox_folder, SILENT)
-    assert (folder / STACK).read_text() == WITH_SECRET
+    assert "secure" not in (folder / STACK).read_text(), "also where the sandbox's folder was removed by hand"
+
+
+def test_the_salts_and_secrets_of_a_clone_are_not_copied(project: Path, sandbox_folder: Path) -> None:
+    (project / STACK).write_text(WITH_SECRET)
+    folder = copy_project(project, sandbox_folder, SILENT)
+    assert yaml.safe_load((folder / STACK).read_text()) == yaml.safe_load(PLAIN)
     assert (project / STACK).read_text() == WITH_SECRET
 
 

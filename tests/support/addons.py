@@ -17,7 +17,7 @@ from msgspec import structs
 from tests.support.scheduling import scope_of
 from tests.support.selection import place
 from trainform.sandbox import Sandbox, down, exports, settings_from_environment, up
-from trainform.sandbox.addons import ADDONS
+from trainform.sandbox.addons.table import ADDONS
 from trainform.spec.load import load_environment
 from trainform.toolchain import ensure
 

@@ -23,14 +23,7 @@ from trainform.errors import TrainformError
 from trainform.manifests.objects import pod_selector
 from trainform.plan.model import Plan
 from trainform.progress import Progress
-from trainform.sandbox import (
-    chosen_folder,
-    copy_project,
-    exports,
-    settings_from_environment,
-    up,
-    warn_about_other_salts,
-)
+from trainform.sandbox import chosen_folder, copy_project, exports, settings_from_environment, up
 from trainform.sandbox.exports import UNSET
 from trainform.spec.load import load_environment, project_root
 from trainform.terminal.lines import echo, terminal_width
@@ -79,7 +72,6 @@ def command() -> None:
     progress = display()
     sandbox = chosen_folder(None)
     folder = copy_project(root, sandbox, progress)
-    warn_about_other_salts(root, sandbox, progress)
     environment = load_environment(ENVIRONMENT, folder).checked()
     job = check_experiment(EXPERIMENT, ENVIRONMENT, root=folder).checked()
     plan = job.plan

@@ -92,7 +92,7 @@ def up_command(
     """
     from trainform.cli.progress import display
     from trainform.doctor.machine import sdk_fix
-    from trainform.sandbox import chosen_addons, chosen_folder, up, warn_about_other_salts
+    from trainform.sandbox import chosen_addons, chosen_folder, up
     from trainform.spec.load import project_root
     from trainform.toolchain import ensure
 
@@ -100,7 +100,6 @@ def up_command(
     chosen = chosen_addons([] if addons is None else addons)  # before a build: a wrong name is an error at once
     loaded = _environment(environment)
     settings = structs.replace(_settings(loaded, chosen_folder(folder)), addons=chosen)
-    warn_about_other_salts(project_root(), settings.folder, progress)
     tools = ensure(progress)
     sandbox = up(settings, tools, progress, timeout)
     nodes, following = sum(pool.count for pool in settings.pools), f'eval "$(trainform sandbox env{_option(folder)})"'
@@ -161,28 +160,15 @@ def down_command(folder: FolderOption = None, purge: PurgeOption = False, as_jso
     the passphrase stay, since the salts in stack files belong to it. The demo's copy of the project always stays.
     """
     from trainform.cli.progress import display
-    from trainform.sandbox import (
-        UNREADABLE_SALT_FIX,
-        chosen_folder,
-        copy_folder,
-        down,
-        stacks_with_passphrase_of,
-    )
-    from trainform.spec.load import project_root
+    from trainform.sandbox import chosen_folder, copy_folder, down
 
     place = chosen_folder(folder)
-    unreadable = stacks_with_passphrase_of(project_root(), place) if purge else []
     found = down(place, display(), purge)
     if as_json:
         left = [str(path) for path in (place, copy_folder(place)) if path.exists()]
-        echo_json({"ok": True, "folder": str(place), "was_running": found, "left": left, "unreadable": unreadable})
+        echo_json({"ok": True, "folder": str(place), "was_running": found, "left": left})
         return
     echo(f"sandbox down: {place}" if found else f"no sandbox is running in {place}")
-    if unreadable:
-        echo(
-            f"pulumi can no longer read the secrets in {', '.join(unreadable)}, since their passphrase was removed: "
-            f"{UNREADABLE_SALT_FIX}"
-        )
     if not purge and place.exists():
         note("its logs and the passphrase of its stacks stay; `trainform sandbox down --purge` removes them")
     if copy_folder(place).exists():

@@ -8,12 +8,10 @@ from trainform.sandbox.control import Sandbox, down, up
 from trainform.sandbox.exports import exports
 from trainform.sandbox.folder import chosen_folder
 from trainform.sandbox.project_copy import copy_folder, copy_project
-from trainform.sandbox.salts import UNREADABLE_SALT_FIX, stacks_with_passphrase_of, warn_about_other_salts
 from trainform.sandbox.settings import NodePool, SandboxSettings, Taint, default_pools, settings_from_environment
 from trainform.sandbox.status import SandboxStatus, status
 
 __all__ = [
-    "UNREADABLE_SALT_FIX",
     "NodePool",
     "Sandbox",
     "SandboxSettings",
@@ -27,8 +25,6 @@ __all__ = [
     "down",
     "exports",
     "settings_from_environment",
-    "stacks_with_passphrase_of",
     "status",
     "up",
-    "warn_about_other_salts",
 ]

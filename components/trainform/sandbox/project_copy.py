@@ -2,6 +2,7 @@
 does not change.
 
 The copy is beside the sandbox's folder, since its salts belong to that sandbox's passphrase; `down` does not remove it.
+The salts and secrets of the project itself are not copied.
 
 Pulumi.yaml stacks/       updated from the project, except for files that the user edited in the copy
 .venv                     link to the Python environment of this process, where Pulumi.yaml expects it
@@ -16,24 +17,31 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 import msgspec
+import yaml
 from msgspec import Struct
 
-from trainform.errors import SandboxError
+from trainform.errors import InputError, SandboxError
 from trainform.locking import hold
 from trainform.progress import Progress
-from trainform.sandbox.folder import PROJECT_FILE, PROJECT_STATE, SANDBOX, read_private, write_private
-from trainform.sandbox.salts import read_passphrase, usable_with, without_salt
+from trainform.sandbox.folder import PROJECT_FILE, PROJECT_STATE, SANDBOX, Layout, read_private, write_private
+from trainform.spec.libyaml import Dumper
+from trainform.spec.read import parse_mapping
+from trainform.spec.stack import ENCRYPTION
 from trainform.toolchain.oserrors import translate_os_errors
 
 STACKS = "stacks"
 _ENVIRONMENT = ".venv"
 # Any bytes, so that a file which is not text is copied too.
 _ENCODING, _ERRORS = "utf-8", "surrogateescape"
+# The keys as Pulumi writes them. A value may continue on indented lines.
+_PROVIDER = re.compile(rf"^(?:{'|'.join(ENCRYPTION)}):.*\n?(?:[ \t]+.*\n?)*", re.MULTILINE)
 
 Files = Mapping[str, str]
 Hashes = Mapping[str, str]
@@ -61,10 +69,10 @@ def copy_project(project: Path, sandbox: Path, progress: Progress) -> Path:
     folder = copy_folder(sandbox)
     _refuse_foreign(folder)  # before the lock: no lock file must be written into another folder
     with hold(folder / PROJECT_STATE / "lock", "trainform demo", progress):
-        passphrase = read_passphrase(sandbox)
-        _remove_undecryptable_secrets(folder, passphrase, progress)
+        if not Layout(sandbox).passphrase.exists():
+            remove_secrets(folder)
         if project.resolve() != folder.resolve():  # otherwise the demo was started in its own copy
-            wanted = {path: _usable(path, text, passphrase) for path, text in _read(project).items()}
+            wanted = {path: without_secrets(path, text) for path, text in _read(project).items()}
             before = _read_hashes(folder)
             _apply(changes(wanted, _read(folder), before), before, folder, progress)
         _link(folder / PROJECT_STATE / SANDBOX, Path(os.pardir, os.pardir, sandbox.name))
@@ -96,8 +104,45 @@ def _is_stack(path: str) -> bool:
     return PurePosixPath(path).match(f"{STACKS}/Pulumi.*.yaml")
 
 
-def _usable(path: str, text: str, passphrase: str | None) -> str:
-    return usable_with(text, passphrase) if _is_stack(path) else text
+def without_salt(text: str) -> str:
+    """Return a stack file's text without its secrets provider. Pulumi writes it again from the stack's state, or
+    chooses a new salt."""
+    return _PROVIDER.sub("", text)
+
+
+def without_secrets(path: str, text: str) -> str:
+    """Return the text of a project's file; that of a stack without its secrets provider and the values that are
+    encrypted with it, since with another passphrase `pulumi` would fail ("incorrect passphrase")."""
+    plain = without_salt(text)
+    if plain == text or not _is_stack(path):
+        return text
+    try:
+        content = parse_mapping(plain, "")
+    except InputError:
+        return plain  # Pulumi will report it
+    kept = _without_encrypted(content.data)
+    return plain if content.problems or kept == content.data else yaml.dump(kept, Dumper=Dumper, sort_keys=False)
+
+
+def _without_encrypted(data: Any) -> Any:
+    """Return the data without its encrypted values, `{secure: …}`."""
+    if isinstance(data, dict):
+        return {key: _without_encrypted(value) for key, value in data.items() if not _is_encrypted(value)}
+    if isinstance(data, list):
+        return [_without_encrypted(value) for value in data if not _is_encrypted(value)]
+    return data
+
+
+def _is_encrypted(value: Any) -> bool:
+    return isinstance(value, dict) and value.keys() == {"secure"}
+
+
+def remove_secrets(folder: Path) -> None:
+    """Remove salts and encrypted values from the copy, when the passphrase of its sandbox no longer exists."""
+    for path, text in _read(folder).items():
+        left = without_secrets(path, text)
+        if left != text:
+            write_private(folder / path, left.encode(_ENCODING, _ERRORS))
 
 
 def _refuse_foreign(folder: Path) -> None:
@@ -110,19 +155,6 @@ def _refuse_foreign(folder: Path) -> None:
             f"{folder} is not the demo's copy of a project: it holds {', '.join(names[:3])}",
             "move it away, or choose another folder for the sandbox with TRAINFORM_SANDBOX",
         )
-
-
-def _remove_undecryptable_secrets(folder: Path, passphrase: str | None, progress: Progress) -> None:
-    """Remove salts and secrets that were encrypted with a passphrase that no longer exists; a note names the files that
-    lose secrets."""
-    for path, text in _read(folder).items():
-        left = _usable(path, text, passphrase)
-        if left != text:
-            write_private(folder / path, left.encode(_ENCODING, _ERRORS))
-        if left != text and left != without_salt(text):
-            progress.note(
-                f"secrets in {folder / path} were encrypted with a passphrase that no longer exists: set them again"
-            )
 
 
 def _apply(change: Changes, before: Hashes, folder: Path, progress: Progress) -> None:

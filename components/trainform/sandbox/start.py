@@ -8,7 +8,7 @@ from pathlib import Path
 
 from trainform.progress import Step
 from trainform.sandbox import nodes, objects
-from trainform.sandbox.addons.installation import InstalledAddOn
+from trainform.sandbox.addons.addon import InstalledAddOn
 from trainform.sandbox.api import Api
 from trainform.sandbox.certificates import Certificates, WebhookCertificates
 from trainform.sandbox.components import Context, commands, programs
