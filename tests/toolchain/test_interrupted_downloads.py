@@ -20,7 +20,7 @@ from trainform.toolchain.download import download
 from trainform.toolchain.web import Web
 
 
-def test_a_failed_file_cancels_the_other_files_of_its_part_only(internet: Internet, copy: Path, cache: Path) -> None:
+def test_a_failed_file_fails_its_part_only(internet: Internet, copy: Path, cache: Path) -> None:
     internet.sites[FINAL["kube-apiserver"]] = Answer(official.program("x"), cut=100)
     found = download(CONTROL_PLANE, cache, SILENT, copy, Web(QUICK))
     assert isinstance(found["controlplane"], ToolchainError)

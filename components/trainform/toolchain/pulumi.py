@@ -37,22 +37,18 @@ def ready_pulumi(origins: Sequence[str], folder: Path) -> PulumiTools | None:
 def pulumi_need(origins: Sequence[str], progress: Progress) -> Need:
     """Return the need for a Pulumi in the cache. If that of this machine is allowed but missing or unusable, show a
     note with the reason."""
-    need = _need(origins)
-    if SYSTEM not in origins:
-        return need
-    try:
-        find_system_pulumi()
-    except ToolchainError as error:
-        progress.note(f"pulumi, {SYSTEM}: {error.message}")
-        return _need(origins, (SYSTEM, error))
-    return need
+    if SYSTEM in origins:
+        try:
+            find_system_pulumi()
+        except ToolchainError as error:
+            progress.note(f"pulumi, {SYSTEM}: {error.message}")
+            return _need(origins, error)
+    return _need(origins)
 
 
-def _need(origins: Sequence[str], *refused: tuple[str, ToolchainError]) -> Need:
-    made = tuple(origin for origin in origins if origin != SYSTEM)
-    return Need(
-        NAME, PULUMI_PARTS, RELEASES[NAME], made, "pulumi-build", refused, install=_install, assemble=_assemble_built
-    )
+def _need(origins: Sequence[str], unusable: ToolchainError | None = None) -> Need:
+    others = tuple(origin for origin in origins if origin != SYSTEM)
+    return Need(NAME, PULUMI_PARTS, RELEASES[NAME], others, "pulumi-build", unusable, _install, _assemble_built)
 
 
 def _assemble_built(folder: Path, final: Path, progress: Progress) -> None:
