@@ -101,8 +101,6 @@ def test_suggestions_name_existing_commands() -> None:
         (["destory"], "did you mean `trainform destroy`?"),
         (["xyzzy"], "`trainform --help` lists the commands"),
         (["check", "--jsn"], "did you mean --json"),
-        (["diff", "resnet", "--markdown"], "write `--format markdown`"),
-        (["review", "--html"], "write `--format html`"),
         (["plan", "--enviroment", "dev"], "did you mean --environment?"),
         (["sandbox", "statsu"], "did you mean `trainform sandbox status`?"),
         (["toolchain", "ensur"], "did you mean `trainform toolchain ensure`?"),

@@ -15,9 +15,17 @@ from tests.support.repository import ROOT, copy_stacks
 from tests.toolchain.recording import Recording
 from trainform.errors import SandboxError
 from trainform.progress import SILENT
-from trainform.sandbox import chosen_folder, copy_folder, copy_project, down
-from trainform.sandbox.folder import Layout
-from trainform.sandbox.project_copy import Changes, Files, changes, without_salt, without_secrets
+from trainform.sandbox.control import down
+from trainform.sandbox.folder import Layout, chosen_folder
+from trainform.sandbox.project_copy import (
+    Changes,
+    Files,
+    changes,
+    copy_folder,
+    copy_project,
+    without_salt,
+    without_secrets,
+)
 
 PLAIN = """\
 # a comment

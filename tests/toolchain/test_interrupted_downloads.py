@@ -14,9 +14,9 @@ from tests.toolchain.downloads import CONTROL_PLANE, ENSURE, FINAL, QUICK, names
 from tests.toolchain.internet import Answer, Internet, sha256
 from trainform.errors import ToolchainError
 from trainform.progress import SILENT
-from trainform.toolchain import ensure_control_plane
 from trainform.toolchain.cache import toolchain_folder
 from trainform.toolchain.download import download
+from trainform.toolchain.ensure import ensure_control_plane
 from trainform.toolchain.web import Web
 
 

@@ -23,12 +23,17 @@ from trainform.errors import TrainformError
 from trainform.manifests.objects import pod_selector
 from trainform.plan.model import Plan
 from trainform.progress import Progress
-from trainform.sandbox import chosen_folder, copy_project, exports, settings_from_environment, up
-from trainform.sandbox.exports import UNSET
+from trainform.sandbox.control import up
+from trainform.sandbox.exports import UNSET, exports
+from trainform.sandbox.folder import chosen_folder
+from trainform.sandbox.project_copy import copy_project
+from trainform.sandbox.settings import settings_from_environment
 from trainform.spec.load import load_environment, project_root
 from trainform.terminal.lines import echo, terminal_width
 from trainform.terminal.screen import Screen, screen
-from trainform.toolchain import DOWNLOAD_GB, PendingWork, build_time, ensure, pending_work
+from trainform.toolchain.ensure import PendingWork, ensure, pending_work
+from trainform.toolchain.parts import build_time
+from trainform.toolchain.releases import DOWNLOAD_GB
 
 EXPERIMENT, ENVIRONMENT = "sdxl-lora", defaults.ENVIRONMENT
 STACK = f"{EXPERIMENT}.{ENVIRONMENT}"

@@ -122,15 +122,9 @@ def _as_dict(workload: Workload, outcome: Outcome, error: TrainformError | None)
     from trainform.rehearsal.run.masking import Masker
 
     masked = Masker(workload.secrets)
+    shown = ("pod", "phase", "exit_code", "reason", "restarts")
     pods = [
-        {
-            "pod": record.pod,
-            "phase": record.phase,
-            "exit_code": record.exit_code,
-            "reason": record.reason,
-            "restarts": record.restarts,
-            "seconds": round(record.seconds, 1),
-        }
+        {name: getattr(record, name) for name in shown} | {"seconds": round(record.seconds, 1)}
         for record in outcome.pods
     ]
     described: dict[str, object] = {

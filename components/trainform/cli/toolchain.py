@@ -38,7 +38,8 @@ def ensure_command(pulumi_only: PulumiOnlyOption = False, addons: WithOption = N
     """
     from trainform.cli.progress import display
     from trainform.sandbox.addons import chosen_addons, required_parts, with_dependencies
-    from trainform.toolchain import ensure, ensure_addons, ensure_pulumi
+    from trainform.toolchain.addons import ensure_addons
+    from trainform.toolchain.ensure import ensure, ensure_pulumi
 
     chosen = chosen_addons([] if addons is None else addons)  # before a build: a wrong name is an error at once
     progress = display()
