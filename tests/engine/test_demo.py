@@ -138,7 +138,7 @@ def test_the_demo_changes_nothing_in_the_clone_whatever_comes_before_it(
     assert f"the demo's copy of the project stays: {clone.copy}" in answers
 
     interrupted = interrupted_demo(clone, tmp_path / "demo.log")
-    assert f"you have edited {EXPERIMENT} in {clone.copy}" in interrupted
+    assert f"the demo uses {EXPERIMENT} of {clone.copy}, which differ" in interrupted
     assert "+ 12 to create" in interrupted
     assert "interrupted; run the same command again to continue" in interrupted
     assert "Traceback" not in interrupted
