@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
-import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -125,8 +124,7 @@ class Shell:
 
     def __init__(self, console: Screen, folder: Path, environ: dict[str, str]) -> None:
         self.console = console
-        # it enables pulumi's --event-log, as Pulumi's Automation API does
-        self.environ = {**environ, "PULUMI_DEBUG_COMMANDS": "true"}
+        self.environ = environ
         self.color = "always" if console.is_terminal else "never"
         self._folder = folder
 
@@ -135,13 +133,7 @@ class Shell:
         shown = " ".join(words)
         self.console.print()
         self.console.print(f"$ {shown}", style="bold")
-        with tempfile.NamedTemporaryFile() as events:
-            try:
-                self._run(shown, [*words, "--color", self.color, "--event-log", events.name])
-            except TrainformError:
-                if was_interrupted(Path(events.name)):
-                    raise KeyboardInterrupt from None
-                raise
+        self._run(shown, [*words, "--color", self.color])
 
     def run(self, *words: str) -> None:
         """Run a command without its output."""
@@ -165,12 +157,6 @@ class Shell:
                 "`make stop` and `make demo` start again from the beginning",
                 errors.strip().split("\n") if errors else (),
             )
-
-
-def was_interrupted(events: Path) -> bool:
-    """True if Pulumi's event log says that it was interrupted. In a terminal pulumi (3.259) reads Ctrl-C as a key:
-    other processes get no signal, and its exit code is that of any failure."""
-    return '"message":"^C received' in events.read_text(errors="replace")
 
 
 def _running_pods(plan: Plan, progress: Progress) -> list[dict[str, Any]]:

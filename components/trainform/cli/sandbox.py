@@ -112,19 +112,8 @@ def up_command(
         echo_json({"ok": True, **place, "nodes": nodes, "addons": list(settings.addons), "next": [following]})
         return
     echo(f"sandbox up: {sandbox.url}, {spell_contexts(sandbox.context, settings.contexts)}, {nodes} nodes")
-    notes = sdk_fix(project_root(), tools.pulumi.home), _bound_elsewhere(loaded, sandbox.uid)
-    note(*(f"note: {text}" for text in notes if text), f"next: {following}")
-
-
-def _bound_elsewhere(environment: Environment | None, uid: str) -> str:
-    """A note if the environment is bound to another cluster, as to a sandbox before this one: its UID has ended with
-    it."""
-    if environment is None or environment.cluster.uid in (None, uid):
-        return ""
-    return (
-        f"the environment {environment.name} is bound to another cluster, and its stacks refuse this sandbox: remove "
-        f"`uid` from its `cluster`; a sandbox that is made anew has another UID each time (this one {uid})"
-    )
+    fix = sdk_fix(project_root(), tools.pulumi.home)
+    note(*([f"note: {fix}"] if fix else []), f"next: {following}")
 
 
 def spell_contexts(own: str, aliases: Sequence[str]) -> str:
