@@ -12,7 +12,7 @@ from msgspec import structs
 
 from trainform.cli import candidates
 from trainform.cli.app import App, prints_data
-from trainform.cli.arguments import WHICH_ENVIRONMENT, JsonOption, environment_option, from_input
+from trainform.cli.arguments import WHICH_ENVIRONMENT, JsonOption, environment_option, from_input, option
 from trainform.errors import TrainformError
 from trainform.terminal.lines import echo, echo_json, note
 
@@ -37,12 +37,10 @@ EnvironmentOption = Annotated[
 ]
 FolderOption = Annotated[
     Path | None,
-    typer.Option(
+    option(
+        "DIR",
+        "The sandbox's folder. Default: TRAINFORM_SANDBOX, else .trainform/sandbox beside the nearest Pulumi.yaml.",
         "--folder",
-        metavar="DIR",
-        help="The sandbox's folder. Default: TRAINFORM_SANDBOX, else .trainform/sandbox beside the nearest "
-        "Pulumi.yaml.",
-        show_default=False,
     ),
 ]
 TimeoutOption = Annotated[
@@ -56,12 +54,11 @@ TimeoutOption = Annotated[
 ]
 WithOption = Annotated[
     list[str] | None,
-    typer.Option(
-        "--with",
-        metavar="ADD-ONS",
-        help=f"Also run these operators: {candidates.ADD_ONS}; several with commas. Each is built once. They stay "
+    option(
+        "ADD-ONS",
+        f"Also run these operators: {candidates.ADD_ONS}; several with commas. Each is built once. They stay "
         "until `down`.",
-        show_default=False,
+        "--with",
         autocompletion=candidates.addons,
     ),
 ]
