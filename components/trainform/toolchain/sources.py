@@ -101,7 +101,7 @@ def published_sha256(text: str, name: str) -> str:
 
 def _image(web: Web, release: ResolvedRelease) -> Source:
     repository = release.url.rpartition("/manifests/")[0]
-    wanted, url = Platform(release.system, release.machine), release.url
+    wanted, url = Platform(*release.platform), release.url
     document = _manifest(web, url, None)
     if document.manifests:
         found = next((entry for entry in document.manifests if entry.platform == wanted), None)
