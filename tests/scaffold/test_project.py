@@ -108,13 +108,6 @@ def test_the_policy_sdk_is_one_line_away(required: str, with_extra: str) -> None
     assert "--policy-pack policy" in lines[lines.index(offered) - 1]
 
 
-def test_the_workflow_says_that_it_does_not_run_the_policy_pack() -> None:
-    workflow = project_files("vision", None, "trainform==1.2.3", "4.25.0")[".github/workflows/trainform.yaml"]
-    commands = "\n".join(line for line in workflow.splitlines() if not line.startswith("#"))
-    assert "--policy-pack" not in commands
-    assert "The policy pack is not run here" in workflow
-
-
 def test_the_workflow_is_valid_yaml() -> None:
     files = project_files("vision", None, "trainform==1.2.3", "4.25.0")
     workflow = yaml.load(files[".github/workflows/trainform.yaml"], yaml.BaseLoader)  # noqa: S506 - all is text to it
