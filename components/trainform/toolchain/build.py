@@ -99,13 +99,8 @@ class Builder:
 def _build_arguments(part: Part, folder: Path) -> list[str]:
     # Go would name the program of our own main package after its module.
     output = f"{folder}/" if part.target == "tool" else str(folder / part.binaries[0])
-    return ["build", "-v", "-o", output, *_flags(part), part.target]
-
-
-def _flags(part: Part) -> list[str]:
-    arguments = ["-ldflags", f"-w -s {part.ldflags}".strip()]
-    arguments += ["-tags", part.tags] if part.tags else []
-    return [*arguments, *(f"-gcflags={flags}" for flags in part.gcflags)]
+    flags = ["-ldflags", f"-w -s {part.ldflags}".strip(), *(["-tags", part.tags] if part.tags else [])]
+    return ["build", "-v", "-o", output, *flags, *(f"-gcflags={packages}" for packages in part.gcflags), part.target]
 
 
 def _module_folder(compiler: Path, module: str, source: Path, environment: Mapping[str, str]) -> Path:

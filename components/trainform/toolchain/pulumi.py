@@ -16,9 +16,9 @@ from trainform.toolchain.cache import partial_folder
 from trainform.toolchain.model import PulumiTools
 from trainform.toolchain.needs import Need
 from trainform.toolchain.origins import SYSTEM
-from trainform.toolchain.parts import PLUGIN_VERSION, PULUMI_PARTS, PULUMI_VERSION
+from trainform.toolchain.parts import PLUGIN_VERSION, PULUMI_PARTS
 from trainform.toolchain.releases import RELEASES
-from trainform.toolchain.system import HOST, PLUGIN, find_system_pulumi
+from trainform.toolchain.system import PLUGIN, find_system_pulumi
 
 NAME = "pulumi"
 
@@ -72,26 +72,14 @@ def _assemble(final: Path, binaries: dict[str, Path], plugin: Path, progress: Pr
         (partial / "bin").mkdir()
         for name, path in binaries.items():
             os.link(path, partial / "bin" / name)
-        _check(partial / "bin")
-        arguments = ["plugin", "install", "resource", "kubernetes", f"v{PLUGIN_VERSION}", "-f", str(plugin)]
-        _pulumi(partial, arguments)
+        _pulumi(partial, ["plugin", "install", "resource", "kubernetes", f"v{PLUGIN_VERSION}", "-f", str(plugin)])
         for copy in partial.glob(f"home/plugins/*/{PLUGIN}"):
             copy.unlink()
             os.link(plugin, copy)  # one file of 160 MB instead of two
         partial.rename(final)
 
 
-def _check(commands: Path) -> None:
-    answer = _pulumi(commands.parent, ["version"])
-    if answer.strip() != f"v{PULUMI_VERSION}":
-        raise ToolchainError(
-            f"the version of pulumi is {answer.strip()}, not v{PULUMI_VERSION}", "remove the cache folder"
-        )
-    if not os.access(commands / HOST, os.X_OK):
-        raise ToolchainError(f"{HOST} is missing in the folder of pulumi", "remove the cache folder")
-
-
-def _pulumi(folder: Path, arguments: list[str]) -> str:
+def _pulumi(folder: Path, arguments: list[str]) -> None:
     environment = {**os.environ, "PULUMI_HOME": str(folder / "home"), "PULUMI_SKIP_UPDATE_CHECK": "true"}
     command = [str(folder / "bin" / "pulumi"), *arguments]
     try:
@@ -102,4 +90,3 @@ def _pulumi(folder: Path, arguments: list[str]) -> str:
         raise ToolchainError(
             f"`pulumi {arguments[0]}` failed:", "set TRAINFORM_TOOLCHAIN=build", answer.stderr.splitlines()
         )
-    return answer.stdout
