@@ -6,10 +6,10 @@ import os
 import shlex
 import subprocess
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
 from rich.rule import Rule
 from rich.table import Table
 
@@ -119,29 +119,23 @@ def _shell(console: Screen, folder: Path, sandbox: Path) -> Shell:
     return Shell(console, folder, {name: value for name, value in environ.items() if name not in UNSET})
 
 
-class Shell:
+class Shell(Struct, frozen=True):
     """Runs commands in the copy of the project, and shows them as a user would type them."""
 
-    def __init__(self, console: Screen, folder: Path, environ: dict[str, str]) -> None:
-        self.console = console
-        self.environ = environ
-        self.color = "always" if console.is_terminal else "never"
-        self._folder = folder
+    console: Screen
+    folder: Path
+    environ: dict[str, str]
 
     def watch(self, *words: str) -> None:
         """Run a pulumi command that changes resources, and show its output."""
-        shown = " ".join(words)
         self.console.print()
-        self.console.print(f"$ {shown}", style="bold")
-        self._run(shown, [*words, "--color", self.color])
+        self.console.print(f"$ {' '.join(words)}", style="bold")
+        self.run(*words, "--color", "always" if self.console.is_terminal else "never", pipe=None)
 
-    def run(self, *words: str) -> None:
-        """Run a command without its output."""
-        self._run(" ".join(words), words, subprocess.PIPE)
-
-    def _run(self, shown: str, words: Sequence[str], pipe: int | None = None) -> None:
-        """Run a command until it ends. Raises `TrainformError` with a fix if it fails."""
-        process = subprocess.Popen(words, cwd=self._folder, env=self.environ, stdout=pipe, stderr=pipe, text=True)
+    def run(self, *words: str, pipe: int | None = subprocess.PIPE) -> None:
+        """Run a command until it ends, by default without its output. Raises `TrainformError` with a fix if it
+        fails."""
+        process = subprocess.Popen(words, cwd=self.folder, env=self.environ, stdout=pipe, stderr=pipe, text=True)
         try:
             _, errors = process.communicate()
         except KeyboardInterrupt:
@@ -151,9 +145,9 @@ class Shell:
             raise
         if process.returncode != 0:
             raise TrainformError(
-                f"`{shown}` ended with exit code {process.returncode}",
+                f"`{' '.join(words)}` ended with exit code {process.returncode}",
                 "read its output, and run the same command again to continue; a killed pulumi leaves a lock: "
-                f'`cd {shlex.quote(str(self._folder))}`, `eval "$(trainform sandbox env)"`, `pulumi cancel -s STACK`; '
+                f'`cd {shlex.quote(str(self.folder))}`, `eval "$(trainform sandbox env)"`, `pulumi cancel -s STACK`; '
                 "`make stop` and `make demo` start again from the beginning",
                 errors.strip().split("\n") if errors else (),
             )

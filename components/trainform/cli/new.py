@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -170,7 +169,7 @@ def _new_environment(name: str, context: str | None, as_json: bool) -> None:
         raise InputError([Problem("--environment", name, f"the name {reason}", fix)])
     root = project_root()
     require_project(root)
-    text = skeleton(name) if context is None else _from_context(name, context, root)
+    text = skeleton(name) if context is None else _from_context(name, context)
     content = parse_mapping(text, "")
     parsed = parse(Environment, content.data)
     rule_problems = [] if parsed.model is None else environment_problems(parsed.model)
@@ -188,7 +187,7 @@ def _new_environment(name: str, context: str | None, as_json: bool) -> None:
     show_created_files(written, following, as_json)
 
 
-def _from_context(name: str, context: str, root: Path) -> str:
+def _from_context(name: str, context: str) -> str:
     """Return the text of the environment, with a note for what could not be read."""
     from trainform.doctor.survey import survey
 
