@@ -15,7 +15,6 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -117,25 +116,12 @@ def remove_secrets(folder: Path) -> None:
 
 def _read(project: Path) -> dict[str, str]:
     """Return the project's files by path; none if the project does not exist yet."""
-    whole = project.resolve()
-    paths = [project / PROJECT_FILE, *_files_below(project / STACKS, (whole, *whole.parents))]
+    paths = [project / PROJECT_FILE, *sorted((project / STACKS).rglob("*"))]
     return {
         path.relative_to(project).as_posix(): path.read_bytes().decode(_ENCODING, _ERRORS)
         for path in paths
-        if path.is_file()  # to read from a pipe could block forever
+        if path.is_file() and path.parent.name != "__pycache__"  # to read from a pipe could block forever
     }
-
-
-def _files_below(folder: Path, above: tuple[Path, ...]) -> Iterator[Path]:
-    """Yield all files below the folder. Links to folders are followed, except for links to a folder above."""
-    here = folder.resolve()
-    if here in above or folder.name == "__pycache__" or not folder.is_dir():
-        return
-    for path in sorted(folder.iterdir()):
-        if path.is_dir():
-            yield from _files_below(path, (*above, here))
-        else:
-            yield path
 
 
 def _link(path: Path, target: Path) -> None:
