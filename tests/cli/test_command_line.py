@@ -101,8 +101,6 @@ def test_suggestions_name_existing_commands() -> None:
         (["destory"], "did you mean `trainform destroy`?"),
         (["xyzzy"], "`trainform --help` lists the commands"),
         (["check", "--jsn"], "did you mean --json"),
-        (["diff", "resnet", "--markdown"], "write `--format markdown`"),
-        (["review", "--html"], "write `--format html`"),
         (["plan", "--enviroment", "dev"], "did you mean --environment?"),
         (["sandbox", "statsu"], "did you mean `trainform sandbox status`?"),
         (["toolchain", "ensur"], "did you mean `trainform toolchain ensure`?"),
@@ -182,7 +180,7 @@ def test_manifests_as_json() -> None:
 
 def test_a_sandbox_that_is_not_there_as_json(tmp_path: Path) -> None:
     assert json.loads(run("sandbox", "down", "--folder", str(tmp_path / "no"), "--json")[1]) == {
-        "ok": True, "folder": str(tmp_path / "no"), "was_running": False, "left": [], "unreadable": [],
+        "ok": True, "folder": str(tmp_path / "no"), "was_running": False, "left": [],
     }  # fmt: skip
     code, out, _ = run("sandbox", "status", "--folder", str(tmp_path / "no"), "--json")
     assert (code, json.loads(out)["running"]) == (1, False)

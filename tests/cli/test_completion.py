@@ -17,7 +17,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.running import run
 from tests.support.repository import ROOT, copy_stacks
 from trainform.escaping import SEQUENCE
 
@@ -158,13 +157,3 @@ def test_completion_imports_no_models(verb: str) -> None:
         "psutil",
     }
     assert heavy & set(done.stderr.split()) == set()
-
-
-@pytest.mark.parametrize("shell", SHELLS)
-def test_the_script_can_be_read_by_its_shell(shell: str, tmp_path: Path) -> None:
-    if shutil.which(shell) is None:
-        pytest.skip(f"{shell} is not on this machine")
-    code, out, err = run("completion", shell)
-    assert (code, err) == (0, "")
-    (tmp_path / "script").write_text(out)
-    subprocess.run([shell, "-n", str(tmp_path / "script")], check=True, timeout=60)

@@ -3,13 +3,11 @@ one clone."""
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import signal
 import subprocess
 import sys
-import termios
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,7 +17,6 @@ from tests.engine.live import until
 from tests.engine.project import SSH_SECRET, Project, Ran, run
 from tests.support.repository import committed_copy, copy_stacks
 from trainform.sandbox.folder import FOLDER_VARIABLE
-from trainform.sandbox.salts import SALT
 from trainform.toolchain.ensure import environment
 from trainform.toolchain.model import Toolchain
 
@@ -27,6 +24,7 @@ pytestmark = pytest.mark.proof("several demos one after the other, each with a s
 
 TRAINFORM = (sys.executable, "-m", "trainform")
 IN_SANDBOX = 'set -e; eval "$(trainform sandbox env)"'
+SALT = "encryptionsalt"
 USERS_STACK = "stacks/Pulumi.resnet.dev.yaml"
 EXPERIMENT = "stacks/experiments/sdxl-lora.yaml"
 
@@ -98,27 +96,6 @@ def interrupted_demo(clone: Clone, log: Path) -> str:
     return log.read_text()
 
 
-def demo_with_ctrl_c(clone: Clone) -> tuple[int, str]:
-    """The exit code and what a terminal gets where Ctrl-C is typed in the middle of the experiment's `up`. Pulumi's
-    display then reads the keys of the terminal, which sends no signal: pulumi alone knows of it."""
-    ours, theirs = os.openpty()
-    termios.tcsetwinsize(theirs, (50, 120))
-    environ = {**clone.environ, "TERM": "xterm-256color"}
-    with os.fdopen(ours, "r+b", buffering=0) as terminal:
-        demo = subprocess.Popen(
-            [*TRAINFORM, "demo"], cwd=clone.folder, env=environ, preexec_fn=lambda: os.login_tty(theirs)
-        )
-        os.close(theirs)
-        shown, typed = "", False
-        with contextlib.suppress(OSError):  # the end of a terminal whose last program has ended
-            while block := terminal.read(1 << 16):
-                shown += block.decode(errors="replace")
-                if not typed and "creating" in shown.partition("$ pulumi up -s sdxl-lora.dev")[2]:
-                    terminal.write(b"\x03")
-                    typed = True
-        return demo.wait(timeout=180), shown
-
-
 def test_the_demo_changes_nothing_in_the_clone_whatever_comes_before_it(
     clone: Clone, tmp_path: Path, toolchain: Toolchain
 ) -> None:
@@ -138,15 +115,10 @@ def test_the_demo_changes_nothing_in_the_clone_whatever_comes_before_it(
     assert f"the demo's copy of the project stays: {clone.copy}" in answers
 
     interrupted = interrupted_demo(clone, tmp_path / "demo.log")
-    assert f"you have edited {EXPERIMENT} in {clone.copy}" in interrupted
+    assert f"the demo uses {EXPERIMENT} of {clone.copy}, which differ" in interrupted
     assert "+ 12 to create" in interrupted
     assert "interrupted; run the same command again to continue" in interrupted
     assert "Traceback" not in interrupted
-    code, shown = demo_with_ctrl_c(clone)
-    assert "^C received; cancelling" in shown
-    assert "interrupted; run the same command again to continue" in shown
-    assert "exit code" not in shown
-    assert code == 130
     assert clone.demo().count("Running") == 4
     assert "own-training" in edited.read_text()
     assert clone.changed() == ""
@@ -159,9 +131,7 @@ def test_the_demo_changes_nothing_in_the_clone_whatever_comes_before_it(
     stacks_can_be_copied(clone, tmp_path, toolchain)
 
     clone.run(*TRAINFORM, "sandbox", "down", "--purge").succeeded()
-    renewed = clone.demo()
-    assert f"the salt in {USERS_STACK} belongs to another one" in renewed
-    assert renewed.count("Running") == 4
+    assert clone.demo().count("Running") == 4
     the_way_out_of_an_incorrect_passphrase(clone)
 
 
@@ -183,8 +153,7 @@ def stacks_can_be_copied(clone: Clone, tmp_path: Path, toolchain: Toolchain) -> 
 
 
 def the_way_out_of_an_incorrect_passphrase(clone: Clone) -> None:
-    """After `sandbox down --purge` the salt in the clone belongs to a passphrase that no longer exists, as the demo
-    notes."""
+    """After `sandbox down --purge` the salt in the clone belongs to a passphrase that no longer exists."""
     init = ("bash", "-c", f"{IN_SANDBOX}; pulumi stack init resnet.dev --non-interactive")
     assert "incorrect passphrase" in clone.run(*init).failed()
     clone.shell(f"sed -i.old /^{SALT}:/d {USERS_STACK}")

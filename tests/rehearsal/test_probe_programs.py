@@ -30,11 +30,11 @@ EXPECTED = Expected("a", ("a.svc", "b.svc"), {"a": 2, "b": 1}, 3, (2, 2), True, 
 ELASTIC = Expected("a", ("a.svc", "b.svc"), {"a": 1, "b": 1}, None, (2, 4), False, 60)
 
 
-def member(host: str, rank: int, world: int = 3, local_rank: int = 0, local_world: int | None = None) -> Member:
-    return Member(host, rank, world, local_rank, local_world)
+def member(host: str, rank: int, world: int = 3) -> Member:
+    return Member(host, rank, world)
 
 
-RIGHT = [member("a", 0), member("a", 1, local_rank=1), member("b", 2)]
+RIGHT = [member("a", 0), member("a", 1), member("b", 2)]
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ RIGHT = [member("a", 0), member("a", 1, local_rank=1), member("b", 2)]
             ["WORLD_SIZE is 2, the plan says 3: a runs 1 process, the plan says 2"],
         ),
         (
-            [member("a", 0, 2), member("a", 1, 2, 1)],
+            [member("a", 0, 2), member("a", 1, 2)],
             EXPECTED,
             ["WORLD_SIZE is 2, the plan says 3: b runs no process, the plan says 1"],
         ),
@@ -58,24 +58,14 @@ RIGHT = [member("a", 0), member("a", 1, local_rank=1), member("b", 2)]
             ["b runs no process, the plan says 1", "c runs 1 process, the plan has no such host"],
         ),
         (
-            [member("b", 0), member("a", 1), member("a", 2, local_rank=1)],
+            [member("b", 0), member("a", 1), member("a", 2)],
             EXPECTED,
             ["rank 0 is on b, the plan says a", "rank 2 is on a, the plan says b"],
-        ),
-        (
-            [member("a", 0), member("a", 1), member("b", 2, local_rank=3)],
-            EXPECTED,
-            ["LOCAL_RANK 0 on a belongs to rank 0 and 1", "LOCAL_RANK is 3 on b, which runs 1 process"],
-        ),
-        (
-            [*RIGHT[:2], member("b", 2, local_world=2)],
-            EXPECTED,
-            ["rank 2 on b was told of 2 processes on its node, which runs 1"],
         ),
         ([member("b", 0, 2), member("d", 1, 2)], ELASTIC, []),
         ([member("b", 0, 1)], ELASTIC, ["the world has 1 node, the plan says 2 to 4"]),
         (
-            [member("a", 0), member("a", 1, local_rank=1), member("b", 2)],
+            [member("a", 0), member("a", 1), member("b", 2)],
             ELASTIC,
             ["a runs 2 processes, the plan says 1"],
         ),

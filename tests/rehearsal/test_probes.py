@@ -98,23 +98,19 @@ def test_missing_peers_are_named(clusters: Clusters) -> None:
 
 
 def test_a_node_that_torchrun_waits_for_is_named(clusters: Clusters) -> None:
-    """torchrun starts no script before all nodes have met, so the watch names the nodes. One hangs, and one was not
-    started."""
+    """torchrun starts no script before all nodes have met, so the watch names the nodes that were not started."""
     cluster = clusters(launcher=TORCHRUN, roles={"worker": {"replicas": 4}})
     env = {"MASTER_ADDR": cluster.pods[0].address, "MASTER_PORT": str(PORT), "TRAINFORM_PROBE_TIMEOUT": "120"}
-    first, second = (cluster.start(place, torchrun(cluster, place), **env) for place in range(2))
-    hangs, gone = cluster.start(2, ["sleep", "600"]), cluster.pods[3]
-    connected(cluster, second)
+    pods = [cluster.start(place, torchrun(cluster, place), **env) for place in range(2)]
+    cluster.start(2, ["sleep", "600"])
+    connected(cluster, pods[1])
     # a second watch in the same pod, whose time is over at once: how long an agent needs to get here, a busy machine
     # decides
     watch = ["env", "TRAINFORM_PROBE_TIMEOUT=0", "python3", f"{MOUNT}/probe_watch.py", "sleep", "600"]
-    ended = cluster.run(first, *watch)
-    assert (ended.code, len(ended.reported)) == (1, 1)
-    assert ended.reported[0].startswith(f"the world did not form within 0 s: missing: {hangs.name} (")
-    assert ended.reported[0].endswith(f" has not connected to port {PORT}), {gone.name} (its name does not resolve)")
-    ended = cluster.run(second, *watch)
-    answers = f"{cluster.pods[0].address}:{PORT} answers {second.name}; {first.name} says who is missing"
-    assert (ended.code, ended.reported) == (1, [f"the world did not form within 0 s: {answers}"])
+    for pod in pods:
+        ended = cluster.run(pod, *watch)
+        missing = f"the world did not form within 0 s: missing: {cluster.pods[3].name} (no such name)"
+        assert (ended.code, ended.reported) == (1, [missing])
 
 
 def test_a_launcher_that_never_starts_is_ended(clusters: Clusters) -> None:
@@ -124,5 +120,5 @@ def test_a_launcher_that_never_starts_is_ended(clusters: Clusters) -> None:
     pod = cluster.start(0, command, **master, TRAINFORM_PROBE_TIMEOUT="1")
     ended = cluster.ended(pod, seconds=30)
     assert ended.code == 1
-    nobody = f"nothing listens on port {PORT} of {pod.name}, where all nodes are to meet"
-    assert ended.reported == [f"the world did not form within 1 s: {nobody}"]
+    assert ended.reported[0].startswith(f"the world did not form within 1 s: {pod.name} does not reach MASTER_ADDR:")
+    assert ended.reported[0].endswith(f"where nothing listens on port {PORT}")

@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from trainform.sandbox import NodePool, Sandbox, SandboxSettings, default_pools, down, up
 from trainform.sandbox.api import Api
 from trainform.sandbox.certificates import Certificates
+from trainform.sandbox.control import Sandbox, down, up
 from trainform.sandbox.folder import Layout
+from trainform.sandbox.settings import NodePool, SandboxSettings, default_pools
 from trainform.sandbox.state import State, read_state
-from trainform.toolchain import Toolchain, ensure
+from trainform.toolchain.ensure import ensure
+from trainform.toolchain.model import Toolchain
 
 A800 = {
     "cpu": "128",

@@ -14,16 +14,16 @@ from msgspec import structs
 
 from tests.sandbox.conftest import small_settings
 from trainform.errors import InputError
-from trainform.sandbox import chosen_addons, up
-from trainform.sandbox.addons import ADDONS, installed_addons, required_parts, with_dependencies
-from trainform.sandbox.addons.installation import webhook_configurations
-from trainform.sandbox.addons.model import Webhooks
+from trainform.sandbox.addons import chosen_addons, installed_addons, required_parts, with_dependencies
+from trainform.sandbox.addons.addon import Webhooks, webhook_configurations
+from trainform.sandbox.addons.table import ADDONS
 from trainform.sandbox.certificates import Certificates, WebhookCertificates
 from trainform.sandbox.components import COMPONENTS, PORTS, Context
+from trainform.sandbox.control import up
 from trainform.sandbox.folder import Layout
 from trainform.sandbox.ports import LOOPBACK
-from trainform.toolchain import BuiltPart, Toolchain
 from trainform.toolchain.addons import ADDON_PARTS
+from trainform.toolchain.model import BuiltPart, Toolchain
 
 PODS = {"matchLabels": {"ours": "yes"}}
 MANIFESTS = """\

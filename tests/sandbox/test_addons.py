@@ -14,10 +14,11 @@ import pytest
 
 from tests.sandbox.conftest import api_of, state_of, until
 from tests.sandbox.namespace import Manifest, Namespace, environment_of, roles_of, template
-from trainform.sandbox import Sandbox, status
-from trainform.sandbox.addons import ADDONS
+from trainform.sandbox.addons.table import ADDONS
 from trainform.sandbox.api import Api, RequestError
 from trainform.sandbox.components import COMPONENTS
+from trainform.sandbox.control import Sandbox
+from trainform.sandbox.status import status
 
 pytestmark = pytest.mark.proof("every add-on of the sandbox")
 

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from trainform.sandbox import Sandbox, exports
+from trainform.sandbox.control import Sandbox
+from trainform.sandbox.exports import exports
 
 pytestmark = pytest.mark.shows("the doctor's way into a sandbox")
 ENTER = 'eval "$(trainform sandbox env)"'

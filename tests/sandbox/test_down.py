@@ -20,16 +20,19 @@ from msgspec import structs
 from tests.sandbox.conftest import api_of, small_settings, state_of, until
 from tests.toolchain.recording import Recording
 from trainform.errors import SandboxError
-from trainform.sandbox import Sandbox, down, exports, status, up
-from trainform.sandbox.addons import ADDONS, InstalledAddOn
+from trainform.sandbox.addons.addon import InstalledAddOn
+from trainform.sandbox.addons.table import ADDONS
 from trainform.sandbox.api import Api
 from trainform.sandbox.components import COMPONENTS, PORTS
+from trainform.sandbox.control import Sandbox, down, up
+from trainform.sandbox.exports import exports
 from trainform.sandbox.folder import Layout
 from trainform.sandbox.ports import pick_ports
 from trainform.sandbox.processes import Process, is_running
 from trainform.sandbox.start import Start
 from trainform.sandbox.state import State, read_processes
-from trainform.toolchain import BuiltPart, Toolchain
+from trainform.sandbox.status import status
+from trainform.toolchain.model import BuiltPart, Toolchain
 
 pytestmark = pytest.mark.proof("kills and crashes, each with sandboxes of its own")
 
@@ -40,8 +43,8 @@ UP = """
 import sys
 from pathlib import Path
 from tests.sandbox.conftest import small_settings
-from trainform.sandbox import up
-from trainform.toolchain import ensure
+from trainform.sandbox.control import up
+from trainform.toolchain.ensure import ensure
 
 up(small_settings(Path(sys.argv[1])), ensure())
 """

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from trainform.sandbox import Sandbox, exports
-from trainform.toolchain import Toolchain
+from trainform.sandbox.control import Sandbox
+from trainform.sandbox.exports import exports
+from trainform.toolchain.model import Toolchain
 
 pytestmark = pytest.mark.shows("the way into a sandbox")
 

@@ -9,10 +9,13 @@ from pathlib import Path
 import pytest
 
 from trainform.errors import SandboxError
-from trainform.sandbox import SandboxSettings, down, exports, status, up
+from trainform.sandbox.control import down, up
+from trainform.sandbox.exports import exports
 from trainform.sandbox.folder import Layout, chosen_folder, write_private
+from trainform.sandbox.settings import SandboxSettings
 from trainform.sandbox.state import read_processes, read_settings
-from trainform.toolchain import ControlPlane, PulumiTools, Toolchain
+from trainform.sandbox.status import status
+from trainform.toolchain.model import ControlPlane, PulumiTools, Toolchain
 
 
 def test_folder_is_chosen_by_option_then_variable_then_project_then_user(

@@ -15,7 +15,7 @@ from trainform.sandbox.folder import Layout
 from trainform.sandbox.ports import pick_ports
 from trainform.sandbox.processes import is_running, launch
 from trainform.sandbox.waiting import PortTakenError, check_alive
-from trainform.toolchain import Toolchain
+from trainform.toolchain.model import Toolchain
 
 
 def test_ports_are_all_different() -> None:

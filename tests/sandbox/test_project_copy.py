@@ -1,4 +1,4 @@
-"""The demo's copy of the project: it is updated from the project, and edits by the user stay."""
+"""The demo's copy of the project: what it lacks is copied, and edits by the user stay."""
 
 from __future__ import annotations
 
@@ -7,54 +7,54 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.sandbox.test_salts import PASSPHRASE, PLAIN, SALTED, WITH_SECRET
 from tests.support.repository import ROOT, copy_stacks
 from tests.toolchain.recording import Recording
 from trainform.errors import SandboxError
 from trainform.progress import SILENT
-from trainform.sandbox import chosen_folder, copy_folder, copy_project
-from trainform.sandbox.folder import Layout
-from trainform.sandbox.project_copy import Changes, Files, changes
+from trainform.sandbox.control import down
+from trainform.sandbox.folder import Layout, chosen_folder
+from trainform.sandbox.project_copy import copy_folder, copy_project, without_secrets
 
+PLAIN = """\
+# a comment
+config:
+  trainform:experiment: hello
+  trainform:environment: dev
+"""
+SALTED = f"{PLAIN}encryptionsalt: v1:L3jw4eYLX50=:v1:PjKGLDGs6BwFyMMF:6Rhg4Xd9EEgqD4jeQiUKOaXy0qYyCg==\n"
+WITH_SECRET = SALTED.replace(
+    "encryptionsalt",
+    "  trainform:sshSecret:\n    secure: v1:iBnpg5xTksiNXgVG:wuWMC5BQnynGDbRSJFONASjNOD8=\nencryptionsalt",
+)
 STACK = "stacks/Pulumi.sdxl-lora.dev.yaml"
 EXPERIMENT = "stacks/experiments/sdxl-lora.yaml"
-PATHS = st.sampled_from([STACK, EXPERIMENT, "stacks/environments/dev.yaml", "Pulumi.yaml"])
-PROJECTS = st.dictionaries(PATHS, st.sampled_from(["one", "two", "three"]))
-EDITS = st.dictionaries(PATHS, st.sampled_from(["mine", "my own"]))
 
 
-def applied(change: Changes, copy: Files) -> dict[str, str]:
-    return {path: text for path, text in {**copy, **change.write}.items() if path not in change.remove}
+@pytest.mark.parametrize(
+    "text",
+    [PLAIN, SALTED, SALTED.removesuffix("\n"), f"secretsprovider: awskms://alias/x\nencryptedkey: AQI\n  DAH\n{PLAIN}"],
+)
+def test_a_stack_file_without_its_salt_is_the_one_that_was_committed(text: str) -> None:
+    assert without_secrets(STACK, text) == PLAIN
 
 
-@given(st.lists(st.tuples(PROJECTS, EDITS), min_size=1, max_size=4))
-def test_the_copy_is_updated_except_for_files_that_the_user_edited(
-    history: list[tuple[dict[str, str], dict[str, str]]],
-) -> None:
-    copy: dict[str, str] = {}
-    copied: dict[str, str] = {}
-    edits: dict[str, str] = {}
-    for project, new_edits in history:
-        change = changes(project, copy, copied)
-        copy, copied = applied(change, copy), dict(change.copied)
-        assert copy == {**project, **edits}
-        assert set(change.edited) == edits.keys() & project.keys()
-        edits |= new_edits
-        copy |= new_edits
+NAMES = st.from_regex(r"trainform:[a-z]{1,8}", fullmatch=True)
+VALUES = st.one_of(st.text("abc :#'\n", max_size=8), st.integers(), st.lists(st.text("ab", max_size=3), max_size=2))
 
 
-def test_a_new_salt_is_not_an_edit_but_a_new_secret_is() -> None:
-    begun = changes({STACK: PLAIN}, {}, {})
-    salted = changes({STACK: PLAIN}, {STACK: SALTED}, begun.copied)
-    assert (salted.write, salted.edited) == ({}, ())
-    newer = changes({STACK: PLAIN + "# newer\n"}, {STACK: SALTED}, begun.copied)
-    assert newer.write == {STACK: PLAIN + "# newer\n"}
-    assert changes({STACK: PLAIN}, {STACK: WITH_SECRET}, begun.copied).edited == (STACK,)
-    elsewhere = changes({EXPERIMENT: PLAIN}, {EXPERIMENT: SALTED}, changes({EXPERIMENT: PLAIN}, {}, {}).copied)
-    assert elsewhere.edited == (EXPERIMENT,), "a file that is no stack's has no salt"
+@given(st.dictionaries(NAMES, VALUES), st.sampled_from(["secretsprovider", "encryptedkey", "encryptionsalt"]))
+def test_the_config_stays_without_its_salt(config: dict[str, object], key: str) -> None:
+    for content in ({"config": config, key: "v1:x"}, {key: "v1:x", "config": config}):
+        assert yaml.safe_load(without_secrets(STACK, yaml.safe_dump(content, sort_keys=False))) == {"config": config}
+
+
+def test_secrets_are_removed_with_their_salt_from_stack_files_only() -> None:
+    assert yaml.safe_load(without_secrets(STACK, WITH_SECRET)) == yaml.safe_load(PLAIN)
+    assert without_secrets(EXPERIMENT, WITH_SECRET) == WITH_SECRET
 
 
 @pytest.fixture
@@ -71,7 +71,6 @@ def sandbox_folder(project: Path) -> Path:
     """The folder of its sandbox, which has a passphrase already."""
     layout = Layout(project / ".trainform" / "sandbox")
     layout.make()
-    layout.passphrase.write_text(PASSPHRASE)
     return layout.root
 
 
@@ -105,54 +104,41 @@ def test_commands_in_the_copy_find_the_sandbox_of_the_clone(
     assert chosen_folder() == sandbox_folder, "also where `down --purge` has removed it"
 
 
-def test_the_next_demo_keeps_what_the_user_edited_and_says_so(project: Path, sandbox_folder: Path) -> None:
+def test_the_next_demo_keeps_what_the_copy_has_and_says_so(project: Path, sandbox_folder: Path) -> None:
     folder = copy_project(project, sandbox_folder, SILENT)
     (folder / EXPERIMENT).write_text("mine\n")
     (folder / "stacks" / "experiments" / "new.yaml").write_text("mine too\n")
     (folder / "stacks" / "experiments" / "hello.yaml").unlink()
-    (project / "stacks" / "experiments" / "mnist.yaml").write_text("pulled\n")
-    (project / "stacks" / "experiments" / "resnet.yaml").unlink()
+    (folder / STACK).write_text(f"{(folder / STACK).read_text()}encryptionsalt: v1:x\n")
     notes = Recording()
     assert copy_project(project, sandbox_folder, notes) == folder
     assert (folder / EXPERIMENT).read_text() == "mine\n"
     assert (folder / "stacks" / "experiments" / "new.yaml").read_text() == "mine too\n"
     assert (folder / "stacks" / "experiments" / "hello.yaml").exists()
-    assert (folder / "stacks" / "experiments" / "mnist.yaml").read_text() == "pulled\n"
-    assert not (folder / "stacks" / "experiments" / "resnet.yaml").exists()
     (line,) = notes.lines
-    assert line.startswith(f"you have edited {EXPERIMENT} in {folder}, and the demo uses that")
+    assert line.startswith(f"the demo uses {EXPERIMENT} of {folder}, which differ from the project's")
     (folder / EXPERIMENT).unlink()
     copy_project(project, sandbox_folder, SILENT)
     assert (folder / EXPERIMENT).read_bytes() == (project / EXPERIMENT).read_bytes()
 
 
-def test_salts_of_a_passphrase_that_is_gone_are_stripped_and_others_stay(project: Path, sandbox_folder: Path) -> None:
+def test_salts_in_the_copy_end_with_the_passphrase(project: Path, sandbox_folder: Path) -> None:
     folder = copy_project(project, sandbox_folder, SILENT)
     (folder / STACK).write_text(WITH_SECRET)
+    down(sandbox_folder)
     copy_project(project, sandbox_folder, SILENT)
     assert (folder / STACK).read_text() == WITH_SECRET, "`make stop` keeps the passphrase"
-    Layout(sandbox_folder).remove_all()
-    notes = Recording()
-    copy_project(project, sandbox_folder, notes)
-    assert (folder / STACK).read_text().replace("# a comment\n", "") == PLAIN.replace("# a comment\n", "")
-    assert any(f"secrets in {folder / STACK}" in line and "set them again" in line for line in notes.lines)
-    Layout(sandbox_folder).make()
-    again = Recording()
-    copy_project(project, sandbox_folder, again)
-    assert not any("secrets" in line for line in again.lines)
-
-
-def test_the_salts_of_a_clone_reach_the_copy_only_if_the_sandbox_reads_them(
-    project: Path, sandbox_folder: Path
-) -> None:
-    (project / STACK).write_text(WITH_SECRET)
-    Layout(sandbox_folder).passphrase.write_text("another")
-    folder = copy_project(project, sandbox_folder, SILENT)
-    assert "encryptionsalt" not in (folder / STACK).read_text()
-    assert "secure" not in (folder / STACK).read_text()
-    Layout(sandbox_folder).passphrase.write_text(PASSPHRASE)
+    down(sandbox_folder, purge=True)
+    assert yaml.safe_load((folder / STACK).read_text()) == yaml.safe_load(PLAIN)
+    (folder / STACK).write_text(WITH_SECRET)
     copy_project(project, sandbox_folder, SILENT)
-    assert (folder / STACK).read_text() == WITH_SECRET
+    assert "secure" not in (folder / STACK).read_text(), "also where the sandbox's folder was removed by hand"
+
+
+def test_the_salts_and_secrets_of_a_clone_are_not_copied(project: Path, sandbox_folder: Path) -> None:
+    (project / STACK).write_text(WITH_SECRET)
+    folder = copy_project(project, sandbox_folder, SILENT)
+    assert yaml.safe_load((folder / STACK).read_text()) == yaml.safe_load(PLAIN)
     assert (project / STACK).read_text() == WITH_SECRET
 
 
@@ -166,18 +152,16 @@ def test_a_folder_with_other_files_is_refused(project: Path, sandbox_folder: Pat
     assert [path.name for path in folder.iterdir()] == ["stacks"]
 
 
-def test_after_a_failed_update_no_file_is_taken_for_an_edit(project: Path, sandbox_folder: Path) -> None:
+def test_after_a_failed_update_the_next_one_continues(project: Path, sandbox_folder: Path) -> None:
     folder = copy_project(project, sandbox_folder, SILENT)
-    first, last = project / "Pulumi.yaml", project / "stacks" / "z" / "last.yaml"
+    last = project / "stacks" / "z" / "last.yaml"
     last.parent.mkdir()
     last.touch()
-    first.write_text("second\n")
     obstacle = folder / "stacks" / "z"
     obstacle.touch()
     with pytest.raises(SandboxError, match=str(obstacle)):
         copy_project(project, sandbox_folder, SILENT)
     obstacle.unlink()
-    first.write_text("third\n")
     notes = Recording()
     copy_project(project, sandbox_folder, notes)
     assert notes.lines == []

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from trainform.errors import InputError
-from trainform.sandbox import NodePool, SandboxSettings, Taint, settings_from_environment
+from trainform.sandbox.settings import NodePool, SandboxSettings, Taint, settings_from_environment
 from trainform.spec.environment import Environment
 
 FOLDER = Path("/srv/sandbox")

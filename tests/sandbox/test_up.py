@@ -14,11 +14,13 @@ from msgspec import structs
 
 from tests.sandbox.conftest import small_settings, state_of, until
 from tests.toolchain.recording import Recording
-from trainform.sandbox import NodePool, Sandbox, Taint, status, up
 from trainform.sandbox.api import Api, RequestError
 from trainform.sandbox.components import COMPONENTS
+from trainform.sandbox.control import Sandbox, up
+from trainform.sandbox.settings import NodePool, Taint
+from trainform.sandbox.status import status
 from trainform.sandbox.webhooks import ADMISSION_PATHS
-from trainform.toolchain import Toolchain
+from trainform.toolchain.model import Toolchain
 
 pytestmark = pytest.mark.shows("a control plane with its webhooks, scheduler and nodes")
 

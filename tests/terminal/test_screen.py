@@ -7,13 +7,12 @@ import re
 
 import pytest
 from hypothesis import given
-from rich.live import Live
 from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
 from tests.support.unseen import FORGED, MARKUP, SAMPLES, texts, unseen
-from trainform.cli.progress import LineProgress, TerminalProgress
+from trainform.cli.progress import TerminalProgress
 from trainform.rehearsal.run.display import ConsoleDisplay
 from trainform.rehearsal.run.records import PodRecord
 from trainform.terminal.screen import Screen, plain, screen
@@ -71,34 +70,16 @@ def test_markup_is_shown_as_typed(text: str) -> None:
     assert stream.getvalue().count(text) == 7
 
 
-def test_markup_in_a_progress_line_is_shown_as_typed() -> None:
-    console, stream = on(terminal=True)
-    with TerminalProgress(console).step("[red]x[/]"):
-        pass
-    assert stream.getvalue().count("[red]x[/]") >= 2
-
-
 @pytest.mark.parametrize("text", [*FORGED, *SAMPLES])
 def test_a_string_is_printed_on_one_line(text: str) -> None:
     console, stream = on(terminal=False)
     console.print(f"a{text}b", soft_wrap=True)
     assert len(stream.getvalue().splitlines()) == 1
-    lines: list[str] = []
-    LineProgress(lines.append).note(text)
-    assert lines == [text], "its writer escapes"
 
 
 def test_control_sequences_of_a_pods_output_are_removed() -> None:
     line = "\x1b[31mred\x1b[0m\x1b[2J\x1b[3A \x1b[8mforged \x9b2J \x1b[?25l\tend"
     assert plain(line).plain.split() == ["red", "forged", r"\x9b2J", "end"]
-
-
-def test_a_live_table_is_redrawn() -> None:
-    console, stream = on(terminal=True)
-    with Live(table("\x1b[31m"), console=console, refresh_per_second=20, transient=True):
-        pass
-    assert "\x1b[2K" in stream.getvalue(), "our own movements pass"
-    assert r"\x1b[31m" in stream.getvalue()
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])

@@ -27,7 +27,7 @@ platform.system, platform.machine = lambda: "Linux", lambda: "x86_64"
 ENSURE = (
     MACHINE
     + """
-from trainform.toolchain import ensure_control_plane
+from trainform.toolchain.ensure import ensure_control_plane
 ensure_control_plane(pins=Path(sys.argv[1]))
 """
 )

@@ -59,15 +59,6 @@ def test_only_requested_parts_are_built(cache: Path, both: Path) -> None:
     assert ensure_addons([], pins=both) == {}
 
 
-def test_a_note_names_builds_of_other_pins_of_the_same_part(cache: Path, both: Path) -> None:
-    for name in ("addon-tiny-000000000000", "addon-second-000000000000", "toolchain-000000000000"):
-        (cache / name).mkdir(parents=True)
-    progress = Recording()
-    ensure_addons([TINY], progress, both)
-    [told] = [line for line in progress.lines if "rm -r" in line]
-    assert told.endswith(f"rm -r {cache / 'addon-tiny-000000000000'}")
-
-
 def test_a_part_that_does_not_compile_does_not_remove_the_others(both: Path) -> None:
     (both / "second" / "main.go").write_text("package main\n\nfunc main() { gretting() }\n")
     with pytest.raises(ToolchainError, match="undefined: gretting"):

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.toolchain.internet import module
-from trainform.toolchain.checksums import published_sha256, sha256_of
+from trainform.toolchain.sources import published_sha256
 
 DIGESTS = st.text("0123456789abcdef", min_size=64, max_size=64)
 NAMES = st.from_regex(r"[a-z][a-z0-9._-]{0,20}", fullmatch=True)
@@ -48,11 +48,6 @@ def test_a_list_of_hashes_is_read_by_file_name(rows: dict[str, str], between: st
 def test_other_texts_are_refused(text: str, reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         published_sha256(text, "etcd.tar.gz")
-
-
-def test_sha256_of_a_file(tmp_path: Path) -> None:
-    (tmp_path / "empty").touch()
-    assert sha256_of(tmp_path / "empty") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
 
 def test_module_hash_equals_that_of_go(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ from tests.toolchain.downloads import FINAL, change_file
 from tests.toolchain.internet import Answer, Internet, archive, module
 from trainform.errors import ToolchainError
 from trainform.progress import SILENT
-from trainform.toolchain import ensure, ensure_control_plane, ensure_pulumi
 from trainform.toolchain.cache import toolchain_folder
+from trainform.toolchain.ensure import ensure, ensure_control_plane, ensure_pulumi
 
 
 def _html(content: bytes) -> bytes:

@@ -14,10 +14,10 @@ from tests.toolchain.downloads import COMMAND, CONTROL_PLANE, FINAL, names_in, o
 from tests.toolchain.internet import Answer, Internet, Request, sha256
 from tests.toolchain.recording import Recording
 from trainform.progress import SILENT
-from trainform.toolchain import ensure, ensure_addons, ensure_control_plane
-from trainform.toolchain.addons import KUBE_SCHEDULER, addon_folder
+from trainform.toolchain.addons import KUBE_SCHEDULER, addon_folder, ensure_addons
 from trainform.toolchain.cache import toolchain_folder
 from trainform.toolchain.download import download
+from trainform.toolchain.ensure import ensure, ensure_control_plane
 from trainform.toolchain.releases import RELEASES
 
 

@@ -11,7 +11,7 @@ from tests.toolchain import official
 from tests.toolchain.internet import Answer, Internet
 from trainform.errors import ToolchainError
 from trainform.progress import SILENT
-from trainform.toolchain import ensure_control_plane
+from trainform.toolchain.ensure import ensure_control_plane
 
 
 def test_an_image_without_this_platform_is_reported(internet: Internet, copy: Path) -> None:

@@ -14,13 +14,13 @@ from tests.toolchain.downloads import CONTROL_PLANE, ENSURE, FINAL, QUICK, names
 from tests.toolchain.internet import Answer, Internet, sha256
 from trainform.errors import ToolchainError
 from trainform.progress import SILENT
-from trainform.toolchain import ensure_control_plane
 from trainform.toolchain.cache import toolchain_folder
 from trainform.toolchain.download import download
+from trainform.toolchain.ensure import ensure_control_plane
 from trainform.toolchain.web import Web
 
 
-def test_a_failed_file_cancels_the_other_files_of_its_part_only(internet: Internet, copy: Path, cache: Path) -> None:
+def test_a_failed_file_fails_its_part_only(internet: Internet, copy: Path, cache: Path) -> None:
     internet.sites[FINAL["kube-apiserver"]] = Answer(official.program("x"), cut=100)
     found = download(CONTROL_PLANE, cache, SILENT, copy, Web(QUICK))
     assert isinstance(found["controlplane"], ToolchainError)

@@ -17,7 +17,7 @@ from trainform.errors import ToolchainError
 from trainform.progress import SILENT
 from trainform.toolchain.addons import ADDON_PARTS, KUBE_SCHEDULER, addon_need
 from trainform.toolchain.ensure import control_plane_needs
-from trainform.toolchain.needs import Need, part_need, provide, try_downloads
+from trainform.toolchain.needs import Need, part_need, provide
 from trainform.toolchain.origins import BUILD, DOWNLOAD, origins_of_parts
 from trainform.toolchain.releases import FILE, Release
 
@@ -82,16 +82,6 @@ def test_if_only_downloads_are_allowed_their_error_is_raised(internet: Internet,
         provide([_need(DOWNLOAD)], cache, progress, pins)
     assert "TRAINFORM_TOOLCHAIN=build" in caught.value.fix
     assert any(line.startswith("not downloaded: tiny (releases.example.com") for line in progress.lines)
-
-
-def test_a_failed_origin_is_not_tried_again_in_the_same_run(internet: Internet, cache: Path, pins: Path) -> None:
-    internet.sites[f"{URL}.sha256"] = Answer(status=403)
-    [need] = try_downloads([_need(*BOTH)], cache, SILENT, pins)
-    asked = len(internet.requests)
-    assert try_downloads([need], cache, SILENT, pins) == [need]
-    provide([need], cache, SILENT, pins)
-    assert len(internet.requests) == asked
-    assert _output(cache / "tiny") == "hello"
 
 
 def test_a_failed_download_leaves_no_files(internet: Internet, cache: Path, pins: Path) -> None:

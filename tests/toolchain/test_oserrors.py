@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from trainform.errors import ToolchainError
-from trainform.toolchain import ensure, ensure_control_plane, ensure_pulumi
+from trainform.toolchain.ensure import ensure, ensure_control_plane, ensure_pulumi
 from trainform.toolchain.oserrors import translate_os_errors
 
 

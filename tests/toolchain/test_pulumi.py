@@ -12,8 +12,8 @@ import pytest
 from tests.toolchain.recording import Recording
 from trainform.errors import InputError, ToolchainError
 from trainform.progress import SILENT
-from trainform.toolchain import ensure_pulumi, environment
 from trainform.toolchain.cache import toolchain_folder
+from trainform.toolchain.ensure import ensure_pulumi, environment
 from trainform.toolchain.model import PulumiTools
 from trainform.toolchain.system import find_system_pulumi
 

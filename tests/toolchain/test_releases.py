@@ -96,14 +96,6 @@ def test_every_release_has_a_published_hash() -> None:
             assert (release.module_hash is not None) == (release.kind == MODULE)
 
 
-def test_one_file_is_extracted_from_an_image() -> None:
-    images = [release for name in RELEASES for release in _located(name) if release.kind == IMAGE]
-    assert {release.wanted_files[0][0] for release in images} == {
-        "vc-controller-manager", "vc-scheduler", "vc-webhook-manager", "usr/local/bin/kwok",
-    }  # fmt: skip
-    assert all(len(release.wanted_files) == 1 for release in images)
-
-
 @pytest.mark.parametrize(("system", "machine"), [("Linux", "riscv64"), ("Windows", "AMD64"), ("", "")])
 @pytest.mark.parametrize("name", RELEASES)
 def test_a_machine_without_a_release_is_reported(name: str, system: str, machine: str) -> None:

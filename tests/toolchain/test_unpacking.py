@@ -10,7 +10,7 @@ from tests.toolchain import official
 from tests.toolchain.internet import Internet, archive
 from trainform.errors import ToolchainError
 from trainform.progress import SILENT
-from trainform.toolchain import ensure_pulumi
+from trainform.toolchain.ensure import ensure_pulumi
 
 
 def test_an_archive_cannot_write_outside_of_its_folder(internet: Internet, copy: Path, tmp_path: Path) -> None:

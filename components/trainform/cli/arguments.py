@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from msgspec import Struct
@@ -21,38 +21,27 @@ ENVIRONMENT_VARIABLE = "TRAINFORM_ENVIRONMENT"
 STANDARD_INPUT = "-"
 SUFFIX = "`-`: standard input."
 
-ExperimentArgument = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="EXPERIMENT",
-        help=f"Name in stacks/experiments, or path of a file. {SUFFIX}",
-        show_default=False,
-        autocompletion=candidates.experiments,
-    ),
-]
-ExperimentArguments = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="EXPERIMENT",
-        help=f"Names in stacks/experiments, or paths of files. {SUFFIX}",
-        show_default=False,
-        autocompletion=candidates.experiments,
-    ),
-]
+
+def option(metavar: str, text: str, *names: str, **more: Any) -> Any:
+    """Return an option whose help text states its default."""
+    return typer.Option(*names, metavar=metavar, help=text, show_default=False, **more)
 
 
-def environment_option(text: str) -> typer.models.OptionInfo:
-    """Return the option `--environment` with this help text."""
-    option: typer.models.OptionInfo = typer.Option(
-        "--environment",
-        "-e",
-        metavar="ENV",
-        envvar=ENVIRONMENT_VARIABLE,
-        help=text,
-        show_default=False,
-        autocompletion=candidates.environments,
+def _experiments(text: str) -> Any:
+    return typer.Argument(
+        metavar="EXPERIMENT", help=f"{text} {SUFFIX}", show_default=False, autocompletion=candidates.experiments
     )
-    return option
+
+
+ExperimentArgument = Annotated[str | None, _experiments("Name in stacks/experiments, or path of a file.")]
+ExperimentArguments = Annotated[list[str] | None, _experiments("Names in stacks/experiments, or paths of files.")]
+
+
+def environment_option(text: str) -> Any:
+    """Return the option `--environment` with this help text."""
+    return option(
+        "ENV", text, "--environment", "-e", envvar=ENVIRONMENT_VARIABLE, autocompletion=candidates.environments
+    )
 
 
 WHICH_ENVIRONMENT = "Name in stacks/environments, or path of a file."
@@ -61,17 +50,10 @@ ChosenEnvironmentOption = Annotated[str | None, environment_option(f"{WHICH_ENVI
 EnvironmentsOption = Annotated[list[str] | None, environment_option(f"{WHICH_ENVIRONMENT} May be repeated. {SUFFIX}")]
 
 
-def stack_option(several: str = "") -> typer.models.OptionInfo:
+def stack_option(several: str = "") -> Any:
     """Return the option `--stack`; `several` is added to its help text."""
-    option: typer.models.OptionInfo = typer.Option(
-        "--stack",
-        "-s",
-        metavar="STACK",
-        help=f"Use experiment, environment and run of stacks/Pulumi.STACK.yaml.{several}",
-        show_default=False,
-        autocompletion=candidates.stacks,
-    )
-    return option
+    text = f"Use experiment, environment and run of stacks/Pulumi.STACK.yaml.{several}"
+    return option("STACK", text, "--stack", "-s", autocompletion=candidates.stacks)
 
 
 StackOption = Annotated[str | None, stack_option()]
@@ -81,35 +63,22 @@ AllOption = Annotated[
 ]
 SetOption = Annotated[
     list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="PATH=VALUE",
-        help="Try a value of the experiment that is in no file: roles.worker.replicas=2. YAML on one line; null "
+    option(
+        "PATH=VALUE",
+        "Try a value of the experiment that is in no file: roles.worker.replicas=2. YAML on one line; null "
         "removes. May be repeated.",
-        show_default=False,
+        "--set",
     ),
 ]
 RunOption = Annotated[
     int | None,
-    typer.Option(
-        "--run",
-        metavar="N",
-        min=1,
-        max=defaults.LAST_RUN,
-        help="Number of the run, as `run` in the stack's config. Default: 1.",
-        show_default=False,
+    option(
+        "N", "Number of the run, as `run` in the stack's config. Default: 1.", "--run", min=1, max=defaults.LAST_RUN
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document, also for errors.")]
 OutputOption = Annotated[
-    str | None,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="FILE",
-        help="Write to this file, atomically. `-`: standard output.",
-        show_default=False,
-    ),
+    str | None, option("FILE", "Write to this file, atomically. `-`: standard output.", "--output", "-o")
 ]
 QuietOption = Annotated[
     bool, typer.Option("--quiet", "-q", help="Print no progress and no notes, only results and errors.")

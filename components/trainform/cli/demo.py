@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
-import tempfile
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
 from rich.rule import Rule
 from rich.table import Table
 
@@ -23,19 +22,17 @@ from trainform.errors import TrainformError
 from trainform.manifests.objects import pod_selector
 from trainform.plan.model import Plan
 from trainform.progress import Progress
-from trainform.sandbox import (
-    chosen_folder,
-    copy_project,
-    exports,
-    settings_from_environment,
-    up,
-    warn_about_other_salts,
-)
-from trainform.sandbox.exports import UNSET
+from trainform.sandbox.control import up
+from trainform.sandbox.exports import UNSET, exports
+from trainform.sandbox.folder import chosen_folder
+from trainform.sandbox.project_copy import copy_project
+from trainform.sandbox.settings import settings_from_environment
 from trainform.spec.load import load_environment, project_root
 from trainform.terminal.lines import echo, terminal_width
 from trainform.terminal.screen import Screen, screen
-from trainform.toolchain import DOWNLOAD_GB, PendingWork, build_time, ensure, pending_work
+from trainform.toolchain.ensure import PendingWork, ensure, pending_work
+from trainform.toolchain.parts import build_time
+from trainform.toolchain.releases import DOWNLOAD_GB
 
 EXPERIMENT, ENVIRONMENT = "sdxl-lora", defaults.ENVIRONMENT
 STACK = f"{EXPERIMENT}.{ENVIRONMENT}"
@@ -79,7 +76,6 @@ def command() -> None:
     progress = display()
     sandbox = chosen_folder(None)
     folder = copy_project(root, sandbox, progress)
-    warn_about_other_salts(root, sandbox, progress)
     environment = load_environment(ENVIRONMENT, folder).checked()
     job = check_experiment(EXPERIMENT, ENVIRONMENT, root=folder).checked()
     plan = job.plan
@@ -123,36 +119,23 @@ def _shell(console: Screen, folder: Path, sandbox: Path) -> Shell:
     return Shell(console, folder, {name: value for name, value in environ.items() if name not in UNSET})
 
 
-class Shell:
+class Shell(Struct, frozen=True):
     """Runs commands in the copy of the project, and shows them as a user would type them."""
 
-    def __init__(self, console: Screen, folder: Path, environ: dict[str, str]) -> None:
-        self.console = console
-        # it enables pulumi's --event-log, as Pulumi's Automation API does
-        self.environ = {**environ, "PULUMI_DEBUG_COMMANDS": "true"}
-        self.color = "always" if console.is_terminal else "never"
-        self._folder = folder
+    console: Screen
+    folder: Path
+    environ: dict[str, str]
 
     def watch(self, *words: str) -> None:
         """Run a pulumi command that changes resources, and show its output."""
-        shown = " ".join(words)
         self.console.print()
-        self.console.print(f"$ {shown}", style="bold")
-        with tempfile.NamedTemporaryFile() as events:
-            try:
-                self._run(shown, [*words, "--color", self.color, "--event-log", events.name])
-            except TrainformError:
-                if was_interrupted(Path(events.name)):
-                    raise KeyboardInterrupt from None
-                raise
+        self.console.print(f"$ {' '.join(words)}", style="bold")
+        self.run(*words, "--color", "always" if self.console.is_terminal else "never", pipe=None)
 
-    def run(self, *words: str) -> None:
-        """Run a command without its output."""
-        self._run(" ".join(words), words, subprocess.PIPE)
-
-    def _run(self, shown: str, words: Sequence[str], pipe: int | None = None) -> None:
-        """Run a command until it ends. Raises `TrainformError` with a fix if it fails."""
-        process = subprocess.Popen(words, cwd=self._folder, env=self.environ, stdout=pipe, stderr=pipe, text=True)
+    def run(self, *words: str, pipe: int | None = subprocess.PIPE) -> None:
+        """Run a command until it ends, by default without its output. Raises `TrainformError` with a fix if it
+        fails."""
+        process = subprocess.Popen(words, cwd=self.folder, env=self.environ, stdout=pipe, stderr=pipe, text=True)
         try:
             _, errors = process.communicate()
         except KeyboardInterrupt:
@@ -162,18 +145,12 @@ class Shell:
             raise
         if process.returncode != 0:
             raise TrainformError(
-                f"`{shown}` ended with exit code {process.returncode}",
+                f"`{' '.join(words)}` ended with exit code {process.returncode}",
                 "read its output, and run the same command again to continue; a killed pulumi leaves a lock: "
-                f'`cd {shlex.quote(str(self._folder))}`, `eval "$(trainform sandbox env)"`, `pulumi cancel -s STACK`; '
+                f'`cd {shlex.quote(str(self.folder))}`, `eval "$(trainform sandbox env)"`, `pulumi cancel -s STACK`; '
                 "`make stop` and `make demo` start again from the beginning",
                 errors.strip().split("\n") if errors else (),
             )
-
-
-def was_interrupted(events: Path) -> bool:
-    """True if Pulumi's event log says that it was interrupted. In a terminal pulumi (3.259) reads Ctrl-C as a key:
-    other processes get no signal, and its exit code is that of any failure."""
-    return '"message":"^C received' in events.read_text(errors="replace")
 
 
 def _running_pods(plan: Plan, progress: Progress) -> list[dict[str, Any]]:

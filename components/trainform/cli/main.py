@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Sequence
 from typing import Any, cast
 
 import typer
@@ -54,7 +53,7 @@ UsageError = cast(type[Exception], typer.BadParameter.__bases__[0])  # typer nam
 
 def build_app(arguments: list[str]) -> App:
     """Return the app with the called command in full, and the others by name only."""
-    called = _called(arguments)
+    called = next((word for word in arguments if not word.startswith("-")), "")
     app = App(
         name="trainform",
         help="Distributed training jobs as infrastructure code.",
@@ -75,10 +74,6 @@ def build_app(arguments: list[str]) -> App:
             else:
                 app.verb(verb, rich_help_panel=group)(module.command)
     return app
-
-
-def _called(arguments: list[str]) -> str:
-    return next((word for word in arguments if not word.startswith("-")), "")
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -133,26 +128,13 @@ def _show_usage(error: Any, as_json: bool) -> int:
     near = _near_options(error)
     command = "trainform" if error.ctx is None else error.ctx.command_path
     fix = f"`{command} --help` shows its arguments"
-    if getattr(error, "option_name", "") in STACK_OPTIONS and _takes_stacks(error):
+    takes_stacks = error.ctx is not None and any(parameter.name == "stacks" for parameter in error.ctx.command.params)
+    if getattr(error, "option_name", "") in STACK_OPTIONS and takes_stacks:
         return show(CommandLineError(error.message, f"name the stack without an option: `{command} STACK`"), as_json)
-    form = getattr(error, "option_name", "").removeprefix("--")
-    if form in _forms(error):
-        return show(CommandLineError(error.message, f"write `--format {form}`"), as_json)
     if near:
         return show(CommandLineError(error.message, f"did you mean {' or '.join(sorted(near))}? {fix}"), as_json)
     message = " ".join(error.format_message().split())  # choices stand on lines of their own
     return show(CommandLineError(message, fix), as_json)
-
-
-def _forms(error: Any) -> Sequence[str]:
-    """The forms of output that the command's option `--format` names; none if it has no such option."""
-    parameters = () if error.ctx is None else error.ctx.command.params
-    return next((str(parameter.metavar).split("|") for parameter in parameters if "--format" in parameter.opts), ())
-
-
-def _takes_stacks(error: Any) -> bool:
-    """True if the command takes stacks as arguments, where others have an option for one."""
-    return error.ctx is not None and any(parameter.name == "stacks" for parameter in error.ctx.command.params)
 
 
 def _near_options(error: Any) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -12,7 +11,7 @@ import typer
 from trainform import defaults
 from trainform.check_files import check_environment
 from trainform.cli import candidates
-from trainform.cli.arguments import EnvironmentOption, JsonOption
+from trainform.cli.arguments import EnvironmentOption, JsonOption, option
 from trainform.cli.created_files import show_created_files
 from trainform.cli.new_stack import add_stack, engine_commands, name_in_stack
 from trainform.errors import InputError, Problem
@@ -48,45 +47,31 @@ NameArgument = Annotated[
     ),
 ]
 ImageOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="IMAGE",
-        help="Container image. Default: a placeholder in the environment's first registry.",
-        show_default=False,
-    ),
+    str | None, option("IMAGE", "Container image. Default: a placeholder in the environment's first registry.")
 ]
 LauncherOption = Annotated[
-    LauncherName | None,
-    typer.Option(
-        metavar="LAUNCHER",
-        help=f"What starts the processes: {', '.join(LauncherName)}. Default: torchrun.",
-        show_default=False,
-    ),
+    LauncherName | None, option("LAUNCHER", f"What starts the processes: {', '.join(LauncherName)}. Default: torchrun.")
 ]
-NodesOption = Annotated[
-    int | None, typer.Option(min=1, metavar="N", help="Pods that compute. Default: 2.", show_default=False)
-]
+NodesOption = Annotated[int | None, option("N", "Pods that compute. Default: 2.", min=1)]
 AcceleratorsOption = Annotated[
     str | None,
     typer.Option(metavar="KIND:COUNT", help="For each pod. Default: a full node of the environment's first kind."),
 ]
 QueueOption = Annotated[
     str | None,
-    typer.Option(
-        metavar="QUEUE",
-        help="Queue of the job; with Kueue a LocalQueue of the namespace. Default: the environment's first queue, "
+    option(
+        "QUEUE",
+        "Queue of the job; with Kueue a LocalQueue of the namespace. Default: the environment's first queue, "
         "else `default`.",
-        show_default=False,
     ),
 ]
 ContextOption = Annotated[
     str | None,
-    typer.Option(
-        "--from-context",
-        metavar="CONTEXT",
-        help="For a new environment: read what the cluster of this kubeconfig context offers: accelerators, nodes, "
+    option(
+        "CONTEXT",
+        "For a new environment: read what the cluster of this kubeconfig context offers: accelerators, nodes, "
         "storage classes, operator, queues.",
-        show_default=False,
+        "--from-context",
     ),
 ]
 
@@ -184,7 +169,7 @@ def _new_environment(name: str, context: str | None, as_json: bool) -> None:
         raise InputError([Problem("--environment", name, f"the name {reason}", fix)])
     root = project_root()
     require_project(root)
-    text = skeleton(name) if context is None else _from_context(name, context, root)
+    text = skeleton(name) if context is None else _from_context(name, context)
     content = parse_mapping(text, "")
     parsed = parse(Environment, content.data)
     rule_problems = [] if parsed.model is None else environment_problems(parsed.model)
@@ -202,7 +187,7 @@ def _new_environment(name: str, context: str | None, as_json: bool) -> None:
     show_created_files(written, following, as_json)
 
 
-def _from_context(name: str, context: str, root: Path) -> str:
+def _from_context(name: str, context: str) -> str:
     """Return the text of the environment, with a note for what could not be read."""
     from trainform.doctor.survey import survey
 

@@ -16,6 +16,7 @@ from trainform.cli.arguments import (
     RunOption,
     StackOption,
     choose,
+    option,
 )
 
 if TYPE_CHECKING:
@@ -27,18 +28,16 @@ if TYPE_CHECKING:
 
 ProcessesOption = Annotated[
     int | None,
-    typer.Option(
+    option(
+        "N",
+        "Most CPU processes on each node, instead of its accelerators. Default: 2; with --from-cluster, the "
+        "number that the cluster admitted.",
         "--processes",
         min=1,
-        metavar="N",
-        help="Most CPU processes on each node, instead of its accelerators. Default: 2; with --from-cluster, the "
-        "number that the cluster admitted.",
-        show_default=False,
     ),
 ]
 ProbeOption = Annotated[
-    bool,
-    typer.Option("--probe", help="Run a small program instead of the training: ranks, world size, an all-reduce."),
+    bool, typer.Option("--probe", help="Run a small program instead of the training: ranks, world size, an all-reduce.")
 ]
 ClusterOption = Annotated[
     bool,
@@ -47,17 +46,13 @@ ClusterOption = Annotated[
         help="Rehearse the pods that the cluster's controller created for the job, not those of the plan.",
     ),
 ]
-ImageOption = Annotated[
-    str | None,
-    typer.Option("--image", metavar="IMAGE", help="Run all pods in this image.", show_default=False),
-]
+ImageOption = Annotated[str | None, option("IMAGE", "Run all pods in this image.", "--image")]
 ClaimOption = Annotated[
     list[str] | None,
-    typer.Option(
+    option(
+        "NAME=DIR",
+        "Mount a folder of this machine for a claim, which is an empty volume otherwise. May be repeated.",
         "--claim",
-        metavar="NAME=DIR",
-        help="Mount a folder of this machine for a claim, which is an empty volume otherwise. May be repeated.",
-        show_default=False,
     ),
 ]
 TimeoutOption = Annotated[
@@ -122,15 +117,9 @@ def _as_dict(workload: Workload, outcome: Outcome, error: TrainformError | None)
     from trainform.rehearsal.run.masking import Masker
 
     masked = Masker(workload.secrets)
+    shown = ("pod", "phase", "exit_code", "reason", "restarts")
     pods = [
-        {
-            "pod": record.pod,
-            "phase": record.phase,
-            "exit_code": record.exit_code,
-            "reason": record.reason,
-            "restarts": record.restarts,
-            "seconds": round(record.seconds, 1),
-        }
+        {name: getattr(record, name) for name in shown} | {"seconds": round(record.seconds, 1)}
         for record in outcome.pods
     ]
     described: dict[str, object] = {

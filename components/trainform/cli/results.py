@@ -4,7 +4,6 @@ alone, with their problems."""
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -74,7 +73,18 @@ class Results(Struct, frozen=True):
     def problems(self) -> list[Problem]:
         """The problems of all. Those that an experiment does not have in all of its environments name the
         environment."""
-        return _problems([result.checked for result in self.each])
+        from trainform.check import CheckedJob
+
+        results = [result.checked for result in self.each]
+        jobs = [result for result in results if isinstance(result, CheckedJob)]
+        found = [problem for result in results if not isinstance(result, CheckedJob) for problem in result.problems]
+        for job in jobs:
+            everywhere = frozenset.intersection(*(other.of_both for other in jobs if other.name == job.name))
+            for problem in job.problems:
+                alone = problem in job.of_both and problem not in everywhere
+                reason = f"in {job.environment}, {problem.reason}" if alone else problem.reason
+                found.append(dataclasses.replace(problem, reason=reason))
+        return found
 
     def checked(self) -> tuple[Result, ...]:
         """All of them; InputError with every problem where there is one."""
@@ -120,17 +130,15 @@ def _results(
     if assignments and not (experiments or stacks):
         raise CommandLineError("--set changes an experiment, and none is named", "name an experiment, or remove --set")
     shown = tuple(assignment.shown for assignment in assignments)
-    if not stacks:
-        chosen = choose(experiments, environments, None, run, alone=True)
-        found = [Result(argument, checked, None, shown) for argument, checked in _check(chosen, assignments)]
-        return Results(tuple(found), every or len(found) > 1)
-    found = []
-    for stack in stacks:
+    found: list[Result] = []
+    for stack in stacks if stacks else [None]:
         try:
             checked = _check(choose(experiments, environments, stack, run, alone=True), assignments)
         except InputError as error:
+            if stack is None:
+                raise
             checked = [_invalid(stack, error)]
-        found += [Result(stack, each, stack, shown) for _, each in checked]
+        found += [Result(argument if stack is None else stack, each, stack, shown) for argument, each in checked]
     return Results(tuple(found), every or len(found) > 1)
 
 
@@ -201,25 +209,3 @@ def _invalid(argument: str, error: InputError) -> _Checked:
     from trainform.check import CheckedJob
 
     return argument, CheckedJob(argument, tuple(error.problems))
-
-
-def _problems(results: Sequence[CheckedJob | CheckedPlatform]) -> list[Problem]:
-    from trainform.check import CheckedJob
-
-    jobs = [result for result in results if isinstance(result, CheckedJob)]
-    found = [problem for result in results if not isinstance(result, CheckedJob) for problem in result.problems]
-    for job in jobs:
-        others = [other.of_both for other in jobs if other.name == job.name]
-        everywhere = frozenset.intersection(*others)
-        for problem in job.problems:
-            alone = problem in job.of_both and problem not in everywhere and not _names(problem, job.environment)
-            reason = f"in {job.environment}, {problem.reason}" if alone else problem.reason
-            found.append(dataclasses.replace(problem, reason=reason))
-    return found
-
-
-def _names(problem: Problem, environment: str) -> bool:
-    """Whether the reason says itself in which environment it holds, or the path does."""
-    if problem.path.startswith(f"environments.{environment}."):
-        return True
-    return re.search(rf"\benvironment {re.escape(environment)}(?![\w-])", problem.reason) is not None

@@ -12,12 +12,13 @@ from msgspec import structs
 
 from trainform.cli import candidates
 from trainform.cli.app import App, prints_data
-from trainform.cli.arguments import WHICH_ENVIRONMENT, JsonOption, environment_option, from_input
+from trainform.cli.arguments import WHICH_ENVIRONMENT, JsonOption, environment_option, from_input, option
 from trainform.errors import TrainformError
 from trainform.terminal.lines import echo, echo_json, note
 
 if TYPE_CHECKING:
-    from trainform.sandbox import SandboxSettings, SandboxStatus
+    from trainform.sandbox.settings import SandboxSettings
+    from trainform.sandbox.status import SandboxStatus
     from trainform.spec.environment import Environment
 
 app = App(help="Start and stop a real control plane with simulated nodes.")
@@ -36,12 +37,10 @@ EnvironmentOption = Annotated[
 ]
 FolderOption = Annotated[
     Path | None,
-    typer.Option(
+    option(
+        "DIR",
+        "The sandbox's folder. Default: TRAINFORM_SANDBOX, else .trainform/sandbox beside the nearest Pulumi.yaml.",
         "--folder",
-        metavar="DIR",
-        help="The sandbox's folder. Default: TRAINFORM_SANDBOX, else .trainform/sandbox beside the nearest "
-        "Pulumi.yaml.",
-        show_default=False,
     ),
 ]
 TimeoutOption = Annotated[
@@ -55,12 +54,11 @@ TimeoutOption = Annotated[
 ]
 WithOption = Annotated[
     list[str] | None,
-    typer.Option(
-        "--with",
-        metavar="ADD-ONS",
-        help=f"Also run these operators: {candidates.ADD_ONS}; several with commas. Each is built once. They stay "
+    option(
+        "ADD-ONS",
+        f"Also run these operators: {candidates.ADD_ONS}; several with commas. Each is built once. They stay "
         "until `down`.",
-        show_default=False,
+        "--with",
         autocompletion=candidates.addons,
     ),
 ]
@@ -92,41 +90,27 @@ def up_command(
     """
     from trainform.cli.progress import display
     from trainform.doctor.machine import sdk_fix
-    from trainform.sandbox import chosen_addons, chosen_folder, up, warn_about_other_salts
-    from trainform.spec.load import project_root
-    from trainform.toolchain import ensure
+    from trainform.sandbox.addons import chosen_addons
+    from trainform.sandbox.control import up
+    from trainform.sandbox.folder import chosen_folder
+    from trainform.spec.load import load_environment, project_root
+    from trainform.toolchain.ensure import ensure
 
     progress = display()
     chosen = chosen_addons([] if addons is None else addons)  # before a build: a wrong name is an error at once
-    loaded = _environment(environment)
+    loaded = None if environment is None else load_environment(from_input(environment)).checked()
     settings = structs.replace(_settings(loaded, chosen_folder(folder)), addons=chosen)
-    warn_about_other_salts(project_root(), settings.folder, progress)
     tools = ensure(progress)
     sandbox = up(settings, tools, progress, timeout)
-    nodes, following = sum(pool.count for pool in settings.pools), f'eval "$(trainform sandbox env{_option(folder)})"'
+    option = "" if folder is None else f" --folder {shlex.quote(str(folder))}"
+    nodes, following = sum(pool.count for pool in settings.pools), f'eval "$(trainform sandbox env{option})"'
     if as_json:
         place = {"folder": str(settings.folder), "url": sandbox.url, "context": sandbox.context, "uid": sandbox.uid}
         echo_json({"ok": True, **place, "nodes": nodes, "addons": list(settings.addons), "next": [following]})
         return
     echo(f"sandbox up: {sandbox.url}, {spell_contexts(sandbox.context, settings.contexts)}, {nodes} nodes")
-    notes = sdk_fix(project_root(), tools.pulumi.home), _bound_elsewhere(loaded, sandbox.uid)
-    note(*(f"note: {text}" for text in notes if text), f"next: {following}")
-
-
-def _option(folder: Path | None) -> str:
-    """The option of a command that names the same sandbox."""
-    return "" if folder is None else f" --folder {shlex.quote(str(folder))}"
-
-
-def _bound_elsewhere(environment: Environment | None, uid: str) -> str:
-    """A note if the environment is bound to another cluster, as to a sandbox before this one: its UID has ended with
-    it."""
-    if environment is None or environment.cluster.uid in (None, uid):
-        return ""
-    return (
-        f"the environment {environment.name} is bound to another cluster, and its stacks refuse this sandbox: remove "
-        f"`uid` from its `cluster`; a sandbox that is made anew has another UID each time (this one {uid})"
-    )
+    fix = sdk_fix(project_root(), tools.pulumi.home)
+    note(*([f"note: {fix}"] if fix else []), f"next: {following}")
 
 
 def spell_contexts(own: str, aliases: Sequence[str]) -> str:
@@ -135,16 +119,8 @@ def spell_contexts(own: str, aliases: Sequence[str]) -> str:
     return f"context {own} (in stacks and errors: {others})" if others else f"context {own}"
 
 
-def _environment(given: str | None) -> Environment | None:
-    if given is None:
-        return None
-    from trainform.spec.load import load_environment
-
-    return load_environment(from_input(given)).checked()
-
-
 def _settings(environment: Environment | None, folder: Path) -> SandboxSettings:
-    from trainform.sandbox import SandboxSettings, default_pools, settings_from_environment
+    from trainform.sandbox.settings import SandboxSettings, default_pools, settings_from_environment
     from trainform.sandbox.state import read_settings
 
     if environment is not None:
@@ -161,28 +137,17 @@ def down_command(folder: FolderOption = None, purge: PurgeOption = False, as_jso
     the passphrase stay, since the salts in stack files belong to it. The demo's copy of the project always stays.
     """
     from trainform.cli.progress import display
-    from trainform.sandbox import (
-        UNREADABLE_SALT_FIX,
-        chosen_folder,
-        copy_folder,
-        down,
-        stacks_with_passphrase_of,
-    )
-    from trainform.spec.load import project_root
+    from trainform.sandbox.control import down
+    from trainform.sandbox.folder import chosen_folder
+    from trainform.sandbox.project_copy import copy_folder
 
     place = chosen_folder(folder)
-    unreadable = stacks_with_passphrase_of(project_root(), place) if purge else []
     found = down(place, display(), purge)
     if as_json:
         left = [str(path) for path in (place, copy_folder(place)) if path.exists()]
-        echo_json({"ok": True, "folder": str(place), "was_running": found, "left": left, "unreadable": unreadable})
+        echo_json({"ok": True, "folder": str(place), "was_running": found, "left": left})
         return
     echo(f"sandbox down: {place}" if found else f"no sandbox is running in {place}")
-    if unreadable:
-        echo(
-            f"pulumi can no longer read the secrets in {', '.join(unreadable)}, since their passphrase was removed: "
-            f"{UNREADABLE_SALT_FIX}"
-        )
     if not purge and place.exists():
         note("its logs and the passphrase of its stacks stay; `trainform sandbox down --purge` removes them")
     if copy_folder(place).exists():
@@ -196,7 +161,8 @@ def status_command(folder: FolderOption = None, as_json: JsonOption = False) -> 
 
     Exit code: 0, or 1 if the sandbox is not up.
     """
-    from trainform.sandbox import chosen_folder, status
+    from trainform.sandbox.folder import chosen_folder
+    from trainform.sandbox.status import status
 
     found = status(chosen_folder(folder))
     if as_json:
@@ -217,7 +183,8 @@ def _print(found: SandboxStatus) -> None:
     table.add_column("log", overflow="fold")
     for row in found.components:
         state = "running" if row.running else "stopped"
-        table.add_row(row.name, state, _number(row.pid), _number(row.port), str(row.log.relative_to(found.folder)))
+        numbers = ["" if number is None else str(number) for number in (row.pid, row.port)]
+        table.add_row(row.name, state, *numbers, str(row.log.relative_to(found.folder)))
     console.print(table)
     nodes = (
         f"{found.nodes_ready} of {found.nodes} nodes ready, API server {found.url}" if found.running else "not running"
@@ -225,10 +192,6 @@ def _print(found: SandboxStatus) -> None:
     addons = f", add-ons {', '.join(found.addons)}" if found.addons else ""
     console.print()
     console.print(f"{nodes}{addons}, folder {found.folder}", soft_wrap=True)
-
-
-def _number(value: int | None) -> str:
-    return "" if value is None else str(value)
 
 
 @app.verb("env")
@@ -240,8 +203,8 @@ def env_command(folder: FolderOption = None, as_json: JsonOption = False) -> Non
     The state of stacks is in the sandbox's folder, and secrets are encrypted with a passphrase, which is made once and
     kept in a file there. If no sandbox is up, the command `false` is printed, so that `eval` fails too.
     """
-    from trainform.sandbox import chosen_folder, exports
-    from trainform.sandbox.exports import UNSET
+    from trainform.sandbox.exports import UNSET, exports
+    from trainform.sandbox.folder import chosen_folder
 
     try:
         variables = exports(chosen_folder(folder))

@@ -8,6 +8,7 @@ import typer
 
 from trainform.cli import candidates
 from trainform.cli.app import App
+from trainform.cli.arguments import option
 
 app = App(
     help="Install Pulumi, its plugins and the sandbox's programs.",
@@ -18,12 +19,11 @@ PulumiOnlyOption = Annotated[
 ]
 WithOption = Annotated[
     list[str] | None,
-    typer.Option(
-        "--with",
-        metavar="ADD-ONS",
-        help=f"Also build these add-ons of the sandbox: {candidates.ADD_ONS}; several with commas. Without it, each "
+    option(
+        "ADD-ONS",
+        f"Also build these add-ons of the sandbox: {candidates.ADD_ONS}; several with commas. Without it, each "
         "is built when a sandbox first needs it.",
-        show_default=False,
+        "--with",
     ),
 ]
 
@@ -38,7 +38,8 @@ def ensure_command(pulumi_only: PulumiOnlyOption = False, addons: WithOption = N
     """
     from trainform.cli.progress import display
     from trainform.sandbox.addons import chosen_addons, required_parts, with_dependencies
-    from trainform.toolchain import ensure, ensure_addons, ensure_pulumi
+    from trainform.toolchain.addons import ensure_addons
+    from trainform.toolchain.ensure import ensure, ensure_pulumi
 
     chosen = chosen_addons([] if addons is None else addons)  # before a build: a wrong name is an error at once
     progress = display()

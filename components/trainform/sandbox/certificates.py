@@ -11,7 +11,7 @@ from pathlib import Path
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
-from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from trainform.sandbox.folder import write_private
 from trainform.sandbox.ports import LOOPBACK
@@ -26,7 +26,7 @@ SERVER = ("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.s
 # Kueue (0.19) makes certificates that are not valid for loopback, unless it finds certificates with these names.
 KUEUE_AUTHORITY = "kueue-ca"
 WEBHOOKS = ("localhost", "kueue-webhook-service.kueue-system.svc", LOOPBACK)
-ADMINISTRATOR = ("trainform-sandbox", "system:masters")
+ADMINISTRATOR = "CN=trainform-sandbox,O=system:masters"
 # A P-256 key is made in a millisecond, and every component supports it.
 CURVE = ec.SECP256R1()
 # Python >= 3.13 and strict OpenSSL refuse an authority without the extension for key usage.
@@ -55,8 +55,8 @@ class Certificates:
             return
         authority = Authority("trainform-sandbox-ca", ec.generate_private_key(CURVE))
         write_private(self.authority, authority.certificate)
-        authority.sign(_name("trainform-sandbox-server", ""), SERVER, self.server, self.server_key)
-        authority.sign(_name(*ADMINISTRATOR), SERVER, self.client, self.client_key)
+        authority.sign("CN=trainform-sandbox-server", SERVER, self.server, self.server_key)
+        authority.sign(ADMINISTRATOR, SERVER, self.client, self.client_key)
         accounts = ec.generate_private_key(CURVE)
         write_private(self.service_accounts_key, _private(accounts))
         public = accounts.public_key().public_bytes(
@@ -90,7 +90,7 @@ class WebhookCertificates:
         authority = Authority("trainform-sandbox-webhooks-ca", key, KUEUE_AUTHORITY)
         write_private(self.authority, authority.certificate)
         write_private(self.authority_key, _private(key, serialization.PrivateFormat.TraditionalOpenSSL))
-        authority.sign(_name("trainform-sandbox-webhooks", ""), WEBHOOKS, self.server, self.server_key)
+        authority.sign("CN=trainform-sandbox-webhooks", WEBHOOKS, self.server, self.server_key)
 
 
 class Authority:
@@ -98,7 +98,7 @@ class Authority:
 
     def __init__(self, common: str, key: ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey, *names: str) -> None:
         self._key = key
-        self._name = _name(common, "")
+        self._name = x509.Name.from_rfc4514_string(f"CN={common}")
         builder = (
             _builder(self._name, self._name, self._key.public_key())
             .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
@@ -109,13 +109,13 @@ class Authority:
             builder = builder.add_extension(_alternatives(names), critical=False)
         self.certificate = builder.sign(self._key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
 
-    def sign(self, name: x509.Name, hosts: tuple[str, ...], path: Path, key_path: Path) -> None:
+    def sign(self, name: str, hosts: tuple[str, ...], path: Path, key_path: Path) -> None:
         """Make a new key, and write it and its certificate, which is valid for all `hosts`."""
         key = ec.generate_private_key(CURVE)
         # Both usages: etcd and the API server also use the server's certificate as clients of each other.
         uses = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH])
         certificate = (
-            _builder(name, self._name, key.public_key())
+            _builder(x509.Name.from_rfc4514_string(name), self._name, key.public_key())
             .add_extension(_alternatives(hosts), critical=False)
             .add_extension(uses, critical=False)
             .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key()), critical=False)
@@ -134,13 +134,6 @@ def _alternative(host: str) -> x509.GeneralName:
         return x509.IPAddress(ipaddress.ip_address(host))
     except ValueError:
         return x509.DNSName(host)
-
-
-def _name(common: str, organization: str) -> x509.Name:
-    parts = [x509.NameAttribute(NameOID.COMMON_NAME, common)]
-    if organization:
-        parts.append(x509.NameAttribute(NameOID.ORGANIZATION_NAME, organization))
-    return x509.Name(parts)
 
 
 def _builder(

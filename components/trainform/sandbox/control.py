@@ -11,15 +11,9 @@ from msgspec import Struct, structs
 from trainform import defaults
 from trainform.progress import SILENT, Progress, Step
 from trainform.sandbox import nodes, objects
-from trainform.sandbox.addons import (
-    ADDONS,
-    InstalledAddOn,
-    chosen_addons,
-    in_table_order,
-    installed_addons,
-    required_parts,
-    with_dependencies,
-)
+from trainform.sandbox.addons import chosen_addons, in_table_order, installed_addons, required_parts, with_dependencies
+from trainform.sandbox.addons.addon import InstalledAddOn
+from trainform.sandbox.addons.table import ADDONS
 from trainform.sandbox.api import Api
 from trainform.sandbox.certificates import Certificates
 from trainform.sandbox.components import COMPONENTS, PORTS, programs
@@ -27,6 +21,7 @@ from trainform.sandbox.folder import Layout, os_errors_as_sandbox_errors
 from trainform.sandbox.kubeconfig import CONTEXT, server_url, write_kubeconfig
 from trainform.sandbox.ports import pick_ports
 from trainform.sandbox.processes import Process, is_running, stop
+from trainform.sandbox.project_copy import copy_folder, remove_secrets
 from trainform.sandbox.settings import SandboxSettings
 from trainform.sandbox.start import Start, readiness
 from trainform.sandbox.state import State, read_processes, read_state, write_state
@@ -84,8 +79,8 @@ def down(folder: Path, progress: Progress = SILENT, purge: bool = False) -> bool
     """Stop the processes that `up` started, and remove the cluster's data; return False if there was no sandbox.
 
     The state of Pulumi stacks is removed too, since it describes objects that no longer exist. Logs and passphrase
-    stay, unless `purge` is set. Raises `SandboxError` for a folder that is not a sandbox's, and for a process that
-    cannot be stopped.
+    stay, unless `purge` is set; the demo's copy then loses the secrets that only this passphrase can read. Raises
+    `SandboxError` for a folder that is not a sandbox's, and for a process that cannot be stopped.
     """
     layout = Layout(folder)
     if not layout.root.exists():
@@ -99,6 +94,7 @@ def down(folder: Path, progress: Progress = SILENT, purge: bool = False) -> bool
         layout.remove_cluster()
         if purge:
             layout.remove_all()
+            remove_secrets(copy_folder(folder))
     return found
 
 

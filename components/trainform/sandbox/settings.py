@@ -45,29 +45,19 @@ class NodePool(Struct, frozen=True):
 
 
 class SandboxSettings(Struct, frozen=True):
-    """The settings of one sandbox. Raises `InputError` for too many nodes.
-
-    `storage_classes` are created beside the default class; `contexts` are more names for the sandbox in its kubeconfig;
-    `addons` are names from the table of add-ons, as `chosen_addons` returns them.
-    """
+    """The settings of one sandbox. Raises `InputError` for too many nodes."""
 
     folder: Path
     pools: tuple[NodePool, ...] = ()
-    storage_classes: tuple[str, ...] = ()
-    contexts: tuple[str, ...] = ()
-    addons: tuple[str, ...] = ()
+    storage_classes: tuple[str, ...] = ()  # in addition to the default class
+    contexts: tuple[str, ...] = ()  # more names for the sandbox in its kubeconfig
+    addons: tuple[str, ...] = ()  # names from the table of add-ons, as `chosen_addons` returns them
 
     def __post_init__(self) -> None:
-        problems = [*_too_many(self.pools)]
-        if problems:
-            raise InputError(problems)
-
-
-def _too_many(pools: Iterable[NodePool]) -> Iterable[Problem]:
-    nodes = sum(pool.count for pool in pools)
-    if nodes > MAX_NODES:
-        reason = f"is more simulated nodes than one machine can serve ({MAX_NODES})"
-        yield Problem("pools", nodes, reason, "lower `nodes` of the environment's accelerators")
+        nodes = sum(pool.count for pool in self.pools)
+        if nodes > MAX_NODES:
+            reason = f"is more simulated nodes than one machine can serve ({MAX_NODES})"
+            raise InputError([Problem("pools", nodes, reason, "lower `nodes` of the environment's accelerators")])
 
 
 def default_pools() -> tuple[NodePool, ...]:

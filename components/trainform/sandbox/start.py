@@ -6,9 +6,11 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
+from msgspec import Struct
+
 from trainform.progress import Step
 from trainform.sandbox import nodes, objects
-from trainform.sandbox.addons.installation import InstalledAddOn
+from trainform.sandbox.addons.addon import InstalledAddOn
 from trainform.sandbox.api import Api
 from trainform.sandbox.certificates import Certificates, WebhookCertificates
 from trainform.sandbox.components import Context, commands, programs
@@ -47,93 +49,86 @@ tiers:
 """
 
 
-class Start:
+class Start(Struct):
     """One start of all components. `record` is called with all processes so far, before the newest of them run."""
 
-    def __init__(
-        self,
-        layout: Layout,
-        state: State,
-        control_plane: ControlPlane,
-        addons: Sequence[InstalledAddOn],
-        record: Callable[[list[Process]], None],
-    ) -> None:
-        self._settings = state.settings
-        self._ports = state.ports
-        self._layout = layout
-        self._control_plane = control_plane
-        self._addons = addons
-        self._programs = [*programs(control_plane.binaries), *(addon.program for addon in addons)]
-        self._record = record
-        self._processes: list[Process] = []
-        self._certificates = Certificates(layout.pki)
-        self._webhook_certificates = WebhookCertificates(layout.pki)
+    layout: Layout
+    state: State
+    control_plane: ControlPlane
+    addons: Sequence[InstalledAddOn]
+    record: Callable[[list[Process]], None]
+    processes: list[Process] = []
+
+    @property
+    def certificates(self) -> Certificates:
+        """The files of the control plane's certificates."""
+        return Certificates(self.layout.pki)
 
     def run(self, deadline: float, step: Step) -> None:
         """Start all components and return when they are ready; after a failure or Ctrl-C, stop all of them."""
+        port = self.state.ports["kube-apiserver"]
         try:
-            self._certificates.make()
-            if self._addons:
-                self._webhook_certificates.make()
-            write_kubeconfig(
-                self._layout.kubeconfig, self._ports["kube-apiserver"], self._certificates, self._settings.contexts
-            )
-            with Api(self._ports["kube-apiserver"], self._certificates) as api:
+            self.certificates.make()
+            if self.addons:
+                WebhookCertificates(self.layout.pki).make()
+            write_kubeconfig(self.layout.kubeconfig, port, self.certificates, self.state.settings.contexts)
+            with Api(port, self.certificates) as api:
                 self._run_waves(api, deadline, step)
         except BaseException:
-            stop(self._processes)
+            stop(self.processes)
             raise
 
     def _context(self) -> Context:
-        scheduler = self._layout.config / "scheduler.yaml"
+        scheduler = self.layout.config / "scheduler.yaml"
         write_private(scheduler, SCHEDULER.encode())
-        stages = (*self._control_plane.stages, *sorted(STAGES.glob("*.yaml")))
-        context = Context(self._layout, self._certificates, self._ports, stages, scheduler)
-        for addon in self._addons:
+        stages = (*self.control_plane.stages, *sorted(STAGES.glob("*.yaml")))
+        context = Context(self.layout, self.certificates, self.state.ports, stages, scheduler)
+        for addon in self.addons:
             addon.configure(context)
         return context
 
     def _run_waves(self, api: Api, deadline: float, step: Step) -> None:
         context = self._context()
         self._launch(0, context)
-        etcd = Condition("etcd listens", "etcd", lambda: is_open(self._ports["etcd"]))
-        wait_for([etcd], self._processes, deadline, step)
+        etcd = Condition("etcd listens", "etcd", lambda: is_open(self.state.ports["etcd"]))
+        wait_for([etcd], self.processes, deadline, step)
 
         self._launch(1, context)
         ready = Condition("the API server is ready", "kube-apiserver", lambda: api.is_healthy("/readyz"))
-        wait_for([ready], self._processes, deadline, step)
+        wait_for([ready], self.processes, deadline, step)
 
         self._launch(2, context)
         self._create_objects(api, deadline, step)
 
         self._launch(3, context)
-        conditions = readiness(api, self._settings.pools, self._addons, self._ports)
-        wait_for(conditions, self._processes, deadline, step)
+        conditions = readiness(api, self.state.settings.pools, self.addons, self.state.ports)
+        wait_for(conditions, self.processes, deadline, step)
 
     def _launch(self, wave: int, context: Context) -> None:
-        before = self._processes
-        environment = {"PATH": os.defpath, "HOME": str(self._layout.config)}
+        before = self.processes
+        environment = {"PATH": os.defpath, "HOME": str(self.layout.config)}
         environment |= {name: os.environ[name] for name in INHERITED if name in os.environ}
 
         def record(started: list[Process]) -> None:
-            self._processes = [*before, *started]
-            self._record(self._processes)
+            self.processes = [*before, *started]
+            self.record(self.processes)
 
-        launch(commands(wave, context, self._programs), environment, record)
+        rows = [*programs(self.control_plane.binaries), *(addon.program for addon in self.addons)]
+        launch(commands(wave, context, rows), environment, record)
 
     def _create_objects(self, api: Api, deadline: float, step: Step) -> None:
         """Create the objects that Volcano and the add-ons expect, and the nodes."""
-        crds = (*self._control_plane.crds, *(path for addon in self._addons for path in addon.crds))
-        with explained_by(self._processes, "kube-apiserver"):
+        crds = (*self.control_plane.crds, *(path for addon in self.addons for path in addon.crds))
+        with explained_by(self.processes, "kube-apiserver"):
             objects.apply_crds(api, crds)
-            objects.apply_webhooks(api, self._ports["webhook-manager"], self._certificates)
-            objects.apply_storage_classes(api, self._settings.storage_classes)
-            for addon in self._addons:
-                addon.prepare(api, self._ports, self._webhook_certificates)
+            objects.apply_webhooks(api, self.state.ports["webhook-manager"], self.certificates)
+            objects.apply_storage_classes(api, self.state.settings.storage_classes)
+            for addon in self.addons:
+                addon.prepare(api, self.state.ports, WebhookCertificates(self.layout.pki))
             step.update("sandbox: making the nodes")
-            nodes.reconcile_nodes(api, self._settings.pools)
+            nodes.reconcile_nodes(api, self.state.settings.pools)
         established = Condition("the CRDs are served", "kube-apiserver", lambda: objects.crds_established(api, crds))
-        wait_for([established], self._processes, deadline, step)
+        wait_for([established], self.processes, deadline, step)
 
 
 def readiness(

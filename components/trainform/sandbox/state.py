@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct, structs
 
-from trainform.sandbox.addons.table import in_table_order
+from trainform.sandbox.addons import in_table_order
 from trainform.sandbox.folder import Layout, os_errors_as_sandbox_errors, read_private, write_private
 from trainform.sandbox.processes import Process
 from trainform.sandbox.settings import SandboxSettings

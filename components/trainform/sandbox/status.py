@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import http.client
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +63,7 @@ def status(folder: Path) -> SandboxStatus:
         try:
             with Api(state.ports["kube-apiserver"], Certificates(layout.pki)) as api:
                 ready, total = nodes.count_nodes(api)
-        except (OSError, http.client.HTTPException, RequestError):
+        except RequestError:
             running = False
     return SandboxStatus(folder, running, url, ready, total, rows, addons)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import http.client
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -18,7 +17,6 @@ from trainform.sandbox.processes import Process, is_running, tail
 POLL_SECONDS = 0.05
 # The error of Go's net package, and so of every component, for a port that another process uses.
 PORT_TAKEN = "address already in use"
-_TROUBLE = (OSError, http.client.HTTPException, RequestError)
 
 
 class PortTakenError(SandboxError):
@@ -60,8 +58,8 @@ def _unmet_reason(condition: Condition) -> str | None:
     """Return why the condition is not met, None if it is met."""
     try:
         return None if condition.met() else "not yet"
-    except _TROUBLE as error:
-        return f"{type(error).__name__}: {error}"
+    except RequestError as error:
+        return error.message
 
 
 def _log_of(component: str, processes: Iterable[Process]) -> Path:
@@ -87,10 +85,10 @@ def explained_by(processes: Iterable[Process], component: str) -> Iterator[None]
     watched = list(processes)
     try:
         yield
-    except _TROUBLE as error:
+    except RequestError as error:
         check_alive(watched)
         log = _log_of(component, watched)
-        raise SandboxError(f"a request to {component} failed: {error}", _fix(log), _excerpt(log)) from error
+        raise SandboxError(f"a request to {component} failed: {error.message}", _fix(log), _excerpt(log)) from error
 
 
 def _excerpt(log: Path) -> list[str]:

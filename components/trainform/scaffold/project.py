@@ -6,7 +6,6 @@ import json
 import re
 from urllib.parse import urlsplit
 
-from msgspec import Struct
 from pydantic import BaseModel
 
 from trainform import defaults
@@ -32,43 +31,16 @@ SCHEMAS: dict[str, type[BaseModel]] = {
 }
 
 
-class ConfigKey(Struct, frozen=True):
-    """A key of the stacks' config. `default`: as YAML, empty for a required key."""
-
-    name: str
-    type: str
-    description: str
-    default: str = ""
-
-    def declaration(self) -> str:
-        """Return the declaration for Pulumi.yaml."""
-        lines = [f"  {CONFIG}:{self.name}:", f"    type: {self.type}", f"    description: {self.description}"]
-        return "\n".join([*lines, *([f"    default: {self.default}"] if self.default else [])])
-
-
-CONFIG_KEYS = (
-    ConfigKey("environment", "string", "Name of a file in stacks/environments."),
-    ConfigKey(
-        "experiment",
-        "string",
-        "Name of a file in stacks/experiments. Without it the stack is the environment's own.",
-        '""',
-    ),
-    ConfigKey("run", "integer", "Counts deliberate repetitions of an unchanged experiment.", "1"),
-    ConfigKey(
-        "release",
-        "string",
-        "Name of a file in stacks/releases, which 'trainform promote' sets. Without it the stack follows the "
-        "experiment's file.",
-        '""',
-    ),
-    ConfigKey(
-        "sshSecret",
-        "string",
-        "What the SSH keys of the stack's job are derived from (deepspeed, mpi). Set it with --secret.",
-        '""',
-    ),
-)
+# Keys of the stacks' config. Pulumi accepts declared types only for keys in the project's own namespace, so that
+# Pulumi.yaml names them in comments.
+CONFIG_KEYS = {
+    "environment": "Name of a file in stacks/environments.",
+    "experiment": "Name of a file in stacks/experiments. Without it the stack is the environment's own.",
+    "run": "Counts deliberate repetitions of an unchanged experiment. Default: 1.",
+    "release": "Name of a file in stacks/releases, which 'trainform promote' sets. Without it the stack follows the "
+    "experiment's file.",
+    "sshSecret": "What the SSH keys of the stack's job are derived from (deepspeed, mpi). Set it with --secret.",
+}
 
 PULUMI = """\
 name: {name}
@@ -79,6 +51,7 @@ runtime:
     toolchain: pip
 {virtualenv}main: stacks
 stackConfigDir: stacks
+# What the files of stacks hold below `config`:
 {config}
 """
 
@@ -188,25 +161,6 @@ def is_project_name(name: str) -> bool:
     return re.match(PROJECT_NAME, name) is not None and re.match(r"pulumi(\.|$)", name, re.IGNORECASE) is None
 
 
-def pulumi_yaml(name: str, virtualenv: str | None) -> str:
-    """Return Pulumi.yaml. Pulumi accepts declared types only for keys in the project's own namespace; other projects
-    get comments."""
-    if name == CONFIG:
-        config = "\n".join(["config:", *(key.declaration() for key in CONFIG_KEYS)])
-    else:
-        lines = (f"#   {CONFIG}:{key.name}: {key.description}" for key in CONFIG_KEYS)
-        config = "\n".join(["# What the files of stacks hold below `config`:", *lines])
-    chosen = "" if virtualenv is None else f"    virtualenv: {virtualenv}\n"
-    return PULUMI.format(name=scalar(name), virtualenv=chosen, config=config)
-
-
-def policy_yaml(virtualenv: str | None) -> str:
-    """Return PulumiPolicy.yaml, which runs the policies in the environment of the program; paths in it count from its
-    own folder."""
-    chosen = "" if virtualenv is None else f"  options:\n    toolchain: pip\n    virtualenv: ../{virtualenv}\n"
-    return POLICY.format(options=chosen)
-
-
 def requirement(version: str, origin: str | None) -> str:
     """Return the pip requirement for the running trainform: its commit if it was installed from a repository, else its
     version.
@@ -234,20 +188,21 @@ def _commit(origin: str | None) -> str | None:
     return f"{vcs['vcs']}+{url}@{vcs['commit_id']}"
 
 
-def with_policy(requirement: str) -> str:
-    """Return the requirement with the extra that the policy pack needs. pip takes it beside the one without."""
-    return requirement.replace("trainform", "trainform[policy]", 1)
-
-
 def project_files(name: str, virtualenv: str | None, trainform: str, plugin: str) -> dict[str, str]:
     """Return the text of each file by path. `virtualenv`: where Pulumi runs the program, None for the Python on PATH.
     `trainform`: a pip requirement. `plugin`: the version of the sandbox's Kubernetes provider."""
+    options = "" if virtualenv is None else f"    virtualenv: {virtualenv}\n"
+    # The policies run in the environment of the program; paths count from their own folder.
+    policy = "" if virtualenv is None else f"  options:\n    toolchain: pip\n    virtualenv: ../{virtualenv}\n"
+    config = "\n".join(f"#   {CONFIG}:{key}: {description}" for key, description in CONFIG_KEYS.items())
+    # The extra that the policy pack needs: pip takes it beside the requirement without.
+    with_policy = trainform.replace("trainform", "trainform[policy]", 1)
     return {
-        "Pulumi.yaml": pulumi_yaml(name, virtualenv),
-        "requirements.txt": REQUIREMENTS.format(trainform=trainform, with_policy=with_policy(trainform), plugin=plugin),
+        "Pulumi.yaml": PULUMI.format(name=scalar(name), virtualenv=options, config=config),
+        "requirements.txt": REQUIREMENTS.format(trainform=trainform, with_policy=with_policy, plugin=plugin),
         ".gitignore": IGNORED,
         ".github/workflows/trainform.yaml": WORKFLOW,
-        "policy/PulumiPolicy.yaml": policy_yaml(virtualenv),
+        "policy/PulumiPolicy.yaml": POLICY.format(options=policy),
         "policy/__main__.py": POLICY_PROGRAM,
         "stacks/__main__.py": PROGRAM,
         f"stacks/environments/{ENVIRONMENT}.yaml": DEV,

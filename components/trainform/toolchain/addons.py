@@ -14,8 +14,8 @@ from pathlib import Path
 from trainform.progress import SILENT, Progress
 from trainform.toolchain.cache import cache_folder
 from trainform.toolchain.model import BuiltPart
-from trainform.toolchain.needs import Need, part_need, provide, try_downloads
-from trainform.toolchain.origins import BUILD, origins_of_parts
+from trainform.toolchain.needs import Need, part_need, provide
+from trainform.toolchain.origins import origins_of_parts
 from trainform.toolchain.oserrors import os_errors_as_toolchain_errors
 from trainform.toolchain.parts import FORMAT, KUBERNETES_STAMP, PINS, UNOPTIMISED, ModuleFiles, Part, build_time, digest
 from trainform.toolchain.releases import RELEASES
@@ -95,11 +95,10 @@ def ensure_addons(parts: Iterable[Part], progress: Progress = SILENT, pins: Path
     built."""
     folders = {addon_need(part): addon_folder(part, pins) for part in parts}
     missing = [need for need, folder in folders.items() if need.finished(folder) is None]
-    rest = [left for need in missing for left in try_downloads([need], folders[need], progress, pins)]
-    building = [part for need in rest if need.allows(BUILD) for part in need.parts]
+    building = [part for need in missing if not need.releases for part in need.parts]
     if len(building) > 1:  # for a single part the build shows the time
         names = ", ".join(part.folder for part in building)
         progress.note(f"these parts of the add-ons are built once: {names}; together {build_time(building)}")
-    for need in rest:
-        provide([need], addon_folder(need.parts[0], pins), progress, pins)
+    for need in missing:
+        provide([need], folders[need], progress, pins)
     return {need.name: BuiltPart(found[1]) for need, folder in folders.items() if (found := need.finished(folder))}

@@ -11,7 +11,7 @@ from pathlib import Path
 from trainform.errors import ToolchainError
 from trainform.locking import hold
 from trainform.progress import Progress, Step
-from trainform.toolchain.cache import note_about_other_versions, partial_folder, remove_partials
+from trainform.toolchain.cache import partial_folder, remove_partials
 from trainform.toolchain.golang import find_go, go_environment
 from trainform.toolchain.parts import PINS, ModuleFiles, Part, build_time
 from trainform.toolchain.running import run_logged
@@ -42,9 +42,6 @@ def build_parts(parts: Sequence[Part], folder: Path, progress: Progress, pins: P
             place = f"[{number}/{len(missing)}]"
             with progress.step(f"{place} tool chain, {part.folder}") as step:
                 builder.build(part, f"{place} {part.folder}", step)
-        others = note_about_other_versions(folder)
-        if others is not None:
-            progress.note(others)
 
 
 class Builder:
@@ -102,13 +99,8 @@ class Builder:
 def _build_arguments(part: Part, folder: Path) -> list[str]:
     # Go would name the program of our own main package after its module.
     output = f"{folder}/" if part.target == "tool" else str(folder / part.binaries[0])
-    return ["build", "-v", "-o", output, *_flags(part), part.target]
-
-
-def _flags(part: Part) -> list[str]:
-    arguments = ["-ldflags", f"-w -s {part.ldflags}".strip()]
-    arguments += ["-tags", part.tags] if part.tags else []
-    return [*arguments, *(f"-gcflags={flags}" for flags in part.gcflags)]
+    flags = ["-ldflags", f"-w -s {part.ldflags}".strip(), *(["-tags", part.tags] if part.tags else [])]
+    return ["build", "-v", "-o", output, *flags, *(f"-gcflags={packages}" for packages in part.gcflags), part.target]
 
 
 def _module_folder(compiler: Path, module: str, source: Path, environment: Mapping[str, str]) -> Path:

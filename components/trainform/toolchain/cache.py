@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import shutil
 from pathlib import Path
 
@@ -46,13 +45,3 @@ def remove_partials(folder: Path) -> None:
     """Remove the temporary folders of killed runs. The caller must have the folder's lock."""
     for path in folder.glob(f".*{PARTIAL}"):
         shutil.rmtree(path, ignore_errors=True)
-
-
-def note_about_other_versions(folder: Path) -> str | None:
-    """Return how to remove the folders of other pins; None if there are none."""
-    name, _, _ = folder.name.rpartition("-")  # the part after the name is the fingerprint
-    others = sorted(path for path in folder.parent.glob(f"{name}-*") if path != folder and path.is_dir())
-    if not others:
-        return None
-    command = shlex.join(["rm", "-r", *map(str, others)])
-    return f"there are tool chains of other versions; if no other checkout needs them, run: {command}"

@@ -5,6 +5,7 @@ Complete files are kept until all are finished, so that after a killed run the n
 
 from __future__ import annotations
 
+import hashlib
 import platform
 import queue
 import shutil
@@ -18,13 +19,12 @@ from msgspec import Struct
 from trainform.errors import ToolchainError
 from trainform.progress import Progress
 from trainform.toolchain.cache import downloads_folder, partial_folder
-from trainform.toolchain.checksums import sha256_of
 from trainform.toolchain.parts import PINS
 from trainform.toolchain.releases import Release
 from trainform.toolchain.resolving import resolve_release
 from trainform.toolchain.sources import Piece, Source, find_source
 from trainform.toolchain.unpacking import extract
-from trainform.toolchain.web import FIX, StoppedError, Web
+from trainform.toolchain.web import FIX, Web
 
 POLL_SECONDS = 0.2
 Item = TypeVar("Item")
@@ -53,41 +53,22 @@ def _find_sources(wanted: Mapping[str, Sequence[Release]], pins: Path, web: Web)
         return find_source(web, resolve_release(item[1], platform.system(), platform.machine(), pins))
 
     items = [(name, release) for name, releases in wanted.items() for release in releases]
-    found: dict[str, list[Source] | ToolchainError] = {name: [] for name in wanted}
+    found: dict[str, list[Source] | ToolchainError] = {}
     for (name, _), source in zip(items, run_in_parallel(find, items, lambda: None), strict=True):
-        sources = found[name]
-        if isinstance(sources, ToolchainError):
-            continue  # one error is enough
+        sources = found.setdefault(name, [])
         if isinstance(source, ToolchainError):
             found[name] = source
-        else:
+        elif not isinstance(sources, ToolchainError):
             sources.append(source)
     return found
 
 
-class Meter:
-    """Counts the bytes of all downloads, with those that an earlier run downloaded."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._bytes = 0
-
-    def add(self, number: int) -> None:
-        with self._lock:
-            self._bytes += number
-
-    @property
-    def megabytes(self) -> int:
-        return round(self._bytes / 1e6)
-
-
 class _Job(Struct, frozen=True):
-    """The download of one release into a folder. `stop` is set when another release of the same name has failed."""
+    """The download of one release into a folder."""
 
     name: str
     source: Source
     target: Path
-    stop: threading.Event
 
 
 class _Batch:
@@ -95,67 +76,62 @@ class _Batch:
 
     def __init__(self, sources: Mapping[str, list[Source]], folder: Path, web: Web) -> None:
         self._web = web
-        self._meter = Meter()
+        self._lock = threading.Lock()
+        self._bytes = 0  # of all downloads, with those that an earlier run downloaded
         self._downloads = downloads_folder(folder)
         self._downloads.mkdir(parents=True, exist_ok=True)
         self._partial = partial_folder(self._downloads)
         self._targets = {name: partial_folder(folder / f"{name}-unpacked") for name in sources}
-        stops = {name: threading.Event() for name in sources}
-        self._jobs = [
-            _Job(name, source, self._targets[name], stops[name]) for name, found in sources.items() for source in found
-        ]
+        self._jobs = [_Job(name, source, self._targets[name]) for name, found in sources.items() for source in found]
 
     def run(self, progress: Progress) -> dict[str, Path | ToolchainError]:
         def show() -> None:
-            step.update(f"downloading: {self._meter.megabytes} MB")
+            step.update(f"downloading: {round(self._bytes / 1e6)} MB")
 
-        try:
-            with progress.step(f"downloading {len(self._jobs)} files, in parallel") as step:
-                outcomes = run_in_parallel(self._fetch, self._jobs, show)
-        except BaseException:
-            for job in self._jobs:
-                job.stop.set()
-            raise
+        with progress.step(f"downloading {len(self._jobs)} files, in parallel") as step:
+            outcomes = run_in_parallel(self._fetch, self._jobs, show)
         shutil.rmtree(self._partial, ignore_errors=True)
-        return {name: self._finish(name, outcomes) for name in self._targets}
-
-    def _finish(self, name: str, outcomes: Sequence[object]) -> Path | ToolchainError:
-        own = [outcome for job, outcome in zip(self._jobs, outcomes, strict=True) if job.name == name]
-        errors = [outcome for outcome in own if isinstance(outcome, ToolchainError)]
-        if errors:
-            shutil.rmtree(self._targets[name], ignore_errors=True)
-            return next((error for error in errors if not isinstance(error, StoppedError)), errors[0])
-        return self._targets[name]
+        found: dict[str, Path | ToolchainError] = dict(self._targets)
+        for job, outcome in zip(self._jobs, outcomes, strict=True):
+            if isinstance(outcome, ToolchainError):
+                shutil.rmtree(job.target, ignore_errors=True)
+                found[job.name] = outcome
+        return found
 
     def _fetch(self, job: _Job) -> None:
         missing = {pattern for pattern, _ in job.source.release.wanted_files}
-        try:
-            for piece in job.source.pieces:
-                file = self._download(piece, job)
-                try:
-                    missing = extract(job.source.release, file, job.target)
-                except ToolchainError:
-                    file.unlink(missing_ok=True)  # otherwise every later run would use it and fail
-                    raise
-                if not missing:
-                    return
-            raise ToolchainError(f"{job.source.release.url} does not contain {', '.join(sorted(missing))}", FIX)
-        except ToolchainError:
-            job.stop.set()
-            raise
+        for piece in job.source.pieces:
+            file = self._download(piece)
+            try:
+                missing = extract(job.source.release, file, job.target)
+            except ToolchainError:
+                file.unlink(missing_ok=True)  # otherwise every later run would use it and fail
+                raise
+            if not missing:
+                return
+        raise ToolchainError(f"{job.source.release.url} does not contain {', '.join(sorted(missing))}", FIX)
 
-    def _download(self, piece: Piece, job: _Job) -> Path:
+    def _download(self, piece: Piece) -> Path:
         """Return the path of the complete file. Raises `ToolchainError` if the hash is not the published one."""
         final = self._downloads / piece.key
-        if final.is_file() and piece.sha256 in (None, sha256_of(final)):
-            self._meter.add(final.stat().st_size)
+        if final.is_file() and piece.sha256 in (None, _sha256_of(final)):
+            self._count(final.stat().st_size)
             return final
         partial = self._partial / f"{piece.key}.{threading.get_ident()}"  # two images may share a layer
-        sha256 = self._web.save(piece.url, partial, self._meter.add, job.stop)
+        sha256 = self._web.save(piece.url, partial, self._count)
         if piece.sha256 not in (None, sha256):
             raise ToolchainError(f"{piece.url} has the SHA-256 {sha256}, and {piece.sha256} is published", FIX)
         partial.rename(final)
         return final
+
+    def _count(self, number: int) -> None:
+        with self._lock:
+            self._bytes += number
+
+
+def _sha256_of(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def run_in_parallel(

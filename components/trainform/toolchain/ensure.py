@@ -90,28 +90,23 @@ def environment(tools: PulumiTools) -> dict[str, str]:
 
 
 class PendingWork(Struct, frozen=True):
-    """`names`: the missing needs. `downloads`: True if some may be downloaded. `parts`: those to build if nothing is
-    downloaded."""
+    """What the tool chain lacks."""
 
     names: tuple[str, ...]
-    downloads: bool
-    parts: tuple[Part, ...]
+    downloads: bool  # True if some may be downloaded
+    parts: tuple[Part, ...]  # those to build if nothing is downloaded
 
 
 @os_errors_as_toolchain_errors
 def pending_work() -> PendingWork:
     """Return what is missing, without writing files and without requests to servers."""
-    folder = toolchain_folder()
-    needs = _missing_needs()
-    builds = [part for need in needs if need.allows(BUILD) for part in need.parts]
-    return PendingWork(
-        tuple(need.name for need in needs),
-        any(need.allows(DOWNLOAD) for need in needs),
-        tuple(missing_parts(builds, folder)),
-    )
-
-
-def _missing_needs() -> list[Need]:
     folder, origins = toolchain_folder(), chosen_origins()
     needs = [need for need in control_plane_needs() if need.finished(folder) is None]
-    return needs if ready_pulumi(origins, folder) is not None else [*needs, pulumi_need(origins, SILENT)]
+    if ready_pulumi(origins, folder) is None:
+        needs.append(pulumi_need(origins, SILENT))
+    builds = [part for need in needs if BUILD in need.origins for part in need.parts]
+    return PendingWork(
+        tuple(need.name for need in needs),
+        any(DOWNLOAD in need.origins for need in needs),
+        tuple(missing_parts(builds, folder)),
+    )

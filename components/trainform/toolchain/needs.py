@@ -4,50 +4,35 @@ possible, else built."""
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from trainform.errors import ToolchainError
 from trainform.locking import hold
 from trainform.progress import Progress
 from trainform.toolchain.build import build_parts
 from trainform.toolchain.cache import downloads_folder, remove_partials
-from trainform.toolchain.origins import BUILD, DOWNLOAD, ORIGINS
+from trainform.toolchain.origins import BUILD, DOWNLOAD, SYSTEM
 from trainform.toolchain.parts import PINS, Part
 from trainform.toolchain.releases import Release
 
-Installer = Callable[[Path, Path, Progress], None]
-
-
-def _rename(unpacked: Path, final: Path, progress: Progress) -> None:
-    unpacked.rename(final)
-
-
-def _nothing_to_do(folder: Path, final: Path, progress: Progress) -> None:
-    """A part that is built needs no further step."""
+Installer = Callable[[Path, Path, Progress], object]
+Refused = dict[str, Mapping[str, ToolchainError]]  # origin -> name of a need -> error
 
 
 class Need(Struct, frozen=True):
-    """Pulumi, or a part of the control plane or of an add-on, which must be provided.
-
-    `origins`: the allowed origins that exist for it. `refused`: the origins that failed, each with its error. `install`
-    makes the finished folder from unpacked downloads, `assemble` from built parts.
-    """
+    """Pulumi, or a part of the control plane or of an add-on, which must be provided."""
 
     name: str
     parts: tuple[Part, ...]
     releases: tuple[Release, ...]
-    origins: tuple[str, ...]
+    origins: tuple[str, ...]  # the allowed ones that exist for it, except for the system
     built: str  # the finished folder's name
-    refused: tuple[tuple[str, ToolchainError], ...] = ()
-    install: Installer = _rename
-    assemble: Installer = _nothing_to_do
-
-    def allows(self, origin: str) -> bool:
-        """True if an origin is allowed and has not failed before."""
-        return origin in self.origins and origin not in dict(self.refused)
+    unusable: ToolchainError | None = None  # why that of the system cannot be used, where it is allowed
+    install: Installer = lambda unpacked, final, progress: unpacked.rename(final)
+    assemble: Installer = lambda folder, final, progress: None  # from built parts: a single part needs no further step
 
     def place(self, folder: Path, origin: str) -> Path:
         """Return the finished folder for an origin."""
@@ -68,80 +53,71 @@ def provide(needs: Sequence[Need], folder: Path, progress: Progress, pins: Path 
     """Download or build all needs that are missing. Raises `ToolchainError` with the reason of every origin that
     failed."""
     missing = [need for need in needs if need.finished(folder) is None]
-    for need in missing:
-        if not need.origins:
-            raise _unavailable([need])  # before the others are downloaded or built, which takes minutes
-    missing = try_downloads(missing, folder, progress, pins)
-    missing = _try_build(missing, folder, progress, pins)
+    refused: Refused = {SYSTEM: {need.name: need.unusable for need in missing if need.unusable is not None}}
+    without = [need for need in missing if not need.origins]
+    if without:
+        raise _unavailable(without, refused)  # before the others are downloaded or built, which takes minutes
+    for origin, attempt in ((DOWNLOAD, _download), (BUILD, _build)):
+        allowed = [need for need in missing if origin in need.origins]
+        refused[origin] = attempt(allowed, folder, progress, pins) if allowed else {}
+        missing = [need for need in missing if need.finished(folder) is None]
     if missing:
-        raise _unavailable(missing)
+        raise _unavailable(missing, refused)
 
 
-def try_downloads(needs: Sequence[Need], folder: Path, progress: Progress, pins: Path = PINS) -> list[Need]:
-    """Download all needs for which that is allowed. Return the needs that are still missing, with the errors."""
-    wanted = [need for need in needs if need.allows(DOWNLOAD)]
-    if not wanted:
-        return list(needs)
+def _download(needs: Sequence[Need], folder: Path, progress: Progress, pins: Path) -> dict[str, ToolchainError]:
+    """Download the needs, and return an error for each that failed."""
     # Imported here only: HTTP, TLS and tar take longer to import than this whole package.
     from trainform.toolchain.download import download
 
     with hold(folder / "lock", "downloading the tool chain", progress):
         remove_partials(folder)
-        wanted = [need for need in wanted if need.finished(folder) is None]  # another process may have downloaded them
+        wanted = [need for need in needs if need.finished(folder) is None]  # another process may have downloaded them
         outcomes = download({need.name: need.releases for need in wanted}, folder, progress, pins) if wanted else {}
-        results = {need: _install(need, outcomes[need.name], folder, progress) for need in wanted}
+        errors: dict[str, ToolchainError] = {}
+        for need in wanted:
+            outcome = outcomes[need.name]
+            try:
+                if isinstance(outcome, ToolchainError):
+                    raise outcome
+                need.install(outcome, need.place(folder, DOWNLOAD), progress)
+                progress.note(f"{need.name}: downloaded, hashes verified")
+            except ToolchainError as error:
+                errors[need.name] = error
         remove_partials(folder)
-        errors = {need.name: error for need, error in results.items() if error is not None}
-        building = all(need.allows(BUILD) for need in wanted if need.name in errors)
+        building = all(BUILD in need.origins for need in wanted if need.name in errors)
         if building:  # or nothing is missing: then no later run needs these files
             shutil.rmtree(downloads_folder(folder), ignore_errors=True)
     if errors:
         reasons = ", ".join(f"{name} ({' '.join((error.message, *error.details))})" for name, error in errors.items())
         progress.note(f"built instead of downloaded: {reasons}" if building else f"not downloaded: {reasons}")
-    return [_refuse(need, DOWNLOAD, errors) for need in needs if need.finished(folder) is None]
+    return errors
 
 
-def _install(need: Need, outcome: Path | ToolchainError, folder: Path, progress: Progress) -> ToolchainError | None:
-    if isinstance(outcome, ToolchainError):
-        return outcome
-    try:
-        need.install(outcome, need.place(folder, DOWNLOAD), progress)
-    except ToolchainError as error:
-        return error
-    progress.note(f"{need.name}: downloaded, hashes verified")
-    return None
-
-
-def _try_build(needs: Sequence[Need], folder: Path, progress: Progress, pins: Path) -> list[Need]:
-    wanted = [need for need in needs if need.allows(BUILD)]
-    errors: dict[str, ToolchainError] = {}
+def _build(needs: Sequence[Need], folder: Path, progress: Progress, pins: Path) -> dict[str, ToolchainError]:
+    """Build the needs, and return the error of each if that fails."""
     try:
         # In one call, so that the shown time is the time for all of them.
-        build_parts([part for need in wanted for part in need.parts], folder, progress, pins)
-        for need in wanted:
+        build_parts([part for need in needs for part in need.parts], folder, progress, pins)
+        for need in needs:
             need.assemble(folder, need.place(folder, BUILD), progress)
     except ToolchainError as error:
-        errors = {need.name: error for need in wanted}
-    return [_refuse(need, BUILD, errors) for need in needs if need.finished(folder) is None]
+        return {need.name: error for need in needs}
+    return {}
 
 
-def _refuse(need: Need, origin: str, errors: dict[str, ToolchainError]) -> Need:
-    error = errors.get(need.name)
-    return need if error is None else structs.replace(need, refused=(*need.refused, (origin, error)))
-
-
-def _unavailable(needs: Sequence[Need]) -> ToolchainError:
+def _unavailable(needs: Sequence[Need], refused: Refused) -> ToolchainError:
     names: dict[tuple[str, ToolchainError], list[str]] = {}
-    for need in needs:
-        for refusal in need.refused:
-            names.setdefault(refusal, []).append(need.name)
+    for origin, errors in refused.items():
+        for need in needs:
+            if need.name in errors:
+                names.setdefault((origin, errors[need.name]), []).append(need.name)
     if len(names) == 1:
         return next(error for _, error in names)
-    refusals = sorted(names, key=lambda refusal: ORIGINS.index(refusal[0]))
     lines = [
-        f"{origin} of {', '.join(names[origin, error])}: {line}" if len(needs) > 1 else f"{origin}: {line}"
-        for origin, error in refusals
+        f"{origin} of {', '.join(found)}: {line}" if len(needs) > 1 else f"{origin}: {line}"
+        for (origin, error), found in names.items()
         for line in (error.message, *error.details)
     ]
     title = f"not available: {', '.join(need.name for need in needs)}"
-    return ToolchainError(title, refusals[-1][1].fix, lines)
+    return ToolchainError(title, [*names][-1][1].fix, lines)

@@ -16,9 +16,9 @@ from trainform.toolchain.cache import partial_folder
 from trainform.toolchain.model import PulumiTools
 from trainform.toolchain.needs import Need
 from trainform.toolchain.origins import SYSTEM
-from trainform.toolchain.parts import PLUGIN_VERSION, PULUMI_PARTS, PULUMI_VERSION
+from trainform.toolchain.parts import PLUGIN_VERSION, PULUMI_PARTS
 from trainform.toolchain.releases import RELEASES
-from trainform.toolchain.system import HOST, PLUGIN, find_system_pulumi
+from trainform.toolchain.system import PLUGIN, find_system_pulumi
 
 NAME = "pulumi"
 
@@ -37,22 +37,18 @@ def ready_pulumi(origins: Sequence[str], folder: Path) -> PulumiTools | None:
 def pulumi_need(origins: Sequence[str], progress: Progress) -> Need:
     """Return the need for a Pulumi in the cache. If that of this machine is allowed but missing or unusable, show a
     note with the reason."""
-    need = _need(origins)
-    if SYSTEM not in origins:
-        return need
-    try:
-        find_system_pulumi()
-    except ToolchainError as error:
-        progress.note(f"pulumi, {SYSTEM}: {error.message}")
-        return _need(origins, (SYSTEM, error))
-    return need
+    if SYSTEM in origins:
+        try:
+            find_system_pulumi()
+        except ToolchainError as error:
+            progress.note(f"pulumi, {SYSTEM}: {error.message}")
+            return _need(origins, error)
+    return _need(origins)
 
 
-def _need(origins: Sequence[str], *refused: tuple[str, ToolchainError]) -> Need:
-    made = tuple(origin for origin in origins if origin != SYSTEM)
-    return Need(
-        NAME, PULUMI_PARTS, RELEASES[NAME], made, "pulumi-build", refused, install=_install, assemble=_assemble_built
-    )
+def _need(origins: Sequence[str], unusable: ToolchainError | None = None) -> Need:
+    others = tuple(origin for origin in origins if origin != SYSTEM)
+    return Need(NAME, PULUMI_PARTS, RELEASES[NAME], others, "pulumi-build", unusable, _install, _assemble_built)
 
 
 def _assemble_built(folder: Path, final: Path, progress: Progress) -> None:
@@ -76,26 +72,14 @@ def _assemble(final: Path, binaries: dict[str, Path], plugin: Path, progress: Pr
         (partial / "bin").mkdir()
         for name, path in binaries.items():
             os.link(path, partial / "bin" / name)
-        _check(partial / "bin")
-        arguments = ["plugin", "install", "resource", "kubernetes", f"v{PLUGIN_VERSION}", "-f", str(plugin)]
-        _pulumi(partial, arguments)
+        _pulumi(partial, ["plugin", "install", "resource", "kubernetes", f"v{PLUGIN_VERSION}", "-f", str(plugin)])
         for copy in partial.glob(f"home/plugins/*/{PLUGIN}"):
             copy.unlink()
             os.link(plugin, copy)  # one file of 160 MB instead of two
         partial.rename(final)
 
 
-def _check(commands: Path) -> None:
-    answer = _pulumi(commands.parent, ["version"])
-    if answer.strip() != f"v{PULUMI_VERSION}":
-        raise ToolchainError(
-            f"the version of pulumi is {answer.strip()}, not v{PULUMI_VERSION}", "remove the cache folder"
-        )
-    if not os.access(commands / HOST, os.X_OK):
-        raise ToolchainError(f"{HOST} is missing in the folder of pulumi", "remove the cache folder")
-
-
-def _pulumi(folder: Path, arguments: list[str]) -> str:
+def _pulumi(folder: Path, arguments: list[str]) -> None:
     environment = {**os.environ, "PULUMI_HOME": str(folder / "home"), "PULUMI_SKIP_UPDATE_CHECK": "true"}
     command = [str(folder / "bin" / "pulumi"), *arguments]
     try:
@@ -106,4 +90,3 @@ def _pulumi(folder: Path, arguments: list[str]) -> str:
         raise ToolchainError(
             f"`pulumi {arguments[0]}` failed:", "set TRAINFORM_TOOLCHAIN=build", answer.stderr.splitlines()
         )
-    return answer.stdout

@@ -2,41 +2,30 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import re
+import shutil
 import subprocess
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from msgspec import Struct
-
 from trainform.errors import ToolchainError
-from trainform.progress import SILENT
-from trainform.toolchain.cache import cache_folder
-from trainform.toolchain.golang import find_go
 from trainform.toolchain.parts import PINS
 from trainform.toolchain.pinned import Module
 from trainform.toolchain.releases import MODULE, Release
 
-PROXY_VARIABLE = "GOPROXY"
+PROXY_VARIABLE, DEFAULT_PROXY = "GOPROXY", "https://proxy.golang.org"
 # The names of systems and processors in releases and images; Pulumi uses other names.
 _SYSTEMS = {"Linux": "linux", "Darwin": "darwin"}
 _MACHINES = {"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm64": "arm64"}
 _PULUMI_MACHINES = {"amd64": "x64", "arm64": "arm64"}
 
 
-class ResolvedRelease(Struct, frozen=True):
+class ResolvedRelease(Release, frozen=True, kw_only=True):
     """A release for one kind of machine, with all placeholders filled in."""
 
-    name: str
-    kind: str
     version: str
-    system: str
-    machine: str
-    url: str
-    sums: str | None
-    wanted_files: tuple[tuple[str, str], ...]
+    platform: tuple[str, str]  # system and processor, as images name them
     module_hash: str | None
 
 
@@ -55,28 +44,22 @@ def resolve_release(release: Release, system: str, machine: str, pins: Path = PI
         name=release.name,
         kind=release.kind,
         version=version,
-        system=name,
-        machine=processor,
         url=release.url.format_map(words),
-        sums=None if release.sums is None else release.sums.format_map(words),
         wanted_files=tuple((pattern.format_map(words), target) for pattern, target in release.wanted_files),
+        sums=None if release.sums is None else release.sums.format_map(words),
+        platform=(name, processor),
         module_hash=module.hash(pins) if module is not None and release.kind == MODULE else None,
     )
 
 
-@functools.cache
-def _default_proxies() -> str:
-    """Return Go's default list of proxies; installs Go if there is none on this machine."""
-    go = find_go(cache_folder(), SILENT)
-    answer = subprocess.run([go, "env", PROXY_VARIABLE], capture_output=True, text=True, cwd="/", check=False)
-    return answer.stdout
-
-
 def module_proxy() -> str:
-    """Return the first proxy of GOPROXY. Raises `ToolchainError` if GOPROXY does not begin with a URL, or if that has a
-    password."""
-    proxies = os.environ.get(PROXY_VARIABLE, "").strip() or _default_proxies()
-    parts = urlsplit(re.split(r"[,|]", proxies)[0].strip().rstrip("/"))
+    """Return the first proxy of GOPROXY, which Go may know, else that of Go's developers. Raises `ToolchainError` if
+    GOPROXY does not begin with a URL, or if that has a password."""
+    proxies, go = os.environ.get(PROXY_VARIABLE, "").strip(), shutil.which("go")
+    if not proxies and go is not None:
+        command = [go, "env", PROXY_VARIABLE]
+        proxies = subprocess.run(command, capture_output=True, text=True, cwd="/", check=False).stdout
+    parts = urlsplit(re.split(r"[,|]", proxies if proxies else DEFAULT_PROXY)[0].strip().rstrip("/"))
     if parts.scheme not in ("http", "https") or parts.username is not None:
         raise ToolchainError(
             f"{PROXY_VARIABLE} does not begin with the URL of a module proxy without a password",

@@ -4,14 +4,14 @@ begin."""
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Mapping
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta, Struct
 
 from trainform.errors import ToolchainError
-from trainform.toolchain.checksums import published_sha256
 from trainform.toolchain.releases import ARCHIVE, FILE, IMAGE, MODULE
 from trainform.toolchain.resolving import ResolvedRelease
 from trainform.toolchain.web import FIX, Web
@@ -25,11 +25,14 @@ ACCEPTED = ", ".join(
         "docker.distribution.manifest.v2",
     )
 )
-Kind = TypeVar("Kind")
+# The output of `sha256sum` and `shasum`: two columns, and a star before the name of a file that was read as binary.
+_ROW = re.compile(r"([0-9a-f]{64})\s+\*?(?:\./)?(\S+)", re.IGNORECASE)
+# A hash alone, or a row of `sha256sum` and `shasum`, with a star before the name of a file that was read as binary.
+_ROW = re.compile(r"([0-9a-f]{64})(?:\s+\*?(?:\./)?(\S+))?", re.IGNORECASE)
 
 
 class Platform(Struct, frozen=True):
-    """The platform of an image in an index."""
+    """The system and processor of an image in an index."""
 
     os: str = ""
     architecture: str = ""
@@ -85,16 +88,27 @@ def _file(web: Web, release: ResolvedRelease) -> Source:
     return Source(release, (Piece(release.url, sha256),))
 
 
+def published_sha256(text: str, name: str) -> str:
+    """Return the SHA-256 of the file `name` from a text with one hash, or with hashes and names. Raises `ValueError` if
+    there is none."""
+    lines = text.strip().splitlines()
+    rows = [row for line in lines if (row := _ROW.fullmatch(line.strip())) is not None]
+    found = {row[1].lower() for row in rows if row[2] == name or (row[2] is None and len(lines) == 1)}
+    if len(found) != 1:
+        raise ValueError(f"has {'no checksum' if not found else 'several checksums'} for {name}")
+    return found.pop()
+
+
 def _image(web: Web, release: ResolvedRelease) -> Source:
     repository = release.url.rpartition("/manifests/")[0]
-    wanted, url = Platform(release.system, release.machine), release.url
-    document = _parse(url, web.text(url, ACCEPTED), None, Manifest)
+    wanted, url = Platform(*release.platform), release.url
+    document = _manifest(web, url, None)
     if document.manifests:
         found = next((entry for entry in document.manifests if entry.platform == wanted), None)
         if found is None:
             raise ToolchainError(f"{url} has no image for {wanted.os} on {wanted.architecture}", FIX)
         url = f"{repository}/manifests/{found.digest}"
-        document = _parse(url, web.text(url, ACCEPTED), found.digest, Manifest)
+        document = _manifest(web, url, found.digest)
     if not document.layers:
         raise ToolchainError(f"{url} is not an image manifest", FIX)
     pieces = tuple(
@@ -104,16 +118,13 @@ def _image(web: Web, release: ResolvedRelease) -> Source:
     return Source(release, pieces)
 
 
-def _module(web: Web, release: ResolvedRelease) -> Source:
-    return Source(release, (Piece(release.url, None),))
-
-
-def _parse(url: str, body: bytes, digest: str | None, kind: type[Kind]) -> Kind:
+def _manifest(web: Web, url: str, digest: str | None) -> Manifest:
     """Return a document of a registry. Raises `ToolchainError` if it does not match its digest or cannot be read."""
+    body = web.text(url, ACCEPTED)
     if digest is not None and digest != f"sha256:{hashlib.sha256(body).hexdigest()}":
         raise ToolchainError(f"{url} does not match its digest", FIX)
     try:
-        return msgspec.json.decode(body, type=kind)
+        return msgspec.json.decode(body, type=Manifest)
     except msgspec.MsgspecError as error:
         raise ToolchainError(
             f"{url} is not an image manifest: {error}; the network may require a login", FIX
@@ -124,5 +135,5 @@ _FIND: Mapping[str, Callable[[Web, ResolvedRelease], Source]] = {
     FILE: _file,
     ARCHIVE: _file,
     IMAGE: _image,
-    MODULE: _module,
+    MODULE: lambda web, release: Source(release, (Piece(release.url, None),)),
 }

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import fnmatch
 import gzip
+import hashlib
 import shutil
 import tarfile
 import zipfile
@@ -13,7 +15,6 @@ from pathlib import Path
 from typing import IO
 
 from trainform.errors import ToolchainError
-from trainform.toolchain.checksums import module_hash
 from trainform.toolchain.releases import ARCHIVE, FILE, IMAGE, MODULE
 from trainform.toolchain.resolving import ResolvedRelease
 
@@ -73,6 +74,17 @@ def _extract_module(release: ResolvedRelease, downloaded: Path, folder: Path) ->
                         _write(file, folder, target, name, TEXT)
                     extracted.add(pattern)
     return extracted
+
+
+def module_hash(archive: zipfile.ZipFile) -> str:
+    """Return the `h1:` hash (as in go.sum) of a module in an archive of a Go proxy: a hash of the names and hashes of
+    its files."""
+    rows = hashlib.sha256()
+    for name in sorted(archive.namelist(), key=str.encode):
+        with archive.open(name) as file:
+            digest = hashlib.file_digest(file, "sha256")  # type: ignore[arg-type]
+        rows.update(f"{digest.hexdigest()}  {name}\n".encode())
+    return f"h1:{base64.b64encode(rows.digest()).decode()}"
 
 
 def _matches(path: str, pattern: str) -> bool:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import re
 import ssl
-import threading
 import time
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import TypeVar
 
 import httpx2
-import msgspec
 from msgspec import Struct
 
 from trainform.errors import ToolchainError
@@ -26,81 +25,35 @@ Result = TypeVar("Result")
 
 
 class Limits(Struct, frozen=True):
-    """Time limits in seconds, and the number of attempts.
+    """Time limits in seconds, and the number of attempts."""
 
-    `first_answer`: for the first response of a host; without a network, building begins after this time. `stall`:
-    without a byte from a host that has answered. `pause`: before the second attempt, and twice as long before the
-    third.
-    """
-
-    first_answer: float = 4.0
-    stall: float = 30.0
+    first_answer: float = 4.0  # for the first response of a host; without a network, building begins after this time
+    stall: float = 30.0  # without a byte from a host that has answered
     attempts: int = 3
-    pause: float = 1.0
-
-
-class StatusError(ToolchainError):
-    """The server answered with an error."""
-
-    def __init__(self, url: str, response: httpx2.Response) -> None:
-        super().__init__(f"{url}: {response.status_code} {response.reason_phrase}", FIX)
-        self.status = response.status_code
-
-
-class StoppedError(ToolchainError):
-    """The download was cancelled, since another download of the same part failed."""
+    pause: float = 1.0  # before the second attempt, and twice as long before the third
 
 
 class _TransientError(Exception):
     """An error that another attempt may not have."""
 
 
-class _Token(Struct):
-    token: str = ""
-    access_token: str = ""
-
-
 class _Login(httpx2.Auth):
     """The anonymous token that a registry asks for. httpx does not send it to another host after a redirect."""
 
-    def __init__(self) -> None:
-        self._tokens: dict[str, str] = {}  # by the registry's challenge
-
     def sync_auth_flow(self, request: httpx2.Request) -> Generator[httpx2.Request, httpx2.Response, None]:
-        """Send the request, with a known or a new token if the registry answers 401."""
+        """Send the request, and again with a token if the registry answers 401 and names who gives one."""
         response = yield request
-        challenge = response.headers.get("WWW-Authenticate", "")
-        realm = dict(_PAIR.findall(challenge)).get("realm", "")
-        if (
-            response.status_code != httpx2.codes.UNAUTHORIZED
-            or not challenge.lower().startswith("bearer ")
-            or not realm
-        ):
+        words = dict(_PAIR.findall(response.headers.get("WWW-Authenticate", "")))
+        if response.status_code != httpx2.codes.UNAUTHORIZED or "realm" not in words:
             return
-        if challenge in self._tokens:
-            request.headers["Authorization"] = f"Bearer {self._tokens[challenge]}"
-            response = yield request
-            if response.status_code != httpx2.codes.UNAUTHORIZED:
-                return
-        query = {key: value for key, value in _PAIR.findall(challenge) if key != "realm"}
-        token_request = httpx2.Request("GET", realm, params=query, headers=_HEADERS)
-        if (request.url.scheme, token_request.url.scheme) == ("https", "http"):
-            raise ToolchainError(f"{request.url} requires a token from a URL without TLS", FIX)
-        answer = yield token_request
-        self._tokens[challenge] = _token(answer)
-        request.headers["Authorization"] = f"Bearer {self._tokens[challenge]}"
+        answer = yield httpx2.Request("GET", words.pop("realm"), params=words, headers=_HEADERS)
+        try:
+            answer.read()
+            given = answer.json()
+            request.headers["Authorization"] = f"Bearer {given['token'] if 'token' in given else given['access_token']}"
+        except (ValueError, LookupError, TypeError):
+            raise ToolchainError(f"{answer.url} returned no token", FIX) from None
         yield request
-
-
-def _token(answer: httpx2.Response) -> str:
-    try:
-        found = msgspec.json.decode(answer.read(), type=_Token)
-    except msgspec.MsgspecError:
-        found = _Token()
-    token = found.token if found.token else found.access_token
-    if not token.isascii() or not token.isprintable() or not token:
-        raise ToolchainError(f"{answer.url} returned no token", FIX)
-    return token
 
 
 class Web:
@@ -128,9 +81,8 @@ class Web:
 
         return self._with_retries(read)
 
-    def save(self, url: str, target: Path, count: Callable[[int], None], stop: threading.Event) -> str:
-        """Download into the file `target`, and return its SHA-256. Raises `ToolchainError` if that fails,
-        `StoppedError` after `stop`.
+    def save(self, url: str, target: Path, count: Callable[[int], None]) -> str:
+        """Download into the file `target`, and return its SHA-256. Raises `ToolchainError` if that fails.
 
         `count` is called with the number of each received bytes, and with a negative number if they must be received
         again.
@@ -143,8 +95,6 @@ class Web:
                     if response.headers.get("Content-Type", "").startswith("text/html"):
                         raise ToolchainError(f"{url} is a web page, not a file; the network may require a login", FIX)
                     for piece in response.iter_raw():
-                        if stop.is_set():
-                            raise StoppedError(f"the download of {url} was cancelled")
                         file.write(piece)
                         digest.update(piece)
                         received += len(piece)
@@ -157,15 +107,14 @@ class Web:
         return self._with_retries(write)
 
     def _with_retries(self, attempt: Callable[[], Result]) -> Result:
-        for number in range(1, self._limits.attempts):
+        for number in itertools.count(1):
             try:
                 return attempt()
-            except _TransientError:
+            except _TransientError as error:
+                if number == self._limits.attempts:
+                    raise ToolchainError(f"{error} (in {number} attempts)", FIX) from error
                 time.sleep(self._limits.pause * number)
-        try:
-            return attempt()
-        except _TransientError as error:
-            raise ToolchainError(f"{error} (in {self._limits.attempts} attempts)", FIX) from error
+        raise AssertionError("unreachable: the last attempt returns or raises")
 
     @contextlib.contextmanager
     def _response(self, url: str, accept: str = "*/*") -> Iterator[httpx2.Response]:
@@ -177,10 +126,11 @@ class Web:
         try:
             with self._client.stream("GET", url, headers={"Accept": accept}, timeout=timeout) as response:
                 self._answering.add(host)
+                status = f"{url}: {response.status_code} {response.reason_phrase}"
                 if response.status_code in _TRANSIENT:
-                    raise _TransientError(f"{url}: {response.status_code} {response.reason_phrase}")
+                    raise _TransientError(status)
                 if not response.is_success:
-                    raise StatusError(url, response)
+                    raise ToolchainError(status, FIX)
                 yield response
         except httpx2.TransportError as error:
             message = f"{error.request.url.host}: {str(error) or type(error).__name__}"

@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 else:  # inside the container both files stand in one folder, which is not a package
     import probe_world as world
 
-RANK, SIZE, LOCAL_RANK, LOCAL_SIZE = (
-    f"OMPI_COMM_WORLD_{name}" for name in ("RANK", "SIZE", "LOCAL_RANK", "LOCAL_SIZE")
-)
+RANK, SIZE = "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"
 LONGEST_MEMBER = 512  # bytes of a process' own words in the gathering
 
 
@@ -32,8 +30,7 @@ def read_member(environ: Mapping[str, str], expected: world.Expected) -> world.M
         raise world.ProbeError(
             f"{RANK} is not set on {expected.name}: this process was not started by Open MPI's mpirun"
         )
-    rank, size = world.number(environ, RANK), world.number(environ, SIZE)
-    return world.Member(expected.name, rank, size, world.number(environ, LOCAL_RANK), world.number(environ, LOCAL_SIZE))
+    return world.Member(expected.name, world.number(environ, RANK), world.number(environ, SIZE))
 
 
 class OpenMpi:

@@ -27,8 +27,6 @@ else:  # inside the container both files stand in one folder, which is not a pac
 
 GRACE = 15.0  # seconds that the others wait longer than rank 0, so that its word comes first
 LINGER = 30.0  # seconds that a process stays at most for those that still read rank 0's word
-# How each launcher tells a process the number of those on its node; a plain command starts one.
-LOCAL_SIZES = ("LOCAL_WORLD_SIZE", "LOCAL_SIZE")  # torchrun and accelerate, deepspeed
 
 
 def read_member(environ: Mapping[str, str], expected: world.Expected) -> world.Member:
@@ -36,9 +34,7 @@ def read_member(environ: Mapping[str, str], expected: world.Expected) -> world.M
     rank, size = world.number(environ, "RANK"), world.number(environ, "WORLD_SIZE")
     if not 0 <= rank < size:
         raise world.ProbeError(f"RANK is {rank} on {expected.name}, outside of WORLD_SIZE {size}")
-    local = next((world.number(environ, name) for name in LOCAL_SIZES if name in environ), None)
-    local_rank = world.number(environ, "LOCAL_RANK") if "LOCAL_RANK" in environ else 0
-    return world.Member(expected.name, rank, size, local_rank, local)
+    return world.Member(expected.name, rank, size)
 
 
 class RollCall:

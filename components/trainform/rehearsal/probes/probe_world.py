@@ -61,14 +61,11 @@ class Expected:
 
 @dataclasses.dataclass(frozen=True)
 class Member:
-    """One process, as it sees itself. local_world: the processes on its node, None where the launcher does not set
-    it."""
+    """One process, as it sees itself."""
 
     host: str
     rank: int
     world: int
-    local_rank: int
-    local_world: int | None
 
 
 def read_expected(environ: Mapping[str, str]) -> Expected:
@@ -133,7 +130,7 @@ def world_problems(members: Sequence[Member], expected: Expected, size_variable:
         return [f"{size}: {', '.join(by_host)}" if by_host else size]
     if by_host:
         return by_host
-    return [*_node_problems(counts, expected), *_local_problems(members, counts), *_order_problems(members, expected)]
+    return [*_node_problems(counts, expected), *_order_problems(members, expected)]
 
 
 def rank_clashes(members: Sequence[Member], rank_variable: str) -> list[str]:
@@ -166,27 +163,6 @@ def _node_problems(counts: Mapping[str, int], expected: Expected) -> list[str]:
     if low <= len(counts) <= high:
         return []
     return [f"the world has {nodes(len(counts))}, the plan says {low if low == high else f'{low} to {high}'}"]
-
-
-def _local_problems(members: Sequence[Member], counts: Mapping[str, int]) -> list[str]:
-    problems = []
-    seen: dict[tuple[str, int], int] = {}
-    for member in sorted(members, key=lambda member: member.rank):
-        count = counts[member.host]
-        if member.local_world is not None and member.local_world != count:
-            problems.append(
-                f"rank {member.rank} on {member.host} was told of {processes(member.local_world)} on its node, which "
-                f"runs {count}"
-            )
-        place = (member.host, member.local_rank)
-        if place in seen:
-            problems.append(
-                f"LOCAL_RANK {member.local_rank} on {member.host} belongs to rank {seen[place]} and {member.rank}"
-            )
-        elif not 0 <= member.local_rank < count:
-            problems.append(f"LOCAL_RANK is {member.local_rank} on {member.host}, which runs {processes(count)}")
-        seen.setdefault(place, member.rank)
-    return problems
 
 
 def _order_problems(members: Sequence[Member], expected: Expected) -> list[str]:

@@ -7,10 +7,9 @@ import copy
 import dataclasses
 import signal
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
-from typing import Any
 
 from msgspec import Struct, structs
 
@@ -252,19 +251,12 @@ def with_getent(workload: Workload) -> Workload:
 
     It is for workloads in which one image replaces all others: that image may have no nslookup, while every image has
     getent."""
-    notes = [
-        f"{short_name(pod)}: {container['name']} waits with `{GETENT}` in the place of `{NSLOOKUP}`"
-        for pod in workload.pods
-        for container in init_containers(pod)
-        if container["name"] in workload.lookup_containers
-    ]
-    pods = tuple(_with_getent(pod, workload.lookup_containers) for pod in workload.pods) if notes else workload.pods
-    return dataclasses.replace(workload, pods=pods, notes=(*workload.notes, *notes))
-
-
-def _with_getent(pod: dict[str, Any], names: Set[str]) -> dict[str, Any]:
-    changed = copy.deepcopy(pod)
-    for container in init_containers(changed):
-        if container["name"] in names:
-            container["command"] = [word.replace(NSLOOKUP, GETENT) for word in container["command"]]
-    return changed
+    pods, notes = copy.deepcopy(workload.pods), list(workload.notes)
+    for pod in pods:
+        for container in init_containers(pod):
+            if container["name"] in workload.lookup_containers:
+                container["command"] = [word.replace(NSLOOKUP, GETENT) for word in container["command"]]
+                notes.append(
+                    f"{short_name(pod)}: {container['name']} waits with `{GETENT}` in the place of `{NSLOOKUP}`"
+                )
+    return dataclasses.replace(workload, pods=pods, notes=tuple(notes))

@@ -1,4 +1,4 @@
-"""The installation of an add-on: its CRDs, the objects that it requires, and its webhooks.
+"""What an add-on is made of, and how it is installed: its CRDs, the objects that it requires, and its webhooks.
 
 CRDs and webhook rules come from the add-on's own module. Only the address of the webhooks differs: loopback instead of
 a Service.
@@ -8,25 +8,51 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
 from msgspec import Struct
 
-from trainform.sandbox.addons.model import AddOn, Webhooks, config_file
 from trainform.sandbox.api import Api
 from trainform.sandbox.certificates import WebhookCertificates
-from trainform.sandbox.components import Context, Program
-from trainform.sandbox.folder import write_private
+from trainform.sandbox.components import Component, Context, Program
+from trainform.sandbox.folder import Layout, write_private
 from trainform.sandbox.ports import LOOPBACK
 from trainform.sandbox.waiting import Condition
 from trainform.sandbox.webhooks import WEBHOOK_SECONDS
 from trainform.toolchain.model import BuiltPart
+from trainform.toolchain.parts import Part
+
+Manifest = Mapping[str, Any]
 
 _CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _ADMISSION = "/apis/admissionregistration.k8s.io/v1"
+
+
+class Webhooks(Struct, frozen=True):
+    """Which webhooks of the module's manifests are registered, and how."""
+
+    names: Mapping[str, str]  # kind -> name of the configuration in the project's own installation
+    resources: frozenset[str]  # those whose webhooks the component serves
+    selectors: Mapping[str, Manifest] = {}  # name of a webhook -> object selector that the project's installation adds
+
+
+class AddOn(Struct, frozen=True):
+    """One operator: what it is built from, the objects that it requires, its process, and when it is ready."""
+
+    name: str
+    part: Part
+    component: Component
+    ports: tuple[str, ...]
+    ready: Callable[[Api, Mapping[str, int]], bool]  # called until it returns true
+    needs: tuple[str, ...] = ()  # add-ons that it depends on
+    webhooks: Webhooks | None = None
+    configuration: Callable[[Context], Manifest] | None = None  # the content of `config_file`
+    # API path -> object that must exist before it starts
+    objects: Callable[[WebhookCertificates], Mapping[str, Manifest]] = lambda certificates: {}
+    conversions: tuple[str, ...] = ()  # CRDs with several versions, which it converts
 
 
 class InstalledAddOn(Struct, frozen=True):
@@ -45,11 +71,6 @@ class InstalledAddOn(Struct, frozen=True):
         """The files with its CRDs."""
         return self.part.files(f"{self.addon.name}-crds")
 
-    @property
-    def webhook_manifests(self) -> tuple[Path, ...]:
-        """The files with its webhook configurations."""
-        return self.part.files(f"{self.addon.name}-webhooks")
-
     def configure(self, context: Context) -> None:
         """Write the configuration file that its arguments name, as JSON, which is also YAML."""
         if self.addon.configuration is not None:
@@ -62,9 +83,10 @@ class InstalledAddOn(Struct, frozen=True):
             api.apply(path, manifest)
         port = ports[self.addon.ports[0]]
         for name in self.addon.conversions:
-            api.merge(f"{_CRDS}/{name}", _conversion(port, certificates))
+            webhook = {"clientConfig": _client(port, "/convert", certificates), "conversionReviewVersions": ["v1"]}
+            api.merge(f"{_CRDS}/{name}", {"spec": {"conversion": {"strategy": "Webhook", "webhook": webhook}}})
         if self.addon.webhooks is not None:
-            for file in self.webhook_manifests:
+            for file in self.part.files(f"{self.addon.name}-webhooks"):
                 for manifest in webhook_configurations(self.addon.webhooks, file.read_text(), port, certificates):
                     kind, name = manifest["kind"].lower(), manifest["metadata"]["name"]
                     api.apply(f"{_ADMISSION}/{kind}s/{name}", manifest)
@@ -75,14 +97,17 @@ class InstalledAddOn(Struct, frozen=True):
         return Condition(f"the add-on {addon.name} answers", addon.component.name, lambda: addon.ready(api, ports))
 
 
+def config_file(layout: Layout, addon: str) -> Path:
+    """Return the path of an add-on's configuration file."""
+    return layout.config / f"{addon}.yaml"
+
+
 def webhook_configurations(
     webhooks: Webhooks, manifests: str, port: int, certificates: WebhookCertificates
 ) -> Iterator[dict[str, Any]]:
     """Yield the configurations of a module's manifests with an address on loopback, without webhooks that the sandbox
     does not serve."""
-    for document in yaml.safe_load_all(manifests):
-        if document is None:
-            continue
+    for document in filter(None, yaml.safe_load_all(manifests)):
         served = [
             _on_loopback(webhook, webhooks, port, certificates)
             for webhook in document["webhooks"]
@@ -106,11 +131,6 @@ def _on_loopback(
         "timeoutSeconds": WEBHOOK_SECONDS,
         **({} if selector is None else {"objectSelector": selector}),
     }
-
-
-def _conversion(port: int, certificates: WebhookCertificates) -> dict[str, Any]:
-    webhook = {"clientConfig": _client(port, "/convert", certificates), "conversionReviewVersions": ["v1"]}
-    return {"spec": {"conversion": {"strategy": "Webhook", "webhook": webhook}}}
 
 
 def _client(port: int, path: str, certificates: WebhookCertificates) -> dict[str, str]:
