@@ -12,7 +12,7 @@ import yaml
 from tests.support.repository import ROOT
 from trainform import defaults
 from trainform.backends.table import BACKENDS
-from trainform.cluster import read
+from trainform.cluster.objects import KINDS
 from trainform.doctor.cluster import VERBS, environment_objects, experiment_objects
 
 PAGE = ROOT / "docs" / "how-to" / "own-cluster.md"
@@ -49,7 +49,7 @@ def test_a_platform_engineer_may_do_what_doctor_asks_for() -> None:
 @pytest.mark.parametrize("person", ["researcher", "reviewer"])
 def test_who_runs_a_preview_may_read_what_the_preflight_reads(person: str) -> None:
     """No Secret of a reviewer's: what an account may not read is left unchecked."""
-    kinds = {(group, plural) for group, _, plural in (*read._GLOBAL.values(), *read._NAMESPACED.values())}
+    kinds = {(version.rpartition("/")[0], kind.plural) for (version, _), kind in KINDS.items()}
     kinds -= {("", "secrets")} if person == "reviewer" else set()
     assert {(group, plural, "get") for group, plural in kinds} <= rights(*PEOPLE[person])
 

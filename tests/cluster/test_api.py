@@ -127,7 +127,7 @@ def test_all_pages_of_a_list_are_read(tmp_path: Path, monkeypatch: pytest.Monkey
         return 200, "application/json", json.dumps(body if number != "3" else {**body, "metadata": {}}).encode()
 
     with website(answer) as server, api(tmp_path, monkeypatch, server) as asked:
-        assert asked.list_all("/api/v1/nodes", keep=lambda item: item["number"]) == [0, 1, 2, 3]
+        assert asked.find_all("/api/v1/nodes", "list nodes", keep=lambda item: item["number"]) == [0, 1, 2, 3]
 
 
 def test_a_list_that_repeats_a_page_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,7 +136,7 @@ def test_a_list_that_repeats_a_page_is_refused(tmp_path: Path, monkeypatch: pyte
         pytest.raises(ClusterError, match=f"{NO_API} .its list at /api/v1/nodes repeats a page"),
     )
     with served as server, api(tmp_path, monkeypatch, server) as asked, refused:
-        asked.list_all("/api/v1/nodes")
+        asked.find_all("/api/v1/nodes", "list nodes")
 
 
 def test_a_list_that_is_too_long_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,7 +148,7 @@ def test_a_list_that_is_too_long_is_refused(tmp_path: Path, monkeypatch: pytest.
         pytest.raises(ClusterError, match="its list at /api/v1/nodes is longer than 5 MiB"),
     )
     with served as server, api(tmp_path, monkeypatch, server) as asked, refused as caught:
-        asked.list_all("/api/v1/nodes")
+        asked.find_all("/api/v1/nodes", "list nodes")
     assert caught.value.fix
 
 
@@ -168,4 +168,4 @@ def test_invalid_lists_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         pytest.raises(ClusterError, match=f"{NO_API} .its answer to /api/v1/nodes is not a list"),
     )
     with served as server, api(tmp_path, monkeypatch, server) as asked, refused:
-        asked.list_all("/api/v1/nodes")
+        asked.find_all("/api/v1/nodes", "list nodes")

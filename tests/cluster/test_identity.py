@@ -17,7 +17,6 @@ from tests.support.websites import website
 from trainform import defaults
 from trainform.cluster.api import ClusterApi
 from trainform.cluster.identity import refuse_another, refuse_another_if_reached, unbound_note
-from trainform.cluster.read import Cluster
 from trainform.errors import ClusterError, InputError
 from trainform.spec import Environment
 from trainform.spec.load import parse
@@ -40,17 +39,14 @@ def environment(uid: str | None) -> Environment:
     return Environment.model_validate({**CLUSTER, "cluster": {} if uid is None else {"uid": uid}})
 
 
-@pytest.fixture(params=["the program's", "the verbs'"])
-def connected(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Connected:
-    """Both kinds of connections."""
-
+@pytest.fixture
+def connected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Connected:
     @contextlib.contextmanager
-    def connecting(answers: Any) -> Iterator[Cluster | ClusterApi]:
+    def connecting(answers: Any) -> Iterator[ClusterApi]:
         with website(answers) as server:
             use(tmp_path / "kubeconfig", monkeypatch, server, {"token": "t0ken"})
-            one: Any = Cluster(None) if request.param == "the program's" else ClusterApi(None, PLENTY)
-            with contextlib.closing(one):
-                yield one
+            with contextlib.closing(ClusterApi(None, PLENTY)) as api:
+                yield api
 
     return connecting
 

@@ -11,7 +11,6 @@ import yaml
 from tests.conftest import ROOT
 from trainform import defaults
 from trainform.backends.table import BACKENDS
-from trainform.cluster import read
 from trainform.cluster.operators import operators
 from trainform.doctor.cluster import environment_objects, experiment_objects
 from trainform.spec.environment import Environment
@@ -69,5 +68,3 @@ def test_operators_are_those_of_the_backends() -> None:
     for backend in BACKENDS:
         assert versions[backend] == BACKENDS[backend].API_VERSION
     assert set(versions) - set(BACKENDS) == {defaults.KUEUE}
-    group, version, _ = read._NAMESPACED["LocalQueue"]
-    assert versions[defaults.KUEUE] == f"{group}/{version}"

@@ -8,14 +8,13 @@ import os
 import re
 import threading
 from collections.abc import Iterator
-from http.client import FORBIDDEN, NOT_FOUND
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import httpx2
 import yaml
-from lightkube import ApiError, KubeConfig
+from lightkube import KubeConfig
 from lightkube.config import client_adapter
 from lightkube.config.kubeconfig import SingleConfig, to_mapping
 from lightkube.core.exceptions import ConfigError
@@ -201,33 +200,19 @@ def _syntax_error(path: Path, error: yaml.YAMLError) -> str:
 
 @contextlib.contextmanager
 def translate_connection_errors(context: str | None, place: str) -> Iterator[None]:
-    """Turn errors of the connection and the credentials in the block into `ClusterError`. "Not found" and "forbidden"
-    are raised unchanged.
-
-    `place`: the URL of the server for the message.
-    """
+    """Turn errors of the connection and the credentials in the block into `ClusterError`. place: the URL of the server
+    for the message."""
     try:
         yield
     except Exception as error:  # the server may not be Kubernetes
-        if isinstance(error, ApiError) and error.response.status_code in (NOT_FOUND, FORBIDDEN):
-            raise
         raise _trouble(error, cluster_name(context), place) from None
 
 
 def _trouble(error: Exception, name: str, place: str) -> ClusterError:
-    if isinstance(error, ApiError):
-        status, message = error.response.status_code, error.status.message
-        message = message if isinstance(message, str) and message else f"HTTP status {status}"
-        return ClusterError(
-            f"{name} ({place}) refuses: {without_credentials(message)}",
-            "check your credentials with `kubectl auth whoami`",
-        )
     if _of_credentials(error):
         reason = _reason(error) if isinstance(error, ConfigError | OSError) else "its command returned no token"
         reason = "the token is not valid in an HTTP header" if isinstance(error, UnicodeEncodeError) else reason
         return ClusterError(f"no credentials for {name}: {reason}", CREDENTIALS_FIX)
-    if isinstance(error, httpx2.HTTPStatusError):
-        return not_a_kubernetes_api(place, f"HTTP status {error.response.status_code}")
     # UnicodeError: of a host's name. What is no UTF-8 is an answer.
     if isinstance(error, httpx2.HTTPError | httpx2.InvalidURL | UnicodeError) and not isinstance(
         error, UnicodeDecodeError

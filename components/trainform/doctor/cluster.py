@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from concurrent.futures import ThreadPoolExecutor
 from http.client import OK
 from typing import cast
 
@@ -14,7 +13,7 @@ from trainform.backends.gangs import PODGROUP_CRDS
 from trainform.backends.queues import API_VERSION as QUEUE_API
 from trainform.backends.queues import CRDS as QUEUE_CRDS
 from trainform.backends.table import BACKENDS
-from trainform.cluster.api import ClusterApi
+from trainform.cluster.api import ClusterApi, each
 from trainform.cluster.identity import environment_problem, is_sandbox
 from trainform.cluster.operators import operators
 from trainform.doctor.model import Finding, Findings, Request, State
@@ -27,7 +26,6 @@ ANONYMOUS = "system:anonymous"
 # without `get` it crashes.
 VERBS = ("get", "list", "watch", "create", "patch", "delete")
 OF_EXPERIMENTS = ("configmaps", "services", "secrets", "persistentvolumeclaims")  # in addition to the operator's kinds
-AT_ONCE = 10  # requests
 
 
 def look_at_kubeconfig(request: Request, findings: Findings) -> Finding:
@@ -135,8 +133,7 @@ def look_at_environment(request: Request, findings: Findings) -> Finding:
     """Check that the objects exist which the environment names."""
     environment, api = _environment_of(request), connection(findings)
     paths = [f"{path}/{name}" for path, names in named_objects(environment).items() for name in names]
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        answers = [*pool.map(lambda path: api.get(path, metadata_only=True), paths)]
+    answers = each(lambda path: api.get(path, metadata_only=True), paths)
     shown = [" ".join(path.split("/")[-2:]) for path in paths]
     missing = [text for text, answer in zip(shown, answers, strict=True) if answer.missing]
     unread = [text for text, answer in zip(shown, answers, strict=True) if not (answer.found or answer.missing)]
@@ -212,8 +209,7 @@ def _of_crds(crds: tuple[str, ...], namespace: str | None = None) -> list[Object
 def _rights(api: ClusterApi, wanted: Sequence[Objects]) -> Finding:
     """Return a finding with the verbs that are not allowed on these objects."""
     reviews = [(verb, objects) for objects in wanted for verb in VERBS]
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        allowed = [*pool.map(lambda words: _allowed(api, *words), reviews)]
+    allowed = each(lambda words: _allowed(api, *words), reviews)
     if None in allowed:
         return Finding(State.UNKNOWN, "the cluster does not return the permissions of this account")
     namespaces = sorted({objects.namespace for objects in wanted if objects.namespace is not None})

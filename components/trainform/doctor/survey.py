@@ -6,11 +6,10 @@ from __future__ import annotations
 import contextlib
 import functools
 import shlex
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from trainform.backends.queues import API_VERSION as QUEUE_API
-from trainform.cluster.api import ClusterApi
+from trainform.cluster.api import ClusterApi, each
 from trainform.cluster.operators import KUEUE
 from trainform.cluster.survey import Survey
 from trainform.doctor.cluster import served_operators, server_version
@@ -49,8 +48,7 @@ def survey(context: str, seconds: float = SECONDS) -> Survey:
             )
         server_version(api)
         found: dict[str, Any] = {"operators": _attempt(lambda: served_operators(api))}
-        with ThreadPoolExecutor(len(LISTS)) as pool:
-            found |= zip(LISTS, pool.map(functools.partial(_listed, api), LISTS), strict=True)
+        found |= zip(LISTS, each(functools.partial(_listed, api), [*LISTS]), strict=True)
         uid = None
         with contextlib.suppress(ClusterError):
             uid = api.uid()
@@ -72,7 +70,7 @@ def _attempt(read: Any) -> Any:
 def _listed(api: ClusterApi, name: str) -> Any:
     path, fields = LISTS[name]
     keep = functools.partial(_only, fields)
-    return _attempt(lambda: api.list_all(path.format(namespace=api.config.namespace), keep))
+    return _attempt(lambda: api.find_all(path.format(namespace=api.config.namespace), f"list {name}", keep))
 
 
 def _only(fields: Fields, item: Any) -> dict[str, dict[str, Any]]:

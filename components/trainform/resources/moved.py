@@ -14,7 +14,8 @@ from typing import Any
 
 import pulumi
 
-from trainform.cluster.identity import FIELD, Connection, identity_problem
+from trainform.cluster.api import ClusterApi
+from trainform.cluster.identity import FIELD, identity_problem
 from trainform.errors import InputError, Problem, TrainformError
 from trainform.spec.environment import Environment
 
@@ -22,7 +23,7 @@ PROVIDER = "pulumi:providers:kubernetes"
 OBJECT = "kubernetes:"
 
 
-def refuse_moved(cluster: Connection, environment: Environment) -> None:
+def refuse_moved(cluster: ClusterApi, environment: Environment) -> None:
     """Raise `InputError` if objects of the stack are on another cluster than the one that the environment names, or,
     where it names none, than the one that answers. cluster: the connection to that one."""
     problems = [*_problems(cluster, environment.cluster.uid)]
@@ -30,7 +31,7 @@ def refuse_moved(cluster: Connection, environment: Environment) -> None:
         raise InputError(problems)
 
 
-def _problems(cluster: Connection, uid: str | None) -> Iterator[Problem]:
+def _problems(cluster: ClusterApi, uid: str | None) -> Iterator[Problem]:
     stack = pulumi.get_stack()
     forget = f"`pulumi refresh --run-program=false -s {stack}`"
     for other in sorted(_clusters_with_objects() - {uid}):

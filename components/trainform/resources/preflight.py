@@ -33,9 +33,9 @@ def preflight(check: Callable[[Cluster, StackContext], Result], environment: Env
     if mocked():
         return None
     cluster = Cluster(environment.cluster.context)
-    refuse_another(cluster, environment)
-    refuse_moved(cluster, environment)
-    _show_once(unbound_note(cluster, environment))
+    refuse_another(cluster.api, environment)
+    refuse_moved(cluster.api, environment)
+    _show_once(unbound_note(cluster.api, environment))
     return check(cluster, _stack(environment))
 
 
