@@ -115,6 +115,17 @@ class ClusterApi:
         """Close the connections."""
         self._client.close()
 
+    def version(self) -> str:
+        """Return the version of the API server, "unknown" without the permission to read it. Raises `ClusterError` if
+        it is not Kubernetes."""
+        answer = self.get("/version")
+        version = answer.body.get("gitVersion")
+        if answer.forbidden:
+            return "unknown"
+        if not answer.found or not isinstance(version, str):
+            raise self.not_kubernetes("its answer has no version")
+        return version
+
     def uid(self) -> str | None:
         """The UID of the namespace kube-system; None if this account has no permission to read it."""
         path = f"/api/v1/namespaces/{defaults.KUBE_SYSTEM}"

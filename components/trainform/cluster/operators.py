@@ -6,6 +6,8 @@ from msgspec import Struct
 
 from trainform import defaults
 from trainform.backends.table import BACKENDS
+from trainform.cluster.api import ClusterApi
+from trainform.manifests.shapes import mappings
 
 
 class Operator(Struct, frozen=True):
@@ -39,6 +41,13 @@ def operators() -> tuple[Operator, ...]:
         for name, made in BACKENDS.items()
     )
     return (*backends, KUEUE)
+
+
+def served_operators(api: ClusterApi) -> tuple[str, ...]:
+    """Return the names of the operators whose API version is served. Raises `NotReadError`."""
+    groups = mappings((api.find("/apis", "list the API groups") or {}).get("groups"))
+    served = {version.get("groupVersion") for group in groups for version in mappings(group.get("versions"))}
+    return tuple(operator.name for operator in operators() if operator.api_version in served)
 
 
 def project_of(crd: str) -> str | None:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from http.client import OK
 from typing import cast
 
 from msgspec import Struct
 
 from trainform import defaults
 from trainform.backends.gangs import PODGROUP_CRDS
-from trainform.backends.queues import API_VERSION as QUEUE_API
 from trainform.backends.queues import CRDS as QUEUE_CRDS
 from trainform.backends.table import BACKENDS
-from trainform.cluster.api import ClusterApi, each
+from trainform.cluster.api import ClusterApi, each, refusal
 from trainform.cluster.identity import environment_problem, is_sandbox
-from trainform.cluster.operators import operators
+from trainform.cluster.objects import path_of
+from trainform.cluster.operators import operators, served_operators
 from trainform.doctor.model import Finding, Findings, Request, State
 from trainform.project import deploy
 from trainform.spec.environment import Environment
@@ -46,7 +45,7 @@ def connection(findings: Findings) -> ClusterApi:
 def look_at_cluster(request: Request, findings: Findings) -> Finding:
     """Check that a Kubernetes API answers, and which account it sees."""
     api, path = connection(findings), "/apis/authentication.k8s.io/v1/selfsubjectreviews"
-    version = server_version(api)
+    version = api.version()
     review = api.post(path, {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"})
     if ANONYMOUS in review.message:
         return Finding(State.MISSING, f"the account is {ANONYMOUS}: the kubeconfig has no credentials for the cluster")
@@ -55,18 +54,6 @@ def look_at_cluster(request: Request, findings: Findings) -> Finding:
         with api.reading(path):
             details["user"] = str(review.body["status"]["userInfo"]["username"])
     return Finding(State.OK, f"Kubernetes {version}, account {details.get('user', 'unknown')}", details=details)
-
-
-def server_version(api: ClusterApi) -> str:
-    """Return the version of the API server, "unknown" without the permission to read it. Raises `ClusterError` if it is
-    not Kubernetes."""
-    answer = api.get("/version")
-    version = answer.body.get("gitVersion")
-    if answer.forbidden:
-        return "unknown"
-    if answer.status != OK or not isinstance(version, str):
-        raise api.not_kubernetes("its answer has no version")
-    return version
 
 
 def look_at_identity(request: Request, findings: Findings) -> Finding:
@@ -85,22 +72,9 @@ def look_at_identity(request: Request, findings: Findings) -> Finding:
     return Finding(State.NOTE, f"{uid}; the environment names none, and is bound to no cluster", fix, details)
 
 
-def served_operators(api: ClusterApi) -> tuple[str, ...] | None:
-    """Return the names of the operators whose API version is served, None if this account may not list the API
-    groups."""
-    groups = api.get("/apis")
-    if not groups.found:
-        return None
-    with api.reading("/apis"):
-        served = {str(version["groupVersion"]) for group in groups.body["groups"] for version in group["versions"]}
-    return tuple(operator.name for operator in operators() if operator.api_version in served)
-
-
 def look_at_operators(request: Request, findings: Findings) -> Finding:
     """Check that the operators of the environment are served; without an environment, any of a backend."""
     served, environment = served_operators(connection(findings)), request.environment
-    if served is None:
-        return Finding(State.UNKNOWN, "this account may not list the API groups")
     text, details = ", ".join(served) if served else "none", {"found": served}
     needed = () if environment is None else (environment.backend, environment.admission)
     lacking = [row for row in operators() if row.name in needed and row.name not in served]
@@ -114,25 +88,19 @@ def look_at_operators(request: Request, findings: Findings) -> Finding:
 # --- objects that an environment names
 
 
-def named_objects(environment: Environment) -> dict[str, list[str]]:
-    """Return the names in an environment by the path of their collection."""
-    inside = f"/api/v1/namespaces/{environment.namespace.name}"
-    queues = () if environment.admission == defaults.KUEUE else (defaults.QUEUE, *environment.queues)
-    named = {
-        "/api/v1/namespaces": [environment.namespace.name],
-        f"/apis/{QUEUE_API}/queues": queues,
-        "/apis/scheduling.k8s.io/v1/priorityclasses": environment.priority_classes,
-        "/apis/storage.k8s.io/v1/storageclasses": environment.storage_classes.values(),
-        f"{inside}/persistentvolumeclaims": environment.claims,
-        f"{inside}/secrets": environment.image_pull_secrets,
-    }
-    return {path: list(dict.fromkeys(names)) for path, names in named.items()}
-
-
 def look_at_environment(request: Request, findings: Findings) -> Finding:
     """Check that the objects exist which the environment names."""
     environment, api = _environment_of(request), connection(findings)
-    paths = [f"{path}/{name}" for path, names in named_objects(environment).items() for name in names]
+    named = {
+        "Namespace": [environment.namespace.name],
+        "Queue": [] if environment.admission == defaults.KUEUE else [defaults.QUEUE, *environment.queues],
+        "PriorityClass": environment.priority_classes,
+        "StorageClass": environment.storage_classes.values(),
+        "PersistentVolumeClaim": environment.claims,
+        "Secret": environment.image_pull_secrets,
+    }
+    objects = [(kind, name) for kind, names in named.items() for name in dict.fromkeys(names)]
+    paths = [path_of(kind, environment.namespace.name, name) for kind, name in objects]
     answers = each(lambda path: api.get(path, metadata_only=True), paths)
     shown = [" ".join(path.split("/")[-2:]) for path in paths]
     missing = [text for text, answer in zip(shown, answers, strict=True) if answer.missing]
@@ -209,9 +177,7 @@ def _of_crds(crds: tuple[str, ...], namespace: str | None = None) -> list[Object
 def _rights(api: ClusterApi, wanted: Sequence[Objects]) -> Finding:
     """Return a finding with the verbs that are not allowed on these objects."""
     reviews = [(verb, objects) for objects in wanted for verb in VERBS]
-    allowed = each(lambda words: _allowed(api, *words), reviews)
-    if None in allowed:
-        return Finding(State.UNKNOWN, "the cluster does not return the permissions of this account")
+    allowed = each(lambda words: _is_allowed(api, *words), reviews)
     namespaces = sorted({objects.namespace for objects in wanted if objects.namespace is not None})
     where = f" in the namespace {namespaces[0]}" if namespaces else ""
     refused: dict[str, list[str]] = {}
@@ -224,12 +190,13 @@ def _rights(api: ClusterApi, wanted: Sequence[Objects]) -> Finding:
     return Finding(State.MISSING, f"not allowed{where}: {words}", details={"refused": refused})
 
 
-def _allowed(api: ClusterApi, verb: str, objects: Objects) -> bool | None:
-    """Return if a verb is allowed, None if the cluster does not answer that question."""
+def _is_allowed(api: ClusterApi, verb: str, objects: Objects) -> bool:
     attributes = {"verb": verb, "group": objects.group, "resource": objects.plural}
     attributes |= {} if objects.namespace is None else {"namespace": objects.namespace}
     path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
     review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview"}
     answer = api.post(path, {**review, "spec": {"resourceAttributes": attributes}})
+    if not answer.found:
+        raise refusal(answer, "return the permissions of this account")
     with api.reading(path):
-        return bool(answer.body["status"]["allowed"]) if answer.found else None
+        return bool(answer.body["status"]["allowed"])

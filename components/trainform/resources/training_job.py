@@ -25,6 +25,7 @@ from trainform.resources.apply import (
     as_run_error,
     cluster_provider,
     register,
+    set_outputs,
     show_outcome,
     show_warnings,
 )
@@ -145,9 +146,7 @@ class TrainingJob(pulumi.ComponentResource):
             "kept_claims": [claim.name for claim in plan.claims if claim.request.keep],
             "overrides": list(plan.overrides),
         }
-        for key, value in outputs.items():
-            setattr(self, key, pulumi.Output.from_input(value))
-        self.register_outputs(outputs)
+        set_outputs(self, outputs)
 
     def _parts(
         self,
