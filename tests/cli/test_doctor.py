@@ -280,7 +280,7 @@ def test_no_line_of_a_broken_kubeconfig_is_shown(doctor: Doctor, environ: dict[s
     (tmp_path / "kubeconfig").write_text(f"users:\n- user:\n    token: {SECRET}: x\n")
     environ["KUBECONFIG"] = str(tmp_path / "kubeconfig")
     done = doctor("--json")
-    assert ":3 is not YAML that can be read: mapping values are not allowed in this context" in done.stdout
+    assert ":3: the file is not YAML that can be read: mapping values are not allowed in this context" in done.stdout
     assert SECRET not in done.stdout
 
 

