@@ -15,7 +15,7 @@ from trainform.objects import draft_plan, job_manifests
 from trainform.spec import Experiment
 from trainform.ssh.files import REQUIRED_FILES
 
-MISSING, FORBIDDEN = Answer(404, {}, 0), Answer(403, {}, 0)
+MISSING, FORBIDDEN = Answer(404, {}), Answer(403, {})
 TOKEN = {"secret": {"name": "hf", "key": "token"}}
 MOUNTS = {
     "serviceAccountName": "mine",
@@ -114,10 +114,10 @@ def test_a_missing_object_and_the_line_that_makes_it() -> None:
 def test_a_missing_key() -> None:
     secret = Reference("Secret", "hf", ("token", "user"), "env.HF_TOKEN")
     assert (
-        judge(secret, Answer(200, {"data": {"token": "aHVudGVyMg==", "user": "YQ=="}}, 0), "ai", StackContext())
+        judge(secret, Answer(200, {"data": {"token": "aHVudGVyMg==", "user": "YQ=="}}), "ai", StackContext())
         == Outcome()
     )
-    found = judge(secret, Answer(200, {"data": {"token": "aHVudGVyMg=="}}, 0), "ai", StackContext())
+    found = judge(secret, Answer(200, {"data": {"token": "aHVudGVyMg=="}}), "ai", StackContext())
     (problem,) = found.problems
     assert problem.reason == "the Secret hf in ai has no key user"
     assert """kubectl patch secret hf -n ai --type merge -p '{"stringData": {"user": "…"}}'""" in problem.fix

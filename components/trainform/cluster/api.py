@@ -31,9 +31,6 @@ from trainform.errors import ClusterError, without_credentials
 MAX_CONNECTIONS = 10
 AT_ONCE = 4  # requests of one `send_all`
 PAGE = "250"  # objects in one response: a node with its list of images has up to 50 kB
-# Bytes after decompression: of one response, and of a whole list, which is enough for 5,000 such nodes.
-LARGEST_ANSWER = 32 << 20
-LARGEST_LIST = 256 << 20
 _WARNING = re.compile(r'299 \S+ "(.*)"')  # RFC 7234
 _APPLY = "application/apply-patch+yaml"  # of which JSON is a part
 # Name and labels of an object without its content: enough to know that a Secret exists. For a list the server takes the
@@ -62,12 +59,10 @@ class Request(Struct, frozen=True):
 
 
 class Answer(Struct, frozen=True):
-    """A response: the HTTP status, the object in its body, the size of the body in bytes, and the texts of its
-    `Warning` headers."""
+    """A response: the HTTP status, the object in its body, and the texts of its `Warning` headers."""
 
     status: int
     body: dict[str, Any]
-    size: int
     warnings: tuple[str, ...] = ()
 
     @property
@@ -177,26 +172,18 @@ class ClusterApi:
         metadata_only: bool = False,
     ) -> list[Any] | Answer:
         """Return all objects of a collection, or the response of the cluster if there is no list. Raises `ClusterError`
-        if the list is too long or invalid."""
+        if the list is invalid."""
         found: list[Any] = []
         page: dict[str, str] = {"limit": PAGE, **({} if parameters is None else parameters)}
-        met, size = set[str](), 0
         while True:
             answer = self._send("GET", path, headers=_METADATA_OF_LIST if metadata_only else {}, params=page)
             if not answer.found:
                 return answer
-            size += answer.size
-            if size > LARGEST_LIST:
-                raise self._too_long(f"list at {path}", LARGEST_LIST)
-            items, token = self._page(path, answer)
+            items, page["continue"] = self._page(path, answer)
             with self.reading(path):
                 found += map(keep, items)
-            if not token:
+            if not page["continue"]:
                 return found
-            if token in met:
-                raise self.not_kubernetes(f"its list at {path} repeats a page")
-            met.add(token)
-            page["continue"] = token
 
     def _page(self, path: str, answer: Answer) -> tuple[list[Any], str]:
         """Return the objects of a page and the token for the next page, which is empty after the last page."""
@@ -228,24 +215,23 @@ class ClusterApi:
         return each(send, requests, AT_ONCE)
 
     def _send(self, method: str, path: str, **parts: Any) -> Answer:
-        with (
-            translate_connection_errors(self._context, self.server),
-            self._client.stream(method, path, **parts) as response,
-        ):
-            content = _up_to(LARGEST_ANSWER, response)
+        with translate_connection_errors(self._context, self.server):
+            response = self._client.request(method, path, **parts)
         if response.status_code == UNAUTHORIZED:
             raise ClusterError(
                 f"{cluster_name(self._context)} ({self.server}) refuses the credentials of the kubeconfig",
                 "log in to the cluster again; `kubectl auth whoami` shows whether it worked",
             )
-        if content is None:
-            raise self._too_long(f"answer to {path}", LARGEST_ANSWER)
-        body = _body(response.status_code, content)
+        try:
+            body = json.loads(response.content)
+        except (ValueError, RecursionError):
+            # the answer for a group that is not served is plain text
+            body = {} if response.status_code == NOT_FOUND else None
         if not isinstance(body, dict):
             raise self.not_kubernetes(f"HTTP status {response.status_code}")
         warnings = (_WARNING.fullmatch(text) for text in response.headers.get_list("warning"))
         told = tuple(found[1].replace('\\"', '"') for found in warnings if found is not None)
-        return Answer(response.status_code, body, len(content), told)
+        return Answer(response.status_code, body, told)
 
     @contextlib.contextmanager
     def reading(self, path: str) -> Iterator[None]:
@@ -259,9 +245,6 @@ class ClusterApi:
     def not_kubernetes(self, found: str) -> ClusterError:
         """Return the error for a server that is not a Kubernetes API. `found`: the reason."""
         return not_a_kubernetes_api(self.server, found)
-
-    def _too_long(self, what: str, most: int) -> ClusterError:
-        return self.not_kubernetes(f"its {what} is longer than {most >> 20} MiB")
 
 
 def refusal(answer: Answer, what: str) -> NotReadError:
@@ -303,23 +286,3 @@ def each(work: Callable[[Given], Made], items: Sequence[Given], most: int = MAX_
     if len(items) < 2:
         return [*map(work, items)]
     return [future.result() for future in in_threads(work, items, most)]
-
-
-def _up_to(most: int, response: httpx2.Response) -> bytes | None:
-    """Return the decompressed content, None if it is longer than `most` bytes."""
-    pieces, size = list[bytes](), 0
-    for piece in response.iter_bytes():
-        size += len(piece)
-        if size > most:
-            return None
-        pieces.append(piece)
-    return b"".join(pieces)
-
-
-def _body(status: int, content: bytes) -> Any:
-    """Return the parsed body, None if it is not JSON."""
-    try:
-        return json.loads(content)
-    except (ValueError, RecursionError):
-        # the answer for a group that is not served is plain text
-        return {} if status == NOT_FOUND else None
