@@ -258,7 +258,7 @@ def test_not_found_and_forbidden_are_answers(home: Path, monkeypatch: pytest.Mon
             use(home / "one", monkeypatch, server, {"token": "t0ken"})
             with contextlib.closing(Cluster(None)) as cluster:
                 found = cluster.get("Namespace", "ai-namespace")
-                assert (found.missing, found.readable) == (missing, missing)
+                assert (found.missing, found.forbidden) == (missing, not missing)
                 if missing:
                     assert cluster.find_all("Pod", "ai-namespace", {}) == []
                 else:

@@ -18,11 +18,11 @@ from trainform import defaults
 from trainform.backends.backend import Existing
 from trainform.backends.table import BACKENDS
 from trainform.cluster import dry_run, references
-from trainform.cluster.api import NotReadError, Request, each
+from trainform.cluster.api import Answer, NotReadError, Request, each
 from trainform.cluster.objects import Served, collection, find_job, path_of
 from trainform.cluster.operators import project_of
 from trainform.cluster.outcome import Outcome, StackContext, refused
-from trainform.cluster.read import Cluster, Found
+from trainform.cluster.read import Cluster
 from trainform.errors import ClusterError
 from trainform.manifests.manifest import Manifest
 from trainform.manifests.shapes import mapping
@@ -141,10 +141,10 @@ def _made_before(
 def _existing(cluster: Cluster, manifest: Manifest, stack: StackContext, plan: Plan | None) -> Outcome:
     body, metadata = manifest.body, manifest.body["metadata"]
     path = path_of(body["kind"], metadata.get("namespace", ""), metadata["name"])
-    live = cluster.get_at(path).body
-    if live is None:
+    answer = cluster.get_at(path)
+    if not answer.found:
         return Outcome()
-    found = _ownership(live, manifest)
+    live, found = answer.body, _ownership(answer.body, manifest)
     if plan is not None and manifest.is_record and not stack.has(manifest):
         found += _job_of_lost_state(cluster, live, plan, stack)
     # the values of a Secret are not in its manifest
@@ -248,7 +248,7 @@ def _crds(cluster: Cluster, crds: tuple[str, ...]) -> Outcome:
     return found
 
 
-def _namespace(cluster: Cluster, found: Found, namespace: str, environment: str, stack: StackContext) -> Outcome:
+def _namespace(cluster: Cluster, found: Answer, namespace: str, environment: str, stack: StackContext) -> Outcome:
     if not found.missing:
         return Outcome()
     fix = f"kubectl create namespace {namespace}, or write `create: true` in the environment's `namespace`"
@@ -256,14 +256,14 @@ def _namespace(cluster: Cluster, found: Found, namespace: str, environment: str,
     return refused(reason, stack.fix("Namespace", namespace, environment, fix))
 
 
-def _namespace_owner(found: Found, plan: Plan) -> Outcome:
+def _namespace_owner(found: Answer, plan: Plan) -> Outcome:
     """Check that the namespace is not another environment's, whose limits and gates a copy of its file would evade. A
     namespace without the label belongs to no environment."""
     what = f"the namespace {plan.namespace}"
-    if not found.readable:
+    if found.forbidden:
         reason = f"this account may not read whether it belongs to another environment than {plan.environment}"
         return Outcome(not_checked=[(what, reason)])
-    labels = {} if found.body is None else found.body["metadata"].get("labels") or {}
+    labels = found.body["metadata"].get("labels") or {}
     owner = labels.get(defaults.ENVIRONMENT_LABEL, plan.environment)
     if owner == plan.environment:
         return Outcome()
@@ -289,8 +289,8 @@ def _queue(cluster: Cluster, plan: Plan, stack: StackContext) -> Outcome:
     deadline = time.monotonic() + defaults.QUEUE_OPEN_SECONDS
     while True:
         found = cluster.get("Queue", name)
-        state = "" if found.body is None else found.body.get("status", {}).get("state", "")
-        if not found.readable or state == "Open":
+        state = mapping(found.body.get("status")).get("state", "") if found.found else ""
+        if found.forbidden or state == "Open":
             return Outcome()
         if found.missing:
             return refused(f"the queue {name} does not exist", _missing_queue_fix(name, plan.environment, stack))
@@ -333,7 +333,7 @@ def _existing_object(cluster: Cluster, wanted: Existing) -> Outcome:
     if found.missing:
         reason = f"there is no {wanted.kind} {wanted.name} on {cluster.cluster_name}"
         return refused(reason, f"correct its name: kubectl get {wanted.plural}; or {wanted.fix}")
-    problems = [] if found.body is None else wanted.problems(found.body)
+    problems = wanted.problems(found.body) if found.found else []
     return sum((refused(f"the {wanted.kind} {wanted.name}: {reason}", fix) for reason, fix in problems), Outcome())
 
 

@@ -7,24 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from msgspec import Struct
-
 from trainform import defaults
-from trainform.cluster.api import ClusterApi, refusal
+from trainform.cluster.api import Answer, ClusterApi, refusal
 from trainform.cluster.connection import cluster_name
 from trainform.cluster.objects import path_of
-
-
-class Found(Struct, frozen=True):
-    """The result of one read: the object, or None. `readable` is False if this account has no permission to read it."""
-
-    body: dict[str, Any] | None
-    readable: bool = True
-
-    @property
-    def missing(self) -> bool:
-        """True if the object certainly does not exist."""
-        return self.readable and self.body is None
 
 
 class Cluster:
@@ -38,17 +24,16 @@ class Cluster:
         """Close the connection."""
         self.api.close()
 
-    def get(self, kind: str, name: str, namespace: str = "") -> Found:
-        """Return an object of one of the `objects.KINDS`; the namespace is that of kinds that live in one."""
+    def get(self, kind: str, name: str, namespace: str = "") -> Answer:
+        """Return the answer for an object of one of the `objects.KINDS`; the namespace is that of kinds that live in
+        one. It may be missing, or forbidden."""
         return self.get_at(path_of(kind, namespace, name))
 
-    def get_at(self, path: str) -> Found:
-        """Return the object at a path."""
+    def get_at(self, path: str) -> Answer:
+        """Return the same for the object at a path."""
         answer = self.api.get(path)
-        if answer.found:
-            return Found(answer.body)
-        if answer.missing or answer.forbidden:
-            return Found(None, readable=answer.missing)
+        if answer.found or answer.missing or answer.forbidden:
+            return answer
         raise refusal(answer, f"read {path}")
 
     def find_all(self, kind: str, namespace: str, labels: dict[str, str]) -> list[dict[str, Any]]:

@@ -121,13 +121,13 @@ def _read(cluster: Cluster, namespace: str, reference: NamedObject) -> Mapping[s
     """The object; None where it does not exist, so that all missing objects are reported together. ClusterError where
     reading is forbidden."""
     found = cluster.get(reference.kind, reference.name, namespace)
-    if not found.readable:
+    if found.forbidden:
         raise ClusterError(
             f"{cluster.cluster_name} does not let you read the {reference.kind} {namespace}/{reference.name} of the "
             "job's pods",
             f"ask for `get` on {reference.kind.lower()}s in {namespace}, or rehearse without --from-cluster",
         )
-    return found.body
+    return found.body if found.found else None
 
 
 def _ending_pods(plan: Plan, pods: Iterable[dict[str, Any]]) -> frozenset[str]:

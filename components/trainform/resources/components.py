@@ -54,7 +54,7 @@ class TrainingQueue(Part):
         opts: options. The objects are made on the environment's cluster, unless they bring a Kubernetes provider.
         """
         with as_run_error():
-            environment = with_own(check_environment(environment).checked(), queues={name: request})
+            environment = with_own(check_environment(environment).checked(), "queues", {name: request}, QueueRequest)
             plan = QueuePlan(name, request, queue_amounts(request, environment))
             manifest = with_own_annotations(queue_manifest(plan, ownership(name, environment=environment.name)))
         set_outputs(self, self._outputs(self._make(name, request.user_set(), [manifest], environment, opts, CRDS)))
@@ -83,7 +83,7 @@ class SharedStorage(Part):
         opts: options. The objects are made on the environment's cluster, unless they bring a Kubernetes provider.
         """
         with as_run_error():
-            environment = with_own(check_environment(environment).checked(), claims=claims)
+            environment = with_own(check_environment(environment).checked(), "claims", claims, ClaimRequest)
             labels = ownership(name, environment=environment.name)
             manifests = [
                 with_own_annotations(
@@ -217,32 +217,25 @@ def _renamed(manifest: Manifest, name: str) -> Manifest:
     return structs.replace(manifest, body=manifest.body | {"metadata": manifest.body["metadata"] | {"name": name}})
 
 
-# What a program may add to an environment: the field, and the model of its values.
-OWN: dict[str, type[BaseModel]] = {"queues": QueueRequest, "claims": ClaimRequest}
-
-
-def with_own(environment: Environment, **parts: Mapping[str, BaseModel]) -> Environment:
-    """The environment with these queues or claims added to its own. Raises InputError with every problem of the result,
-    or of the types of what is added."""
-    wrong = [problem for field, own in parts.items() for problem in _own_problems(field, own)]
-    if wrong:
-        raise InputError(wrong)
-    data = environment.model_dump(by_alias=True, exclude_none=True)
-    for field, own in parts.items():
-        data[field] = data[field] | {
-            name: request.model_dump(by_alias=True, exclude_none=True) for name, request in own.items()
-        }
-    parsed = parse(Environment, data)
-    problems = parsed.problems + (environment_problems(parsed.model) if parsed.model is not None else [])
-    if problems or parsed.model is None:
+def with_own(environment: Environment, field: str, own: object, model: type[BaseModel]) -> Environment:
+    """The environment with queues or claims of a program (`own`) added to the field. Raises InputError with every
+    problem of the result, or of the types of what is added."""
+    problems = [*_own_problems(field, own, model)]
+    parsed = None
+    if isinstance(own, Mapping) and not problems:
+        data = environment.model_dump(by_alias=True, exclude_none=True)
+        data[field] |= {name: each.model_dump(by_alias=True, exclude_none=True) for name, each in own.items()}
+        parsed = parse(Environment, data)
+        problems = parsed.problems + (environment_problems(parsed.model) if parsed.model is not None else [])
+    if problems or parsed is None or parsed.model is None:
         raise InputError(problems)
     return parsed.model
 
 
-def _own_problems(field: str, own: object) -> Iterator[Problem]:
-    model = OWN[field].__name__
+def _own_problems(field: str, own: object, model: type[BaseModel]) -> Iterator[Problem]:
+    name = model.__name__
     if not isinstance(own, Mapping):
-        yield from type_problems(field, own, Mapping, "a mapping", f"write `{{NAME: {model}(…)}}`")
+        yield from type_problems(field, own, Mapping, "a mapping", f"write `{{NAME: {name}(…)}}`")
         return
-    for name, request in own.items():
-        yield from type_problems(f"{field}.{name}", request, OWN[field], f"a model {model}", f"write `{model}(…)`")
+    for key, request in own.items():
+        yield from type_problems(f"{field}.{key}", request, model, f"a model {name}", f"write `{name}(…)`")
