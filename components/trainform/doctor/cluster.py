@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from typing import cast
-
-from msgspec import Struct
 
 from trainform import defaults
 from trainform.backends.gangs import PODGROUP_CRDS
@@ -25,6 +23,8 @@ ANONYMOUS = "system:anonymous"
 # without `get` it crashes.
 VERBS = ("get", "list", "watch", "create", "patch", "delete")
 OF_EXPERIMENTS = ("configmaps", "services", "secrets", "persistentvolumeclaims")  # in addition to the operator's kinds
+NAMESPACES, PRIORITY_CLASSES = "namespaces", "priorityclasses.scheduling.k8s.io"
+OF_CLUSTER = frozenset({NAMESPACES, PRIORITY_CLASSES, *QUEUE_CRDS})
 
 
 def look_at_kubeconfig(request: Request, findings: Findings) -> Finding:
@@ -118,81 +118,61 @@ def _environment_of(request: Request) -> Environment:
     return cast(Environment, request.environment)
 
 
-# --- permissions
+# --- permissions, for kinds as kubectl names them: `jobs.batch.volcano.sh`
 
 
-class Objects(Struct, frozen=True):
-    """A kind of objects that `pulumi up` creates; `namespace` is None for the whole cluster."""
+def experiment_kinds(backend: str, admission: str) -> list[str]:
+    """Return the kinds that `pulumi up` of an experiment may create. Queues are left out: few experiments have their
+    own."""
+    operator = BACKENDS[backend]
+    group = operator.API_VERSION.partition("/")[0]
+    gangs = PODGROUP_CRDS if admission == defaults.VOLCANO and operator.MAKES_GANGS else ()
+    return [*OF_EXPERIMENTS, *(f"{plural}.{group}" for plural in operator.PLURALS), *gangs]
 
-    group: str
-    plural: str
-    namespace: str | None = None
 
-    def __str__(self) -> str:
-        return f"{self.plural}.{self.group}" if self.group else self.plural
+def environment_kinds(environment: Environment) -> list[str]:
+    """Return the kinds that the stack of this environment creates."""
+    kinds = {
+        NAMESPACES: environment.namespace.create,
+        "persistentvolumeclaims": environment.claims,
+        PRIORITY_CLASSES: environment.priority_classes,
+        **dict.fromkeys(QUEUE_CRDS, environment.queues),
+    }
+    return [kind for kind, listed in kinds.items() if listed]
 
 
 def look_at_rights(request: Request, findings: Findings) -> Finding:
     """Check the permissions for `pulumi up` of an experiment in the environment's namespace."""
     environment = _environment_of(request)
-    wanted = experiment_objects({environment.backend}, environment.admission, environment.namespace.name)
-    return _rights(connection(findings), wanted)
-
-
-def experiment_objects(backends: Set[str], admission: str, namespace: str) -> list[Objects]:
-    """Return the kinds that `pulumi up` of an experiment may create, for any of these backends. Queues are left out:
-    few experiments have their own."""
-    chosen = [row for row in operators() if row.name in backends]
-    made_here = any(BACKENDS[name].MAKES_GANGS for name in backends if name in BACKENDS)
-    gangs = _of_crds(PODGROUP_CRDS, namespace) if admission == defaults.VOLCANO and made_here else []
-    return [
-        *(Objects("", plural, namespace) for plural in OF_EXPERIMENTS),
-        *(Objects(row.group, plural, namespace) for row in chosen for plural in row.plurals),
-        *gangs,
-    ]
+    return _rights(connection(findings), experiment_kinds(environment.backend, environment.admission), environment)
 
 
 def look_at_environment_rights(request: Request, findings: Findings) -> Finding:
     """Check the permissions for `pulumi up` of the environment's own stack."""
     environment = _environment_of(request)
-    return _rights(connection(findings), environment_objects(environment, environment.namespace.name))
+    return _rights(connection(findings), environment_kinds(environment), environment)
 
 
-def environment_objects(environment: Environment | None, namespace: str) -> list[Objects]:
-    """Return the kinds that the stack of this environment creates; without an environment, all kinds that one may
-    create."""
-    kinds = {
-        Objects("", "namespaces"): environment is None or environment.namespace.create,
-        Objects("", "persistentvolumeclaims", namespace): environment is None or environment.claims,
-        Objects("scheduling.k8s.io", "priorityclasses"): environment is None or environment.priority_classes,
-        **dict.fromkeys(_of_crds(QUEUE_CRDS), environment is None or environment.queues),
-    }
-    return [objects for objects, listed in kinds.items() if listed]
-
-
-def _of_crds(crds: tuple[str, ...], namespace: str | None = None) -> list[Objects]:
-    return [Objects(group, plural, namespace) for plural, _, group in (name.partition(".") for name in crds)]
-
-
-def _rights(api: ClusterApi, wanted: Sequence[Objects]) -> Finding:
-    """Return a finding with the verbs that are not allowed on these objects."""
-    reviews = [(verb, objects) for objects in wanted for verb in VERBS]
-    allowed = each(lambda words: _is_allowed(api, *words), reviews)
-    namespaces = sorted({objects.namespace for objects in wanted if objects.namespace is not None})
-    where = f" in the namespace {namespaces[0]}" if namespaces else ""
+def _rights(api: ClusterApi, kinds: Sequence[str], environment: Environment) -> Finding:
+    """Return a finding with the verbs that are not allowed on objects of these kinds."""
+    namespace = environment.namespace.name
+    where = "" if OF_CLUSTER.issuperset(kinds) else f" in the namespace {namespace}"
+    reviews = [(verb, kind) for kind in kinds for verb in VERBS]
+    allowed = each(lambda review: _is_allowed(api, *review, namespace), reviews)
     refused: dict[str, list[str]] = {}
-    for (verb, objects), may in zip(reviews, allowed, strict=True):
+    for (verb, kind), may in zip(reviews, allowed, strict=True):
         if not may:
-            refused.setdefault(str(objects), []).append(verb)
+            refused.setdefault(kind, []).append(verb)
     if not refused:
         return Finding(State.OK, f"all permissions that are needed{where}")
     words = "; ".join(f"{', '.join(verbs)} {kind}" for kind, verbs in refused.items())
     return Finding(State.MISSING, f"not allowed{where}: {words}", details={"refused": refused})
 
 
-def _is_allowed(api: ClusterApi, verb: str, objects: Objects) -> bool:
-    attributes = {"verb": verb, "group": objects.group, "resource": objects.plural}
-    attributes |= {} if objects.namespace is None else {"namespace": objects.namespace}
+def _is_allowed(api: ClusterApi, verb: str, kind: str, namespace: str) -> bool:
+    plural, _, group = kind.partition(".")
+    attributes = {"verb": verb, "group": group, "resource": plural}
+    attributes |= {} if kind in OF_CLUSTER else {"namespace": namespace}
     path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
     review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview"}
     answer = api.post(path, {**review, "spec": {"resourceAttributes": attributes}})
