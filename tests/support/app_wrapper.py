@@ -64,7 +64,6 @@ class AppWrapper(Backend):
     DOMAIN = "workload.codeflare.dev"
     API_VERSION = "workload.codeflare.dev/v1beta2"
     PLURALS = ("appwrappers",)
-    CONTROLLER_IMAGE = "appwrapper"
     MAKES_GANGS = True
     OUTCOME = ByCondition("Succeeded")
 

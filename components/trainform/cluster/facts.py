@@ -22,11 +22,6 @@ class LiveJob(Struct, frozen=True):
     started: str
     pods: Mapping[str, int]
 
-    @property
-    def is_over(self) -> bool:
-        """True if no pod of it will run again by itself."""
-        return self.phase in ENDED
-
 
 class LiveQueue(Struct, frozen=True):
     """A Volcano queue: what it may hold, and what is held. holders: the jobs (NAMESPACE/NAME) that hold something, with

@@ -14,32 +14,21 @@ class Operator(Struct, frozen=True):
     """One operator.
 
     `name`: that of the backend, or of the queue system. `project`: what to install. `domain`: how the names of its CRDs
-    end. `api_version`: that of trainform's manifests. `plurals`: the kinds that `pulumi up` of an experiment creates.
-    `image`: the last part of its controller's image name, which a mirror does not change.
+    end. `api_version`: that of trainform's manifests.
     """
 
     name: str
     project: str
     domain: str
     api_version: str
-    plurals: tuple[str, ...]
-    image: str
-
-    @property
-    def group(self) -> str:
-        """The API group of its kinds."""
-        return self.api_version.partition("/")[0]
 
 
-KUEUE = Operator(defaults.KUEUE, "Kueue", "kueue.x-k8s.io", "kueue.x-k8s.io/v1beta2", (), "kueue")
+KUEUE = Operator(defaults.KUEUE, "Kueue", "kueue.x-k8s.io", "kueue.x-k8s.io/v1beta2")
 
 
 def operators() -> tuple[Operator, ...]:
     """Return all operators: the backends in the order of their table, then Kueue."""
-    backends = (
-        Operator(name, made.PROJECT, made.DOMAIN, made.API_VERSION, made.PLURALS, made.CONTROLLER_IMAGE)
-        for name, made in BACKENDS.items()
-    )
+    backends = (Operator(name, made.PROJECT, made.DOMAIN, made.API_VERSION) for name, made in BACKENDS.items())
     return (*backends, KUEUE)
 
 

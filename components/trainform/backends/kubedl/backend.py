@@ -93,7 +93,6 @@ class KubeDL(Backend):
     DOMAIN = "training.kubedl.io"
     API_VERSION = "training.kubedl.io/v1alpha1"
     PLURALS = ("pytorchjobs", "tfjobs")
-    CONTROLLER_IMAGE = "kubedl"
     OUTCOME = ByCondition("Succeeded", failed_pods=failed_of_types)
     PODS = PODS
 

@@ -79,7 +79,6 @@ class Kubeflow(Backend):
     DOMAIN = "kubeflow.org"
     API_VERSION = "kubeflow.org/v1"
     PLURALS = ("pytorchjobs", "tfjobs", "mpijobs")
-    CONTROLLER_IMAGE = "training-operator"
     OUTCOME = ByCondition("Succeeded", failed_pods=failed_of_types)
     PODS = replica_spec_pods("kubeflow.org")
 
