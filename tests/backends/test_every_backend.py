@@ -34,7 +34,7 @@ def test_class_attributes(backend: str) -> None:
     for texts in (made.PLURALS, made.ADMISSIONS, made.IN_PLACE):
         assert isinstance(texts, tuple)
         assert all(isinstance(text, str) for text in texts)
-    assert made.PROJECT and made.DOMAIN and made.CONTROLLER_IMAGE and made.PLURALS and made.ADMISSIONS
+    assert made.PROJECT and made.DOMAIN and made.PLURALS and made.ADMISSIONS
     assert made.MAKES and made.ENDS and made.ADDS
     group, slash, version = made.API_VERSION.partition("/")
     assert slash and version.startswith("v")

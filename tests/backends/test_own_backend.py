@@ -17,7 +17,7 @@ from trainform import defaults
 from trainform.backends.table import BACKENDS
 from trainform.check import check_experiment
 from trainform.cluster.operators import operators, project_of
-from trainform.doctor.cluster import experiment_objects
+from trainform.doctor.cluster import experiment_kinds
 from trainform.errors import Problem
 from trainform.manifests.documents import to_yaml
 from trainform.objects import job_manifests
@@ -130,10 +130,9 @@ def test_fixes_name_the_backends_that_can(own: str) -> None:
 def test_checks_of_clusters_know_the_backend(own: str) -> None:
     assert [operator.name for operator in operators()][-2:] == [own, defaults.KUEUE]
     assert project_of("appwrappers.workload.codeflare.dev") == "AppWrapper"
-    wanted = {str(objects) for objects in experiment_objects({own}, defaults.VOLCANO, "ai")}
-    assert {"appwrappers.workload.codeflare.dev", "podgroups.scheduling.volcano.sh"} <= wanted
-    wanted = {str(objects) for objects in experiment_objects({own}, defaults.KUEUE, "ai")}
-    assert "podgroups.scheduling.volcano.sh" not in wanted
+    wanted = {"appwrappers.workload.codeflare.dev", "podgroups.scheduling.volcano.sh"}
+    assert wanted <= {*experiment_kinds(own, defaults.VOLCANO)}
+    assert "podgroups.scheduling.volcano.sh" not in experiment_kinds(own, defaults.KUEUE)
 
 
 def test_pages_and_new_files_name_it(own: str) -> None:

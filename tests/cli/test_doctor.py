@@ -173,12 +173,6 @@ def test_twelve_checks_with_an_environment(doctor: Doctor) -> None:
 # --- the way to the cluster
 
 
-def test_no_kubeconfig(doctor: Doctor, environ: dict[str, str], tmp_path: Path) -> None:
-    checks = as_data(doctor("--json"))["checks"]
-    assert checks["kubeconfig"]["found"].endswith("there is no kubeconfig at ~/.kube/config")
-    assert [checks["cluster"][key] for key in ("state", "found", "fix")] == ["not checked", "needs kubeconfig", ""]
-
-
 @pytest.mark.parametrize(
     ("answer", "found"),
     [
@@ -274,21 +268,3 @@ def test_no_secret_is_shown(doctor: Doctor, environ: dict[str, str], tmp_path: P
     for done in (doctor(), doctor("--json")):
         assert SECRET not in done.stdout + done.stderr
         assert "https://127.0.0.1:1" in done.stdout
-
-
-def test_no_line_of_a_broken_kubeconfig_is_shown(doctor: Doctor, environ: dict[str, str], tmp_path: Path) -> None:
-    (tmp_path / "kubeconfig").write_text(f"users:\n- user:\n    token: {SECRET}: x\n")
-    environ["KUBECONFIG"] = str(tmp_path / "kubeconfig")
-    done = doctor("--json")
-    assert ":3 is not YAML that can be read: mapping values are not allowed in this context" in done.stdout
-    assert SECRET not in done.stdout
-
-
-def test_a_token_that_is_invalid_in_a_header_is_not_shown(
-    doctor: Doctor, environ: dict[str, str], tmp_path: Path
-) -> None:
-    with website() as server:
-        use(environ, tmp_path, server, {"token": f"{SECRET}\n{SECRET}"})
-        done = doctor("--json")
-    assert "Illegal header value" in done.stdout
-    assert SECRET not in done.stdout

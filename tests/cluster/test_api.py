@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,7 @@ import pytest
 
 from tests.cluster.test_read import use
 from tests.support.websites import WEB_PAGE, Answer, website
-from trainform.cluster import api as api_module
-from trainform.cluster.api import LARGEST_ANSWER, ClusterApi
+from trainform.cluster.api import ClusterApi
 from trainform.cluster.connection import choose_config
 from trainform.errors import ClusterError
 
@@ -88,34 +86,7 @@ def test_an_unknown_context_is_refused_with_the_known_ones(tmp_path: Path, monke
         choose_config("prod-cluster")
 
 
-# --- answers and lists without end
-
-
-@pytest.mark.parametrize("encoding", [None, "gzip", "gzip, gzip"])
-def test_a_response_that_is_too_long_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, encoding: str | None
-) -> None:
-    """What counts is what comes out of a compressed answer."""
-    body = b"{" + b" " * LARGEST_ANSWER + b"}"
-    for _ in range(0 if encoding is None else encoding.count("gzip")):
-        body = gzip.compress(body, 1)
-    refused = pytest.raises(ClusterError, match="its answer to /version is longer than 32 MiB")
-    served = website((200, "application/json", body), encoding)
-    with served as server, api(tmp_path, monkeypatch, server) as asked, refused as caught:
-        asked.get("/version")
-    assert caught.value.fix
-
-
-def pages(*items: Any, tokens: int = 1) -> Any:
-    """A server of a list whose page N names page N + 1; after `tokens` of them they begin anew."""
-
-    def answer(path: str) -> Answer:
-        (number,) = parse_qs(urlsplit(path).query).get("continue", ["0"])
-        following = str((int(number) + 1) % tokens) if tokens else None
-        body = {"items": [items[int(number)]], "metadata": {"continue": following} if following else {}}
-        return 200, "application/json", json.dumps(body).encode()
-
-    return answer
+# --- lists
 
 
 def test_all_pages_of_a_list_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,29 +98,7 @@ def test_all_pages_of_a_list_are_read(tmp_path: Path, monkeypatch: pytest.Monkey
         return 200, "application/json", json.dumps(body if number != "3" else {**body, "metadata": {}}).encode()
 
     with website(answer) as server, api(tmp_path, monkeypatch, server) as asked:
-        assert asked.list_all("/api/v1/nodes", keep=lambda item: item["number"]) == [0, 1, 2, 3]
-
-
-def test_a_list_that_repeats_a_page_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    served, refused = (
-        website(pages("a", "b", "c", tokens=3)),
-        pytest.raises(ClusterError, match=f"{NO_API} .its list at /api/v1/nodes repeats a page"),
-    )
-    with served as server, api(tmp_path, monkeypatch, server) as asked, refused:
-        asked.list_all("/api/v1/nodes")
-
-
-def test_a_list_that_is_too_long_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Counted over all of its pages."""
-    monkeypatch.setattr(api_module, "LARGEST_LIST", 5 << 20)
-    items = ["x" * (1 << 20)] * 8
-    served, refused = (
-        website(pages(*items, tokens=8)),
-        pytest.raises(ClusterError, match="its list at /api/v1/nodes is longer than 5 MiB"),
-    )
-    with served as server, api(tmp_path, monkeypatch, server) as asked, refused as caught:
-        asked.list_all("/api/v1/nodes")
-    assert caught.value.fix
+        assert asked.find_all("/api/v1/nodes", "list nodes", keep=lambda item: item["number"]) == [0, 1, 2, 3]
 
 
 @pytest.mark.parametrize(
@@ -168,4 +117,4 @@ def test_invalid_lists_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         pytest.raises(ClusterError, match=f"{NO_API} .its answer to /api/v1/nodes is not a list"),
     )
     with served as server, api(tmp_path, monkeypatch, server) as asked, refused:
-        asked.list_all("/api/v1/nodes")
+        asked.find_all("/api/v1/nodes", "list nodes")

@@ -40,7 +40,7 @@ def drafted(backend: str = "volcano", patch: dict[str, Any] | None = None, **par
 
 def status(message: str, code: int = 422, *causes: tuple[str, str]) -> Answer:
     details = {"causes": [{"field": field, "message": told} for field, told in causes]}
-    return Answer(code, {"kind": "Status", "message": message, "details": details}, 0)
+    return Answer(code, {"kind": "Status", "message": message, "details": details})
 
 
 @pytest.mark.parametrize("backend", ["volcano", "jobset", "trainer", "kubeflow"])
@@ -162,9 +162,7 @@ def test_a_refusal_that_no_patch_causes() -> None:
 
 def test_only_warnings_of_pod_security_are_shown() -> None:
     plan, (pods, _) = drafted()
-    warned = Answer(
-        201, {}, 0, ("unknown field", 'would violate PodSecurity "restricted:latest": runAsNonRoot != true')
-    )
+    warned = Answer(201, {}, ("unknown field", 'would violate PodSecurity "restricted:latest": runAsNonRoot != true'))
     assert judge(pods, warned, STACK, plan).warnings == [
         'the pods of worker: would violate PodSecurity "restricted:latest": runAsNonRoot != true'
     ]
@@ -211,7 +209,7 @@ CONFLICT = "FieldManagerConflict"
 
 def owned_by(manager: str, field: str) -> Answer:
     cause = {"reason": CONFLICT, "message": f'conflict with "{manager}" using v1', "field": field}
-    return Answer(409, {"kind": "Status", "message": "Apply failed", "details": {"causes": [cause]}}, 0)
+    return Answer(409, {"kind": "Status", "message": "Apply failed", "details": {"causes": [cause]}})
 
 
 def own(kind: str) -> Manifest:

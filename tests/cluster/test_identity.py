@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
+import functools
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from lightkube.config.models import Context
 
-from tests.cluster.test_read import use
+from tests.cluster.test_read import connected
 from tests.support.samples import CLUSTER
-from tests.support.websites import website
 from trainform import defaults
 from trainform.cluster.api import ClusterApi
 from trainform.cluster.identity import refuse_another, refuse_another_if_reached, unbound_note
-from trainform.cluster.read import Cluster
 from trainform.errors import ClusterError, InputError
 from trainform.spec import Environment
 from trainform.spec.load import parse
@@ -40,19 +37,9 @@ def environment(uid: str | None) -> Environment:
     return Environment.model_validate({**CLUSTER, "cluster": {} if uid is None else {"uid": uid}})
 
 
-@pytest.fixture(params=["the program's", "the verbs'"])
-def connected(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Connected:
-    """Both kinds of connections."""
-
-    @contextlib.contextmanager
-    def connecting(answers: Any) -> Iterator[Cluster | ClusterApi]:
-        with website(answers) as server:
-            use(tmp_path / "kubeconfig", monkeypatch, server, {"token": "t0ken"})
-            one: Any = Cluster(None) if request.param == "the program's" else ClusterApi(None, PLENTY)
-            with contextlib.closing(one):
-                yield one
-
-    return connecting
+@pytest.fixture(name="connected")
+def connected_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Connected:
+    return functools.partial(connected, tmp_path, monkeypatch)
 
 
 def test_the_cluster_to_which_the_environment_is_bound_is_taken(connected: Connected) -> None:

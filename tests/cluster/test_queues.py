@@ -46,7 +46,7 @@ def test_before_anything_is_registered(tmp_path: Path, monkeypatch: pytest.Monke
     with website(MISSING) as server:
         use(tmp_path / "kubeconfig", monkeypatch, server, {"token": "t0ken"})
         with pytest.raises(ClusterError, match=f"the queue {queue} does not exist") as caught:
-            check_job(Cluster(None), plan, [], (), stack=StackContext(declared=DECLARED))
+            check_job(Cluster(None), plan, [], (), (), StackContext(declared=DECLARED))
     (found,) = (fixes for reason, fixes in caught.value.findings if reason.startswith("the queue"))
     assert [words in found for words in (MADE, THERE, SCHEDULER)] == [
         words == fix for words in (MADE, THERE, SCHEDULER)
@@ -68,5 +68,5 @@ def test_what_the_environments_file_declares(tmp_path: Path, monkeypatch: pytest
         use(tmp_path / "kubeconfig", monkeypatch, server, {"token": "t0ken"})
         for declared in (DECLARED, frozenset[tuple[str, str]]()):
             with pytest.raises(ClusterError, match="4 problems") as caught:
-                check_job(Cluster(None), plan, [], (), stack=StackContext(declared=declared))
+                check_job(Cluster(None), plan, [], (), (), StackContext(declared=declared))
             assert [fix == MADE for _, fix in caught.value.findings] == [bool(declared)] * 4

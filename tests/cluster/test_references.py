@@ -9,13 +9,13 @@ import pytest
 from tests.support.samples import environment
 from trainform.backends.table import BACKENDS
 from trainform.cluster.api import Answer
-from trainform.cluster.outcome import Outcome
+from trainform.cluster.outcome import Outcome, StackContext
 from trainform.cluster.references import PULL_SECRET, Reference, judge, references
 from trainform.objects import draft_plan, job_manifests
 from trainform.spec import Experiment
 from trainform.ssh.files import REQUIRED_FILES
 
-MISSING, FORBIDDEN = Answer(404, {}, 0), Answer(403, {}, 0)
+MISSING, FORBIDDEN = Answer(404, {}), Answer(403, {})
 TOKEN = {"secret": {"name": "hf", "key": "token"}}
 MOUNTS = {
     "serviceAccountName": "mine",
@@ -96,21 +96,28 @@ def test_what_the_job_or_the_program_makes_is_not_looked_up() -> None:
 
 def test_a_missing_object_and_the_line_that_makes_it() -> None:
     secret = Reference("Secret", "hf", ("token", "user"), "env.HF_TOKEN")
-    (problem,) = judge(secret, MISSING, "ai").problems
+    (problem,) = judge(secret, MISSING, "ai", StackContext()).problems
     assert (problem.path, problem.reason) == ("env.HF_TOKEN", "the Secret hf does not exist in ai")
     assert "kubectl create secret generic hf -n ai --from-file=token=FILE --from-file=user=FILE;" in problem.fix
     config = Reference("ConfigMap", "tuning", ("steps",), "env.STEPS")
     assert (
-        "kubectl create configmap tuning -n ai --from-literal=steps=…;" in judge(config, MISSING, "ai").problems[0].fix
+        "kubectl create configmap tuning -n ai --from-literal=steps=…;"
+        in judge(config, MISSING, "ai", StackContext()).problems[0].fix
     )
     files = Reference("Secret", "own", ("id",), "ssh.secret", as_files=True)
-    assert "kubectl create secret generic own -n ai --from-file=id=FILE;" in judge(files, MISSING, "ai").problems[0].fix
+    assert (
+        "kubectl create secret generic own -n ai --from-file=id=FILE;"
+        in judge(files, MISSING, "ai", StackContext()).problems[0].fix
+    )
 
 
 def test_a_missing_key() -> None:
     secret = Reference("Secret", "hf", ("token", "user"), "env.HF_TOKEN")
-    assert judge(secret, Answer(200, {"data": {"token": "aHVudGVyMg==", "user": "YQ=="}}, 0), "ai") == Outcome()
-    found = judge(secret, Answer(200, {"data": {"token": "aHVudGVyMg=="}}, 0), "ai")
+    assert (
+        judge(secret, Answer(200, {"data": {"token": "aHVudGVyMg==", "user": "YQ=="}}), "ai", StackContext())
+        == Outcome()
+    )
+    found = judge(secret, Answer(200, {"data": {"token": "aHVudGVyMg=="}}), "ai", StackContext())
     (problem,) = found.problems
     assert problem.reason == "the Secret hf in ai has no key user"
     assert """kubectl patch secret hf -n ai --type merge -p '{"stringData": {"user": "…"}}'""" in problem.fix
@@ -119,7 +126,9 @@ def test_a_missing_key() -> None:
 
 def test_what_may_not_be_read_is_not_checked_and_a_pull_secret_is_a_warning() -> None:
     secret = Reference("Secret", "hf", ("token",), "env.HF_TOKEN")
-    assert judge(secret, FORBIDDEN, "ai").not_checked == [("Secret hf", "this account has no permission to read it")]
-    found = judge(Reference(PULL_SECRET, "harbor", (), "image_pull_secrets"), MISSING, "ai")
+    assert judge(secret, FORBIDDEN, "ai", StackContext()).not_checked == [
+        ("Secret hf", "this account has no permission to read it")
+    ]
+    found = judge(Reference(PULL_SECRET, "harbor", (), "image_pull_secrets"), MISSING, "ai", StackContext())
     assert not found.problems
     assert "kubectl create secret docker-registry harbor -n ai" in found.warnings[0]

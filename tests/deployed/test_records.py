@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
+import functools
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.cluster.test_read import use
+from tests.cluster.test_read import connected
 from tests.support.api_objects import ApiObjects
 from tests.support.live_objects import NAMESPACE
-from tests.support.websites import WEB_PAGE, website
+from tests.support.websites import WEB_PAGE
 from trainform import defaults
-from trainform.cluster.api import ClusterApi
 from trainform.deployed.records import all_deployed, deployed
 from trainform.errors import ClusterError
 from trainform.plan.record import Record
@@ -37,19 +35,9 @@ def launch_files(experiment: str) -> dict[str, Any]:
     return {**body, "metadata": {"name": f"{experiment}-1f3a9c-launch", "namespace": NAMESPACE, "labels": labels}}
 
 
-@pytest.fixture
-def connected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    @contextlib.contextmanager
-    def connecting(answers: Any) -> Iterator[ClusterApi]:
-        with website(answers) as server:
-            use(tmp_path / "kubeconfig", monkeypatch, server, {"token": "t0ken"})
-            api = ClusterApi(None, PLENTY)
-            try:
-                yield api
-            finally:
-                api.close()
-
-    return connecting
+@pytest.fixture(name="connected")
+def connected_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    return functools.partial(connected, tmp_path, monkeypatch)
 
 
 def test_the_record_of_one_experiment(connected: Any) -> None:

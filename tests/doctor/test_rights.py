@@ -11,9 +11,8 @@ import yaml
 from tests.conftest import ROOT
 from trainform import defaults
 from trainform.backends.table import BACKENDS
-from trainform.cluster import read
 from trainform.cluster.operators import operators
-from trainform.doctor.cluster import environment_objects, experiment_objects
+from trainform.doctor.cluster import environment_kinds, experiment_kinds
 from trainform.spec.environment import Environment
 from trainform.spec.load import load_environment
 
@@ -39,29 +38,28 @@ def _kind(body: dict[str, Any]) -> tuple[str, str]:
 def test_experiments(backend: str) -> None:
     """What the teaching experiments make, and no kind of an operator that is another's."""
     rendered = {kind for path in GOLDEN.glob(f"*/{backend}.yaml") for kind in kinds(path)} - {OWN_QUEUE}
-    wanted = experiment_objects({backend}, defaults.VOLCANO, "ai-namespace")
-    assert rendered - {(row.group, row.plural) for row in wanted} == set()
-    assert {row.group for row in wanted} == {group for group, _ in rendered}
-    assert {row.namespace for row in wanted} == {"ai-namespace"}
+    wanted = {_split(kind) for kind in experiment_kinds(backend, defaults.VOLCANO)}
+    assert rendered - wanted == set()
+    assert {group for group, _ in wanted} == {group for group, _ in rendered}
 
 
 def test_kueue_needs_no_gangs() -> None:
-    volcano, kueue = (
-        {row.group for row in experiment_objects({"jobset"}, admission, "ai-namespace")}
-        for admission in (defaults.VOLCANO, defaults.KUEUE)
-    )
-    assert volcano - kueue == {"scheduling.volcano.sh"}
+    volcano, kueue = (set(experiment_kinds("jobset", admission)) for admission in (defaults.VOLCANO, defaults.KUEUE))
+    assert volcano - kueue == {"podgroups.scheduling.volcano.sh"}
 
 
 def test_environments() -> None:
     """Only what is listed; the golden manifests of `dev` list no priority class."""
     dev = load_environment("dev").checked()
     listed = {kind for path in GOLDEN.glob("dev/*.yaml") for kind in kinds(path)}
-    assert {(row.group, row.plural) for row in environment_objects(dev, "ai-namespace")} == listed
-    everything = {(row.group, row.plural) for row in environment_objects(None, "default")}
-    assert everything == listed | {("scheduling.k8s.io", "priorityclasses")}
+    assert {_split(kind) for kind in environment_kinds(dev)} == listed
     small = Environment.model_validate({"name": "lab", "namespace": {"name": "team-vision"}})
-    assert environment_objects(small, "team-vision") == []
+    assert environment_kinds(small) == []
+
+
+def _split(kind: str) -> tuple[str, str]:
+    plural, _, group = kind.partition(".")
+    return group, plural
 
 
 def test_operators_are_those_of_the_backends() -> None:
@@ -69,5 +67,3 @@ def test_operators_are_those_of_the_backends() -> None:
     for backend in BACKENDS:
         assert versions[backend] == BACKENDS[backend].API_VERSION
     assert set(versions) - set(BACKENDS) == {defaults.KUEUE}
-    group, version, _ = read._NAMESPACED["LocalQueue"]
-    assert versions[defaults.KUEUE] == f"{group}/{version}"

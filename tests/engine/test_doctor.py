@@ -17,7 +17,7 @@ from tests.engine.live import Live
 from tests.engine.project import Project
 from trainform import defaults
 from trainform.cluster.api import ClusterApi
-from trainform.doctor.cluster import VERBS, Objects, experiment_objects
+from trainform.doctor.cluster import VERBS, experiment_kinds
 
 pytestmark = pytest.mark.proof("what an account may do, and what an environment names")
 
@@ -44,9 +44,10 @@ def become(project: Project, user: dict[str, Any]) -> None:
     project.environ["KUBECONFIG"] = str(path)
 
 
-def allow(live: Live, namespace: str, objects: Iterable[Objects], verbs: Sequence[str] = VERBS) -> None:
+def allow(live: Live, namespace: str, kinds: Iterable[str], verbs: Sequence[str] = VERBS) -> None:
     """Give the account rights in the namespace, in place of those that it had."""
-    rules = [{"apiGroups": [row.group], "resources": [row.plural], "verbs": list(verbs)} for row in objects]
+    names = (kind.partition(".") for kind in kinds)
+    rules = [{"apiGroups": [group], "resources": [plural], "verbs": list(verbs)} for plural, _, group in names]
     role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": ACCOUNT}, "rules": rules}
     path = f"{RBAC}/namespaces/{namespace}/roles/{ACCOUNT}?fieldManager=tests&force=true"
     response = live.request("PATCH", path, role, "application/apply-patch+yaml")
@@ -109,7 +110,7 @@ def test_credentials_that_are_refused(project: Project) -> None:
 def test_the_rights_that_are_asked_for_are_enough(researcher: Project, live: Live) -> None:
     """An account with these and no others brings a job up, changes it and takes it down, and the doctor finds nothing
     missing."""
-    wanted = experiment_objects({defaults.BACKEND}, defaults.VOLCANO, researcher.namespace)
+    wanted = experiment_kinds(defaults.BACKEND, defaults.VOLCANO)
     allow(live, researcher.namespace, wanted)
     found = doctor(researcher, "-e", "dev", "--for", "preview,up")
     user = f"system:serviceaccount:{researcher.namespace}:{ACCOUNT}"
@@ -131,16 +132,16 @@ def test_the_rights_that_are_asked_for_are_enough(researcher: Project, live: Liv
 
 
 def test_each_verb_that_is_not_allowed(researcher: Project, live: Live) -> None:
-    wanted = experiment_objects({defaults.BACKEND}, defaults.VOLCANO, researcher.namespace)
+    wanted = experiment_kinds(defaults.BACKEND, defaults.VOLCANO)
     for absent in VERBS:
         allow(live, researcher.namespace, wanted, [verb for verb in VERBS if verb != absent])
         rights = doctor(researcher, "-e", "dev", "--for", "up", code=1)["checks"]["rights"]
-        assert rights["details"]["refused"] == {str(row): [absent] for row in wanted}
+        assert rights["details"]["refused"] == {kind: [absent] for kind in wanted}
     assert rights["fix"] == "ask the platform team for these permissions"
 
 
 def test_the_stack_of_an_environment_needs_more(researcher: Project, live: Live) -> None:
-    allow(live, researcher.namespace, experiment_objects({defaults.BACKEND}, defaults.VOLCANO, researcher.namespace))
+    allow(live, researcher.namespace, experiment_kinds(defaults.BACKEND, defaults.VOLCANO))
     queues = {"night": {"weight": 2}}
     researcher.environment(queues=queues, namespace={"name": researcher.namespace, "create": True})
     found = doctor(researcher, "-e", "dev", "--for", "environment", code=1)

@@ -15,7 +15,7 @@ from tests.engine.refusing import LABEL, REASON, refusing
 from tests.engine.test_rights import person
 from tests.support.documents import blocks_of
 from tests.support.repository import ROOT
-from trainform.cluster.outcome import Outcome
+from trainform.cluster.outcome import Outcome, StackContext
 from trainform.cluster.preflight import check_job
 from trainform.cluster.read import Cluster
 from trainform.errors import ClusterError
@@ -39,7 +39,7 @@ def ask(project: Project, monkeypatch: pytest.MonkeyPatch) -> Ask:
         environment = Environment.model_validate({"name": "dev", "namespace": namespace})
         plan = draft_plan(Experiment.model_validate(data), environment)
         with closing(Cluster("dev-cluster")) as cluster:
-            return check_job(cluster, plan, job_manifests(plan), ("jobs.batch.volcano.sh",))
+            return check_job(cluster, plan, job_manifests(plan), ("jobs.batch.volcano.sh",), (), StackContext())
 
     return asking
 
@@ -128,7 +128,7 @@ def test_a_job_that_is_there(project: Project, live: Live, monkeypatch: pytest.M
         job = project.rendered("mine")
         with closing(Cluster("dev-cluster")) as cluster:
             assert live.get("jobs", job.plan.job, project.namespace)
-            assert check_job(cluster, job.plan, job.manifests, job.crds) == Outcome()
+            assert check_job(cluster, job.plan, job.manifests, job.crds, (), StackContext()) == Outcome()
 
 
 @pytest.mark.proof("a missing right is not checked, in a preview and in a review")

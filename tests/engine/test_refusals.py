@@ -38,12 +38,14 @@ run()
 # in a process of its own, since nothing closes the connection but its end
 ASK = """\
 from trainform.cluster.operators import operators
+from trainform.cluster.outcome import StackContext
 from trainform.cluster.preflight import check_objects
 from trainform.cluster.read import Cluster
 from trainform.errors import ClusterError
 
 try:
-    check_objects(Cluster("dev-cluster"), [], tuple(f"nothings.{operator.domain}" for operator in operators()))
+    absent = tuple(f"nothings.{operator.domain}" for operator in operators())
+    check_objects(Cluster("dev-cluster"), [], absent, StackContext())
 except ClusterError as error:
     print(error)
 """

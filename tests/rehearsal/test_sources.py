@@ -7,7 +7,7 @@ from typing import Any
 from tests.rehearsal.workloads import pod
 from tests.support.samples import plan
 from trainform.rehearsal.checks import source_problems
-from trainform.rehearsal.sources import STAND_IN, Reference, from_plan, references
+from trainform.rehearsal.sources import STAND_IN, from_plan, references
 from trainform.rehearsal.workload import pod_name, selects, short_name
 from trainform.ssh.files import USER_KEY
 
@@ -103,10 +103,11 @@ def test_references_of_pods() -> None:
         {"name": "B", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
         {"name": "C", "value": "c"},
     ]
-    assert list(references([pod("worker-0", volumes=volumes, initContainers=[init], main={"env": env})])) == [
-        Reference("Secret", "git", (), False),
-        Reference("ConfigMap", "all", (), False),
-        Reference("Secret", "wandb", ("api-key",), False),
-        Reference("Secret", "ssh", (), True),
-        Reference("ConfigMap", "launch", ("a",), False),
+    found = references([pod("worker-0", volumes=volumes, initContainers=[init], main={"env": env})])
+    assert [(each.kind, each.name, each.keys, each.optional) for each in found] == [
+        ("Secret", "git", (), False),
+        ("ConfigMap", "all", (), False),
+        ("Secret", "wandb", ("api-key",), False),
+        ("Secret", "ssh", (), True),
+        ("ConfigMap", "launch", ("a",), False),
     ]

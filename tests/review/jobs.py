@@ -152,7 +152,7 @@ def change(
 
 def running(name: str, phase: str = "Running", started: str = "2026-11-23T04:00:00Z") -> LiveFacts:
     """A cluster with one job, 16 h after its first pod began."""
-    job = LiveJob(name, phase, created=started, started=started if phase == "Running" else "", pods={phase: 4})
+    job = LiveJob(name, phase, started=started if phase == "Running" else "", pods={phase: 4})
     return LiveFacts(READ_AT, jobs=(job,))
 
 

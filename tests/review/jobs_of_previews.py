@@ -84,7 +84,7 @@ def live(**parts: Any) -> LiveFacts:
 
 def live_job(name: str, phase: str = "Running", **pods: int) -> LiveJob:
     """A job in the cluster."""
-    return LiveJob(name, phase, "2026-11-22T09:00:00Z", "", pods)
+    return LiveJob(name, phase, "", pods)
 
 
 def live_queue(name: str, capability: dict[str, str] | None = None, **holders: int) -> LiveQueue:

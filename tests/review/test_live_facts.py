@@ -16,7 +16,7 @@ def said(facts: LiveFacts) -> list[str]:
 
 def test_jobs_and_queues() -> None:
     since = "2026-11-23T04:00:00Z"
-    job = LiveJob("bert-77aa01", "Running", since, since, {"Running": 2, "Pending": 0})
+    job = LiveJob("bert-77aa01", "Running", since, {"Running": 2, "Pending": 0})
     facts = LiveFacts(READ_AT, jobs=(job,), queues=(live_queue("night"), live_queue("day", bert_77aa01=8)))
     first, empty, held = said(facts)
     assert first == (

@@ -63,7 +63,6 @@ class AppWrapper(Backend):
     DOMAIN = "workload.codeflare.dev"
     API_VERSION = "workload.codeflare.dev/v1beta2"
     PLURALS = ("appwrappers",)
-    CONTROLLER_IMAGE = "appwrapper"
     MAKES_GANGS = True
     OUTCOME = by_condition("Succeeded")
 

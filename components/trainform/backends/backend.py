@@ -57,9 +57,6 @@ class Backend(abc.ABC):
     PLURALS: ClassVar[tuple[str, ...]]
     """Resources of that API group that `pulumi up` of an experiment may create."""
 
-    CONTROLLER_IMAGE: ClassVar[str]
-    """The last part of the name of its controller's image, which is the same in every registry."""
-
     MAKES_GANGS: ClassVar[bool] = False
     """True if trainform renders the PodGroup of a job, because the operator does not make it."""
 

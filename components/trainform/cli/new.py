@@ -189,7 +189,7 @@ def _new_environment(name: str, context: str | None, as_json: bool) -> None:
 
 def _from_context(name: str, context: str) -> str:
     """Return the text of the environment, with a note for what could not be read."""
-    from trainform.doctor.survey import survey
+    from trainform.cluster.survey import survey
 
     if not context:
         raise InputError([Problem("--from-context", None, "is empty", "name one of `kubectl config get-contexts`")])

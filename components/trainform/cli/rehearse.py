@@ -146,7 +146,7 @@ def _workload(job: RenderedJob, processes: int | None, from_cluster: bool) -> tu
         from trainform.cluster.read import Cluster
 
         cluster = Cluster(plan.context)
-        refuse_another(cluster, job.environment)
+        refuse_another(cluster.api, job.environment)
         workload = with_processes(live_workload(cluster, plan), from_plan(plan), workload)
     return smaller, dataclasses.replace(workload, notes=(*differences(plan, smaller), *workload.notes))
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from http.client import FORBIDDEN, MULTIPLE_CHOICES, NOT_FOUND, UNAUTHORIZED
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx2
 from lightkube.config.client_adapter import ConnectionParams
-from lightkube.config.kubeconfig import SingleConfig
 from msgspec import Struct
 
 from trainform import defaults
@@ -25,14 +26,11 @@ from trainform.cluster.connection import (
     unusable_kubeconfig,
 )
 from trainform.cluster.impersonation import impersonate
-from trainform.errors import ClusterError
+from trainform.errors import ClusterError, without_credentials
 
 MAX_CONNECTIONS = 10
 AT_ONCE = 4  # requests of one `send_all`
 PAGE = "250"  # objects in one response: a node with its list of images has up to 50 kB
-# Bytes after decompression: of one response, and of a whole list, which is enough for 5,000 such nodes.
-LARGEST_ANSWER = 32 << 20
-LARGEST_LIST = 256 << 20
 _WARNING = re.compile(r'299 \S+ "(.*)"')  # RFC 7234
 _APPLY = "application/apply-patch+yaml"  # of which JSON is a part
 # Name and labels of an object without its content: enough to know that a Secret exists. For a list the server takes the
@@ -41,6 +39,14 @@ _METADATA_ONLY, _METADATA_OF_LIST = (
     {"Accept": f"application/json;as={kind};g=meta.k8s.io;v=v1"}
     for kind in ("PartialObjectMetadata", "PartialObjectMetadataList")
 )
+
+
+Given = TypeVar("Given")
+Made = TypeVar("Made")
+
+
+class NotReadError(ClusterError):
+    """The cluster answers, and does not give what was asked for."""
 
 
 class Request(Struct, frozen=True):
@@ -53,12 +59,10 @@ class Request(Struct, frozen=True):
 
 
 class Answer(Struct, frozen=True):
-    """A response: the HTTP status, the object in its body, the size of the body in bytes, and the texts of its
-    `Warning` headers."""
+    """A response: the HTTP status, the object in its body, and the texts of its `Warning` headers."""
 
     status: int
     body: dict[str, Any]
-    size: int
     warnings: tuple[str, ...] = ()
 
     @property
@@ -85,24 +89,14 @@ class Answer(Struct, frozen=True):
 class ClusterApi:
     """A connection to the cluster of a kubeconfig context (None: the current one). Its methods raise `ClusterError`.
 
-    It can be used by several threads: unlike `read.Cluster` it decodes plain JSON, since lightkube's decoder is not
-    thread-safe.
+    Several threads can use it. It decodes plain JSON: lightkube's decoder is not thread-safe.
     """
 
-    def __init__(
-        self,
-        context: str | None,
-        seconds: float | None,
-        existing: tuple[SingleConfig, httpx2.Client] | None = None,
-    ) -> None:
-        """seconds: how long a request waits for each part of its answer; None: until the connection is closed.
-        existing: the configuration and a client that are used instead of new ones."""
-        self.config: SingleConfig = choose_config(context) if existing is None else existing[0]
+    def __init__(self, context: str | None, seconds: float | None) -> None:
+        """seconds: how long a request waits for each part of its answer; None: until the connection is closed."""
+        self.config = choose_config(context)
         self.server = shown_server(self.config.cluster.server)
         self._context = context
-        if existing is not None:
-            self._client = existing[1]
-            return
         try:
             self._client = httpx2.Client(
                 **ConnectionParams(timeout=httpx2.Timeout(seconds)).httpx_params(self.config),
@@ -115,6 +109,17 @@ class ClusterApi:
     def close(self) -> None:
         """Close the connections."""
         self._client.close()
+
+    def version(self) -> str:
+        """Return the version of the API server, "unknown" without the permission to read it. Raises `ClusterError` if
+        it is not Kubernetes."""
+        answer = self.get("/version")
+        version = answer.body.get("gitVersion")
+        if answer.forbidden:
+            return "unknown"
+        if not answer.found or not isinstance(version, str):
+            raise self.not_kubernetes("its answer has no version")
+        return version
 
     def uid(self) -> str | None:
         """The UID of the namespace kube-system; None if this account has no permission to read it."""
@@ -129,13 +134,35 @@ class ClusterApi:
         """Return the response for a path. `metadata_only`: without the object's content."""
         return self._send("GET", path, headers=_METADATA_ONLY if metadata_only else {}, params=parameters)
 
-    def list_all(self, path: str, keep: Callable[[Any], Any] = lambda item: item) -> list[Any] | None:
-        """Return all objects of a collection, None if this account may not list them.
+    def find(
+        self, path: str, what: str, keep: Callable[[Any], Any] = lambda item: item, metadata_only: bool = False
+    ) -> Any:
+        """Return the part of an object that `keep` returns; None if the object does not exist. what: the request in an
+        error, such as `read the Secret hf`. Raises `NotReadError` if the cluster refuses it."""
+        answer = self.get(path, metadata_only=metadata_only)
+        if answer.missing:
+            return None
+        if not answer.found:
+            raise refusal(answer, what)
+        with self.reading(path):
+            return keep(answer.body)
 
-        `keep` returns the part of an object that is kept. Raises `ClusterError` if the list is too long or invalid.
-        """
-        listed = self.listed(path, keep)
-        return None if isinstance(listed, Answer) else listed
+    def find_all(
+        self,
+        path: str,
+        what: str,
+        keep: Callable[[Any], Any] = lambda item: item,
+        parameters: Mapping[str, str] | None = None,
+        metadata_only: bool = False,
+    ) -> list[Any]:
+        """Return the same of all objects of a collection; none if the cluster does not serve it. parameters: such as
+        `labelled` returns."""
+        listed = self.listed(path, keep, parameters, metadata_only)
+        if not isinstance(listed, Answer):
+            return listed
+        if not listed.missing:
+            raise refusal(listed, what)
+        return []
 
     def listed(
         self,
@@ -144,26 +171,19 @@ class ClusterApi:
         parameters: Mapping[str, str] | None = None,
         metadata_only: bool = False,
     ) -> list[Any] | Answer:
-        """Return the same, and the response in place of the list if there is none. `parameters`: such as
-        `labelSelector`. `metadata_only`: as in `get`."""
+        """Return all objects of a collection, or the response of the cluster if there is no list. Raises `ClusterError`
+        if the list is invalid."""
         found: list[Any] = []
         page: dict[str, str] = {"limit": PAGE, **({} if parameters is None else parameters)}
-        met, size = set[str](), 0
         while True:
             answer = self._send("GET", path, headers=_METADATA_OF_LIST if metadata_only else {}, params=page)
             if not answer.found:
                 return answer
-            size += answer.size
-            if size > LARGEST_LIST:
-                raise self._too_long(f"list at {path}", LARGEST_LIST)
-            items, token = self._page(path, answer)
-            found += map(keep, items)
-            if not token:
+            items, page["continue"] = self._page(path, answer)
+            with self.reading(path):
+                found += map(keep, items)
+            if not page["continue"]:
                 return found
-            if token in met:
-                raise self.not_kubernetes(f"its list at {path} repeats a page")
-            met.add(token)
-            page["continue"] = token
 
     def _page(self, path: str, answer: Answer) -> tuple[list[Any], str]:
         """Return the objects of a page and the token for the next page, which is empty after the last page."""
@@ -178,48 +198,40 @@ class ClusterApi:
         """Return the response to a review, such as that of a permission."""
         return self._send("POST", path, json=body)
 
+    def send(self, request: Request) -> Answer:
+        """Return the answer to a request. An apply is a `PATCH`."""
+        headers = {"Content-Type": _APPLY if request.method == "PATCH" else "application/json"}
+        return self._send(request.method, request.path, params=request.parameters, headers=headers, json=request.body)
+
     def send_all(self, requests: Sequence[Request]) -> list[Answer | ClusterError]:
         """Return the answer to each request, or why there is none; a few requests are under way at the same time."""
 
         def send(request: Request) -> Answer | ClusterError:
-            headers = {"Content-Type": _APPLY if request.method == "PATCH" else "application/json"}
             try:
-                return self._send(
-                    request.method, request.path, params=request.parameters, headers=headers, json=request.body
-                )
+                return self.send(request)
             except ClusterError as error:
                 return error
 
-        if len(requests) < 2:
-            return [send(request) for request in requests]
-        with ThreadPoolExecutor(AT_ONCE) as threads:
-            return list(threads.map(send, requests))
-
-    def dry_run_apply(self, path: str, body: Mapping[str, Any], manager: str) -> Answer:
-        """Return the object as it would be if `manager` applied this body to it. Nothing is changed: the request is a
-        dry run, webhooks included."""
-        asked = {"dryRun": "All", "fieldManager": manager, "force": "true"}
-        return self._send("PATCH", path, params=asked, headers={"Content-Type": _APPLY}, json=body)
+        return each(send, requests, AT_ONCE)
 
     def _send(self, method: str, path: str, **parts: Any) -> Answer:
-        with (
-            translate_connection_errors(self._context, self.server),
-            self._client.stream(method, path, **parts) as response,
-        ):
-            content = _up_to(LARGEST_ANSWER, response)
+        with translate_connection_errors(self._context, self.server):
+            response = self._client.request(method, path, **parts)
         if response.status_code == UNAUTHORIZED:
             raise ClusterError(
                 f"{cluster_name(self._context)} ({self.server}) refuses the credentials of the kubeconfig",
                 "log in to the cluster again; `kubectl auth whoami` shows whether it worked",
             )
-        if content is None:
-            raise self._too_long(f"answer to {path}", LARGEST_ANSWER)
-        body = _body(response.status_code, content)
+        try:
+            body = json.loads(response.content)
+        except (ValueError, RecursionError):
+            # the answer for a group that is not served is plain text
+            body = {} if response.status_code == NOT_FOUND else None
         if not isinstance(body, dict):
             raise self.not_kubernetes(f"HTTP status {response.status_code}")
         warnings = (_WARNING.fullmatch(text) for text in response.headers.get_list("warning"))
         told = tuple(found[1].replace('\\"', '"') for found in warnings if found is not None)
-        return Answer(response.status_code, body, len(content), told)
+        return Answer(response.status_code, body, told)
 
     @contextlib.contextmanager
     def reading(self, path: str) -> Iterator[None]:
@@ -234,25 +246,43 @@ class ClusterApi:
         """Return the error for a server that is not a Kubernetes API. `found`: the reason."""
         return not_a_kubernetes_api(self.server, found)
 
-    def _too_long(self, what: str, most: int) -> ClusterError:
-        return self.not_kubernetes(f"its {what} is longer than {most >> 20} MiB")
+
+def refusal(answer: Answer, what: str) -> NotReadError:
+    """Return the error for a request that the cluster refuses. what: `list the pods of the namespace ai`."""
+    if answer.forbidden:
+        return NotReadError(f"this account has no permission to {what}", "ask the platform team for the permission")
+    message = " ".join(without_credentials(answer.message).split())
+    return NotReadError(f"the cluster does not {what}: {message}", "check your access with `kubectl get`")
 
 
-def _up_to(most: int, response: httpx2.Response) -> bytes | None:
-    """Return the decompressed content, None if it is longer than `most` bytes."""
-    pieces, size = list[bytes](), 0
-    for piece in response.iter_bytes():
-        size += len(piece)
-        if size > most:
-            return None
-        pieces.append(piece)
-    return b"".join(pieces)
+def labelled(labels: Mapping[str, str] | None = None, *more: str) -> dict[str, str]:
+    """Return the parameter of a list that leaves only trainform's objects with these labels. more: other conditions of
+    a label selector."""
+    wanted = {**defaults.MANAGED_BY, **({} if labels is None else labels)}
+    return {"labelSelector": ",".join([*(f"{name}={value}" for name, value in wanted.items()), *more])}
 
 
-def _body(status: int, content: bytes) -> Any:
-    """Return the parsed body, None if it is not JSON."""
-    try:
-        return json.loads(content)
-    except (ValueError, RecursionError):
-        # the answer for a group that is not served is plain text
-        return {} if status == NOT_FOUND else None
+def in_threads(work: Callable[[Given], Made], items: Sequence[Given], most: int) -> list[Future[Made]]:
+    """Start the work on each item, in at most so many threads. Python does not wait for them at its end."""
+    futures = [Future[Made]() for _ in items]
+    waiting = deque(zip(items, futures, strict=True))
+
+    def run() -> None:
+        with contextlib.suppress(IndexError):
+            while True:
+                item, future = waiting.popleft()
+                try:
+                    future.set_result(work(item))
+                except BaseException as error:
+                    future.set_exception(error)
+
+    for _ in range(min(most, len(futures))):
+        threading.Thread(target=run, daemon=True).start()
+    return futures
+
+
+def each(work: Callable[[Given], Made], items: Sequence[Given], most: int = MAX_CONNECTIONS) -> list[Made]:
+    """Return the result of the work on each item, several of them at the same time."""
+    if len(items) < 2:
+        return [*map(work, items)]
+    return [future.result() for future in in_threads(work, items, most)]

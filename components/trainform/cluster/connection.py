@@ -8,18 +8,16 @@ import os
 import re
 import threading
 from collections.abc import Iterator
-from http.client import FORBIDDEN, NOT_FOUND
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import httpx2
 import yaml
-from lightkube import ApiError, KubeConfig
+from lightkube import KubeConfig
 from lightkube.config import client_adapter
 from lightkube.config.kubeconfig import SingleConfig, to_mapping
 from lightkube.core.exceptions import ConfigError
-from yaml.constructor import ConstructorError
 
 from trainform import defaults
 from trainform.cluster.impersonation import ImpersonatingUser
@@ -27,8 +25,7 @@ from trainform.errors import ClusterError, InputError, list_names, without_crede
 from trainform.project import ENVIRONMENTS, known_names, project_root, sandbox_up
 from trainform.spec.files import read_text
 from trainform.spec.libyaml import Loader
-from trainform.spec.nodes import LONGEST_NUMBER, MERGE, NUMBERS
-from trainform.spec.read import read_mapping
+from trainform.spec.read import check_events, read_mapping, syntax_problem
 
 NO_API_FIX = "check `server` of the kubeconfig: a proxy or a web server may answer there"
 CREDENTIALS_FIX = (
@@ -134,100 +131,50 @@ def _kubeconfig(context: str | None) -> KubeConfig:
     return next(fitting, configs[0])
 
 
-class _Loader(Loader):
-    """PyYAML's loader, but its errors about a value have a line and do not contain the value, and what is small as text
-    stays small as data."""
-
-    _merged = 0
-
-    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
-        """Return the value; an error has the line of its node and only its type as text."""
-        if node.tag in NUMBERS and len(node.value) > LONGEST_NUMBER:  # 1:59:59:… takes Python hours
-            raise ConstructorError(None, None, "a number there is too long", node.start_mark)
-        try:
-            return super().construct_object(node, deep)
-        except yaml.YAMLError:
-            raise
-        except Exception as error:
-            raise ConstructorError(None, None, type(error).__name__, node.start_mark) from None
-
-    def flatten_mapping(self, node: yaml.MappingNode) -> None:
-        """Put what `<<` merges into the mapping; merges of merges would have no end."""
-        merged = [value for key, value in node.value if key.tag == MERGE]
-        if merged:
-            items = sum(len(value.value) if isinstance(value, yaml.SequenceNode) else 1 for value in merged)
-            if items <= defaults.MOST_ALIASES:
-                super().flatten_mapping(node)
-                self._merged += len(node.value)
-            if items > defaults.MOST_ALIASES or self._merged > defaults.MOST_VALUES:
-                raise ConstructorError(None, None, "too much is merged there (<<)", node.start_mark)
-
-
-def _content(text: str) -> Any:
-    """The data in the text. libyaml's loader ends the process where nesting is deep, so its events, which come without
-    recursion, are asked first."""
-    depth = 0
-    for event in yaml.parse(text, Loader=Loader):
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > defaults.DEEPEST:
-            mark: Any = event.start_mark  # of libyaml's own class, which the types of the error do not name
-            raise ConstructorError(None, None, f"more than {defaults.DEEPEST} levels are nested there", mark)
-    return yaml.load(text, _Loader)  # noqa: S506 - a safe one
+def _content(path: Path) -> Any:
+    """Return the data in a file. Of a value that cannot be read, the error has no text: it may be a secret."""
+    text = read_text(path, str(path), defaults.LARGEST_KUBECONFIG)
+    try:
+        check_events(text, str(path))
+    except yaml.YAMLError as error:
+        raise InputError([syntax_problem(error, str(path), text)]) from None
+    try:
+        return yaml.load(text, Loader)  # noqa: S506 - a safe one
+    except Exception as error:
+        raise ConfigError(f"{path} is not YAML that can be read: {type(error).__name__}") from None
 
 
 def _read(path: Path) -> KubeConfig:
     """Return the configuration in a file. Raises `ConfigError` if it is not a kubeconfig."""
     try:
-        content = _content(read_text(path, str(path), defaults.LARGEST_KUBECONFIG))
+        content = _content(path)
         config = KubeConfig.from_dict(content, path)
         config.users = to_mapping(content.get("users", []), "user", factory=ImpersonatingUser)
         return config
     except InputError as error:
-        raise ConfigError(f"{path}: {error.problems[0].reason}") from None
-    except yaml.YAMLError as error:
-        raise ConfigError(_syntax_error(path, error)) from None
+        (problem,) = error.problems
+        raise ConfigError(f"{path}{f':{problem.line}' if problem.line else ''}: {problem.reason}") from None
+    except ConfigError:
+        raise
     except Exception as error:  # lightkube raises many kinds of errors; none of them contains a value
         raise ConfigError(f"{path} is not a kubeconfig that can be read ({type(error).__name__}: {error})") from None
 
 
-def _syntax_error(path: Path, error: yaml.YAMLError) -> str:
-    """Return a message with the line number, but without the text of the line, which PyYAML would show."""
-    mark = getattr(error, "problem_mark", None)
-    problem = getattr(error, "problem", None)
-    quotes = problem is None or "'" in problem or '"' in problem
-    place = path if mark is None else f"{path}:{mark.line + 1}"
-    return f"{place} is not YAML that can be read: {type(error).__name__ if quotes else problem}"
-
-
 @contextlib.contextmanager
 def translate_connection_errors(context: str | None, place: str) -> Iterator[None]:
-    """Turn errors of the connection and the credentials in the block into `ClusterError`. "Not found" and "forbidden"
-    are raised unchanged.
-
-    `place`: the URL of the server for the message.
-    """
+    """Turn errors of the connection and the credentials in the block into `ClusterError`. place: the URL of the server
+    for the message."""
     try:
         yield
     except Exception as error:  # the server may not be Kubernetes
-        if isinstance(error, ApiError) and error.response.status_code in (NOT_FOUND, FORBIDDEN):
-            raise
         raise _trouble(error, cluster_name(context), place) from None
 
 
 def _trouble(error: Exception, name: str, place: str) -> ClusterError:
-    if isinstance(error, ApiError):
-        status, message = error.response.status_code, error.status.message
-        message = message if isinstance(message, str) and message else f"HTTP status {status}"
-        return ClusterError(
-            f"{name} ({place}) refuses: {without_credentials(message)}",
-            "check your credentials with `kubectl auth whoami`",
-        )
     if _of_credentials(error):
         reason = _reason(error) if isinstance(error, ConfigError | OSError) else "its command returned no token"
         reason = "the token is not valid in an HTTP header" if isinstance(error, UnicodeEncodeError) else reason
         return ClusterError(f"no credentials for {name}: {reason}", CREDENTIALS_FIX)
-    if isinstance(error, httpx2.HTTPStatusError):
-        return not_a_kubernetes_api(place, f"HTTP status {error.response.status_code}")
     # UnicodeError: of a host's name. What is no UTF-8 is an answer.
     if isinstance(error, httpx2.HTTPError | httpx2.InvalidURL | UnicodeError) and not isinstance(
         error, UnicodeDecodeError

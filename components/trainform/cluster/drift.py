@@ -134,9 +134,7 @@ def fields_of_others(live: Mapping[str, Any], ours: Callable[[str], bool]) -> It
 
 def is_scaled(live: Mapping[str, Any], path: str) -> bool:
     """True if an autoscaler has written the field: a part of Kubernetes does that through the subresource `scale`."""
-    entries = mappings(mapping(live.get("metadata")).get("managedFields"))
-    owning = [entry for entry in entries if _owns(entry.get("fieldsV1"), tuple(path.split(".")), live)]
-    last = max(owning, key=lambda entry: str(entry.get("time", "")), default={})
+    last = _last_entry(mappings(mapping(live.get("metadata")).get("managedFields")), tuple(path.split(".")), live)
     return last.get("subresource") == SCALE and last.get("manager") in OF_CLUSTER
 
 
@@ -222,9 +220,13 @@ def _shown(path: Path, value: Any) -> Any:
 def last_write(entries: Sequence[Mapping[str, Any]], path: Path, live: Any = None) -> tuple[str, str]:
     """The manager of the field and the time of its last write, by `managedFields`; empty texts if nobody manages it.
     live: the object, whose lists may tell their items apart by other fields than the notes do."""
-    owning = [entry for entry in entries if _owns(entry.get("fieldsV1"), path, live)]
-    last = max(owning, key=lambda entry: str(entry.get("time", "")), default=None)
-    return ("", "") if last is None else (str(last.get("manager", "")), str(last.get("time", "")))
+    last = _last_entry(entries, path, live)
+    return str(last.get("manager", "")), str(last.get("time", ""))
+
+
+def _last_entry(entries: Sequence[Mapping[str, Any]], path: Path, live: Any) -> Mapping[str, Any]:
+    owning = (entry for entry in entries if _owns(entry.get("fieldsV1"), path, live))
+    return max(owning, key=lambda entry: str(entry.get("time", "")), default={})
 
 
 def _owns(fields: Any, path: Path, live: Any) -> bool:

@@ -19,16 +19,8 @@ class LiveJob(Struct, frozen=True):
 
     name: str
     phase: str
-    created: str
     started: str
     pods: Mapping[str, int]
-    record: Mapping[str, Any] | None = None
-    """The ConfigMap of what is deployed, as the cluster has it."""
-
-    @property
-    def is_over(self) -> bool:
-        """True if no pod of it will run again by itself."""
-        return self.phase in ENDED
 
 
 class LiveQueue(Struct, frozen=True):

@@ -8,9 +8,6 @@ names the UID is bound to its cluster: no other one is read or changed for it.
 from __future__ import annotations
 
 import contextlib
-from typing import Protocol
-
-from lightkube.config.kubeconfig import SingleConfig
 
 from trainform import defaults
 from trainform.cluster.api import ClusterApi
@@ -20,17 +17,7 @@ from trainform.spec.environment import Environment
 FIELD = "cluster.uid"
 
 
-class Connection(Protocol):
-    """A connection to a cluster, of either kind."""
-
-    config: SingleConfig
-    server: str
-
-    def uid(self) -> str | None:
-        """The UID of the namespace kube-system; None if this account has no permission to read it."""
-
-
-def refuse_another(connection: Connection, environment: Environment) -> None:
+def refuse_another(connection: ClusterApi, environment: Environment) -> None:
     """Raise `InputError` unless the connection leads to the cluster to which the environment is bound. One that names
     no UID is bound to none."""
     problem = environment_problem(connection, environment)
@@ -49,7 +36,7 @@ def refuse_another_if_reached(environment: Environment, seconds: float) -> None:
             refuse_another(api, environment)
 
 
-def environment_problem(connection: Connection, environment: Environment) -> Problem | None:
+def environment_problem(connection: ClusterApi, environment: Environment) -> Problem | None:
     """What is wrong if the environment is bound, and the connection does not lead to its cluster."""
     if environment.cluster.uid is None:
         return None
@@ -60,7 +47,7 @@ def environment_problem(connection: Connection, environment: Environment) -> Pro
     return identity_problem(connection, environment.cluster.uid, f"the environment {environment.name}", gone)
 
 
-def identity_problem(connection: Connection, wanted: str, bound: str, gone: str) -> Problem | None:
+def identity_problem(connection: ClusterApi, wanted: str, bound: str, gone: str) -> Problem | None:
     """What is wrong if the connection does not lead to the cluster with this UID. bound: what is bound to that cluster.
     gone: what to do if that cluster is no more."""
     found = connection.uid()
@@ -77,19 +64,19 @@ def identity_problem(connection: Connection, wanted: str, bound: str, gone: str)
     return Problem(FIELD, wanted, reason, _fix(connection, gone))
 
 
-def place(connection: Connection) -> str:
+def place(connection: ClusterApi) -> str:
     """Where a connection leads: the context, the kubeconfig that has it, and the server."""
     config = connection.config
     file = "the pod's service account" if config.fname is None else str(config.fname)
     return f"the context {config.context_name} of {file} ({connection.server})"
 
 
-def is_sandbox(connection: Connection) -> bool:
+def is_sandbox(connection: ClusterApi) -> bool:
     """True if the kubeconfig is that of a sandbox, whose UID ends with it."""
     return connection.config.context.cluster.startswith(defaults.SANDBOX_CONTEXT)
 
 
-def unbound_note(connection: Connection, environment: Environment) -> str:
+def unbound_note(connection: ClusterApi, environment: Environment) -> str:
     """A note if nothing binds the environment to the cluster; "" if it is bound, or on a sandbox, which is for trying
     things."""
     if environment.cluster.uid is not None or is_sandbox(connection):
@@ -101,7 +88,7 @@ def unbound_note(connection: Connection, environment: Environment) -> str:
     )
 
 
-def _fix(connection: Connection, gone: str) -> str:
+def _fix(connection: ClusterApi, gone: str) -> str:
     """gone: what to do if there is no way back to the wanted cluster."""
     example = ", as that of a sandbox which was made anew" if is_sandbox(connection) else ""
     return f"set KUBECONFIG to the file of the right cluster; if that cluster is gone for ever{example}: {gone}"

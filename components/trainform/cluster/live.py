@@ -1,28 +1,22 @@
-"""The facts of a live cluster that a review needs, read in parallel, beside the engine, and in a bounded time.
+"""The facts of a live cluster that a review needs, read in parallel, while the engine works, and in a bounded time.
 
-What cannot be read, or is late, is said and never raised: a review without a cluster is a review too. Threads that are
-late end with the process.
+What cannot be read, or is late, is reported and never raised: a review without a cluster is a review too. Threads that
+are late end with the process.
 """
 
 from __future__ import annotations
 
 import concurrent.futures
-import contextlib
-import functools
-import threading
-from collections import Counter, deque
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, Self
-from urllib.parse import quote
-
-from msgspec import structs
 
 from trainform import defaults
 from trainform.backends.queues import API_VERSION as QUEUE_API
 from trainform.cluster import budgets
-from trainform.cluster.api import Answer, ClusterApi
-from trainform.cluster.drift import SECRETS, Drift, drift_of, utc_now
+from trainform.cluster.api import ClusterApi, in_threads, labelled
+from trainform.cluster.drift import Drift, drift_of, utc_now
 from trainform.cluster.facts import (
     NO_HOLDERS,
     AppliedObject,
@@ -35,34 +29,16 @@ from trainform.cluster.facts import (
     LiveQuota,
 )
 from trainform.cluster.held import HeldPod, free_node, pod_reader, priorities, with_holders, with_pods
+from trainform.cluster.objects import Key, ObjectReader, path_of
 from trainform.cluster.operators import KUEUE
 from trainform.cluster.phases import phase_of
-from trainform.cluster.served import NotReadError, Served, collection, refusal, served
 from trainform.errors import TrainformError, without_credentials
 from trainform.manifests.shapes import mapping
-from trainform.plan.record import record_name
 
 SECONDS = 2.0
 AT_ONCE = 6  # objects; the lists take the other connections of `api.MAX_CONNECTIONS`
 NOT_ENDED = {"fieldSelector": "status.phase!=Succeeded,status.phase!=Failed"}
-QUOTAS = "resource quotas"
 RECORDS = "what is deployed"
-
-
-def _records(jobs: Sequence[AskedJob], namespace: str) -> list[AppliedObject]:
-    return [_record(job, namespace) for job in jobs if job.experiment]
-
-
-def _record(job: AskedJob, namespace: str) -> AppliedObject:
-    where = job.object.namespace or namespace
-    metadata = {"name": record_name(job.experiment), "namespace": where}
-    return AppliedObject({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata})
-
-
-# --- reading
-
-
-Identity = tuple[str, str, str, str]
 
 
 class LiveReads:
@@ -72,14 +48,13 @@ class LiveReads:
     def __init__(self, context: str | None, namespace: str, seconds: float = SECONDS, *, kueue: bool = False) -> None:
         """namespace: of objects that name none. seconds: how long `facts` waits for what is not there yet. kueue: the
         queues of Kueue's are wanted too."""
-        self._namespace = namespace
-        self.namespaces, self.kueue = [namespace], [*budgets.KUEUE_LISTS] if kueue else []
-        self._seconds = seconds
-        self._all: list[Future[Any]] = []
+        self._namespace, self._seconds = namespace, seconds
         # a request has no time of its own: `facts` ends the wait for all of them, whenever they began
-        self._api = self._start(functools.partial(ClusterApi, context, None))
-        self._lists: dict[str, Future[Any]] = {}
-        self._objects: dict[Identity, Future[Any]] = {}
+        (self._reader,) = in_threads(lambda where: ObjectReader(ClusterApi(where, None)), [context], 1)
+        self.namespaces, self.kueue = [namespace], [*budgets.KUEUE_LISTS] if kueue else []
+        self.not_read: dict[str, str] = {}
+        self._lists: dict[str, Future[list[Any]]] = {}
+        self._objects: dict[Key, Future[dict[str, Any] | None]] = {}
         self._list("nodes", "/api/v1/nodes", free_node)
         self._list("pods", "/api/v1/pods", pod_reader(), NOT_ENDED)
         self._list("queues", f"/apis/{QUEUE_API}/queues", budgets.queue)
@@ -92,15 +67,13 @@ class LiveReads:
 
     def __exit__(self, *error: object) -> None:
         """Close the connections."""
-        if self._api.done() and self._api.exception() is None:
-            self._api.result().close()
+        if self._reader.done() and self._reader.exception() is None:
+            self._reader.result().api.close()
 
     def list_deployed(self, environment: str, namespace: str) -> None:
         """Start to read which stacks are deployed in the environment."""
-        labels = {**defaults.MANAGED_BY, defaults.ENVIRONMENT_LABEL: environment}
-        selector = ",".join(f"{label}={value}" for label, value in labels.items())
-        keep = {"labelSelector": f"{selector},!{defaults.REVISION_LABEL}"}
-        self._list(RECORDS, f"/api/v1/namespaces/{quote(namespace, safe='')}/configmaps", _stack_of_record, keep)
+        keep = labelled({defaults.ENVIRONMENT_LABEL: environment}, f"!{defaults.REVISION_LABEL}")
+        self._list(RECORDS, path_of("ConfigMap", namespace), _stack_of_record, keep)
 
     def facts(
         self,
@@ -108,91 +81,45 @@ class LiveReads:
         queues: Iterable[str] = (),
         objects: Sequence[AppliedObject] = (),
     ) -> LiveFacts:
-        """The facts of these jobs, of the queues with these names, of all nodes, and what differs in the objects."""
-        self._of_namespaces(jobs)
-        self._read_objects([*objects, *(job.object for job in jobs), *_records(jobs, self._namespace)])
-        concurrent.futures.wait(self._all, timeout=self._seconds)
+        """Return the facts of these jobs, of the queues with these names, of all nodes, and what differs in the
+        objects."""
+        self._list_in_namespaces(jobs)
+        keys = [*dict.fromkeys(map(self._key, [*objects, *(job.object for job in jobs)]))]
+        reads = in_threads(lambda key: self._reader.result().get(key), keys, AT_ONCE)
+        self._objects = dict(zip(keys, reads, strict=True))
+        futures: list[Future[Any]] = [self._reader, *self._lists.values(), *reads]
+        concurrent.futures.wait(futures, timeout=self._seconds)
         return _facts(self, jobs, frozenset(queues), objects)
 
-    def _start(self, work: Callable[[], Any]) -> Future[Any]:
-        future: Future[Any] = Future()
-        self._all.append(future)
-        threading.Thread(target=_settle, args=(future, work), daemon=True).start()
-        return future
-
-    def _of_namespaces(self, jobs: Sequence[AskedJob]) -> None:
+    def _list_in_namespaces(self, jobs: Sequence[AskedJob]) -> None:
         """Start to read the pods of these jobs, also those that have ended, and the quotas of their namespaces."""
         self.namespaces = sorted({self._namespace, *(self.namespace_of(job.object) for job in jobs)})
         for namespace in self.namespaces:
-            path = f"/api/v1/namespaces/{quote(namespace, safe='')}"
             here = [job for job in jobs if self.namespace_of(job.object) == namespace]
+            pods = path_of("Pod", namespace)
             if here:
-                self._list(f"pods of {namespace}", f"{path}/pods", pod_reader(), _selector(here))
-            self._list(f"{QUOTAS} of {namespace}", f"{path}/resourcequotas", budgets.quota)
+                self._list(f"pods of {namespace}", pods, pod_reader(), _selector(here))
+            self._list(f"resource quotas of {namespace}", f"{pods.removesuffix('pods')}resourcequotas", budgets.quota)
 
     def _list(
         self, name: str, path: str, keep: Callable[[Any], Any], parameters: Mapping[str, str] | None = None
     ) -> None:
-        def read() -> list[Any]:
-            api: ClusterApi = self._api.result()
-            with api.reading(path):
-                listed = api.listed(path, keep, parameters)
-            if not isinstance(listed, Answer):
-                return listed
-            if listed.missing:
-                return []  # a kind that the cluster does not serve has no objects
-            raise NotReadError(refusal(listed, f"list {name}"))
+        def read(path: str) -> list[Any]:
+            return self._reader.result().api.find_all(path, f"list {name}", keep, parameters)
 
-        self._lists[name] = self._start(read)
-
-    def _read_objects(self, wanted: Sequence[AppliedObject]) -> None:
-        """Start to read the objects."""
-        waiting: deque[tuple[AppliedObject, Future[Any]]] = deque()
-        for item in wanted:
-            if self._identity(item) not in self._objects:
-                waiting.append((item, Future()))
-                self._objects[self._identity(item)] = waiting[-1][1]
-        self._all += self._objects.values()
-        versions = {item.api_version for item in wanted}
-        kinds = {version: self._start(functools.partial(self._served, version)) for version in sorted(versions)}
-
-        def work() -> None:
-            with contextlib.suppress(IndexError):
-                while True:
-                    item, future = waiting.popleft()
-                    _settle(future, functools.partial(self._read, item, kinds[item.api_version]))
-
-        for _ in range(min(AT_ONCE, len(waiting))):
-            threading.Thread(target=work, daemon=True).start()
-
-    def _served(self, api_version: str) -> dict[str, Served]:
-        return served(self._api.result(), api_version)
-
-    def _read(self, item: AppliedObject, kinds: Future[dict[str, Served]]) -> dict[str, Any] | None:
-        """The object, None if the cluster has none."""
-        api: ClusterApi = self._api.result()
-        kind = kinds.result().get(item.kind)
-        if kind is None:
-            return None
-        path = f"{collection(item.api_version, kind, self.namespace_of(item))}/{quote(item.name, safe='')}"
-        answer = api.get(path, metadata_only=item.kind == SECRETS)
-        if answer.missing:
-            return None
-        if not answer.found:
-            raise NotReadError(refusal(answer, f"read {item.kind}/{item.name}"))
-        return answer.body
+        (self._lists[name],) = in_threads(read, [path], 1)
 
     # --- results
 
     def namespace_of(self, item: AppliedObject) -> str:
-        """The namespace in which the object is if its kind has one."""
+        """Return the namespace in which the object is if its kind has one."""
         return item.namespace or self._namespace
 
-    def _identity(self, item: AppliedObject) -> Identity:
+    def _key(self, item: AppliedObject) -> Key:
         return item.api_version, item.kind, self.namespace_of(item), item.name
 
-    def reason(self, future: Future[Any]) -> str:
-        """Why there is no result; "" if there is one."""
+    def _reason(self, future: Future[Any]) -> str:
+        """Return why there is no result; "" if there is one."""
         if not future.done():
             return f"no answer within {self._seconds:g} s"
         error = future.exception()
@@ -200,43 +127,40 @@ class LiveReads:
             return ""
         if isinstance(error, TrainformError):
             return " ".join(without_credentials(error.message).split())
-        return str(error) if isinstance(error, NotReadError) else f"the answer cannot be read ({type(error).__name__})"
+        return f"the answer cannot be read ({type(error).__name__})"
 
-    def has(self, name: str) -> bool:
-        """Return whether the list is read."""
-        return name in self._lists
-
-    def found(self, name: str) -> tuple[list[Any] | None, str]:
-        """A list, or None and the reason."""
-        future = self._lists[name]
-        reason = self.reason(future)
-        return (None, reason) if reason else (future.result(), "")
+    def found(self, name: str, shown: str = "") -> list[Any] | None:
+        """Return a list; None if it was not read. Then `not_read` has the reason, under the name that is shown."""
+        if name not in self._lists:
+            return None
+        reason = self._reason(self._lists[name])
+        if reason:
+            self.not_read[shown or name] = reason
+            return None
+        return self._lists[name].result()
 
     def object(self, item: AppliedObject) -> tuple[dict[str, Any] | None, str]:
-        """An object, or None and the reason, which is empty if the cluster has no such object."""
-        future = self._objects[self._identity(item)]
-        reason = self.reason(future)
+        """Return an object, or None and the reason, which is empty if the cluster has no such object."""
+        future = self._objects[self._key(item)]
+        reason = self._reason(future)
         return (None, reason) if reason else (future.result(), "")
 
     @property
     def unreachable(self) -> str:
-        """Why nothing at all could be read; "" if something was."""
-        reasons = [self.reason(future) for future in (*self._lists.values(), *self._objects.values())]
-        return self.reason(self._api) or (reasons[0] if len(set(reasons)) == 1 else "")
-
-
-def _settle(future: Future[Any], work: Callable[[], Any]) -> None:
-    try:
-        future.set_result(work())
-    except BaseException as error:
-        future.set_exception(error)
+        """Return why nothing at all could be read; "" if something was."""
+        futures: list[Future[Any]] = [*self._lists.values(), *self._objects.values()]
+        reasons = [self._reason(future) for future in futures]
+        return self._reason(self._reader) or (reasons[0] if len(set(reasons)) == 1 else "")
 
 
 def _selector(jobs: Sequence[AskedJob]) -> dict[str, str]:
-    """The pods of these jobs; any pod if one of the jobs is not of an experiment."""
+    """Return the selector of the pods of these jobs; of any pod if one of the jobs is not of an experiment."""
     names = sorted({job.experiment for job in jobs})
-    ours = ",".join(f"{label}={value}" for label, value in defaults.MANAGED_BY.items())
-    return {} if "" in names else {"labelSelector": f"{ours},{defaults.NAME_LABEL} in ({','.join(names)})"}
+    return {} if "" in names else labelled(None, f"{defaults.NAME_LABEL} in ({','.join(names)})")
+
+
+def _stack_of_record(body: Mapping[str, Any]) -> str:
+    return str(mapping(mapping(body.get("metadata")).get("annotations")).get(defaults.STACK_ANNOTATION, ""))
 
 
 # --- facts
@@ -248,133 +172,94 @@ def _facts(
     now = utc_now()
     if reads.unreachable:
         return LiveFacts(now, not_read={"cluster": reads.unreachable})
-    not_read: dict[str, str] = {}
-    pods, no_pods = reads.found("pods")
-    every = _queues(reads, pods, not_read)
-    facts = LiveFacts(
+    pods = reads.found("pods", NO_HOLDERS)
+    holding = None if pods is None else [pod for pod in pods if pod.holds]
+    every = _queues(reads, holding)
+    deployed = reads.found(RECORDS)
+    drift, missing = _drift(reads, objects)
+    gone = [*missing, *(_shown(job.object) for job in jobs if reads.object(job.object) == (None, ""))]
+    return LiveFacts(
         now,
-        _jobs(reads, jobs, not_read),
-        None if every is None else tuple(queue for queue in every if queue.name in queues),
-        _nodes(reads, pods, not_read),
-        other_queues=tuple(queue for queue in (() if every is None else every) if queue.name not in queues),
+        jobs=_jobs(reads, jobs),
+        queues=None if every is None else tuple(queue for queue in every if queue.name in queues),
+        other_queues=tuple(queue for queue in every or () if queue.name not in queues),
+        nodes=_nodes(reads, holding),
+        quotas=_quotas(reads, pods),
+        kueue=_kueue(reads),
+        priorities=priorities(holding or ()),
+        deployed=None if deployed is None else frozenset(filter(None, deployed)),
+        drift=drift,
+        missing=tuple(dict.fromkeys(gone)),
+        not_read=reads.not_read,
     )
-    if no_pods:
-        not_read[NO_HOLDERS] = no_pods
-    facts = structs.replace(
-        facts,
-        quotas=_quotas(reads, pods, not_read),
-        kueue=_kueue(reads, not_read),
-        priorities=priorities(pod for pod in ([] if pods is None else pods) if pod.holds),
-    )
-    facts = structs.replace(facts, deployed=_deployed(reads, not_read))
-    facts = _with_drift(facts, reads, objects, not_read)
-    gone = [*facts.missing, *(_shown(job.object) for job in jobs if reads.object(job.object) == (None, ""))]
-    return structs.replace(facts, missing=tuple(dict.fromkeys(gone)), not_read=not_read)
 
 
 def _shown(item: AppliedObject) -> str:
     return f"{item.kind}/{item.name}"
 
 
-def _jobs(reads: LiveReads, jobs: Sequence[AskedJob], not_read: dict[str, str]) -> tuple[LiveJob, ...] | None:
-    found = []
+def _jobs(reads: LiveReads, jobs: Sequence[AskedJob]) -> tuple[LiveJob, ...] | None:
+    found, unread = list[LiveJob](), False
     for job in jobs:
         body, reason = reads.object(job.object)
         if reason:
-            not_read[_shown(job.object)] = reason
+            reads.not_read[_shown(job.object)] = reason
+            unread = True
         elif body is not None:
-            found.append(_job(reads, job, body, not_read))
-    unread = any(_shown(job.object) in not_read for job in jobs)
+            found.append(_job(reads, job, body))
     return None if unread and not found else tuple(found)
 
 
-def _job(reads: LiveReads, job: AskedJob, body: Mapping[str, Any], not_read: dict[str, str]) -> LiveJob:
+def _job(reads: LiveReads, job: AskedJob, body: Mapping[str, Any]) -> LiveJob:
     namespace = reads.namespace_of(job.object)
-    pods, reason = reads.found(f"pods of {namespace}")
-    if reason:
-        not_read[f"pods of {namespace}"] = reason
-    own = [pod for pod in ([] if pods is None else pods) if pod.job == f"{namespace}/{job.object.name}"]
+    pods = reads.found(f"pods of {namespace}")
+    own = [pod for pod in pods or () if pod.job == f"{namespace}/{job.object.name}"]
     counts = Counter(pod.phase for pod in own)
     started = min((pod.started for pod in own if pod.phase == "Running" and pod.started), default="")
-    record = None
-    if job.experiment:
-        record, no_record = reads.object(_record(job, namespace))
-        if no_record:
-            not_read[f"ConfigMap/{record_name(job.experiment)}"] = no_record
-    created = str(mapping(body.get("metadata")).get("creationTimestamp", ""))
-    return LiveJob(job.object.name, phase_of(body, counts), created, started, dict(sorted(counts.items())), record)
+    return LiveJob(job.object.name, phase_of(body, counts), started, dict(sorted(counts.items())))
 
 
-def _queues(reads: LiveReads, pods: list[HeldPod] | None, not_read: dict[str, str]) -> tuple[LiveQueue, ...] | None:
-    queues, reason = reads.found("queues")
+def _queues(reads: LiveReads, holding: list[HeldPod] | None) -> tuple[LiveQueue, ...] | None:
+    queues = reads.found("queues")
     if queues is None:
-        not_read["queues"] = reason
         return None
-    groups, no_groups = reads.found("pod groups")
-    if groups is None:  # without them nobody knows in which queue a pod is
-        not_read[NO_HOLDERS] = no_groups
-    queue_of = dict([] if groups is None else groups)
-    held: dict[str, list[HeldPod]] = {}
-    for pod in [] if pods is None or groups is None else pods:
-        if pod.holds:
-            held.setdefault(queue_of.get(pod.group, pod.queue), []).append(pod)
-    return tuple(
-        with_holders(queue, held.get(queue.name, ())) for queue in sorted(queues, key=lambda queue: queue.name)
-    )
+    groups = reads.found("pod groups", NO_HOLDERS)  # without them it is unknown in which queue a pod is
+    queue_of = dict(groups or ())
+    held = defaultdict[str, list[HeldPod]](list)
+    for pod in (holding or ()) if groups is not None else ():
+        held[queue_of.get(pod.group, pod.queue)].append(pod)
+    return tuple(with_holders(queue, held[queue.name]) for queue in sorted(queues, key=lambda queue: queue.name))
 
 
-def _nodes(reads: LiveReads, pods: list[HeldPod] | None, not_read: dict[str, str]) -> tuple[LiveNode, ...] | None:
-    nodes, reason = reads.found("nodes")
-    if nodes is None:
-        not_read["nodes"] = reason
-    if nodes is None or pods is None:
+def _nodes(reads: LiveReads, holding: list[HeldPod] | None) -> tuple[LiveNode, ...] | None:
+    nodes = reads.found("nodes")
+    if nodes is None or holding is None:
         return None  # what is free on a node is not known without its pods
-    on: dict[str, list[HeldPod]] = {}
-    for pod in pods:
-        if pod.holds:
-            on.setdefault(pod.node, []).append(pod)
-    return tuple(with_pods(node, on.get(node.name, ())) for node in sorted(nodes, key=lambda node: node.name))
+    on = defaultdict[str, list[HeldPod]](list)
+    for pod in holding:
+        on[pod.node].append(pod)
+    return tuple(with_pods(node, on[node.name]) for node in sorted(nodes, key=lambda node: node.name))
 
 
-def _stack_of_record(body: Mapping[str, Any]) -> str:
-    return str(mapping(mapping(body.get("metadata")).get("annotations")).get(defaults.STACK_ANNOTATION, ""))
-
-
-def _deployed(reads: LiveReads, not_read: dict[str, str]) -> frozenset[str] | None:
-    if not reads.has(RECORDS):
-        return None
-    stacks, reason = reads.found(RECORDS)
-    if stacks is None:
-        not_read[RECORDS] = reason
-        return None
-    return frozenset(filter(None, stacks))
-
-
-def _quotas(reads: LiveReads, pods: list[HeldPod] | None, not_read: dict[str, str]) -> dict[str, tuple[LiveQuota, ...]]:
+def _quotas(reads: LiveReads, pods: list[HeldPod] | None) -> dict[str, tuple[LiveQuota, ...]]:
     quotas: dict[str, tuple[LiveQuota, ...]] = {}
     for namespace in reads.namespaces:
-        name = f"{QUOTAS} of {namespace}"
-        found, reason = reads.found(name)
-        if found is None:
-            not_read[name] = reason
-        else:
+        found = reads.found(f"resource quotas of {namespace}")
+        if found is not None:
             ordered = sorted(found, key=lambda quota: str(quota.name))
             quotas[namespace] = tuple(budgets.with_holders(quota, pods) for quota in ordered)
     return quotas
 
 
-def _kueue(reads: LiveReads, not_read: dict[str, str]) -> LiveKueue | None:
-    found = {name: reads.found(name) for name in reads.kueue}
-    unread = {name: reason for name, (items, reason) in found.items() if items is None}
-    not_read |= unread
-    return None if unread or not found else budgets.kueue(*(items for items, _ in found.values() if items is not None))
+def _kueue(reads: LiveReads) -> LiveKueue | None:
+    found = [reads.found(name) for name in reads.kueue]
+    lists = [items for items in found if items is not None]
+    return budgets.kueue(*lists) if lists and len(lists) == len(found) else None
 
 
-def _with_drift(
-    facts: LiveFacts, reads: LiveReads, objects: Sequence[AppliedObject], not_read: dict[str, str]
-) -> LiveFacts:
-    found: list[Drift] = []
-    missing, reasons = list[str](), list[str]()
+def _drift(reads: LiveReads, objects: Sequence[AppliedObject]) -> tuple[tuple[Drift, ...] | None, list[str]]:
+    """Return what differs in the objects, None if none of them could be read; and those that do not exist."""
+    found, missing, reasons = list[Drift](), list[str](), list[str]()
     for item in objects:
         body, reason = reads.object(item)
         if reason:
@@ -384,7 +269,5 @@ def _with_drift(
         else:
             found += drift_of(item.body, body)
     if reasons:
-        not_read["drift"] = f"{len(reasons)} of {len(objects)} objects could not be read: {reasons[0]}"
-    if objects and len(reasons) == len(objects):
-        return facts
-    return structs.replace(facts, drift=tuple(found), missing=tuple(missing))
+        reads.not_read["drift"] = f"{len(reasons)} of {len(objects)} objects could not be read: {reasons[0]}"
+    return None if objects and len(reasons) == len(objects) else tuple(found), missing

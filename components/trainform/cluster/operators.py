@@ -6,39 +6,37 @@ from msgspec import Struct
 
 from trainform import defaults
 from trainform.backends.table import BACKENDS
+from trainform.cluster.api import ClusterApi
+from trainform.manifests.shapes import mappings
 
 
 class Operator(Struct, frozen=True):
     """One operator.
 
     `name`: that of the backend, or of the queue system. `project`: what to install. `domain`: how the names of its CRDs
-    end. `api_version`: that of trainform's manifests. `plurals`: the kinds that `pulumi up` of an experiment creates.
-    `image`: the last part of its controller's image name, which a mirror does not change.
+    end. `api_version`: that of trainform's manifests.
     """
 
     name: str
     project: str
     domain: str
     api_version: str
-    plurals: tuple[str, ...]
-    image: str
-
-    @property
-    def group(self) -> str:
-        """The API group of its kinds."""
-        return self.api_version.partition("/")[0]
 
 
-KUEUE = Operator(defaults.KUEUE, "Kueue", "kueue.x-k8s.io", "kueue.x-k8s.io/v1beta2", (), "kueue")
+KUEUE = Operator(defaults.KUEUE, "Kueue", "kueue.x-k8s.io", "kueue.x-k8s.io/v1beta2")
 
 
 def operators() -> tuple[Operator, ...]:
     """Return all operators: the backends in the order of their table, then Kueue."""
-    backends = (
-        Operator(name, made.PROJECT, made.DOMAIN, made.API_VERSION, made.PLURALS, made.CONTROLLER_IMAGE)
-        for name, made in BACKENDS.items()
-    )
+    backends = (Operator(name, made.PROJECT, made.DOMAIN, made.API_VERSION) for name, made in BACKENDS.items())
     return (*backends, KUEUE)
+
+
+def served_operators(api: ClusterApi) -> tuple[str, ...]:
+    """Return the names of the operators whose API version is served. Raises `NotReadError`."""
+    groups = mappings((api.find("/apis", "list the API groups") or {}).get("groups"))
+    served = {version.get("groupVersion") for group in groups for version in mappings(group.get("versions"))}
+    return tuple(operator.name for operator in operators() if operator.api_version in served)
 
 
 def project_of(crd: str) -> str | None:

@@ -26,6 +26,11 @@ class Outcome(Struct, frozen=True):
         )
 
 
+def refused(reason: str, fix: str) -> Outcome:
+    """Return the outcome of a check with one problem, of no field."""
+    return Outcome([Problem("", None, reason, fix)])
+
+
 class StackContext(Struct, frozen=True):
     """The stack whose objects are checked."""
 

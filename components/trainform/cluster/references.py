@@ -7,46 +7,26 @@ Of Secrets only the names of the keys are looked at; no value leaves `judge`.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from typing import Any, NamedTuple
-from urllib.parse import quote
+from typing import NamedTuple
 
 from trainform.cluster.api import Answer
+from trainform.cluster.objects import path_of
 from trainform.cluster.outcome import Outcome, StackContext
 from trainform.cluster.places import Place, experiment_field
 from trainform.errors import Problem
+from trainform.manifests.named_objects import named_objects
 from trainform.manifests.shapes import mapping, mappings
-from trainform.manifests.templates import CONTAINER_FIELDS, Template
+from trainform.manifests.templates import Template
 from trainform.plan.model import Plan
 from trainform.ssh.files import REQUIRED_FILES
 
-_IN_NAMESPACE = {
-    "Secret": "secrets",
-    "ConfigMap": "configmaps",
-    "PersistentVolumeClaim": "persistentvolumeclaims",
-    "ServiceAccount": "serviceaccounts",
-}
-_IN_CLUSTER = {
-    "PriorityClass": "/apis/scheduling.k8s.io/v1/priorityclasses",
-    "RuntimeClass": "/apis/node.k8s.io/v1/runtimeclasses",
-}
+_OF_CLUSTER = ("PriorityClass", "RuntimeClass")
 _OF_PODS = {
     "serviceAccountName": "ServiceAccount",
     "priorityClassName": "PriorityClass",
     "runtimeClassName": "RuntimeClass",
 }
 _CREATE = {"Secret": "secret generic", "ConfigMap": "configmap"}
-_VOLUMES = (
-    ("configMap", "name", "ConfigMap"),
-    ("secret", "secretName", "Secret"),
-    ("secret", "name", "Secret"),  # of a projected volume
-    ("persistentVolumeClaim", "claimName", "PersistentVolumeClaim"),
-)
-_VARIABLES = {
-    "configMapKeyRef": "ConfigMap",
-    "secretKeyRef": "Secret",
-    "configMapRef": "ConfigMap",
-    "secretRef": "Secret",
-}
 PULL_SECRET = "pull secret"  # noqa: S105 -- a kind of reference
 
 
@@ -62,8 +42,7 @@ class Reference(NamedTuple):
 
     def url(self, namespace: str) -> str:
         """Return the path of the object in the API."""
-        in_namespace = f"/api/v1/namespaces/{namespace}/{_IN_NAMESPACE.get(self.kind, 'secrets')}"
-        return f"{_IN_CLUSTER.get(self.kind, in_namespace)}/{quote(self.name, safe='')}"
+        return path_of("Secret" if self.kind == PULL_SECRET else self.kind, namespace, self.name)
 
 
 def references(
@@ -107,38 +86,12 @@ def _of_pods(plan: Plan, template: Template) -> Iterator[Reference]:
         own = name in plan.image_pull_secrets
         yield Reference(PULL_SECRET, name, (), "image_pull_secrets" if own else path("spec", "imagePullSecrets"))
     claims = {mount.claim for role in plan.roles for mount in role.mounts}
-    for volume in mappings(spec.get("volumes")):
-        where = path("spec", "volumes", str(volume.get("name")))
-        yield from (each for each in _of_volume(volume, where) if each.name not in claims)
-    for field in CONTAINER_FIELDS:
-        for container in mappings(spec.get(field)):
-            above = ("spec", field, str(container.get("name")))
-            for variable in mappings(container.get("env")):
-                where = path(*above, "env", str(variable.get("name")))
-                yield from _of_source(mapping(variable.get("valueFrom")), where)
-            for source in mappings(container.get("envFrom")):
-                yield from _of_source(source, path(*above, "envFrom"))
+    for named in named_objects(spec):
+        if not named.optional and named.name not in claims:
+            yield Reference(named.kind, named.name, named.keys, path(*named.place), named.as_files)
 
 
-def _of_volume(volume: dict[str, Any], path: str) -> Iterator[Reference]:
-    for source in (volume, *mappings(mapping(volume.get("projected")).get("sources"))):
-        for field, word, kind in _VOLUMES:
-            named = mapping(source.get(field))
-            if named.get(word) and not named.get("optional"):
-                keys = tuple(item["key"] for item in mappings(named.get("items")) if item.get("key"))
-                yield Reference(kind, named[word], keys, path, as_files=True)
-
-
-def _of_source(source: dict[str, Any], path: str) -> Iterator[Reference]:
-    for field, kind in _VARIABLES.items():
-        named = mapping(source.get(field))
-        if named.get("name") and not named.get("optional"):
-            yield Reference(kind, named["name"], (named["key"],) if named.get("key") else (), path)
-
-
-def judge(
-    reference: Reference, answer: Answer, namespace: str, stack: StackContext | None = None, environment: str = ""
-) -> Outcome:
+def judge(reference: Reference, answer: Answer, namespace: str, stack: StackContext, environment: str = "") -> Outcome:
     """Return what is missing, or that this account may not read the object. environment: whose stack may create it."""
     kind, name, keys, path, _ = reference
     if answer.missing and kind == PULL_SECRET:
@@ -152,11 +105,9 @@ def judge(
         )
         return Outcome(warnings=[told])
     if answer.missing:
-        place = "" if kind in _IN_CLUSTER else f" in {namespace}"
-        reason = f"the {kind} {name} does not exist{place}"
-        fix = _creation(reference, namespace)
-        fix = fix if stack is None else stack.fix(kind, name, environment, fix)
-        return Outcome([Problem(path, name, reason, fix)])
+        place = "" if kind in _OF_CLUSTER else f" in {namespace}"
+        fix = stack.fix(kind, name, environment, _creation(reference, namespace))
+        return Outcome([Problem(path, name, f"the {kind} {name} does not exist{place}", fix)])
     if not answer.found:
         reason = "this account has no permission to read it" if answer.forbidden else f"status {answer.status}"
         return Outcome(not_checked=[(f"{kind} {name}", reason)])

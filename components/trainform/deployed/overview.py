@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
-from urllib.parse import quote
 
 from msgspec import Struct, structs
 
 from trainform import defaults
 from trainform.backends.table import BACKENDS
-from trainform.cluster.api import Answer, ClusterApi
+from trainform.cluster.api import ClusterApi, NotReadError, each, in_threads, labelled
 from trainform.cluster.facts import ENDED
 from trainform.cluster.identity import refuse_another
+from trainform.cluster.objects import job_collections, path_of
 from trainform.cluster.phases import phase_of
 from trainform.deployed.accelerators import accelerators_of_roles
-from trainform.deployed.records import SELECTOR, Deployed, all_deployed
+from trainform.deployed.records import Deployed, all_deployed
 from trainform.errors import TrainformError
 from trainform.manifests.shapes import mapping
 from trainform.plan.record import Record
@@ -78,12 +77,12 @@ class Overview(Struct, frozen=True):
 def overview(environments: Sequence[Environment], seconds: float) -> Overview:
     """Read what is deployed in the environments, at the same time. seconds: the time for each answer."""
     rows, not_read = list[Row](), dict[str, TrainformError]()
-    with ThreadPoolExecutor(AT_ONCE) as threads:
-        for environment, work in [(each, threads.submit(_rows, each, seconds)) for each in environments]:
-            try:
-                rows += work.result()
-            except TrainformError as error:
-                not_read[environment.name] = error
+    reads = in_threads(lambda environment: _rows(environment, seconds), environments, AT_ONCE)
+    for environment, read in zip(environments, reads, strict=True):
+        try:
+            rows += read.result()
+        except TrainformError as error:
+            not_read[environment.name] = error
     return Overview(tuple(sorted(rows, key=lambda row: (row.environment, row.experiment))), not_read, len(environments))
 
 
@@ -137,47 +136,33 @@ class _Live:
     """The job objects and the pods of trainform in a namespace."""
 
     def __init__(self, api: ClusterApi, namespace: str, found: Iterable[Deployed]) -> None:
-        self._pods: dict[Job, Counter[str]] = defaultdict(Counter)
-        place = f"namespaces/{quote(namespace, safe='')}"
-        paths = [f"/apis/{version}/{place}/{plural}" for version, plural in _kinds(found)]
-        with ThreadPoolExecutor(AT_ONCE) as threads:
-            lists = [threads.submit(_listed, api, path) for path in paths]
-            pods = threads.submit(_listed, api, f"/api/v1/{place}/pods", _pod)
-            jobs = [work.result() for work in lists]
+        names = {each.record.backend for each in found if each.record is not None} & BACKENDS.keys()
+        places = [place for name in sorted(names) for place in job_collections(BACKENDS[name], namespace)]
+
+        def listed(path: str) -> list[Any] | None:
+            try:
+                return api.find_all(path, "list what is deployed", parameters=labelled())
+            except NotReadError:
+                return None
+
+        pods, *jobs = each(listed, [path_of("Pod", namespace), *places])
         self._unread = None in jobs
         # a kind without a status may have an object of the same name
-        bodies = sorted((body for each in jobs if each is not None for body in each), key=lambda body: "status" in body)
+        bodies = sorted((body for listed in jobs for body in listed or ()), key=lambda body: "status" in body)
         self._jobs = {body["metadata"]["name"]: body for body in bodies}
-        found_pods = pods.result()
-        for job, phase in [] if found_pods is None else found_pods:
-            self._pods[job][phase] += 1
+        self._pods = Counter(map(_pod, pods or ()))
 
     def job(self, name: str, job: Job) -> tuple[str, str]:
         """Return the phase of the job object, and its creation time."""
         body = self._jobs.get(name)
         if body is None:
             return (UNKNOWN if self._unread else GONE), ""
-        return phase_of(body, self._pods.get(job, {})), str(body["metadata"].get("creationTimestamp", ""))
-
-
-def _kinds(found: Iterable[Deployed]) -> Iterator[tuple[str, str]]:
-    """Yield version and plural of the kinds that the recorded jobs may have."""
-    names = {each.record.backend for each in found if each.record is not None}
-    for name in sorted(names & BACKENDS.keys()):
-        yield from ((BACKENDS[name].API_VERSION, plural) for plural in BACKENDS[name].PLURALS)
-
-
-def _listed(api: ClusterApi, path: str, keep: Any = lambda item: item) -> list[Any] | None:
-    """List the objects; none if the kind is not served, None if they could not be read."""
-    with api.reading(path):
-        listed = api.listed(path, keep, {"labelSelector": SELECTOR})
-    if isinstance(listed, Answer):
-        return [] if listed.missing else None
-    return listed
+        pods = {phase: count for (owner, phase), count in self._pods.items() if owner == job}
+        return phase_of(body, pods), str(body["metadata"].get("creationTimestamp", ""))
 
 
 def _pod(body: Any) -> tuple[Job, str]:
-    labels = mapping(body["metadata"].get("labels"))
+    labels = mapping(mapping(body.get("metadata")).get("labels"))
     job = str(labels.get(defaults.NAME_LABEL, "")), str(labels.get(defaults.REVISION_LABEL, ""))
     return job, str(mapping(body.get("status")).get("phase", ""))
 

@@ -8,20 +8,17 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import quote
 
 from msgspec import Struct
 
 from trainform import defaults
-from trainform.cluster.api import Answer, ClusterApi
+from trainform.cluster.api import ClusterApi, labelled
 from trainform.cluster.identity import refuse_another
+from trainform.cluster.objects import path_of
 from trainform.errors import ClusterError
 from trainform.manifests.shapes import mapping
 from trainform.plan.record import Record, read_record, record_name
 from trainform.spec.environment import Environment
-
-SELECTOR = ",".join(f"{label}={value}" for label, value in defaults.MANAGED_BY.items())
-"""All objects that trainform has made."""
 
 
 class Deployed(Struct, frozen=True):
@@ -53,34 +50,22 @@ def live_record(experiment: str, environment: Environment, seconds: float) -> Re
 
 def deployed(api: ClusterApi, experiment: str, namespace: str) -> Deployed | None:
     """Read the record of the experiment in the namespace; None if there is none."""
-    path = f"{_path(namespace)}/{quote(record_name(experiment), safe='')}"
-    answer = api.get(path)
-    if answer.missing:
-        return None
-    if not answer.found:
-        raise refused(answer, f"read the ConfigMap {record_name(experiment)} of the namespace {namespace}")
-    with api.reading(path):
-        return _deployed(answer.body)
+    name = record_name(experiment)
+    what = f"read the ConfigMap {name} of the namespace {namespace}"
+    found: Deployed | None = api.find(path_of("ConfigMap", namespace, name), what, _deployed)
+    return found
 
 
 def all_deployed(api: ClusterApi, namespace: str) -> tuple[Deployed, ...]:
     """Read every record in the namespace by one list, in the order of the experiments."""
-    path = _path(namespace)
-    listed = api.listed(path, parameters={"labelSelector": f"{SELECTOR},!{defaults.REVISION_LABEL}"})
-    if isinstance(listed, Answer):
-        raise refused(listed, f"list the ConfigMaps of the namespace {namespace}")
-    with api.reading(path):
-        found = [_deployed(body) for body in listed if _is_record(body)]
-    return tuple(sorted(found, key=lambda each: each.experiment))
+    what, selector = f"list the ConfigMaps of the namespace {namespace}", labelled(None, f"!{defaults.REVISION_LABEL}")
+    found = api.find_all(path_of("ConfigMap", namespace), what, _deployed, selector)
+    return tuple(sorted(filter(_is_record, found), key=lambda each: each.experiment))
 
 
-def _path(namespace: str) -> str:
-    return f"/api/v1/namespaces/{quote(namespace, safe='')}/configmaps"
-
-
-def _is_record(body: Mapping[str, Any]) -> bool:
-    labels = mapping(body["metadata"].get("labels"))
-    return bool(body["metadata"]["name"] == record_name(str(labels.get(defaults.NAME_LABEL, ""))))
+def _is_record(found: Deployed) -> bool:
+    labels = mapping(found.metadata.get("labels"))
+    return bool(found.metadata["name"] == record_name(str(labels.get(defaults.NAME_LABEL, ""))))
 
 
 def _deployed(body: Mapping[str, Any]) -> Deployed:
@@ -99,10 +84,3 @@ def _deployed(body: Mapping[str, Any]) -> Deployed:
         metadata=metadata,
         unreadable=unreadable,
     )
-
-
-def refused(answer: Answer, what: str) -> ClusterError:
-    """Return the error for an answer that is not what was asked for. what: `list the pods of the namespace ai`."""
-    if answer.forbidden:
-        return ClusterError(f"this account has no permission to {what}", "ask the platform team for the permission")
-    return ClusterError(f"the cluster does not {what}: {answer.message}", "check your access with `kubectl get`")

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
-from concurrent.futures import ThreadPoolExecutor
-from http.client import OK
+from collections.abc import Sequence
 from typing import cast
-
-from msgspec import Struct
 
 from trainform import defaults
 from trainform.backends.gangs import PODGROUP_CRDS
-from trainform.backends.queues import API_VERSION as QUEUE_API
 from trainform.backends.queues import CRDS as QUEUE_CRDS
 from trainform.backends.table import BACKENDS
-from trainform.cluster.api import ClusterApi
+from trainform.cluster.api import ClusterApi, each, refusal
 from trainform.cluster.identity import environment_problem, is_sandbox
-from trainform.cluster.operators import operators
+from trainform.cluster.objects import path_of
+from trainform.cluster.operators import operators, served_operators
 from trainform.doctor.model import Finding, Findings, Request, State
 from trainform.project import deploy
 from trainform.spec.environment import Environment
@@ -27,7 +23,8 @@ ANONYMOUS = "system:anonymous"
 # without `get` it crashes.
 VERBS = ("get", "list", "watch", "create", "patch", "delete")
 OF_EXPERIMENTS = ("configmaps", "services", "secrets", "persistentvolumeclaims")  # in addition to the operator's kinds
-AT_ONCE = 10  # requests
+NAMESPACES, PRIORITY_CLASSES = "namespaces", "priorityclasses.scheduling.k8s.io"
+OF_CLUSTER = frozenset({NAMESPACES, PRIORITY_CLASSES, *QUEUE_CRDS})
 
 
 def look_at_kubeconfig(request: Request, findings: Findings) -> Finding:
@@ -48,7 +45,7 @@ def connection(findings: Findings) -> ClusterApi:
 def look_at_cluster(request: Request, findings: Findings) -> Finding:
     """Check that a Kubernetes API answers, and which account it sees."""
     api, path = connection(findings), "/apis/authentication.k8s.io/v1/selfsubjectreviews"
-    version = server_version(api)
+    version = api.version()
     review = api.post(path, {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"})
     if ANONYMOUS in review.message:
         return Finding(State.MISSING, f"the account is {ANONYMOUS}: the kubeconfig has no credentials for the cluster")
@@ -57,18 +54,6 @@ def look_at_cluster(request: Request, findings: Findings) -> Finding:
         with api.reading(path):
             details["user"] = str(review.body["status"]["userInfo"]["username"])
     return Finding(State.OK, f"Kubernetes {version}, account {details.get('user', 'unknown')}", details=details)
-
-
-def server_version(api: ClusterApi) -> str:
-    """Return the version of the API server, "unknown" without the permission to read it. Raises `ClusterError` if it is
-    not Kubernetes."""
-    answer = api.get("/version")
-    version = answer.body.get("gitVersion")
-    if answer.forbidden:
-        return "unknown"
-    if answer.status != OK or not isinstance(version, str):
-        raise api.not_kubernetes("its answer has no version")
-    return version
 
 
 def look_at_identity(request: Request, findings: Findings) -> Finding:
@@ -87,22 +72,9 @@ def look_at_identity(request: Request, findings: Findings) -> Finding:
     return Finding(State.NOTE, f"{uid}; the environment names none, and is bound to no cluster", fix, details)
 
 
-def served_operators(api: ClusterApi) -> tuple[str, ...] | None:
-    """Return the names of the operators whose API version is served, None if this account may not list the API
-    groups."""
-    groups = api.get("/apis")
-    if not groups.found:
-        return None
-    with api.reading("/apis"):
-        served = {str(version["groupVersion"]) for group in groups.body["groups"] for version in group["versions"]}
-    return tuple(operator.name for operator in operators() if operator.api_version in served)
-
-
 def look_at_operators(request: Request, findings: Findings) -> Finding:
     """Check that the operators of the environment are served; without an environment, any of a backend."""
     served, environment = served_operators(connection(findings)), request.environment
-    if served is None:
-        return Finding(State.UNKNOWN, "this account may not list the API groups")
     text, details = ", ".join(served) if served else "none", {"found": served}
     needed = () if environment is None else (environment.backend, environment.admission)
     lacking = [row for row in operators() if row.name in needed and row.name not in served]
@@ -116,27 +88,20 @@ def look_at_operators(request: Request, findings: Findings) -> Finding:
 # --- objects that an environment names
 
 
-def named_objects(environment: Environment) -> dict[str, list[str]]:
-    """Return the names in an environment by the path of their collection."""
-    inside = f"/api/v1/namespaces/{environment.namespace.name}"
-    queues = () if environment.admission == defaults.KUEUE else (defaults.QUEUE, *environment.queues)
-    named = {
-        "/api/v1/namespaces": [environment.namespace.name],
-        f"/apis/{QUEUE_API}/queues": queues,
-        "/apis/scheduling.k8s.io/v1/priorityclasses": environment.priority_classes,
-        "/apis/storage.k8s.io/v1/storageclasses": environment.storage_classes.values(),
-        f"{inside}/persistentvolumeclaims": environment.claims,
-        f"{inside}/secrets": environment.image_pull_secrets,
-    }
-    return {path: list(dict.fromkeys(names)) for path, names in named.items()}
-
-
 def look_at_environment(request: Request, findings: Findings) -> Finding:
     """Check that the objects exist which the environment names."""
     environment, api = _environment_of(request), connection(findings)
-    paths = [f"{path}/{name}" for path, names in named_objects(environment).items() for name in names]
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        answers = [*pool.map(lambda path: api.get(path, metadata_only=True), paths)]
+    named = {
+        "Namespace": [environment.namespace.name],
+        "Queue": [] if environment.admission == defaults.KUEUE else [defaults.QUEUE, *environment.queues],
+        "PriorityClass": environment.priority_classes,
+        "StorageClass": environment.storage_classes.values(),
+        "PersistentVolumeClaim": environment.claims,
+        "Secret": environment.image_pull_secrets,
+    }
+    objects = [(kind, name) for kind, names in named.items() for name in dict.fromkeys(names)]
+    paths = [path_of(kind, environment.namespace.name, name) for kind, name in objects]
+    answers = each(lambda path: api.get(path, metadata_only=True), paths)
     shown = [" ".join(path.split("/")[-2:]) for path in paths]
     missing = [text for text, answer in zip(shown, answers, strict=True) if answer.missing]
     unread = [text for text, answer in zip(shown, answers, strict=True) if not (answer.found or answer.missing)]
@@ -153,87 +118,65 @@ def _environment_of(request: Request) -> Environment:
     return cast(Environment, request.environment)
 
 
-# --- permissions
+# --- permissions, for kinds as kubectl names them: `jobs.batch.volcano.sh`
 
 
-class Objects(Struct, frozen=True):
-    """A kind of objects that `pulumi up` creates; `namespace` is None for the whole cluster."""
+def experiment_kinds(backend: str, admission: str) -> list[str]:
+    """Return the kinds that `pulumi up` of an experiment may create. Queues are left out: few experiments have their
+    own."""
+    operator = BACKENDS[backend]
+    group = operator.API_VERSION.partition("/")[0]
+    gangs = PODGROUP_CRDS if admission == defaults.VOLCANO and operator.MAKES_GANGS else ()
+    return [*OF_EXPERIMENTS, *(f"{plural}.{group}" for plural in operator.PLURALS), *gangs]
 
-    group: str
-    plural: str
-    namespace: str | None = None
 
-    def __str__(self) -> str:
-        return f"{self.plural}.{self.group}" if self.group else self.plural
+def environment_kinds(environment: Environment) -> list[str]:
+    """Return the kinds that the stack of this environment creates."""
+    kinds = {
+        NAMESPACES: environment.namespace.create,
+        "persistentvolumeclaims": environment.claims,
+        PRIORITY_CLASSES: environment.priority_classes,
+        **dict.fromkeys(QUEUE_CRDS, environment.queues),
+    }
+    return [kind for kind, listed in kinds.items() if listed]
 
 
 def look_at_rights(request: Request, findings: Findings) -> Finding:
     """Check the permissions for `pulumi up` of an experiment in the environment's namespace."""
     environment = _environment_of(request)
-    wanted = experiment_objects({environment.backend}, environment.admission, environment.namespace.name)
-    return _rights(connection(findings), wanted)
-
-
-def experiment_objects(backends: Set[str], admission: str, namespace: str) -> list[Objects]:
-    """Return the kinds that `pulumi up` of an experiment may create, for any of these backends. Queues are left out:
-    few experiments have their own."""
-    chosen = [row for row in operators() if row.name in backends]
-    made_here = any(BACKENDS[name].MAKES_GANGS for name in backends if name in BACKENDS)
-    gangs = _of_crds(PODGROUP_CRDS, namespace) if admission == defaults.VOLCANO and made_here else []
-    return [
-        *(Objects("", plural, namespace) for plural in OF_EXPERIMENTS),
-        *(Objects(row.group, plural, namespace) for row in chosen for plural in row.plurals),
-        *gangs,
-    ]
+    return _rights(connection(findings), experiment_kinds(environment.backend, environment.admission), environment)
 
 
 def look_at_environment_rights(request: Request, findings: Findings) -> Finding:
     """Check the permissions for `pulumi up` of the environment's own stack."""
     environment = _environment_of(request)
-    return _rights(connection(findings), environment_objects(environment, environment.namespace.name))
+    return _rights(connection(findings), environment_kinds(environment), environment)
 
 
-def environment_objects(environment: Environment | None, namespace: str) -> list[Objects]:
-    """Return the kinds that the stack of this environment creates; without an environment, all kinds that one may
-    create."""
-    kinds = {
-        Objects("", "namespaces"): environment is None or environment.namespace.create,
-        Objects("", "persistentvolumeclaims", namespace): environment is None or environment.claims,
-        Objects("scheduling.k8s.io", "priorityclasses"): environment is None or environment.priority_classes,
-        **dict.fromkeys(_of_crds(QUEUE_CRDS), environment is None or environment.queues),
-    }
-    return [objects for objects, listed in kinds.items() if listed]
-
-
-def _of_crds(crds: tuple[str, ...], namespace: str | None = None) -> list[Objects]:
-    return [Objects(group, plural, namespace) for plural, _, group in (name.partition(".") for name in crds)]
-
-
-def _rights(api: ClusterApi, wanted: Sequence[Objects]) -> Finding:
-    """Return a finding with the verbs that are not allowed on these objects."""
-    reviews = [(verb, objects) for objects in wanted for verb in VERBS]
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        allowed = [*pool.map(lambda words: _allowed(api, *words), reviews)]
-    if None in allowed:
-        return Finding(State.UNKNOWN, "the cluster does not return the permissions of this account")
-    namespaces = sorted({objects.namespace for objects in wanted if objects.namespace is not None})
-    where = f" in the namespace {namespaces[0]}" if namespaces else ""
+def _rights(api: ClusterApi, kinds: Sequence[str], environment: Environment) -> Finding:
+    """Return a finding with the verbs that are not allowed on objects of these kinds."""
+    namespace = environment.namespace.name
+    where = "" if OF_CLUSTER.issuperset(kinds) else f" in the namespace {namespace}"
+    reviews = [(verb, kind) for kind in kinds for verb in VERBS]
+    allowed = each(lambda review: _is_allowed(api, *review, namespace), reviews)
     refused: dict[str, list[str]] = {}
-    for (verb, objects), may in zip(reviews, allowed, strict=True):
+    for (verb, kind), may in zip(reviews, allowed, strict=True):
         if not may:
-            refused.setdefault(str(objects), []).append(verb)
+            refused.setdefault(kind, []).append(verb)
     if not refused:
         return Finding(State.OK, f"all permissions that are needed{where}")
     words = "; ".join(f"{', '.join(verbs)} {kind}" for kind, verbs in refused.items())
     return Finding(State.MISSING, f"not allowed{where}: {words}", details={"refused": refused})
 
 
-def _allowed(api: ClusterApi, verb: str, objects: Objects) -> bool | None:
-    """Return if a verb is allowed, None if the cluster does not answer that question."""
-    attributes = {"verb": verb, "group": objects.group, "resource": objects.plural}
-    attributes |= {} if objects.namespace is None else {"namespace": objects.namespace}
+def _is_allowed(api: ClusterApi, verb: str, kind: str, namespace: str) -> bool:
+    plural, _, group = kind.partition(".")
+    attributes = {"verb": verb, "group": group, "resource": plural}
+    attributes |= {} if kind in OF_CLUSTER else {"namespace": namespace}
     path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
     review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview"}
     answer = api.post(path, {**review, "spec": {"resourceAttributes": attributes}})
+    if not answer.found:
+        raise refusal(answer, "return the permissions of this account")
     with api.reading(path):
-        return bool(answer.body["status"]["allowed"]) if answer.found else None
+        return bool(answer.body["status"]["allowed"])

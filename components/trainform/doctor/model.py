@@ -15,7 +15,7 @@ from typing import Any
 import psutil
 from msgspec import Struct
 
-from trainform.cluster.api import ClusterApi
+from trainform.cluster.api import ClusterApi, NotReadError
 from trainform.errors import InputError, TrainformError, shorten, without_credentials
 from trainform.spec.environment import Environment
 
@@ -110,6 +110,8 @@ def _answer(check: Check, request: Request, answers: Mapping[str, Future[Finding
     failed = [name for name in check.needs if known[name].state in (State.MISSING, State.UNKNOWN)]
     try:
         finding = _unknown(failed[0]) if failed else check.look(request, known)
+    except NotReadError as error:
+        finding = Finding(State.UNKNOWN, error.message)
     except InputError as error:
         finding = Finding(State.MISSING, " ".join(line for problem in error.problems for line in problem.lines()))
     except TrainformError as error:

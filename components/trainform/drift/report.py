@@ -8,12 +8,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
+from trainform.cluster.api import NotReadError
 from trainform.cluster.drift import SECRETS, utc_now
+from trainform.cluster.objects import Key, Live
 from trainform.deployed.records import Deployed
 from trainform.deployed.stacks import ProjectStack
 from trainform.drift.compare import compared, gone, is_noted, is_written, unsettled
 from trainform.drift.model import DriftReport, NotCompared, ObjectDrift, Outcome, StackDrift
-from trainform.drift.read import Key, Live, Reads, key_of
+from trainform.drift.read import Reads, key_of
 from trainform.drift.wanted import Wanted, of_environment, of_record
 from trainform.errors import ClusterError
 from trainform.manifests.manifest import Manifest, ownership
@@ -100,8 +102,11 @@ def _expected(target: ProjectStack, record: Deployed | None, reads: Reads) -> Wa
         return _failed(target, everything, str(error))
     if record is not None and record.unreadable is not None:
         return _failed(target, everything, _text(record.unreadable))
-    if not reads.has_objects(target.experiment, target.namespace):
-        return _report(target, Outcome.not_deployed, notes=[NOTHING])
+    try:
+        if not reads.has_objects(target.experiment, target.namespace):
+            return _report(target, Outcome.not_deployed, notes=[NOTHING])
+    except NotReadError as error:
+        return _failed(target, everything, _text(error))
     lost = ObjectDrift(kind="ConfigMap", name=record_name(target.experiment), namespace=target.namespace, state="gone")
     missing = [NotCompared(what="all other objects", reason=NO_RECORD)]
     return _report(target, Outcome.drift, objects=[lost], not_compared=missing)
@@ -110,12 +115,12 @@ def _expected(target: ProjectStack, record: Deployed | None, reads: Reads) -> Wa
 def _answers(manifests: Iterable[Manifest], live: Mapping[Key, Live], reads: Reads) -> Answers:
     """Ask the API server about objects that differ, or that others have written."""
     asked = [
-        (manifest, found)
+        manifest
         for manifest in manifests
         if (found := live[key_of(manifest)]).body is not None and unsettled(manifest, found.body)
     ]
     answers = zip(asked, reads.dry_runs(asked), strict=True)
-    return {key_of(manifest): (answer.body, answer.reason) for (manifest, _), answer in answers}
+    return {key_of(manifest): (answer.body, answer.reason) for manifest, answer in answers}
 
 
 def _compared(

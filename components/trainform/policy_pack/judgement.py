@@ -7,7 +7,7 @@ renders are.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -183,21 +183,18 @@ def _waivers(resource: Resource) -> Sequence[Waiver]:
 def environment_verdict(resource: Resource, environment: Environment) -> Verdict:
     """What is wrong if an object that trainform made, or a job, belongs to another environment than the one by which it
     is judged."""
-    return Verdict(tuple(_wrong_environment(resource, environment)))
-
-
-def _wrong_environment(resource: Resource, environment: Environment) -> Iterator[str]:
-    name = resource.label(defaults.ENVIRONMENT_LABEL)
+    found, name = list[str](), resource.label(defaults.ENVIRONMENT_LABEL)
     if name not in (None, UNKNOWN, environment.name):
-        yield (
+        found.append(
             f"trainform rendered the object for the environment {name}, and this stack belongs to {environment.name}: "
             "use a stack for each environment"
         )
     namespace = value_at(resource.body, "metadata.namespace")
-    if resource.body.get("kind") in _CLUSTER_SCOPED or namespace in (None, UNKNOWN, environment.namespace.name):
-        return
-    if resource.is_ours or pods_of(resource.body):
-        yield _other("object", "namespace", namespace, environment.namespace.name, environment)
+    is_elsewhere = namespace not in (None, UNKNOWN, environment.namespace.name)
+    is_elsewhere = is_elsewhere and resource.body.get("kind") not in _CLUSTER_SCOPED
+    if is_elsewhere and (resource.is_ours or pods_of(resource.body)):
+        found.append(_other("object", "namespace", namespace, environment.namespace.name, environment))
+    return Verdict(tuple(found))
 
 
 def cluster_verdict(settings: dict[str, Any], environment: Environment) -> Verdict:

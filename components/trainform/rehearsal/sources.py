@@ -7,19 +7,18 @@ import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from msgspec import Struct
-
 from trainform import defaults
 from trainform.backends.endings import ends_by
 from trainform.backends.table import BACKENDS
 from trainform.cluster.read import Cluster
 from trainform.errors import ClusterError
+from trainform.manifests.named_objects import NamedObject, named_objects
 from trainform.manifests.objects import pod_selector
 from trainform.manifests.ssh import ssh_names
 from trainform.objects import job_manifests
 from trainform.plan.model import Plan
 from trainform.rehearsal.kubelet.volumes import holds_token
-from trainform.rehearsal.workload import Workload, containers, labels_of, planned_name, pod_name, selects
+from trainform.rehearsal.workload import Workload, labels_of, planned_name, pod_name, selects
 from trainform.ssh.files import identity_files
 
 STAND_IN = "stand-in-of-this-rehearsal"
@@ -118,17 +117,17 @@ def _ssh(plan: Plan) -> dict[str, dict[str, bytes]]:
     return {plan.ssh.secret: {name: text.encode() for name, text in files.items()}}
 
 
-def _read(cluster: Cluster, namespace: str, reference: Reference) -> Mapping[str, Any] | None:
+def _read(cluster: Cluster, namespace: str, reference: NamedObject) -> Mapping[str, Any] | None:
     """The object; None where it does not exist, so that all missing objects are reported together. ClusterError where
     reading is forbidden."""
     found = cluster.get(reference.kind, reference.name, namespace)
-    if not found.readable:
+    if found.forbidden:
         raise ClusterError(
             f"{cluster.cluster_name} does not let you read the {reference.kind} {namespace}/{reference.name} of the "
             "job's pods",
             f"ask for `get` on {reference.kind.lower()}s in {namespace}, or rehearse without --from-cluster",
         )
-    return found.body
+    return found.body if found.found else None
 
 
 def _ending_pods(plan: Plan, pods: Iterable[dict[str, Any]]) -> frozenset[str]:
@@ -148,7 +147,7 @@ def _of_kind(bodies: Iterable[dict[str, Any]], kind: str) -> list[dict[str, Any]
     return [body for body in bodies if body["kind"] == kind]
 
 
-def _stand_ins(missing: Iterable[Reference], kind: str) -> dict[str, dict[str, str]]:
+def _stand_ins(missing: Iterable[NamedObject], kind: str) -> dict[str, dict[str, str]]:
     """A stand-in for each missing object, with a value under every key that the pods read."""
     made: dict[str, dict[str, str]] = {}
     for reference in missing:
@@ -163,41 +162,12 @@ def _stand_in_note(kind: str, name: str, data: Mapping[str, str]) -> str:
 
 
 CONFIG_MAP, SECRET = "ConfigMap", "Secret"
-_ENV = {"configMapKeyRef": CONFIG_MAP, "secretKeyRef": SECRET}
-_ENV_FROM = {"configMapRef": CONFIG_MAP, "secretRef": SECRET}
-_VOLUMES = {"configMap": CONFIG_MAP, "secret": SECRET}
 
 
-class Reference(Struct, frozen=True):
-    """A reference to an object, by kind and name. keys: the keys that are read; empty where all of them are."""
-
-    kind: str
-    name: str
-    keys: tuple[str, ...]
-    optional: bool
-
-
-def references(pods: Iterable[dict[str, Any]]) -> Iterator[Reference]:
-    """Every reference in the pods' containers and volumes."""
+def references(pods: Iterable[dict[str, Any]]) -> Iterator[NamedObject]:
+    """Every ConfigMap and Secret that the pods' containers and volumes name."""
     for pod in pods:
-        for container in containers(pod):
-            for entry in container.get("envFrom", []):
-                yield from _named(entry, _ENV_FROM)
-            for entry in container.get("env", []):
-                yield from _named(entry.get("valueFrom", {}), _ENV)
-        for volume in pod["spec"].get("volumes", []):
-            if not holds_token(volume):
-                yield from _named(volume, _VOLUMES)
-                for source in volume.get("projected", {}).get("sources", []):
-                    yield from _named(source, _VOLUMES)
-
-
-def _named(entry: dict[str, Any], kinds: dict[str, str]) -> Iterator[Reference]:
-    for field, kind in kinds.items():
-        if field in entry:
-            reference = entry[field]
-            name = reference["secretName"] if "secretName" in reference else reference["name"]
-            keys = (
-                (reference["key"],) if "key" in reference else tuple(item["key"] for item in reference.get("items", []))
-            )
-            yield Reference(kind, name, keys, reference.get("optional", False))
+        volumes = [volume for volume in pod["spec"].get("volumes", []) if not holds_token(volume)]
+        for named in named_objects({**pod["spec"], "volumes": volumes}):
+            if named.kind in (CONFIG_MAP, SECRET):
+                yield named

@@ -7,18 +7,17 @@ import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from msgspec import Struct
 
 from trainform import defaults
 from trainform.backends.outcome import Outcome, is_changed_since, seconds_of
 from trainform.backends.table import BACKENDS
-from trainform.cluster.api import Answer, ClusterApi
+from trainform.cluster.api import ClusterApi, labelled
 from trainform.cluster.identity import refuse_another
+from trainform.cluster.objects import find_job, path_of
 from trainform.deployed.earlier import EarlierDeployment, earlier_deployments
 from trainform.deployed.engine import exported
-from trainform.deployed.records import refused
 from trainform.deployed.stacks import ProjectStack
 from trainform.deployed.state import record_in, unfinished
 from trainform.deployed.updates import OF_OBJECTS, Update, updates
@@ -67,8 +66,10 @@ def read_source(place: ProjectStack, root: Path) -> Source:
     backend = BACKENDS[record.backend if record.backend in BACKENDS else defaults.BACKEND]
     with contextlib.closing(ClusterApi(place.environment.cluster.context, SECONDS)) as api:
         refuse_another(api, place.environment)
-        job = _job(api, backend, record.job, place.namespace)
-        pods = _pods(api, record, experiment, place.namespace)
+        job = find_job(api, backend, place.namespace, record.job)
+        own = labelled(labels_of_pods(experiment, record.revision))
+        what = f"list the pods of the namespace {place.namespace}"
+        pods = api.find_all(path_of("Pod", place.namespace), what, parameters=own)
         with api.reading("the list of pods"):
             ran = run_by(pods)
     outcome = None if job is None else backend.OUTCOME(job, pods)
@@ -120,27 +121,6 @@ def _how(update: Update) -> str:
     if update.result == "succeeded":
         return "was for a part of it (`--target` or `--exclude`)"
     return "has not ended" if update.result == "in-progress" else "failed"
-
-
-def _job(api: ClusterApi, backend: Any, name: str, namespace: str) -> Mapping[str, Any] | None:
-    """Return the job object; None if it is gone. An operator serves one of the plurals of its backend."""
-    for plural in backend.PLURALS:
-        where = f"/apis/{backend.API_VERSION}/namespaces/{quote(namespace, safe='')}/{plural}/{quote(name, safe='')}"
-        answer = api.get(where)
-        if answer.found:
-            return answer.body
-        if not answer.missing:
-            raise refused(answer, f"read the {plural} of the namespace {namespace}")
-    return None
-
-
-def _pods(api: ClusterApi, record: Record, experiment: str, namespace: str) -> list[Mapping[str, Any]]:
-    """Return the pods of the revision that is deployed."""
-    labels = ",".join(f"{label}={value}" for label, value in labels_of_pods(experiment, record.revision).items())
-    listed = api.listed(f"/api/v1/namespaces/{quote(namespace, safe='')}/pods", parameters={"labelSelector": labels})
-    if isinstance(listed, Answer):
-        raise refused(listed, f"list the pods of the namespace {namespace}")
-    return listed
 
 
 def labels_of_pods(experiment: str, revision: str) -> dict[str, str]:

@@ -159,6 +159,13 @@ def after_attempt(resource: pulumi.CustomResource, parent: pulumi.Resource) -> p
     return pulumi.Output.from_input(waited())
 
 
+def set_outputs(component: pulumi.ComponentResource, outputs: Mapping[str, Any]) -> None:
+    """Register the outputs, and set each as an attribute of the component."""
+    for key, value in outputs.items():
+        setattr(component, key, pulumi.Output.from_input(value))
+    component.register_outputs(dict(outputs))
+
+
 def output_after(resource: pulumi.CustomResource, value: str) -> pulumi.Output[str]:
     """The value as an output that is unknown until the resource exists.
 

@@ -17,15 +17,13 @@ from trainform.backends.queues import CRDS, queue_manifest
 from trainform.backends.table import BACKENDS
 from trainform.check import check_experiment
 from trainform.check_files import check_environment
-from trainform.cluster.preflight import check_objects
 from trainform.errors import InputError, Problem
 from trainform.manifests.manifest import Manifest, ownership, with_own_annotations
 from trainform.manifests.objects import claim, launch_files, rendezvous_service
 from trainform.plan.build import plan_claim, queue_amounts
-from trainform.plan.model import QueuePlan
-from trainform.resources.apply import as_run_error, cluster_provider, show_outcome
+from trainform.plan.model import Plan, QueuePlan
+from trainform.resources.apply import as_run_error, set_outputs
 from trainform.resources.part import Part
-from trainform.resources.preflight import preflight
 from trainform.rules.environment import environment_problems
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
@@ -53,16 +51,13 @@ class TrainingQueue(Part):
         """name: name of the component, and of the queue in the cluster.
         request: the fields of the queue.
         environment: the environment, as a model, by its name in `stacks/environments` or by the path of its file.
-        opts: options of the resource. The objects are made on the cluster of the environment, unless they bring a
-        Kubernetes provider.
+        opts: options. The objects are made on the environment's cluster, unless they bring a Kubernetes provider.
         """
         with as_run_error():
-            environment = with_own(check_environment(environment).checked(), queues={name: request})
+            environment = with_own(check_environment(environment).checked(), "queues", {name: request}, QueueRequest)
             plan = QueuePlan(name, request, queue_amounts(request, environment))
             manifest = with_own_annotations(queue_manifest(plan, ownership(name, environment=environment.name)))
-            preflight(lambda cluster, stack: check_objects(cluster, [manifest], CRDS, stack), environment)
-        self._register(name, request.user_set() | {"environment": environment.name}, opts)
-        self._set_outputs(self._outputs(self._register_objects([manifest], cluster_provider(self, environment), name)))
+        set_outputs(self, self._outputs(self._make(name, request.user_set(), [manifest], environment, opts, CRDS)))
 
     def _outputs(self, names: Mapping[str, pulumi.Output[str]]) -> dict[str, Any]:
         (queue,) = names.values()
@@ -85,11 +80,10 @@ class SharedStorage(Part):
         """name: name of the component; the names of its resources begin with it.
         claims: the claims that are made, by their names in the cluster.
         environment: the environment, as a model, by its name in `stacks/environments` or by the path of its file.
-        opts: options of the resource. The objects are made on the cluster of the environment, unless they bring a
-        Kubernetes provider.
+        opts: options. The objects are made on the environment's cluster, unless they bring a Kubernetes provider.
         """
         with as_run_error():
-            environment = with_own(check_environment(environment).checked(), claims=claims)
+            environment = with_own(check_environment(environment).checked(), "claims", claims, ClaimRequest)
             labels = ownership(name, environment=environment.name)
             manifests = [
                 with_own_annotations(
@@ -97,11 +91,8 @@ class SharedStorage(Part):
                 )
                 for key, request in claims.items()
             ]
-            outcome = preflight(lambda cluster, stack: check_objects(cluster, manifests, (), stack), environment)
-        inputs = {key: request.user_set() for key, request in claims.items()}
-        self._register(name, {"requests": inputs, "environment": environment.name}, opts)
-        show_outcome(outcome, self)
-        self._set_outputs(self._outputs(self._register_objects(manifests, cluster_provider(self, environment), name)))
+        requests = {key: request.user_set() for key, request in claims.items()}
+        set_outputs(self, self._outputs(self._make(name, {"requests": requests}, manifests, environment, opts)))
 
     def _outputs(self, names: Mapping[str, pulumi.Output[str]]) -> dict[str, Any]:
         return {"claims": {key.removeprefix("claim-"): claim for key, claim in names.items()}}
@@ -131,8 +122,7 @@ class Rendezvous(Part):
         """name: name of the component, and of the Service in the cluster.
         selector: labels of the pods that get an address.
         environment: the environment, as a model, by its name in `stacks/environments` or by the path of its file.
-        opts: options of the resource. The objects are made on the cluster of the environment, unless they bring a
-        Kubernetes provider.
+        opts: options. The objects are made on the environment's cluster, unless they bring a Kubernetes provider.
         """
         with as_run_error():
             environment = check_environment(environment).checked()
@@ -145,9 +135,7 @@ class Rendezvous(Part):
             manifest = with_own_annotations(
                 rendezvous_service(name, environment.namespace.name, dict(selector), labels)
             )
-            preflight(lambda cluster, stack: check_objects(cluster, [manifest], (), stack), environment)
-        self._register(name, {"selector": dict(selector), "environment": environment.name}, opts)
-        self._set_outputs(self._outputs(self._register_objects([manifest], cluster_provider(self, environment), name)))
+        set_outputs(self, self._outputs(self._make(name, {"selector": dict(selector)}, [manifest], environment, opts)))
 
     def _outputs(self, names: Mapping[str, pulumi.Output[str]]) -> dict[str, Any]:
         return {"service": names["service"]} if "service" in names else {}
@@ -178,8 +166,7 @@ class RoleGroup(Part):
         experiment: the experiment, as a model, by its name in `stacks/experiments` or by the path of its file.
         environment: the environment, as a model, by its name in `stacks/environments` or by the path of its file.
         role: name of the role in the experiment.
-        opts: options of the resource. The objects are made on the cluster of the environment, unless they bring a
-        Kubernetes provider.
+        opts: options. The objects are made on the environment's cluster, unless they bring a Kubernetes provider.
         """
         with as_run_error():
             problems = type_problems("role", role, str, "text", "write the name of a role as text")
@@ -187,40 +174,42 @@ class RoleGroup(Part):
                 raise InputError(problems)
             job = check_experiment(experiment, environment).checked()
             experiment, environment, plan = job.experiment, job.environment, job.plan
-            if role not in experiment.roles:
-                known = ", ".join(experiment.roles)
-                reason = f"the experiment {experiment.name} has no role of this name"
-                raise InputError([Problem("role", role, reason, f"known: {known}")])
             backend = BACKENDS[plan.backend]
             pods = [template for template in backend.templates(plan, job.manifests) if template.role == role]
-            if len(pods) > 1:
-                reason = "the role has a template for each of its replicas (network.ports: per-replica)"
-                raise InputError([Problem("role", role, reason, "use `TrainingJob`, or `ports: shared`")])
-            if plan.by_name[role].stays:
-                reason = (
-                    "the role's pods keep running after a success until their job ends (`stay.sh`), "
-                    "and a workload of your own has no such job"
-                )
-                raise InputError([Problem("role", role, reason, "use `TrainingJob`, or `ports: shared`")])
-            if not pods:
-                reason = (
-                    f"the role has no replicas, and a job of the backend {plan.backend} contains no template for it"
-                )
-                raise InputError([Problem("role", role, reason, "give it replicas")])
+            _refuse_role(plan, role, len(pods))
             script = with_own_annotations(_renamed(launch_files(plan, backend.files(plan)), f"{name}-{plan.revision}"))
-            preflight(lambda cluster, stack: check_objects(cluster, [script], (), stack), environment)
-        user_set = experiment.roles[role].user_set()
-        self._register(name, {**user_set, "experiment": experiment.name, "environment": environment.name}, opts)
         template = pods[0].body
-        volumes = template["spec"].get("volumes", [])
         script_volumes = [
-            volume["name"] for volume in volumes if volume.get("configMap", {}).get("name") == plan.launch_files
+            volume["name"]
+            for volume in template["spec"].get("volumes", [])
+            if volume.get("configMap", {}).get("name") == plan.launch_files
         ]
-        names = self._register_objects([script] if script_volumes else [], cluster_provider(self, environment), name)
+        inputs = {**experiment.roles[role].user_set(), "experiment": experiment.name}
+        names = self._make(name, inputs, [script] if script_volumes else [], environment, opts)
         for config_map in names.values():
             volume = {"configMap": {"name": config_map}}
             template = merge_patch(template, {"spec": {"volumes": dict.fromkeys(script_volumes, volume)}})
-        self._set_outputs({"template": template, "replicas": pods[0].replicas})
+        set_outputs(self, {"template": template, "replicas": pods[0].replicas})
+
+
+def _refuse_role(plan: Plan, role: str, templates: int) -> None:
+    """Raise `InputError` for a role that a workload of another kind cannot run. templates: how many the job has for
+    it."""
+    reason, fix = "", "use `TrainingJob`, or `ports: shared`"
+    if role not in plan.by_name:
+        reason, fix = f"the experiment {plan.experiment} has no role of this name", f"known: {', '.join(plan.by_name)}"
+    elif templates > 1:
+        reason = "the role has a template for each of its replicas (network.ports: per-replica)"
+    elif plan.by_name[role].stays:
+        reason = (
+            "the role's pods keep running after a success until their job ends (`stay.sh`), and a workload of your own "
+            "has no such job"
+        )
+    elif templates == 0:
+        reason = f"the role has no replicas, and a job of the backend {plan.backend} contains no template for it"
+        fix = "give it replicas"
+    if reason:
+        raise InputError([Problem("role", role, reason, fix)])
 
 
 def _renamed(manifest: Manifest, name: str) -> Manifest:
@@ -228,32 +217,25 @@ def _renamed(manifest: Manifest, name: str) -> Manifest:
     return structs.replace(manifest, body=manifest.body | {"metadata": manifest.body["metadata"] | {"name": name}})
 
 
-# What a program may add to an environment: the field, and the model of its values.
-OWN: dict[str, type[BaseModel]] = {"queues": QueueRequest, "claims": ClaimRequest}
-
-
-def with_own(environment: Environment, **parts: Mapping[str, BaseModel]) -> Environment:
-    """The environment with these queues or claims added to its own. Raises InputError with every problem of the result,
-    or of the types of what is added."""
-    wrong = [problem for field, own in parts.items() for problem in _own_problems(field, own)]
-    if wrong:
-        raise InputError(wrong)
-    data = environment.model_dump(by_alias=True, exclude_none=True)
-    for field, own in parts.items():
-        data[field] = data[field] | {
-            name: request.model_dump(by_alias=True, exclude_none=True) for name, request in own.items()
-        }
-    parsed = parse(Environment, data)
-    problems = parsed.problems + (environment_problems(parsed.model) if parsed.model is not None else [])
-    if problems or parsed.model is None:
+def with_own(environment: Environment, field: str, own: object, model: type[BaseModel]) -> Environment:
+    """The environment with queues or claims of a program (`own`) added to the field. Raises InputError with every
+    problem of the result, or of the types of what is added."""
+    problems = [*_own_problems(field, own, model)]
+    parsed = None
+    if isinstance(own, Mapping) and not problems:
+        data = environment.model_dump(by_alias=True, exclude_none=True)
+        data[field] |= {name: each.model_dump(by_alias=True, exclude_none=True) for name, each in own.items()}
+        parsed = parse(Environment, data)
+        problems = parsed.problems + (environment_problems(parsed.model) if parsed.model is not None else [])
+    if problems or parsed is None or parsed.model is None:
         raise InputError(problems)
     return parsed.model
 
 
-def _own_problems(field: str, own: object) -> Iterator[Problem]:
-    model = OWN[field].__name__
+def _own_problems(field: str, own: object, model: type[BaseModel]) -> Iterator[Problem]:
+    name = model.__name__
     if not isinstance(own, Mapping):
-        yield from type_problems(field, own, Mapping, "a mapping", f"write `{{NAME: {model}(…)}}`")
+        yield from type_problems(field, own, Mapping, "a mapping", f"write `{{NAME: {name}(…)}}`")
         return
-    for name, request in own.items():
-        yield from type_problems(f"{field}.{name}", request, OWN[field], f"a model {model}", f"write `{model}(…)`")
+    for key, request in own.items():
+        yield from type_problems(f"{field}.{key}", request, model, f"a model {name}", f"write `{name}(…)`")

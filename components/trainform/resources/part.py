@@ -8,8 +8,18 @@ from typing import Any, Self
 
 import pulumi
 
+from trainform.cluster.preflight import check_objects
 from trainform.manifests.manifest import Manifest
-from trainform.resources.apply import output_after, register
+from trainform.resources.apply import (
+    as_run_error,
+    cluster_provider,
+    output_after,
+    register,
+    set_outputs,
+    show_outcome,
+)
+from trainform.resources.preflight import preflight
+from trainform.spec.environment import Environment
 
 
 class Part(pulumi.ComponentResource):
@@ -37,8 +47,25 @@ class Part(pulumi.ComponentResource):
         part = cls.__new__(cls)
         part._register(f"{job._name}-{name}", inputs, pulumi.ResourceOptions(parent=job))
         names = part._register_objects(manifests, provider, job._name, secrets)
-        part._set_outputs({**part._outputs(names), **({} if outputs is None else outputs)})
+        set_outputs(part, {**part._outputs(names), **({} if outputs is None else outputs)})
         return part
+
+    def _make(
+        self,
+        name: str,
+        inputs: Mapping[str, Any],
+        manifests: Sequence[Manifest],
+        environment: Environment,
+        opts: pulumi.ResourceOptions | None,
+        crds: tuple[str, ...] = (),
+        secrets: Mapping[str, pulumi.Input[Any]] | None = None,
+    ) -> dict[str, pulumi.Output[str]]:
+        """Check the objects on the live cluster, then register the component and its objects. Return their names."""
+        with as_run_error():
+            outcome = preflight(lambda cluster, stack: check_objects(cluster, manifests, crds, stack), environment)
+        self._register(name, {**inputs, "environment": environment.name}, opts)
+        show_outcome(outcome, self)
+        return self._register_objects(manifests, cluster_provider(self, environment), name, secrets)
 
     def _register(self, name: str, inputs: Mapping[str, Any], opts: pulumi.ResourceOptions | None) -> None:
         """Register the component itself. inputs: what the user set, as plain data; the engine stores it and shows
@@ -65,9 +92,3 @@ class Part(pulumi.ComponentResource):
     def _outputs(self, names: Mapping[str, pulumi.Output[str]]) -> dict[str, Any]:
         """The component's outputs, from the names that `_register_objects` returns."""
         return {}
-
-    def _set_outputs(self, outputs: Mapping[str, Any]) -> None:
-        """Register the outputs, and set each as an attribute of the component."""
-        for key, value in outputs.items():
-            setattr(self, key, pulumi.Output.from_input(value))
-        self.register_outputs(dict(outputs))

@@ -17,6 +17,7 @@ from trainform.resources.apply import (
     cluster_provider,
     output_after,
     register,
+    set_outputs,
     show_outcome,
     show_warnings,
 )
@@ -40,8 +41,7 @@ class Platform(pulumi.ComponentResource):
     def __init__(self, name: str, environment: Environment | str, opts: pulumi.ResourceOptions | None = None) -> None:
         """name: name of the component; the names of its resources begin with it.
         environment: the environment, as a model, by its name in `stacks/environments` or by the path of its file.
-        opts: options of the resource. The objects are made on the cluster of the environment, unless they bring a
-        Kubernetes provider.
+        opts: options. The objects are made on the environment's cluster, unless they bring a Kubernetes provider.
         """
         with as_run_error():
             rendered = check_platform(environment).checked()
@@ -66,9 +66,7 @@ class Platform(pulumi.ComponentResource):
             "queues": list(environment.queues),
             "kept_claims": [key for key, claim in environment.claims.items() if claim.keep],
         }
-        for key, value in outputs.items():
-            setattr(self, key, pulumi.Output.from_input(value))
-        self.register_outputs(outputs)
+        set_outputs(self, outputs)
 
 
 def _parent_queue(

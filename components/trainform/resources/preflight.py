@@ -4,21 +4,24 @@ no cluster."""
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 import pulumi
 from pulumi.runtime.mocks import MockMonitor
 from pulumi.runtime.settings import get_monitor
 
-from trainform.cluster.identity import refuse_another, unbound_note
+from trainform.cluster.api import ClusterApi
+from trainform.cluster.identity import FIELD, identity_problem, refuse_another, unbound_note
 from trainform.cluster.outcome import StackContext, object_key
 from trainform.cluster.read import Cluster
+from trainform.errors import InputError, Problem, TrainformError
 from trainform.escaping import escaped
 from trainform.manifests.shapes import mapping
-from trainform.resources.moved import objects_in_state, refuse_moved
 from trainform.spec.environment import Environment
 
+PROVIDER = "pulumi:providers:kubernetes"
+OBJECT = "kubernetes:"
 Result = TypeVar("Result")
 
 
@@ -33,9 +36,9 @@ def preflight(check: Callable[[Cluster, StackContext], Result], environment: Env
     if mocked():
         return None
     cluster = Cluster(environment.cluster.context)
-    refuse_another(cluster, environment)
-    refuse_moved(cluster, environment)
-    _show_once(unbound_note(cluster, environment))
+    refuse_another(cluster.api, environment)
+    _refuse_moved(cluster.api, environment)
+    _show_once(unbound_note(cluster.api, environment))
     return check(cluster, _stack(environment))
 
 
@@ -49,7 +52,7 @@ def _stack(environment: Environment) -> StackContext:
     }
     applied = {
         object_key(inputs): inputs
-        for inputs in (mapping(outputs.get("__inputs")) for outputs in objects_in_state())
+        for inputs in (mapping(outputs.get("__inputs")) for outputs in _objects_in_state())
         if mapping(inputs.get("metadata")).get("name")
     }
     return StackContext(pulumi.get_stack(), frozenset(declared), applied, pulumi.runtime.is_dry_run())
@@ -60,3 +63,63 @@ def _show_once(text: str) -> None:
     """Show a note among the diagnostics, once for all components of a program."""
     if text:
         pulumi.log.info(escaped(text))
+
+
+# --- objects on another cluster
+
+
+def _refuse_moved(api: ClusterApi, environment: Environment) -> None:
+    """Raise `InputError` if objects of the stack are on another cluster than the one that the environment names, or,
+    where it names none, than the one that answers.
+
+    The engine would replace every object: it makes the new ones, and then deletes the old ones by their names, which it
+    finds on the new cluster since the context is the same. Where the environment has lost the line it replaces nothing,
+    and makes there what has changed since.
+    """
+    stack, uid, problems = pulumi.get_stack(), environment.cluster.uid, list[Problem]()
+    forget = f"`pulumi refresh --run-program=false -s {stack}`"
+    for other in sorted(_clusters_with_objects() - {uid}):
+        if uid is None:
+            problem = identity_problem(api, other, f"the stack {stack}", f"{forget} forgets its objects")
+            problems += [] if problem is None else [problem]
+            continue
+        reason = (
+            f"the objects of the stack {stack} are on the cluster {other}, and an update would delete those of the "
+            "same names on this one"
+        )
+        fix = (
+            f"to move: `trainform destroy {stack}` with the old UID and kubeconfig first; if the old cluster is gone "
+            f"for ever: {forget}, which forgets its objects"
+        )
+        problems.append(Problem(FIELD, uid, reason, fix))
+    if problems:
+        raise InputError(problems)
+
+
+def _clusters_with_objects() -> set[str]:
+    """Return the UIDs in the stack's state, if the state has objects of Kubernetes."""
+    if not _objects_in_state():
+        return set()
+    providers = (each["outputs"] for each in _state().values() if each.get("type") == PROVIDER)
+    return {uid for provider in providers if (uid := provider.get("clusterIdentifier"))}
+
+
+def _objects_in_state() -> list[Mapping[str, Any]]:
+    """Return the outputs of the stack's Kubernetes objects; `__inputs` is what was sent last."""
+    return [each["outputs"] for each in _state().values() if str(each.get("type", "")).startswith(OBJECT)]
+
+
+@functools.cache
+def _state() -> Mapping[str, Mapping[str, Any]]:
+    """Type and outputs of each resource in the state, by its URN, as a `StackReference` reads those of another
+    stack."""
+    name = f"{pulumi.get_organization()}/{pulumi.get_project()}/{pulumi.get_stack()}"
+    try:
+        answer = pulumi.runtime.invoke("pulumi:pulumi:readStackResourceOutputs", {"stackName": name}).value
+    except Exception as error:  # the SDK raises no kind of its own
+        reason = (
+            f"the state of the stack {name} cannot be read, so it is unknown on which cluster its objects are: {error}"
+        )
+        raise TrainformError(reason, "`pulumi stack -s STACK` shows whether the backend answers") from None
+    found: Mapping[str, Mapping[str, Any]] = {} if answer is None else answer["outputs"]
+    return found

@@ -10,13 +10,11 @@ from pulumi.runtime.config import get_config, is_config_secret
 
 from trainform import defaults
 from trainform.check_files import check_environment
-from trainform.cluster.preflight import check_objects
 from trainform.errors import MASK, InputError, Problem
 from trainform.manifests.manifest import ownership, with_own_annotations
 from trainform.manifests.ssh import ssh_secret
-from trainform.resources.apply import as_run_error, cluster_provider
+from trainform.resources.apply import as_run_error, set_outputs
 from trainform.resources.part import Part
-from trainform.resources.preflight import preflight
 from trainform.spec.environment import Environment
 from trainform.spec.load import parse
 from trainform.spec.names import AbsolutePath, ServiceLabel
@@ -61,8 +59,7 @@ class SshIdentity(Part):
         rotation: number of the keys, from 1. Another number makes new keys.
         port: port of the pods' sshd.
         folder: where the pods mount the Secret.
-        opts: options of the resource. The objects are made on the cluster of the environment, unless they bring a
-        Kubernetes provider.
+        opts: options. The objects are made on the environment's cluster, unless they bring a Kubernetes provider.
         """
         with as_run_error():
             environment = check_environment(environment).checked()
@@ -74,18 +71,7 @@ class SshIdentity(Part):
             names = Names(service, namespace, service, folder, port)
             manifest = with_own_annotations(ssh_secret(name, names, ownership(name, environment=environment.name)))
             files = private_files(names, rotation)
-            preflight(lambda cluster, stack: check_objects(cluster, [manifest], (), stack), environment)
-        inputs = {
-            "service": service,
-            "rotation": rotation,
-            "port": port,
-            "folder": folder,
-            "environment": environment.name,
-        }
-        self._register(name, inputs, opts)
-        self._set_outputs(
-            self._outputs(self._register_objects([manifest], cluster_provider(self, environment), name, files))
-        )
+        set_outputs(self, self._outputs(self._make(name, given, [manifest], environment, opts, secrets=files)))
 
     def _outputs(self, names: Mapping[str, pulumi.Output[str]]) -> dict[str, Any]:
         return {"secret": names["ssh"]}

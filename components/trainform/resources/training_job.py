@@ -25,6 +25,7 @@ from trainform.resources.apply import (
     as_run_error,
     cluster_provider,
     register,
+    set_outputs,
     show_outcome,
     show_warnings,
 )
@@ -132,7 +133,7 @@ class TrainingJob(pulumi.ComponentResource):
             register(manifest, self, provider, name, [*before, after_attempt(job, self)])
 
         cost = plan.totals.cost_per_hour
-        outputs: dict[str, Any] = {
+        outputs = {
             "job": plan.job,
             "revision": plan.revision,
             "namespace": plan.namespace,
@@ -145,9 +146,7 @@ class TrainingJob(pulumi.ComponentResource):
             "kept_claims": [claim.name for claim in plan.claims if claim.request.keep],
             "overrides": list(plan.overrides),
         }
-        for key, value in outputs.items():
-            setattr(self, key, pulumi.Output.from_input(value))
-        self.register_outputs(outputs)
+        set_outputs(self, outputs)
 
     def _parts(
         self,
@@ -158,21 +157,22 @@ class TrainingJob(pulumi.ComponentResource):
         secrets: Mapping[str, pulumi.Input[Any]] | None,
     ) -> list[Part]:
         """The child components, registered; the job object is made after their objects."""
-
-        def part(
-            kind: type[Part], component: Component, user_set: Mapping[str, Any] | None, **options: Any
-        ) -> list[Part]:
-            if user_set is None:
-                return []
-            return [kind.of_job(self, component.value, user_set, manifests[component], provider, **options)]
-
+        master = f"{plan.rendezvous.address}:{plan.rendezvous.port}"
+        meeting = {"service": plan.rendezvous.service, "master": master}
+        kinds: list[tuple[type[Part], Component, Mapping[str, Any] | None, dict[str, Any]]] = [
+            (TrainingQueue, Component.QUEUE, inputs.queue, {}),
+            (SharedStorage, Component.STORAGE, inputs.storage, {}),
+            (Rendezvous, Component.RENDEZVOUS, inputs.rendezvous, {"outputs": meeting}),
+            (SshIdentity, Component.SSH, inputs.ssh, {"secrets": secrets}),
+        ]
         return [
-            *part(TrainingQueue, Component.QUEUE, inputs.queue),
-            *part(SharedStorage, Component.STORAGE, inputs.storage),
-            *part(Rendezvous, Component.RENDEZVOUS, inputs.rendezvous, outputs=_rendezvous_outputs(plan)),
-            *part(SshIdentity, Component.SSH, inputs.ssh, secrets=secrets),
             *(
-                RoleGroup.of_job(self, _group(role), inputs.roles[role.name], [], provider, _role_outputs(plan, role))
+                kind.of_job(self, component.value, user_set, manifests[component], provider, **options)
+                for kind, component, user_set, options in kinds
+                if user_set is not None
+            ),
+            *(
+                RoleGroup.of_job(self, _group(role), inputs.roles[role.name], [], provider, _role_outputs(role))
                 for role in plan.roles
             ),
         ]
@@ -187,17 +187,13 @@ def _refuse_unknown_names(names: Sequence[str]) -> None:
         )
 
 
-def _rendezvous_outputs(plan: Plan) -> dict[str, Any]:
-    return {"service": plan.rendezvous.service, "master": f"{plan.rendezvous.address}:{plan.rendezvous.port}"}
-
-
 def _group(role: RolePlan) -> str:
     """The last part of the name of a role's component. A role may have dashes, as the job before it: each is doubled,
     so that `llama` with a role `eval-worker` and `llama-eval` with a role `worker` are two."""
     return role.name.replace("-", "--")
 
 
-def _role_outputs(plan: Plan, role: RolePlan) -> dict[str, Any]:
+def _role_outputs(role: RolePlan) -> dict[str, Any]:
     """The number of the role's pods, and the ranks of the first and the last pod."""
     return {"replicas": role.replicas, "ranks": [role.rank(index) for index in {0, role.replicas - 1} if role.replicas]}
 

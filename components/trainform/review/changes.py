@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec import structs
 
+from trainform.cluster.drift import OF_SERVER
 from trainform.review import steps
 from trainform.review.context import Context, JobReview
 from trainform.review.difference import Difference, differences, is_reference, shown
@@ -14,10 +15,7 @@ from trainform.review.model import FieldChange, ObjectChange
 from trainform.review.preview import Step
 from trainform.review.stand_ins import CHANGED_MASK, MASKED
 
-NOISE = frozenset({
-    "status", "managedFields", "uid", "resourceVersion", "generation", "creationTimestamp", "selfLink",
-    "deletionTimestamp",
-})  # fmt: skip
+NOISE = OF_SERVER | {"status", "deletionTimestamp"}
 """Fields of objects and of their metadata that the API server writes."""
 TOOLS = ("pulumi.com/", "kubectl.kubernetes.io/", "meta.helm.sh/", "deployment.kubernetes.io/", "argocd.argoproj.io/")
 """Prefixes of annotations that tools write for themselves."""

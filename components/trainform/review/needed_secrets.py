@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from trainform.cluster.facts import AppliedObject, LiveFacts
-from trainform.manifests.shapes import mapping
+from trainform.manifests.named_objects import named_objects
 from trainform.review import steps
 from trainform.review.context import JobReview
 from trainform.review.objects import applied, metadata_of, places_pods
 from trainform.review.preview import Preview
-
-REFERENCES = (("secretKeyRef", "name"), ("secretRef", "name"), ("secret", "secretName"), ("secret", "name"))
-"""Fields of pods that name a Secret, and the word in them that does."""
 
 
 def needed_secrets(preview: Preview, jobs: Iterable[JobReview]) -> list[AppliedObject]:
@@ -24,9 +20,11 @@ def needed_secrets(preview: Preview, jobs: Iterable[JobReview]) -> list[AppliedO
         if job.component is None and job.job is not None and places_pods(job):
             namespace = str(metadata_of(job.job.new).get("namespace", ""))
             for template in steps.templates(job.job, job.job.new):
-                for name in _names(template.spec):
-                    metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
-                    found[namespace, name] = AppliedObject({"apiVersion": "v1", "kind": "Secret", "metadata": metadata})
+                for named in named_objects(template.spec):
+                    if named.kind == "Secret" and not named.optional:
+                        metadata = {"name": named.name, **({"namespace": namespace} if namespace else {})}
+                        body = {"apiVersion": "v1", "kind": named.kind, "metadata": metadata}
+                        found[namespace, named.name] = AppliedObject(body)
     return [secret for (_, name), secret in found.items() if name not in own]
 
 
@@ -34,13 +32,3 @@ def missing_secrets(needed: Sequence[AppliedObject], live: LiveFacts | None) -> 
     """Return the needed Secrets that the cluster does not have: `the Secret hf`."""
     missing = () if live is None else live.missing
     return tuple(f"the Secret {secret.name}" for secret in needed if f"Secret/{secret.name}" in missing)
-
-
-def _names(value: Any) -> Iterator[str]:
-    if isinstance(value, dict):
-        for field, word in REFERENCES:
-            named = mapping(value.get(field))
-            if isinstance(named.get(word), str) and not named.get("optional"):
-                yield named[word]
-    for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        yield from _names(item)

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from trainform.cluster.drift import drift_of, utc_now
-from trainform.drift.read import Live, Reads, key_of
+from trainform.cluster.objects import Live
+from trainform.drift.read import Reads, key_of
 from trainform.errors import TrainformError
 from trainform.manifests.manifest import Manifest
 from trainform.manifests.shapes import mapping

@@ -47,7 +47,6 @@ class JobSet(Backend):
     DOMAIN = "jobset.x-k8s.io"
     API_VERSION = "jobset.x-k8s.io/v1alpha2"
     PLURALS = ("jobsets",)
-    CONTROLLER_IMAGE = "jobset"
     PODS = PODS
     OUTCOME = by_condition("Completed")
     MAKES_GANGS = True

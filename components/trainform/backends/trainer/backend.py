@@ -66,7 +66,6 @@ class Trainer(Backend):
     DOMAIN = GROUP
     API_VERSION = f"{GROUP}/v1alpha1"
     PLURALS = ("trainjobs", "trainingruntimes")
-    CONTROLLER_IMAGE = "trainer-controller-manager"
     PODS = PODS
     OUTCOME = by_condition("Complete")
 

@@ -80,7 +80,6 @@ class Volcano(Backend):
     DOMAIN = "volcano.sh"
     API_VERSION = "batch.volcano.sh/v1alpha1"
     PLURALS = ("jobs",)
-    CONTROLLER_IMAGE = "vc-controller-manager"
     PODS = PODS
     OUTCOME = OUTCOME
 

@@ -13,7 +13,7 @@ import yaml
 from tests.cluster.test_read import use
 from tests.support.websites import WEB_PAGE, Answer, website
 from trainform.cli.main import main
-from trainform.doctor.survey import survey
+from trainform.cluster.survey import survey
 from trainform.errors import ClusterError
 
 CONTEXT = "dev-cluster"  # as `use` calls it

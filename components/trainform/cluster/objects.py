@@ -1,0 +1,155 @@
+"""Objects of a live cluster by their kinds: where each is, and how single ones and many of them are read."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from msgspec import Struct
+
+from trainform.backends.backend import Backend
+from trainform.backends.queues import API_VERSION as QUEUE_API
+from trainform.cluster.api import ClusterApi, NotReadError, each, labelled
+from trainform.cluster.operators import KUEUE
+from trainform.manifests.shapes import mappings
+
+SECRETS = "Secret"
+FEW = 4  # objects of a kind in a namespace that are read one by one, so that one stack does not read all others
+_API_VERSION = re.compile(r"(?:[a-z0-9][a-z0-9.-]*/)?v[a-z0-9]+")
+Key = tuple[str, str, str, str]
+"""API version, kind, namespace ("" for a kind of the whole cluster) and name of an object."""
+
+
+class Served(NamedTuple):
+    """A kind: its name in paths, and whether its objects are in a namespace."""
+
+    plural: str
+    namespaced: bool
+
+
+# Kinds that every cluster serves under the same name, or does not serve: the cluster is not asked where they are.
+KINDS: Mapping[tuple[str, str], Served] = {
+    ("v1", "ConfigMap"): Served("configmaps", namespaced=True),
+    ("v1", "Namespace"): Served("namespaces", namespaced=False),
+    ("v1", "PersistentVolumeClaim"): Served("persistentvolumeclaims", namespaced=True),
+    ("v1", "Pod"): Served("pods", namespaced=True),
+    ("v1", SECRETS): Served("secrets", namespaced=True),
+    ("v1", "Service"): Served("services", namespaced=True),
+    ("v1", "ServiceAccount"): Served("serviceaccounts", namespaced=True),
+    ("apiextensions.k8s.io/v1", "CustomResourceDefinition"): Served("customresourcedefinitions", namespaced=False),
+    ("node.k8s.io/v1", "RuntimeClass"): Served("runtimeclasses", namespaced=False),
+    ("scheduling.k8s.io/v1", "PriorityClass"): Served("priorityclasses", namespaced=False),
+    ("storage.k8s.io/v1", "StorageClass"): Served("storageclasses", namespaced=False),
+    (QUEUE_API, "Queue"): Served("queues", namespaced=False),
+    (KUEUE.api_version, "LocalQueue"): Served("localqueues", namespaced=True),
+}
+_VERSIONS = {kind: version for version, kind in KINDS}
+
+
+class Live(Struct, frozen=True):
+    """An object of the cluster, or of a dry run. body: None if there is none, or if it could not be read (`reason`)."""
+
+    body: Mapping[str, Any] | None
+    reason: str = ""
+
+
+def served(api: ClusterApi, api_version: str) -> dict[str, Served]:
+    """Return the kinds of the version; none if the cluster does not serve it."""
+    if _API_VERSION.fullmatch(api_version) is None:
+        raise NotReadError(f"{api_version} is not an API version")
+    resources = api.find(_root(api_version), f"read {api_version}", lambda body: mappings(body.get("resources")))
+    named = [found for found in resources or [] if "/" not in str(found.get("name", "/"))]
+    return {str(found.get("kind")): Served(str(found["name"]), bool(found.get("namespaced"))) for found in named}
+
+
+def collection(api_version: str, kind: Served, namespace: str) -> str:
+    """Return the path of the kind's objects. namespace: where they are if the kind has one."""
+    place = f"/namespaces/{quote(namespace, safe='')}" if kind.namespaced else ""
+    return f"{_root(api_version)}{place}/{kind.plural}"
+
+
+def path_of(kind: str, namespace: str = "", name: str = "") -> str:
+    """Return the path of an object of one of the `KINDS`; without a name, that of all of them in the namespace."""
+    version = _VERSIONS[kind]
+    place = collection(version, KINDS[version, kind], namespace)
+    return f"{place}/{quote(name, safe='')}" if name else place
+
+
+def _root(api_version: str) -> str:
+    return f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
+
+
+def job_collections(backend: Backend, namespace: str) -> list[str]:
+    """Return the paths of an operator's job objects: an operator serves one of the plurals of its backend."""
+    return [collection(backend.API_VERSION, Served(plural, namespaced=True), namespace) for plural in backend.PLURALS]
+
+
+def find_job(api: ClusterApi, backend: Backend, namespace: str, name: str) -> dict[str, Any] | None:
+    """Return the job object; None if there is none. Raises `NotReadError`."""
+    what = f"read the job {name} of the namespace {namespace}"
+    found = (api.find(f"{place}/{quote(name, safe='')}", what) for place in job_collections(backend, namespace))
+    return next((body for body in found if body is not None), None)
+
+
+class ObjectReader:
+    """Reads objects of any kind; each API version is asked for its kinds once. Several threads can use it."""
+
+    def __init__(self, api: ClusterApi) -> None:
+        self.api = api
+        self._asking = threading.Lock()
+        self._served: dict[str, dict[str, Served]] = {}
+
+    def path(self, key: Sequence[str]) -> str:
+        """Return the path of an object; "" if the cluster does not serve its kind. Without a name: of all objects."""
+        version, kind, namespace, *name = key
+        place = KINDS.get((version, kind))
+        if place is None:
+            with self._asking:
+                if version not in self._served:
+                    self._served[version] = served(self.api, version)
+            place = self._served[version].get(kind)
+        if place is None:
+            return ""
+        return "/".join([collection(version, place, namespace), *(quote(part, safe="") for part in name)])
+
+    def get(self, key: Key) -> dict[str, Any] | None:
+        """Return an object, of a Secret only its metadata; None if the cluster has none. Raises `NotReadError`."""
+        path, (_, kind, _, name) = self.path(key), key
+        if not path:
+            return None
+        body = self.api.find(path, f"read {kind}/{name}", metadata_only=kind == SECRETS)
+        return None if body is None else {**body, "kind": kind}
+
+    def objects(self, keys: Iterable[Key]) -> dict[Key, Live]:
+        """Return the live objects: those of which there are many by a list of trainform's objects, and what such a list
+        lacks one by one."""
+        wanted = dict.fromkeys(keys)
+        counts = Counter(key[:3] for key in wanted)
+        lists = each(self._list, [group for group, count in counts.items() if count > FEW])
+        found = {key: live for listed in lists for key, live in listed.items() if key in wanted}
+        rest = [key for key in wanted if key not in found]
+        return found | dict(zip(rest, each(self._live, rest), strict=True))
+
+    def _live(self, key: Key) -> Live:
+        try:
+            return Live(self.get(key))
+        except NotReadError as error:
+            return Live(None, error.message)
+
+    def _list(self, group: tuple[str, str, str]) -> dict[Key, Live]:
+        """Return trainform's objects of a kind; none where they cannot be listed, since each may be readable by
+        itself."""
+
+        def keep(body: dict[str, Any]) -> tuple[Key, Live]:
+            return (*group, body["metadata"]["name"]), Live({**body, "kind": group[1]})
+
+        try:
+            path = self.path(group)
+            listed = self.api.find_all(path, "", keep, labelled(), group[1] == SECRETS) if path else []
+        except NotReadError:
+            return {}
+        return dict(listed)
