@@ -58,7 +58,7 @@ def test_a_stack_beside_what_its_files_say(name: str) -> None:
     assert (code, err) == (0, "")
     lines = out.splitlines()
     assert lines[:2] == [
-        "Comparison of sdxl-lora.dev and sdxl-lora.dev by its file",
+        "Comparison of sdxl-lora.dev and sdxl-lora.dev by the experiment's file",
         "  1 field of the experiment differs.",
     ]
     assert lines[-1].split() == ["roles.worker.replicas", "3", "2"]
@@ -78,7 +78,7 @@ def facts(*words: str) -> list[dict[str, str]]:
 
 def test_a_release_and_a_stack_say_where_they_come_from(name: str, tmp_path: Path) -> None:
     stack, made = facts("sdxl-lora.dev", name)
-    assert stack["follows"] == "its file"
+    assert stack["follows"] == "the experiment's file"
     assert made["name"] == f"release {name}"
     assert made["promoted"] == "from sdxl-lora.dev to sdxl-lora.prod at 2026-11-23T14:35:24Z"
     back = Rollback(of=name, to=None, reason="the loss diverges")

@@ -17,7 +17,6 @@ from trainform.project import EXPERIMENTS, RELEASES, known_names, known_stacks, 
 if TYPE_CHECKING:
     from trainform.releases.model import Release
 
-SECONDS = 5.0
 SHOWN = 20
 
 
@@ -37,9 +36,9 @@ AllOption = Annotated[bool, typer.Option("--all", help=f"Show every event, not o
 def command(experiment: ExperimentArgument = None, every: AllOption = False, form: FormOption = Form.TERMINAL) -> None:
     """Show the promotions, rollbacks and updates of an experiment, or of all.
 
-    It reads the releases and stacks of the project, the clusters, and the last 100 updates of each stack from Pulumi's
-    backend. What cannot be read is reported, and the rest is shown. A release has the name of its author; only a
-    service of Pulumi knows who ran an update.
+    It reads the releases and stacks of the project, and from Pulumi's backend the state and the last 100 updates of
+    each stack; no cluster is read. What cannot be read is reported, and the rest is shown. A release has the name of
+    its author; only a service of Pulumi knows who ran an update.
 
     Exit code: 0, or 1 if something could not be read.
     """
@@ -61,7 +60,7 @@ def command(experiment: ExperimentArgument = None, every: AllOption = False, for
     releases = _releases(experiment, root, unread)
     if experiment is not None and not (stacks or releases or unread):
         raise InputError([_unknown(experiment, root)])
-    now = read_stacks(stacks, root, SECONDS)
+    now = read_stacks(stacks, root)
     found = events(releases.values(), now)
     history = History(experiment, releases, now, found, len(found) if every else SHOWN, unread)
     show(form, sections(history), as_data(history))

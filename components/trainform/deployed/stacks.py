@@ -10,9 +10,11 @@ from msgspec import Struct
 
 from trainform.check_files import check_environment, load_experiment
 from trainform.errors import InputError, Problem, list_names
+from trainform.plan.inputs import resolved
 from trainform.project import ENVIRONMENTS, EXPERIMENTS, known_names, known_stacks
 from trainform.spec.environment import Environment
 from trainform.spec.load import is_path
+from trainform.spec.release import digest
 from trainform.spec.stack import STACK_OPTION, OwnStackError, Stack, load_stack, project_name
 
 ARGUMENT = "EXPERIMENT"
@@ -83,6 +85,17 @@ def experiment_of(stack: Stack, root: Path) -> str:
     """Return the name of the experiment. A name in `stacks/experiments` needs no file to be read, which may be wrong by
     now."""
     return load_experiment(stack.given, root).checked().name if is_path(stack.experiment) else stack.experiment
+
+
+def is_pending(stack: ProjectStack, deployed: str, root: Path) -> bool:
+    """Return whether the experiment that the stack's file names, as a release or a file, is another one than the one
+    that is deployed, of which this is the digest. InputError if it cannot be read."""
+    return digest(resolved(load_experiment(stack.stack.given, root, stack.environment.name).checked())) != deployed
+
+
+def followed(release: str | None) -> str:
+    """Return what a stack follows, as the end of a sentence."""
+    return "the experiment's file" if release is None else f"release {release}"
 
 
 # --- stacks of an experiment, by their names or environments

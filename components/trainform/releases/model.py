@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
+from trainform.deployed.stacks import followed
 from trainform.errors import InputError, Problem
 from trainform.secrets import masked
 from trainform.spec.model import Model
@@ -83,19 +84,13 @@ class Release(Model):
         return digest(self.data())
 
     @property
-    def called(self) -> str:
-        """The name with its kind, release or rollback."""
-        return f"{'release' if self.rollback is None else 'rollback'} {self.name}"
-
-    @property
     def way(self) -> str:
         """From where to where it goes, as the end of a sentence."""
         if self.rollback is None:
             return f"from {self.promoted.source} to {self.promoted.target}"
-        of, to = self.rollback.of, self.rollback.to
-        before = "the experiment's file" if of is None else f"release {of}"
-        after = f"what was deployed at {self.origin.updated}" if to is None else f"release {to}"
-        return f"from {before} back to {after}"
+        to = self.rollback.to
+        after = f"what was deployed at {self.origin.updated}" if to is None else followed(to)
+        return f"from {followed(self.rollback.of)} back to {after}"
 
     @property
     def told(self) -> Release:
@@ -103,6 +98,12 @@ class Release(Model):
         has another name where there is one."""
         evidence = {key: value for key, value in self.data().items() if key != "experiment"}
         return Release(experiment=self.experiment, **masked(evidence))
+
+    @property
+    def evidence(self) -> dict[str, Any]:
+        """Where it comes from, as it is shown to programs, with the hash of the experiment instead of it."""
+        shown = {key: value for key, value in self.told.data().items() if key != "experiment"}
+        return {**shown, "content": self.content}
 
     def data(self) -> dict[str, Any]:
         """The content of the file."""

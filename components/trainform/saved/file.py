@@ -69,15 +69,14 @@ def read_saved(file: str) -> SavedFile:
     try:
         return SavedFile.model_validate_json(text, strict=True)
     except ValidationError as error:
-        first = explain(SavedFile, data, error)[:1]
-        where = f": {first[0].path} {first[0].reason}" if first else ""
-        raise _refused(file, f"this saved review cannot be read{where}") from None
+        first = explain(SavedFile, data, error)[0]
+        raise _refused(file, f"this saved review cannot be read: {first.path} {first.reason}") from None
 
 
 def refuse_changed(saved: SavedFile, key: bytes, file: str) -> None:
     """Raise `InputError` if the file was changed since it was written."""
     if not hmac.compare_digest(_seal(saved.review, key), saved.seal):
-        reason = "its seal does not fit: somebody has changed the file, or it belongs to another key"
+        reason = "its seal does not fit: the file was changed, or it belongs to another key"
         raise _refused(file, reason, save_again(saved, file))
 
 
