@@ -13,7 +13,7 @@ from trainform.deployed.stacks import ProjectStack, load_project_stacks
 from trainform.deployed.updates import Update
 from trainform.releases.history import Event, StackNow, events, read_stacks
 from trainform.releases.model import Release, Rollback, Waived
-from trainform.releases.rollback import of_release, rollback
+from trainform.releases.rollback import Past, rollback
 from trainform.spec.stack import Stack
 
 STACK = "sdxl-lora.prod"
@@ -43,7 +43,7 @@ def test_what_happened_is_told_the_newest_first() -> None:
     waived = Waived(gate="soak", reason="an outage", by="Ada Byron <ada@example.com>")
     one = release(PROMOTED.model_copy(update={"waived": [waived], "gates": {"succeeded": "passed", "soak": "waived"}}))
     back = rollback(
-        of_release(one.name, {one.name: one}),
+        Past({one.name: one}, one.name).restored(one.name),
         "0a1b2c3d4e5f60718293",
         STACK,
         "the loss diverges",

@@ -65,7 +65,7 @@ def command(
     root = project_root()
     require_project(root)
     found = prepare_rollback(stack, to, reason.strip(), root)
-    name, release = found.back.place.name, found.release.name
+    name, release = found.stack.name, found.release.name
     if form is not Form.JSON:
         show_text(form, sections(found))
     if not dry_run:
@@ -73,5 +73,5 @@ def command(
     if form is Form.JSON:
         show_data(as_data(found, written=not dry_run))
     elif not dry_run:
-        files = [release_path(found.back.place.experiment, release), stack_path(name)]
+        files = [release_path(found.stack.experiment, release), stack_path(name)]
         note(*next_steps(name, files, must_refresh=found.killed))
