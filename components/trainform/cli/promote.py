@@ -119,7 +119,7 @@ def command(
             if each.may_be_written:
                 name = each.asked.target.name
                 files = [release_path(each.asked.experiment, each.release.name), stack_path(name)]
-                note(*next_steps(name, files, is_deployed=each.current.record is not None))
+                note(*next_steps(name, files, is_deployed=each.changes is not None))
     if refused:
         raise typer.Exit(REFUSED)
 

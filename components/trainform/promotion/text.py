@@ -49,7 +49,7 @@ def _count(found: Prepared) -> str:
     target = found.asked.target.name
     if found.changes is not None:
         return changes(found.changes, target, "changes" if found.may_be_written else "would change")
-    if found.current.not_read:
+    if found.not_read:
         return f"What changes in {target} is unknown."
     return f"Nothing is deployed in {target}: all of it is new."
 
@@ -80,10 +80,9 @@ def origin_items(origin: Origin) -> Iterator[Item]:
 
 
 def _gates(found: Prepared) -> Iterator[Item]:
-    asked = [each for each in found.judged if each.result != "not asked"]
-    if not asked:
+    if not found.judged:
         yield Item(f"The environment {found.asked.target.environment.name} has none.")
-    for each in asked:
+    for each in found.judged:
         yield Item(f"{each.gate}: {each.result}.", tuple(_reasons(each)))
 
 
@@ -101,17 +100,15 @@ def _notes(found: Prepared) -> Iterator[Item]:
     for path, image in found.new_images.items():
         text = f"{path} names an image that {source} has not run: only {target} has it."
         yield Item(text, (Row("image", image, verbatim=True),))
-    if found.drift is not None:
-        (stack,) = found.drift.stacks
-        if stack.outcome is Outcome.drift:
-            yield Item(
-                f"{source} is not as deployed, so what has run there may not be what is promoted: `trainform drift "
-                f"{source}` shows it."
-            )
-        for missing in stack.not_compared:
-            yield Item(f"The drift of {source} is unknown: {missing.what}: {missing.reason}.")
-    if found.current.not_read:
-        yield Item(f"What is deployed in the target is unknown: {found.current.not_read}.")
+    if found.drift.outcome is Outcome.drift:
+        yield Item(
+            f"{source} is not as deployed, so what has run there may not be what is promoted: `trainform drift "
+            f"{source}` shows it."
+        )
+    for missing in found.drift.not_compared:
+        yield Item(f"The drift of {source} is unknown: {missing.what}: {missing.reason}.")
+    if found.not_read:
+        yield Item(f"What is deployed in the target is unknown: {found.not_read}.")
     if found.may_be_written:
         yield Item(f"Once it is written, `trainform review {target}` shows its cost, its capacity and its findings.")
 
@@ -141,7 +138,7 @@ def as_data(found: Prepared, *, written: bool) -> dict[str, Any]:
         ],
         "comparison": compared_data(found.comparison),
         "changes": None if found.changes is None else compared_data(found.changes),
-        "not_read": found.current.not_read,
+        "not_read": found.not_read,
         "new_images": [{"path": path, "image": image} for path, image in found.new_images.items()],
-        "drift": None if found.drift is None else found.drift.stacks[0].model_dump(mode="json"),
+        "drift": found.drift.model_dump(mode="json"),
     }
