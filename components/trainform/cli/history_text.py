@@ -16,27 +16,18 @@ COLUMNS = ("stack", "environment", "follows", "state", "deployed")
 
 
 class History(Struct, frozen=True):
-    """The history of one experiment, or of all (None).
-
-    most: number of events that are shown to people. unread: why files cannot be read.
-    """
+    """The history of one experiment, or of all (None). not_read: what could not be read, and why."""
 
     experiment: str | None
     releases: Mapping[str, Release]
     stacks: Sequence[StackNow]
     events: Sequence[Event]
-    most: int
-    unread: Sequence[str] = ()
-
-    @property
-    def not_read(self) -> list[str]:
-        """What could not be read, and why."""
-        return [*self.unread, *(now.not_read for now in self.stacks if now.not_read)]
+    not_read: Sequence[str]
 
 
-def sections(history: History) -> list[Section]:
-    """Return the history as sections, the first with the title."""
-    shown = history.events[: history.most]
+def sections(history: History, most: int) -> list[Section]:
+    """Return the history as sections, the first with the title. most: number of events that are shown."""
+    shown = history.events[:most]
     more = len(history.events) - len(shown)
     older = (Item(f"And {more} before: --all shows them."),) if more > 0 else ()
     count = f"{counted(len(history.stacks), 'stack')}, {counted(len(history.releases), 'release')}."

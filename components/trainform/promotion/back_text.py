@@ -43,20 +43,16 @@ def _checkpoints(found: PreparedRollback) -> Iterator[Item]:
 def as_data(found: PreparedRollback, *, written: bool) -> dict[str, Any]:
     """Return the report for programs."""
     release, comparison = found.release, found.comparison
-    told = release.told
     name = release.name if written else None  # the time of writing is in it
     rows = () if comparison is None else comparison.experiment
     return {
+        **release.evidence,
         "ok": True,
         "result": "written" if written else "not written",
         "stack": found.stack.name,
         "experiment": found.stack.experiment,
         "release": name,
-        "content": release.content,
         "path": None if name is None else release_path(found.stack.experiment, name),
-        "rollback": None if told.rollback is None else told.rollback.model_dump(),
-        "origin": told.origin.model_dump(),
-        "promoted": told.promoted.model_dump(by_alias=True),
         "changes": [{"path": row.path, "values": [*row.values]} for row in rows],
         "checkpoints": [to_builtins(each) for each in found.checkpoints],
         "notes": [*found.notes],

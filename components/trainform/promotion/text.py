@@ -116,23 +116,20 @@ def _notes(found: Prepared) -> Iterator[Item]:
 def as_data(found: Prepared, *, written: bool) -> dict[str, Any]:
     """Return the report for programs."""
     asked, release = found.asked, found.release
-    told = release.told
     refused = not found.same and (found.held or bool(found.refused))
     result = "same" if found.same else "refused" if refused else "written" if written else "not written"
     # the time of writing is in the name
     name = asked.target.stack.release if found.same else release.name if written else None
     return {
+        **release.evidence,
         "ok": not refused,
         "result": result,
         "experiment": asked.experiment,
         "from": asked.source.name,
         "to": asked.target.name,
         "release": name,
-        "content": release.content,
         "path": None if name is None else release_path(asked.experiment, name),
         "rollback": None if found.rollback is None else asked.target.stack.release,
-        "origin": told.origin.model_dump(),
-        "promoted": told.promoted.model_dump(by_alias=True),
         "gates": [
             {"gate": each.gate, "result": each.result, "reason": each.reason, "fix": each.fix} for each in found.judged
         ],
