@@ -14,7 +14,7 @@ import typer
 from trainform.cli import candidates
 from trainform.cli.app import prints_data
 from trainform.cli.arguments import WHICH_ENVIRONMENT, environment_option
-from trainform.cli.forms import Form, FormOption, show_data
+from trainform.cli.forms import Form, FormOption, show_data, show_text
 from trainform.errors import TrainformError
 from trainform.project import ENVIRONMENTS, known_names, known_stacks, project_root, require_project
 from trainform.secrets import masked
@@ -23,6 +23,7 @@ from trainform.terminal.lines import echo, note
 if TYPE_CHECKING:
     from trainform.deployed.overview import Overview, Row
     from trainform.deployed.stacks import ProjectStack
+    from trainform.review.forms.sections import Section
     from trainform.spec.environment import Environment
 
 SECONDS = 5.0
@@ -87,7 +88,14 @@ def command(
     described = masked(
         [_described(row, outcome, stacks.get(row.stack), root) for row, outcome in zip(rows, outcomes, strict=True)]
     )
-    FORMS[form](described, found, _totals(rows, found))
+    totals = _totals(rows, found)
+    if form is Form.JSON:
+        not_read = [{"environment": name, "error": error.as_dict()} for name, error in found.not_read.items()]
+        show_data({"ok": not not_read, "stacks": described, "not_read": not_read})
+    elif form is Form.MARKDOWN:
+        show_text(form, _sections(described, found, totals))
+    else:
+        _print(described, found, totals)
     if found.not_read:
         raise typer.Exit(1)
 
@@ -232,7 +240,7 @@ def _totals(rows: Sequence[Row], found: Overview) -> str:
     return f"{', '.join(parts)}{unread}"
 
 
-def _as_terminal(rows: Sequence[Mapping[str, Any]], found: Overview, totals: str) -> None:
+def _print(rows: Sequence[Mapping[str, Any]], found: Overview, totals: str) -> None:
     from trainform.terminal.screen import screen
 
     console = screen()
@@ -255,24 +263,9 @@ def _not_read(name: str, error: TrainformError) -> list[str]:
     return [f"not read: the environment {name}", *(f"  {line}" for line in error.lines())]
 
 
-def _as_markdown(rows: Sequence[Mapping[str, Any]], found: Overview, totals: str) -> None:
-    from trainform.review.forms.markdown import prose
+def _sections(rows: Sequence[Mapping[str, Any]], found: Overview, totals: str) -> list[Section]:
+    from trainform.review.forms.sections import Item, Section, Table, bounded
 
-    if rows:
-        columns, *lines = _table(rows)
-        echo(f"| {' | '.join(columns)} |", f"|{' --- |' * len(columns)}")
-        for line in lines:
-            cells = (prose(cell.replace("|", r"\x7c")) if cell else "" for cell in line)
-            echo(f"| {' | '.join(cells)} |")
-        echo("")
-    echo(prose(f"{totals}."))
-    for name, error in found.not_read.items():
-        echo("", prose(" ".join(_not_read(name, error))))
-
-
-def _as_json(rows: Sequence[Mapping[str, Any]], found: Overview, totals: str) -> None:
-    not_read = [{"environment": name, "error": error.as_dict()} for name, error in found.not_read.items()]
-    show_data({"ok": not not_read, "stacks": list(rows), "not_read": not_read})
-
-
-FORMS = {Form.TERMINAL: _as_terminal, Form.MARKDOWN: _as_markdown, Form.JSON: _as_json}
+    table = (Table(tuple(map(tuple, _table(rows)))),) if rows else ()
+    unread = (Item(" ".join(_not_read(name, error))) for name, error in found.not_read.items())
+    return bounded([Section("Stacks", (Item(f"{totals}."), *table)), Section("Not read", tuple(unread))])
