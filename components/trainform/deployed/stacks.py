@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from trainform.check_files import check_environment, load_experiment
-from trainform.errors import InputError, Problem, list_names
+from trainform.errors import InputError, Problem, each_result, list_names
 from trainform.plan.inputs import resolved
 from trainform.project import ENVIRONMENTS, EXPERIMENTS, known_names, known_stacks
 from trainform.spec.environment import Environment
@@ -113,16 +113,11 @@ def require_name(experiment: str, root: Path) -> None:
 def places(experiment: str, source: str, target: str, root: Path) -> tuple[ProjectStack, ProjectStack]:
     """Return the stacks of a promotion. InputError with every problem of the words."""
     require_name(experiment, root)
-    problems, found = list[Problem](), list[ProjectStack]()
-    for option, word in (("--from", source), ("--to", target)):
-        try:
-            found.append(_place(experiment, option, word, root))
-        except InputError as error:
-            problems += error.problems
-    if not problems and found[0].name == found[1].name:
-        problems.append(Problem("--to", target, "this is the stack from which the release comes", "name another one"))
-    if problems:
-        raise InputError(problems)
+    words = {"--from": source, "--to": target}
+    found = each_result(lambda option: _place(experiment, option, words[option], root), words)
+    if found[0].name == found[1].name:
+        reason = "this is the stack from which the release comes"
+        raise InputError([Problem("--to", target, reason, "name another one")])
     return found[0], found[1]
 
 

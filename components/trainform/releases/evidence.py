@@ -116,9 +116,20 @@ def check_gates(checked: CheckedJob, stack: str, root: Path) -> CheckedJob:
     """Return the job of a stack, with what refuses the stack among its problems."""
     if checked.job is None:
         return checked
-    environment = checked.job.environment
-    held = with_refusals(checked, lacks_of(stack, checked.name, checked.release, environment, root))
-    return structs.replace(held, problems=(*held.problems, *_copies(checked.sources[1].name, environment.name, root)))
+    return _judged(checked, lacks_of(stack, checked.name, checked.release, checked.job.environment, root), root)
+
+
+def check_program_gates(checked: CheckedJob) -> CheckedJob:
+    """The same for a job that a program makes by itself, without a release."""
+    if checked.job is None:
+        return checked
+    return _judged(checked, [Lack("program", checked.name, checked.job.environment)], project_root())
+
+
+def _judged(checked: CheckedJob, found: Iterable[Lack], root: Path) -> CheckedJob:
+    held = with_refusals(checked, found)
+    name = "" if held.job is None else held.job.environment.name
+    return structs.replace(held, problems=(*held.problems, *_copies(checked.sources[1].name, name, root)))
 
 
 def _copies(used: str, name: str, root: Path) -> Iterator[Problem]:
@@ -127,16 +138,6 @@ def _copies(used: str, name: str, root: Path) -> Iterator[Problem]:
     if used and (root / own).exists() and (root / used).resolve() != (root / own).resolve():
         fix = f"write `trainform:environment: {name}` in the stack, or give the other file another name"
         yield Problem("name", name, f"{own} has this name too", fix, used)
-
-
-def check_program_gates(checked: CheckedJob) -> CheckedJob:
-    """The same for a job that a program makes by itself, without a release."""
-    if checked.job is None:
-        return checked
-    environment = checked.job.environment
-    held = with_refusals(checked, [Lack("program", checked.name, environment)])
-    copies = _copies(checked.sources[1].name, environment.name, project_root())
-    return structs.replace(held, problems=(*held.problems, *copies))
 
 
 def with_refusals(checked: CheckedJob, found: Iterable[Lack]) -> CheckedJob:

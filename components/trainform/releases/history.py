@@ -9,7 +9,7 @@ from typing import Literal
 
 from msgspec import Struct, structs
 
-from trainform.deployed.engine import exported_if_there
+from trainform.deployed.engine import NO_STACK, exported
 from trainform.deployed.stacks import ProjectStack, is_pending
 from trainform.deployed.state import record_in, unfinished
 from trainform.deployed.updates import Update, last_deployed, updates
@@ -83,7 +83,7 @@ def _read(place: ProjectStack, root: Path) -> StackNow:
     try:
         done = updates(place.name, root)
         # after the history, so that an update which ends in between is in neither
-        state = exported_if_there(place.name, root)
+        state = exported(place.name, root, nothing=NO_STACK)
         record, half_way = record_in(state, place.experiment), unfinished(state, place.experiment, done)
         now = StackNow(place, record, tuple(done), half_way)
         if record is None:
