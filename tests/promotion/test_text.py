@@ -50,7 +50,7 @@ def test_everything_in_its_place(prepared: Prepared) -> None:
     assert prepared.release.name not in text, "which it has only when it is written, by the time of that"
     assert "succeeded: passed." in text
     rows = {row["path"]: row["values"] for row in as_data(prepared, written=False)["changes"]["experiment"]}
-    assert rows == {"roles.worker.replicas": [1, 2]}, "deployed in the target, and as it will be"
+    assert rows == {"roles.worker.replicas": (1, 2)}, "deployed in the target, and as it will be"
     assert (
         "Once it is written, `trainform review sdxl-lora.prod` shows its cost, its capacity and its findings." in text
     )

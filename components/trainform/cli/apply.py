@@ -41,6 +41,7 @@ def command(file: FileArgument, check: CheckOption = False, form: FormOption = F
 
     Exit code: 0, 1 if something fails, 2 for wrong input, or 4 if something has changed; then nothing was applied.
     """
+    from trainform.saved.engine import run_up
     from trainform.saved.file import read_saved
     from trainform.spec.stack import require_stack
 
@@ -55,7 +56,9 @@ def command(file: FileArgument, check: CheckOption = False, form: FormOption = F
         if moved:
             raise typer.Exit(MOVED)
         return
-    code = _up(saved.review.stack, root, form)
+    note(f"trainform: nothing has changed; running `pulumi up -s {saved.review.stack}`", err=True)
+    flush_or_discard()
+    code = run_up(saved.review.stack, root, beside_data=form is not Form.TERMINAL)
     _show(verdict.model_copy(update={"result": "failed" if code else "applied"}), form)
     if code:
         raise typer.Exit(FAILED)
@@ -105,15 +108,6 @@ def _verdict(saved: SavedFile, file: str, moved: list[Moved]) -> Verdict:
         not_compared=review.not_compared,
         fix=fix,
     )
-
-
-def _up(stack: str, root: Path, form: Form) -> int:
-    """Run `pulumi up`. Next to data its output goes to standard error."""
-    from trainform.saved.engine import run_up
-
-    note(f"trainform: nothing has changed; running `pulumi up -s {stack}`", err=True)
-    flush_or_discard()
-    return run_up(stack, root, beside_data=form is not Form.TERMINAL)
 
 
 def _show(verdict: Verdict, form: Form) -> None:

@@ -22,7 +22,7 @@ def sections(found: PreparedRollback) -> list[Section]:
         to = f"release {restored.release}"
     return bounded([
         Section(f"Rollback of {name}", (Item(f"{name} goes back to {to}, by a new release."),
-                *([] if comparison is None else [Item(changes(comparison, name, "changes"))]))),
+                *([] if comparison is None else [Item(changes(comparison, name))]))),
         *([] if comparison is None else changing(comparison, name)),
         Section("Checkpoints", tuple(_checkpoints(found))),
         Section("Where it comes from", tuple(origin_items(found.release.told.origin))),
@@ -53,7 +53,7 @@ def as_data(found: PreparedRollback, *, written: bool) -> dict[str, Any]:
         "experiment": found.stack.experiment,
         "release": name,
         "path": None if name is None else release_path(found.stack.experiment, name),
-        "changes": [{"path": row.path, "values": [*row.values]} for row in rows],
-        "checkpoints": [to_builtins(each) for each in found.checkpoints],
+        "changes": to_builtins(rows),
+        "checkpoints": to_builtins(found.checkpoints),
         "notes": [*found.notes],
     }

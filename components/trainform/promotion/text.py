@@ -48,7 +48,7 @@ def sections(found: Prepared) -> list[Section]:
 def _count(found: Prepared) -> str:
     target = found.asked.target.name
     if found.changes is not None:
-        return changes(found.changes, target, "changes" if found.may_be_written else "would change")
+        return changes(found.changes, target, would=not found.may_be_written)
     if found.not_read:
         return f"What changes in {target} is unknown."
     return f"Nothing is deployed in {target}: all of it is new."
