@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -40,7 +38,7 @@ def command(experiment: ExperimentArgument = None, every: AllOption = False, for
     Exit code: 0, or 1 if something could not be read.
     """
     from trainform.cli.history_text import History, as_data, sections
-    from trainform.deployed.stacks import load_project_stacks, require_name
+    from trainform.deployed.stacks import load_project_stacks, nearest, require_name
     from trainform.releases.files import releases_of
     from trainform.releases.history import events, read_stacks
     from trainform.releases.model import Release
@@ -64,18 +62,13 @@ def command(experiment: ExperimentArgument = None, every: AllOption = False, for
         except InputError as error:
             not_read.append(f"the releases of {name}: {error.problems[0].reason}")
     if experiment is not None and not (stacks or releases or not_read):
-        raise InputError([_unknown(experiment, root)])
+        others = [name for name in known_names(EXPERIMENTS, root) if name != experiment]
+        fix = nearest(experiment, others, "run `trainform new EXPERIMENT -e ENV`, which writes a stack")
+        reason = "the experiment has no stack and no release here"
+        raise InputError([Problem("EXPERIMENT", experiment, reason, fix)])
     now = read_stacks(stacks, root)
     not_read += [each.not_read for each in now if each.not_read]
     found = History(experiment, releases, now, events(releases.values(), now), not_read)
     show(form, sections(found, len(found.events) if every else SHOWN), as_data(found))
     if not_read:
         raise typer.Exit(1)
-
-
-def _unknown(experiment: str, root: Path) -> Problem:
-    near = difflib.get_close_matches(experiment, known_names(EXPERIMENTS, root), 1)
-    fix = "run `trainform new EXPERIMENT -e ENV`, which writes a stack"
-    if near and near[0] != experiment:
-        fix = f"did you mean {near[0]}?"
-    return Problem("EXPERIMENT", experiment, "the experiment has no stack and no release here", fix)

@@ -10,7 +10,7 @@ import typer
 from trainform.cli import candidates
 from trainform.cli.app import prints_data
 from trainform.cli.forms import Form, FormOption, next_steps, show_data, show_text
-from trainform.cli.release_writing import DryOption, YesOption, require_answer, write
+from trainform.cli.release_writing import REASON, DryOption, ReasonOption, YesOption, require_answer, write
 from trainform.errors import CommandLineError, each_result
 from trainform.project import project_root, release_path, require_project, stack_path
 from trainform.terminal.lines import note
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from trainform.promotion.prepare import Prepared
 
 REFUSED = 3
-REASON = "--reason"
 
 
 ExperimentArguments = Annotated[
@@ -56,9 +55,6 @@ WaiveOption = Annotated[
         help="Pass this gate although it does not hold, where the environment lets you. May be repeated.",
         show_default=False,
     ),
-]
-ReasonOption = Annotated[
-    str, typer.Option(REASON, metavar="TEXT", help="Why; it is written into the release.", show_default=False)
 ]
 OverOption = Annotated[bool, typer.Option("--over-rollback", help="Also to a stack that was rolled back.")]
 

@@ -9,19 +9,13 @@ import typer
 from trainform.cli import candidates
 from trainform.cli.app import prints_data
 from trainform.cli.forms import Form, FormOption, next_steps, show_data, show_text
-from trainform.cli.release_writing import DryOption, YesOption, require_answer, write
+from trainform.cli.release_writing import DryOption, ReasonOption, YesOption, require_answer, write
 from trainform.errors import InputError
 from trainform.project import project_root, release_path, require_project, stack_path
 from trainform.terminal.lines import note
 
-REASON = "--reason"
-
-
 StackArgument = Annotated[
     str, typer.Argument(metavar="STACK", help="A stack of the project.", autocompletion=candidates.stacks)
-]
-ReasonOption = Annotated[
-    str, typer.Option(REASON, metavar="TEXT", help="Why; it is written into the release.", show_default=False)
 ]
 ToOption = Annotated[
     str | None,

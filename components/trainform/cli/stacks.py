@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from msgspec import structs
 
 from trainform.cli import candidates
 from trainform.cli.app import prints_data
@@ -153,28 +154,15 @@ def _described(row: Row, drift: str | None, stack: ProjectStack | None, root: Pa
     from trainform.deployed.overview import age
 
     release = None if stack is None else stack.stack.release
+    cost = None if row.cost is None else {"amount": float(row.cost.amount), "currency": row.cost.currency}
     return {
-        "experiment": row.experiment,
-        "environment": row.environment,
-        "namespace": row.namespace,
-        "stack": row.stack,
+        **{field: value for field, value in structs.asdict(row).items() if field not in ("cost", "content")},
         "state": UNKNOWN if stack is None else _state(row, stack, root),
         "release": release,
         "follows": UNKNOWN if stack is None else FILE if release is None else RELEASE,
-        "revision": row.revision,
-        "run": row.run,
-        "job": row.job,
-        "phase": row.phase,
-        "queue": row.queue,
-        OWNER: row.owner,
-        "accelerators": dict(row.accelerators),
-        "cost_per_hour": None
-        if row.cost is None
-        else {"amount": float(row.cost.amount), "currency": row.cost.currency},
-        "created": row.created,
+        "cost_per_hour": cost,
         "age": age(row.created, datetime.datetime.now(datetime.UTC)),
         DRIFT: drift,
-        "unreadable": row.unreadable,
     }
 
 

@@ -39,9 +39,7 @@ def of_record(name: str, record: Record) -> Version:
     return Version(name, side, facts)
 
 
-def of_file(
-    name: str, given: Given, root: Path, environment: str = "", facts: Mapping[str, str] | None = None
-) -> Version:
+def of_file(name: str, given: Given, root: Path, environment: str = "", facts: Mapping[str, str] = {}) -> Version:
     """Return the version in a file or a release. Without an environment it keeps its overlays. InputError with every
     problem of the file."""
     loaded = load_experiment(given, root, environment)
@@ -49,7 +47,7 @@ def of_file(
     where = {"environment": environment} if environment else {}
     overlays = None if environment or loaded.data is None else loaded.data.get(OVERLAYS)
     side = Side(resolved(model), {}, 1, "record")
-    return Version(name, side, {**(facts or {}), **where}, overlays if isinstance(overlays, dict) else {})
+    return Version(name, side, {**facts, **where}, overlays if isinstance(overlays, dict) else {})
 
 
 class Row(Struct, frozen=True):

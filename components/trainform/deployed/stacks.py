@@ -138,7 +138,7 @@ def _place_in(experiment: str, option: str, word: str, root: Path) -> ProjectSta
     """Return the only stack of the experiment in the environment of this name."""
     if word not in known_names(ENVIRONMENTS, root):
         names = list(dict.fromkeys([*known_names(ENVIRONMENTS, root), *known_stacks(root)]))
-        fix = _nearest(word, names, f"known: {list_names(names)}")
+        fix = nearest(word, names, f"known: {list_names(names)}")
         raise InputError([Problem(option, word, "no stack and no environment of the project has this name", fix)])
     check_environment(word, root).checked()
     loaded, unread = load_project_stacks(known_stacks(root), root)
@@ -152,10 +152,11 @@ def _place_in(experiment: str, option: str, word: str, root: Path) -> ProjectSta
         reason, known = f"no stack of the project runs {experiment} there{unknown}", known_names(EXPERIMENTS, root)
         fix = f"`trainform new {experiment} -e {word}` writes one"
         if experiment not in known:
-            fix = _nearest(experiment, known, "`trainform stacks` shows what is deployed")
+            fix = nearest(experiment, known, "`trainform stacks` shows what is deployed")
     raise InputError([Problem(option, word, reason, fix)])
 
 
-def _nearest(word: str, known: list[str], otherwise: str) -> str:
+def nearest(word: str, known: list[str], otherwise: str) -> str:
+    """Return what to do about an unknown name: the nearest known one, or something else."""
     near = difflib.get_close_matches(word, known, 1)
     return f"did you mean {near[0]}?" if near else otherwise

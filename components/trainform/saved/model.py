@@ -51,6 +51,6 @@ class Verdict(Part):
     stack: str
     reviewed: str
     result: Literal["unmoved", "moved", "applied", "failed"]
-    moved: list[Moved] = Field(default=[], description="Empty: nothing has moved.")
+    moved: list[Moved] = Field(default=[], description="Empty: nothing has changed.")
     not_compared: list[str] = Field(default=[], description="What is unknown, as whole sentences.")
     fix: str = ""
