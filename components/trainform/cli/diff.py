@@ -70,8 +70,7 @@ def command(
 
 
 def _versions(first: str, second: str | None, environment: str | None, root: Path) -> tuple[Version, Version]:
-    """Return both versions: files and releases in the environment that is named, or in that of the stack next to
-    them."""
+    """Return both versions, files and releases in the environment that is named or in that of the stack."""
     from trainform.check_files import check_environment
     from trainform.comparison.compare import of_file
     from trainform.deployed.stacks import followed, load_project_stack

@@ -92,6 +92,7 @@ def command(
     require_answer(dry_run=dry_run, yes=yes)
     from trainform.deployed.stacks import places
     from trainform.promotion.prepare import Asked, prepare
+    from trainform.promotion.text import as_data
 
     root = project_root()
     require_project(root)
@@ -108,7 +109,8 @@ def command(
     if writes:
         write(releases, root, yes=yes)
     if form is Form.JSON:
-        _show_json(found, refused, written=writes)
+        promotions = [as_data(each, written=writes and each.may_be_written) for each in found]
+        show_data(promotions[0] if len(found) == 1 else {"ok": not refused, "promotions": promotions})
     elif writes:
         for each in found:
             if each.may_be_written:
@@ -126,10 +128,3 @@ def _show(found: Sequence[Prepared], refused: Sequence[Prepared], form: Form) ->
     if refused and len(found) > 1:
         names = ", ".join(each.asked.experiment for each in refused)
         note(f"{len(refused)} of {len(found)} promotions refused ({names}): nothing is written", err=True)
-
-
-def _show_json(found: Sequence[Prepared], refused: Sequence[Prepared], *, written: bool) -> None:
-    from trainform.promotion.text import as_data
-
-    promotions = [as_data(each, written=written and each.may_be_written) for each in found]
-    show_data(promotions[0] if len(found) == 1 else {"ok": not refused, "promotions": promotions})

@@ -40,8 +40,7 @@ def of_record(name: str, record: Record) -> Version:
 
 
 def of_file(name: str, given: Given, root: Path, environment: str = "", facts: Mapping[str, str] = {}) -> Version:
-    """Return the version in a file or a release. Without an environment it keeps its overlays. InputError with every
-    problem of the file."""
+    """Return the version in a file or release, with its overlays if no environment is named. May raise InputError."""
     loaded = load_experiment(given, root, environment)
     model = loaded.checked()
     where = {"environment": environment} if environment else {}

@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -101,15 +101,9 @@ def printed(root: Path, *words: str, text: str | None = None, nothing: int | Non
     if ran.returncode != 0:
         lines = without_variables(ran.stderr, environ, MASK).splitlines()
         errors = [masked_line(without_credentials(line)) for line in lines if line.strip()]
-        raise TrainformError(
-            f"`pulumi {' '.join(words[:2])}` ended with exit code {ran.returncode}", fix_of(lines), errors
-        )
+        fix = next((fix for said, fix in _FIXES.items() if any(said in line for line in lines)), FIX)
+        raise TrainformError(f"`pulumi {' '.join(words[:2])}` ended with exit code {ran.returncode}", fix, errors)
     return ran.stdout
-
-
-def fix_of(errors: Sequence[str]) -> str:
-    """Return what to do about the errors of a command."""
-    return next((fix for said, fix in _FIXES.items() if any(said in error for error in errors)), FIX)
 
 
 def exported(stack: str, root: Path, number: int | None = None, nothing: int | None = None) -> Mapping[str, Any]:

@@ -82,8 +82,7 @@ def _environments(root: Path) -> Load:
 
 
 def experiment_of(stack: Stack, root: Path) -> str:
-    """Return the name of the experiment. A name in `stacks/experiments` needs no file to be read, which may be wrong by
-    now."""
+    """Return the name of the experiment. Only a path needs its file to be read, which may be wrong by now."""
     return load_experiment(stack.given, root).checked().name if is_path(stack.experiment) else stack.experiment
 
 

@@ -111,8 +111,7 @@ def _updates(stack: ProjectStack, root: Path, notes: list[str]) -> list[Update] 
 
 
 def _restored(stack: ProjectStack, past: Past, to: str | None, root: Path, *, failed: bool) -> Restored:
-    """Return what is named, or what the stack had before: an earlier release that was deployed, or what was deployed
-    before there were releases."""
+    """Return what is named, or else the last thing that was deployed before, as a release or without one."""
     if to is not None and to in past.releases:
         _refuse(stack, past, to)
         return past.restored(to)
@@ -130,8 +129,7 @@ def _restored(stack: ProjectStack, past: Past, to: str | None, root: Path, *, fa
 
 
 def _refuse(stack: ProjectStack, past: Past, to: str) -> None:
-    """Raise `InputError` for a release that the stack has never followed, which is a promotion with its gates, or whose
-    content it follows now."""
+    """Raise `InputError` for a release that the stack has never followed (a promotion), or whose content it has."""
     name, known = past.restored_by(to), {*past.followed(past.current)}  # also under an earlier name of the stack
     if past.releases[to].promoted.target != stack.name and known.isdisjoint({to, name}):
         fix = (

@@ -163,8 +163,7 @@ def tags_of(asked: Asked, source: Source, root: Path) -> list[str]:
 
 
 def _checked(asked: Asked, release: Release, source: Source, root: Path) -> tuple[RenderedJob, dict[str, str]]:
-    """Return the job of the release in the target, and its images that the source has not run. InputError with every
-    problem, also images without a digest."""
+    """Return the job of the release in the target, and its images that the source has not run. May raise InputError."""
     given = Released(asked.experiment, release.name, release.experiment)
     stack = asked.target.stack
     checked: CheckedJob = check_experiment(given, stack.environment, stack.run, root)

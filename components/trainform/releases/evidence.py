@@ -1,5 +1,4 @@
-"""What a stack lacks by the gates of its environment. Stack files are edited by hand, so the release may be missing, or
-promoted to another stack, or promoted before a gate was set."""
+"""What a stack lacks by the gates of its environment: stack files are edited by hand, and gates are added later."""
 
 from __future__ import annotations
 
@@ -77,8 +76,7 @@ class Lack(Struct, frozen=True):
 def lacks_of(
     stack: str, experiment: str, release: str | None, environment: Environment, root: Path
 ) -> tuple[Lack, ...]:
-    """Return what a stack of the environment lacks. A release whose file is missing or edited is a problem of
-    `check_experiment`."""
+    """Return what a stack lacks. A release whose file is missing or edited is a problem of `check_experiment`."""
     short, needed = stack.rpartition("/")[2], needs_release(environment.promotion)
     if release is None:
         return (Lack("none", experiment, environment, short),) if needed else ()

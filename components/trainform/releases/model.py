@@ -112,8 +112,7 @@ class Release(Model):
 
 
 def release_of(data: dict[str, Any], source: Source) -> Release:
-    """The release in the data of a file; InputError where another version of trainform has written it in another
-    form."""
+    """Return the release in a file. InputError for a form that another version of trainform has written."""
     try:
         return Release.model_validate(data)
     except ValidationError as error:

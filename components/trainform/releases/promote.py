@@ -32,8 +32,7 @@ def experiment_of(source: Source) -> dict[str, Any]:
 
 
 def recorded(record: Record, stack: str) -> Experiment:
-    """Return the experiment that was deployed in the stack, with its overlays. TrainformError if this version of
-    trainform cannot read it."""
+    """Return the deployed experiment with its overlays. TrainformError if this version cannot read it."""
     try:
         return Experiment.model_validate(with_dates(record.whole))
     except (ValidationError, ValueError, TypeError, AttributeError):

@@ -115,8 +115,7 @@ class Past(Struct, frozen=True):
 
 
 def of_deployment(found: EarlierDeployment, stack: str, environment: str) -> Restored:
-    """Return what the stack had deployed. stack: PROJECT/STACK. TrainformError if another version of trainform has
-    recorded it, and this one cannot read it."""
+    """Return what the stack (PROJECT/STACK) had deployed. TrainformError if this version cannot read it."""
     experiment = as_released(recorded(found.record, stack))
     return Restored(None, experiment, origin(stack, environment, found.record, found.update))
 

@@ -84,8 +84,7 @@ def gather(source: Source) -> dict[What, Any]:
 
 
 def cluster_uid(environment: Environment) -> str:
-    """Return the UID of the environment's cluster. ClusterError if the cluster cannot be reached, or if its UID may not
-    be read."""
+    """Return the UID of the environment's cluster. ClusterError if it cannot be read."""
     with contextlib.closing(ClusterApi(environment.cluster.context, SECONDS)) as api:
         uid = api.uid()
         if uid is None:

@@ -57,8 +57,7 @@ def saved_review(facts: Facts, preview: Preview, environment: Environment | None
 
 
 def planned(preview: Preview) -> dict[str, Any]:
-    """Return what the engine does to each resource, by its kind and name. Resources that stay as they are follow from
-    the state."""
+    """Return what the engine does to each resource, by its kind and name."""
     changing = [step for step in preview.steps if steps.fate(step) != "none" or step.type.startswith(COMPARED)]
     found = dict[str, Any]()
     for step in sorted(changing, key=lambda step: (step.urn, step.operation)):
