@@ -16,11 +16,14 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import re
-from collections.abc import Collection, Iterable, Sequence
-from typing import ClassVar
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import ClassVar, TypeVar
 
 from trainform import escaping
 from trainform.escaping import escaped
+
+Given = TypeVar("Given")
+Result = TypeVar("Result")
 
 LONGEST_VALUE = 60
 LONGEST_SENTENCE = 2000
@@ -234,6 +237,19 @@ class InputError(TrainformError):
     def as_dict(self) -> dict[str, object]:
         """With each problem under `problems`, however many there are."""
         return super().as_dict() | {"problems": [problem.as_dict() for problem in self.problems]}
+
+
+def each_result(work: Callable[[Given], Result], items: Iterable[Given]) -> list[Result]:
+    """Return the result for each item. InputError with the problems of all of them."""
+    results, problems = list[Result](), list[Problem]()
+    for item in items:
+        try:
+            results.append(work(item))
+        except InputError as error:
+            problems += error.problems
+    if problems:
+        raise InputError(problems)
+    return results
 
 
 class ToolchainError(TrainformError):

@@ -103,13 +103,13 @@ def shown(found: Verdict, form: Form = Form.TERMINAL) -> list[str]:
 def test_nothing_moved() -> None:
     assert shown(verdict()) == [
         "Apply of resnet.prod",
-        "  Nothing has moved since the review of 2026-11-23T09:20:00Z: `trainform apply`",
-        "  without --check applies it.",
+        "  Nothing has changed since the review of 2026-11-23T09:20:00Z: `trainform",
+        "  apply` without --check applies it.",
     ]
 
 
 def moved() -> Verdict:
-    found = moved_facts(facts(), facts(engine="v3.260.0", program={}, step={}))
+    found = moved_facts(facts(), facts(versions={"pulumi": "v3.260.0", "trainform": "0.1.0"}, variable={}, step={}))
     return verdict(
         result="moved", moved=found, not_compared=["Job bert is not compared: no permission."], fix="Look at it."
     )
@@ -123,22 +123,22 @@ def test_a_file_that_was_applied_already_is_no_reason_to_review_again() -> None:
         "Nothing was done. A file is applied once: if this one was, nothing is left to do. If not, save the review "
         "again: "
     )
+    assert fix.endswith("`git diff 0123456789ab` shows how the files have changed.")
 
 
 def test_what_moved_in_a_terminal() -> None:
     assert shown(moved()) == [
         "Apply of resnet.prod",
-        "  Something has moved since the review of 2026-11-23T09:20:00Z, so nothing was",
-        "  changed.",
+        "  Something has changed since the review of 2026-11-23T09:20:00Z, so nothing was",
+        "  applied.",
         "",
-        "Moved",
-        "  Another version of the engine runs.",
-        '    engine: "v3.259.0" -> "v3.260.0"',
-        "  A file of the program has changed.",
-        "    Pulumi.yaml",
-        "    stacks/__main__.py",
-        "  The engine would do something else.",
-        '    Job resnet-job: "present" -> not set',
+        "Changed since",
+        "  Another version of Pulumi or of trainform runs.",
+        '    pulumi: "v3.259.0" -> "v3.260.0"',
+        "  A variable of the shell for Pulumi's Kubernetes provider has changed.",
+        "    PULUMI_K8S_AWAIT_ALL",
+        "  `pulumi up` would do something else.",
+        '    TrainingJob resnet: "present" -> not set',
         "",
         "Not compared",
         "  Job bert is not compared: no permission.",
@@ -152,9 +152,9 @@ def test_what_moved_as_json() -> None:
     data = json.loads("\n".join(shown(moved(), Form.JSON)))
     assert (data["version"], data["stack"], data["result"]) == (1, "resnet.prod", "moved")
     assert data["moved"][0] == {
-        "what": "engine",
-        "path": "engine",
+        "what": "versions",
+        "path": "pulumi",
         "was": "v3.259.0",
         "now": "v3.260.0",
-        "sentence": "Another version of the engine runs.",
+        "sentence": "Another version of Pulumi or of trainform runs.",
     }

@@ -58,7 +58,7 @@ def test_a_stack_beside_what_its_files_say(name: str) -> None:
     assert (code, err) == (0, "")
     lines = out.splitlines()
     assert lines[:2] == [
-        "Comparison of sdxl-lora.dev and sdxl-lora.dev by its file",
+        "Comparison of sdxl-lora.dev and sdxl-lora.dev by the experiment's file",
         "  1 field of the experiment differs.",
     ]
     assert lines[-1].split() == ["roles.worker.replicas", "3", "2"]
@@ -78,20 +78,20 @@ def facts(*words: str) -> list[dict[str, str]]:
 
 def test_a_release_and_a_stack_say_where_they_come_from(name: str, tmp_path: Path) -> None:
     stack, made = facts("sdxl-lora.dev", name)
-    assert stack["follows"] == "its file"
+    assert stack["follows"] == "the experiment's file"
     assert made["name"] == f"release {name}"
     assert made["promoted"] == "from sdxl-lora.dev to sdxl-lora.prod at 2026-11-23T14:35:24Z"
     back = Rollback(of=name, to=None, reason="the loss diverges")
     other = write_release(release(queue="research").model_copy(update={"rollback": back}), tmp_path)
     rolled_back = facts(other, "sdxl-lora")[0]
-    assert rolled_back["name"] == f"rollback {other}"
+    assert rolled_back["name"] == f"release {other}"
     assert rolled_back["rolled back"].startswith(f"from release {name} back to what was deployed at ")
     assert rolled_back["because"] == "the loss diverges"
     path = tmp_path / "stacks" / "Pulumi.sdxl-lora.dev.yaml"
     path.write_text(path.read_text() + f'  trainform:release: "{other}"\n')
     assert [version["name"] for version in facts("sdxl-lora.dev")] == ["sdxl-lora.dev",
-        f"sdxl-lora.dev by rollback {other}"]  # fmt: skip
-    assert facts("sdxl-lora.dev")[0]["follows"] == f"rollback {other}"
+        f"sdxl-lora.dev by release {other}"]  # fmt: skip
+    assert facts("sdxl-lora.dev")[0]["follows"] == f"release {other}"
 
 
 @pytest.mark.parametrize("is_rollback", [False, True])

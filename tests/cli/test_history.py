@@ -1,4 +1,4 @@
-"""`trainform history` where clusters and Pulumi cannot be read. With them it runs in `tests/engine/test_history.py`."""
+"""`trainform history` where Pulumi cannot be read. With it this runs in `tests/engine/test_history.py`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from trainform.errors import MASK
 @pytest.fixture
 def name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
-    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
     monkeypatch.chdir(tmp_path)
     return project(tmp_path, release())
 
@@ -28,13 +27,13 @@ def test_what_the_files_know_is_shown_and_what_could_not_be_read_is_told(name: s
     text = " ".join(out.split())
     assert f"2026-11-23T14:35:24Z sdxl-lora.prod: promoted by Ada Byron <ada@example.com>, release {name}." in text
     assert "from sdxl-lora.dev, revision 1f3a9c" in text
-    assert "the history of sdxl-lora.dev: pulumi is not on PATH" in text
+    assert "sdxl-lora.dev: pulumi is not on PATH" in text
 
 
 def test_json_has_the_evidence_without_the_experiment(name: str) -> None:
     code, out, _ = run("history", "sdxl-lora", "--format", "json")
     found = json.loads(out)
-    assert (code, found["ok"], len(found["not_read"])) == (1, False, 4)
+    assert (code, found["ok"], len(found["not_read"])) == (1, False, 2)
     assert {row["stack"]: (row["release"], row["state"]) for row in found["stacks"]} == {
         "sdxl-lora.dev": (None, "unknown"),
         "sdxl-lora.prod": (name, "unknown"),

@@ -18,6 +18,7 @@ from tests.support.api_objects import ApiObjects
 from tests.support.leaks import GITHUB_TOKEN, HUB_TOKEN, leaks
 from tests.support.releases import ORIGIN, PROMOTED, write_release
 from tests.support.repository import read
+from tests.support.samples import JOB
 from tests.support.websites import website
 from trainform.plan.record import read_record
 from trainform.releases.model import Release
@@ -39,7 +40,9 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     bodies = [recorded("bert"), job("bert"), of_job("bert", 0), of_job("bert", 1)]
     bodies += [recorded("sdxl-lora", stack="vision/sdxl-lora.dev"), job("sdxl-lora", "Completed")]
     follow("bert.dev", released(bodies[0], tmp_path), tmp_path)
-    (tmp_path / "stacks" / "Pulumi.sdxl-lora.dev.yaml").write_text("config:\n  trainform:environment: dev\n")
+    follow("sdxl-lora.dev", None, tmp_path)
+    (tmp_path / "stacks" / "experiments").mkdir()
+    write_experiment(tmp_path)
     monkeypatch.chdir(tmp_path)
     with website(ApiObjects(bodies)) as server:
         use(tmp_path / "kubeconfig", monkeypatch, server, {"token": "t0ken"})
@@ -54,11 +57,19 @@ def released(config_map: dict[str, Any], root: Path, **changed: Any) -> str:
     return write_release(made, root)
 
 
-def follow(stack: str, release: str, root: Path) -> None:
-    """Let the stack name the release."""
+def follow(stack: str, release: str | None, root: Path) -> None:
+    """Let the stack name the release, or its experiment's file."""
     experiment, _, environment_name = stack.rpartition(".")
     text = f"  trainform:experiment: {experiment}\n  trainform:environment: {environment_name}\n"
-    (root / "stacks" / f"Pulumi.{stack}.yaml").write_text(f'config:\n{text}  trainform:release: "{release}"\n')
+    text += f'  trainform:release: "{release}"\n' if release else ""
+    (root / "stacks" / f"Pulumi.{stack}.yaml").write_text(f"config:\n{text}")
+
+
+def write_experiment(root: Path, **changed: Any) -> None:
+    """The file of the experiment that follows no release."""
+    roles = {"worker": {"replicas": 2, "accelerators": {"a800": 8}}}
+    text = yaml.safe_dump({**JOB, "roles": roles, **changed}, sort_keys=False)
+    (root / "stacks" / "experiments" / "sdxl-lora.yaml").write_text(text)
 
 
 def release_of(stack: str) -> str:
@@ -97,6 +108,14 @@ def test_a_stack_that_names_another_release_is_pending(project: Path) -> None:
     assert rows()["bert"]["state"] == "pending"
     follow("bert.dev", "0" * 20, project)
     assert rows()["bert"]["state"] == "unknown", "the release is not here"
+
+
+def test_a_stack_whose_file_has_changed_is_pending(project: Path) -> None:
+    assert rows()["sdxl-lora"]["state"] == "deployed"
+    write_experiment(project, image="registry.example.com/ai/pytorch-training:3")
+    assert rows()["sdxl-lora"]["state"] == "pending"
+    write_experiment(project, image=None)
+    assert rows()["sdxl-lora"]["state"] == "unknown"
 
 
 def test_a_release_that_was_never_deployed_is_pending(project: Path) -> None:
@@ -194,7 +213,7 @@ def test_drift_for_programs_and_for_reports(applied_twice: Path) -> None:
     found = {each["stack"]: each["drift"] for each in json.loads(out)["stacks"]}
     assert found == {"vision/bert.dev": "in sync", "audio/bert.dev": "drift"}
     _, out, _ = run("stacks", "-e", "dev", "--drift", "--format", "markdown")
-    head, rule, ours, *_ = out.splitlines()
+    head, rule, ours, *_ = (line for line in out.splitlines() if line.startswith("|"))
     assert "| drift | release |" in head
     assert head.count("|") == rule.count("|") == ours.count("|") == 12
     assert "| in sync |" in ours

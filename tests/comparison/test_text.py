@@ -50,6 +50,6 @@ def test_machines_get_every_value() -> None:
         "same": False,
         "versions": [{"name": "resnet.dev", "revision": "1f3a9c", "release": ""},
             {"name": "resnet.prod", "revision": "77ab01"}],
-        "experiment": [{"path": "roles.node.replicas", "values": [2, 16]}],
-        "environment": [{"path": "name", "values": ["dev", "prod"]}],
+        "experiment": ({"path": "roles.node.replicas", "values": (2, 16)},),
+        "environment": ({"path": "name", "values": ("dev", "prod")},),
     }  # fmt: skip

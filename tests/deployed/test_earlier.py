@@ -11,7 +11,7 @@ import pytest
 
 from tests.deployed.test_state import RECORD, config_map, exported
 from tests.deployed.test_updates import UP
-from trainform.deployed.earlier import _folder, _of_file, earlier_deployments, history_files
+from trainform.deployed.earlier import _folder, _state_beside, earlier_deployments, history_files
 from trainform.deployed.state import record_in
 from trainform.errors import TrainformError
 
@@ -39,7 +39,7 @@ def test_updates_that_are_compressed_by_zstd_have_their_places(tmp_path: Path, h
     answers(pulumi, f"file://{tmp_path}")  # of which the newest has failed
     assert [each.record for each in earlier_deployments("bert", "bert.prod", tmp_path)] == [RECORD]
     with pytest.raises(TrainformError) as raised:
-        _of_file(history / "bert.prod-2.history.json.zst")()
+        _state_beside(history / "bert.prod-2.history.json.zst")
     assert raised.value.message.endswith("is compressed by zstd, which is not read")
 
 
@@ -47,17 +47,15 @@ def test_updates_that_are_compressed_by_zstd_have_their_places(tmp_path: Path, h
 def test_the_state_is_beside_the_update(history: Path, compressed: bool) -> None:
     content, end = json.dumps(STATE).encode(), ".gz" if compressed else ""
     (history / f"bert.prod-1.checkpoint.json{end}").write_bytes(gzip.compress(content) if compressed else content)
-    found = _of_file(history / f"bert.prod-1.history.json{end}")()
-    assert found is not None
-    assert record_in(found, "bert") == RECORD
+    assert record_in(_state_beside(history / f"bert.prod-1.history.json{end}"), "bert") == RECORD
 
 
 @pytest.mark.parametrize("content", [None, b"", b"{", b"[]", b"\x1f\x8b"])
 @pytest.mark.parametrize("end", ["", ".gz"])
-def test_a_state_that_cannot_be_read_is_none(history: Path, content: bytes | None, end: str) -> None:
+def test_a_state_that_cannot_be_read_is_empty(history: Path, content: bytes | None, end: str) -> None:
     if content is not None:
         (history / f"bert.prod-1.checkpoint.json{end}").write_bytes(content)
-    assert _of_file(history / f"bert.prod-1.history.json{end}")() is None
+    assert _state_beside(history / f"bert.prod-1.history.json{end}") == {}
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ def test_a_variable_by_which_the_engine_takes_other_files_is_refused(
 @pytest.mark.parametrize("text", ["[]", '"x"', "null", "7"])
 def test_what_is_no_state_is_an_error(text: str, pulumi: Path, tmp_path: Path) -> None:
     pulumi.write_text(f"#!/bin/sh\nprintf '%s' '{text}'\n")
-    with pytest.raises(TrainformError, match="what `pulumi stack export` prints is no state of a stack"):
+    with pytest.raises(TrainformError, match="what `pulumi stack export` prints is not the state of a stack"):
         exported("resnet.prod", tmp_path)
 
 

@@ -14,12 +14,13 @@ from tests.cluster.test_read import use
 from tests.deployed.test_records import config_map, launch_files
 from tests.support.api_objects import ApiObjects
 from tests.support.live_objects import pod, volcano_job
-from tests.support.samples import CLUSTER
+from tests.support.samples import CLUSTER, JOB
 from tests.support.websites import website
 from trainform import defaults
 from trainform.deployed.overview import Overview, age, overview
+from trainform.plan.inputs import resolved
 from trainform.plan.record import Record
-from trainform.spec import Environment
+from trainform.spec import Environment, Experiment
 
 PLENTY = 30.0  # on a busy machine
 PRICE = {"amount": 2.10, "currency": "USD", "as_of": datetime.date(2026, 1, 1)}
@@ -36,9 +37,8 @@ def recorded(
 ) -> dict[str, Any]:
     """The record of a job with one role."""
     roles = {"worker": {"replicas": replicas, "accelerators": {"a800": accelerators} if accelerators else None}}
-    record = Record(
-        REVISION, f"{experiment}-{REVISION}", 1, {"name": experiment, "roles": roles, **more}, {"backend": "volcano"}
-    )
+    model = Experiment.model_validate({**JOB, "name": experiment, "roles": roles, **more})
+    record = Record(REVISION, f"{experiment}-{REVISION}", 1, resolved(model), {"backend": "volcano"})
     body = {**config_map(experiment), "data": record.data()}
     body["metadata"]["annotations"] = {defaults.STACK_ANNOTATION: stack}
     return body

@@ -6,10 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.releases import project
+from tests.support.releases import IMAGE, follow, project, release
 from tests.support.repository import copy_stacks
-from trainform.deployed.stacks import places
+from tests.support.samples import JOB
+from trainform.deployed.stacks import is_pending, load_project_stack, places
 from trainform.errors import InputError
+from trainform.plan.inputs import resolved
+from trainform.spec import Experiment
+from trainform.spec.release import digest
 
 DEV, PROD = "sdxl-lora.dev", "sdxl-lora.prod"
 
@@ -104,3 +108,13 @@ def test_an_environments_own_stack_stands_for_the_environment(source: str, targe
     (tmp_path / "Pulumi.yaml").write_text("name: trainform\nruntime: python\n")
     found = places("resnet", source, target, tmp_path)
     assert [(place.name, place.environment.name) for place in found] == [("resnet.dev", "dev"), ("resnet.prod", "prod")]
+
+
+def test_a_stack_is_pending_where_it_names_another_experiment_than_the_deployed_one(tmp_path: Path) -> None:
+    """Whichever name it has: the same content by a second release, or from the file, is not pending."""
+    project(tmp_path)
+    follow(release(environments={"prod": {"env": {}}}), PROD, tmp_path)
+    prod, dev = (load_project_stack(name, tmp_path) for name in (PROD, DEV))
+    assert not is_pending(prod, digest(resolved(Experiment.model_validate({**JOB, "image": IMAGE}))), tmp_path)
+    assert not is_pending(dev, digest(resolved(Experiment.model_validate(JOB))), tmp_path)
+    assert is_pending(dev, digest(resolved(Experiment.model_validate({**JOB, "image": IMAGE}))), tmp_path)

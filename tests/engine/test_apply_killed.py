@@ -62,7 +62,7 @@ def test_a_review_that_is_killed_leaves_no_half_of_a_file(project: Project, stac
         time.sleep(seconds)
         kill_all(process)
         if file.exists():
-            assert json.loads(file.read_text())["saved_review"] == 2
+            assert json.loads(file.read_text())["saved_review"] == 3
             assert check(project, file).code == 0
             file.unlink()
     reviewed_and_applied(project, stack)

@@ -118,7 +118,7 @@ def test_what_was_reviewed_on_one_cluster_is_not_applied_to_another(
     stack = project.stack("hello")
     file = save(project, stack)
     found = apply_saved(project, file, KUBECONFIG=str(other.kubeconfig))
-    moved(found, ("cluster", "cluster.uid"))
+    moved(found, ("cluster", "cluster"))
     (told,) = found.verdict["moved"]
     assert (told["was"], told["now"]) == (uid(live), uid(other_live))
     assert live.names("jobs", project.namespace) == other_live.names("jobs", project.namespace) == set()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import sys
 from typing import Any
@@ -10,7 +9,6 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.engine.applying import check, refused, save
 from tests.engine.live import Live
 from tests.engine.project import Project
 from tests.support.repository import ROOT, names, read
@@ -193,16 +191,3 @@ def test_every_shipped_stack_passes(shared_project: Project, name: str) -> None:
     assert "[mandatory]" not in preview.output, preview.output
     assert "is not checked in full" not in preview.output, preview.output
     assert "trainform@" in preview.output, preview.output
-
-
-@pytest.mark.proof("a saved review is judged again by the packs that have judged it")
-def test_a_saved_review_holds_the_packs_that_have_judged_it(project: Project) -> None:
-    with_pack(project)
-    project.copied("hello")
-    stack, pack = project.stack("hello"), {"PULUMI_OPTION_POLICY_PACK": "policy"}
-    file = save(project, stack, **pack)
-    assert "packs" in json.loads(file.read_text())["review"]["facts"]
-    assert check(project, file, **pack).verdict["result"] == "unmoved"
-    refused(check(project, file), ("policy", "policy/__main__.py"))
-    (project.folder / "policy" / "more.py").write_text("")
-    refused(check(project, file, **pack), ("policy", "policy/more.py"))

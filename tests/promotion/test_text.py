@@ -12,10 +12,10 @@ from tests.releases.test_promote import source
 from tests.support.releases import FORGED, IMAGE, PROMOTED, forged, project, release
 from tests.support.samples import environment
 from trainform.check import check_experiment
-from trainform.comparison.compare import compare
+from trainform.comparison.compare import compare, of_record
 from trainform.deployed.stacks import places
-from trainform.drift.model import DriftReport, NotCompared, ObjectDrift, Outcome, StackDrift
-from trainform.promotion.prepare import Asked, Current, Prepared, versions_of
+from trainform.drift.model import NotCompared, ObjectDrift, Outcome, StackDrift
+from trainform.promotion.prepare import Asked, Prepared, version_of
 from trainform.promotion.text import as_data, headline, sections
 from trainform.releases.gates import Judged
 from trainform.releases.model import Rollback
@@ -34,12 +34,9 @@ def prepared(tmp_path: Path) -> Prepared:
     made = release(**PARTS)
     job = check_experiment(Released("sdxl-lora", made.name, made.experiment), "prod", 1, tmp_path).checked()
     smaller = {**PARTS, "roles": {"worker": {"replicas": 1, "accelerators": {"a800": 8}}}}
-    current = Current(None, source(environment(name="prod"), **smaller).record)
-    of_source, deployed, will = versions_of(asked, found, current, job)
-    assert deployed is not None
-    judged = (Judged("succeeded", "passed"), Judged("soak", "not asked"))
-    comparisons = compare(of_source, will), compare(deployed, will)
-    return Prepared(asked, found, current, made, False, judged, *comparisons)
+    will, deployed = version_of(job), of_record("now", source(environment(name="prod"), **smaller).record)
+    comparisons = compare(of_record("sdxl-lora.dev, deployed", found.record), will), compare(deployed, will)
+    return Prepared(asked, found, made, None, False, (Judged("succeeded", "passed"),), *comparisons, edited())
 
 
 def shown(prepared: Prepared) -> str:
@@ -52,9 +49,8 @@ def test_everything_in_its_place(prepared: Prepared) -> None:
     assert "sdxl-lora.prod will follow a new release. 1 field of sdxl-lora.prod changes." in text
     assert prepared.release.name not in text, "which it has only when it is written, by the time of that"
     assert "succeeded: passed." in text
-    assert "soak" not in text, "which nobody asks for"
     rows = {row["path"]: row["values"] for row in as_data(prepared, written=False)["changes"]["experiment"]}
-    assert rows == {"roles.worker.replicas": [1, 2]}, "deployed in the target, and as it will be"
+    assert rows == {"roles.worker.replicas": (1, 2)}, "deployed in the target, and as it will be"
     assert (
         "Once it is written, `trainform review sdxl-lora.prod` shows its cost, its capacity and its findings." in text
     )
@@ -64,8 +60,7 @@ def test_everything_in_its_place(prepared: Prepared) -> None:
 
 
 def test_a_target_that_cannot_be_read(prepared: Prepared) -> None:
-    current = structs.replace(prepared.current, record=None, not_read="the cluster does not answer")
-    found = structs.replace(prepared, current=current, changes=None)
+    found = structs.replace(prepared, not_read="the cluster does not answer", changes=None)
     text = shown(found)
     assert "Nothing is deployed" not in text
     assert "What changes in sdxl-lora.prod is unknown." in text
@@ -118,13 +113,13 @@ def test_how_much_changes(prepared: Prepared) -> None:
     assert "1 field of sdxl-lora.prod would change." in shown(refused)
     will = prepared.comparison.versions[1]
     assert "Nothing of sdxl-lora.prod changes." in shown(structs.replace(prepared, changes=compare(will, will)))
-    first = structs.replace(prepared, changes=None, current=structs.replace(prepared.current, record=None))
+    first = structs.replace(prepared, changes=None)
     assert "Nothing is deployed in sdxl-lora.prod: all of it is new." in shown(first)
 
 
 def test_a_rollback_is_named(prepared: Prepared) -> None:
     back = release(PROMOTED).model_copy(update={"rollback": Rollback(of=None, to=None, reason="the loss rises")})
-    found = structs.replace(prepared, current=structs.replace(prepared.current, release=back))
+    found = structs.replace(prepared, before=back)
     text = shown(found)
     assert "follows a rollback" in text
     assert "Refused: sdxl-lora.prod was rolled back" in text
@@ -139,8 +134,7 @@ def test_a_rollback_is_named(prepared: Prepared) -> None:
 def test_what_somebody_has_forged_is_masked(prepared: Prepared) -> None:
     """In the rollback that the target follows, and in the release that a promotion which was ended half way has
     written."""
-    current = structs.replace(prepared.current, release=forged(is_rollback=True))
-    found = structs.replace(prepared, current=current, release=forged())
+    found = structs.replace(prepared, before=forged(is_rollback=True), release=forged())
     assert FORGED[:4] not in shown(found)
     assert FORGED[:4] not in f"{as_data(found, written=False)}"
 
@@ -153,10 +147,10 @@ def test_an_image_that_only_the_target_has_is_told(prepared: Prepared) -> None:
     assert as_data(found, written=False)["new_images"] == [{"path": "environments.prod.image", "image": IMAGE}]
 
 
-def edited(*objects: ObjectDrift, not_compared: list[NotCompared] | None = None) -> DriftReport:
+def edited(*objects: ObjectDrift, not_compared: list[NotCompared] | None = None) -> StackDrift:
     """What a comparison has found in the source."""
     outcome = Outcome.drift if objects else Outcome.in_sync
-    stack = StackDrift(
+    return StackDrift(
         stack="sdxl-lora.dev",
         experiment="sdxl-lora",
         environment="dev",
@@ -164,7 +158,6 @@ def edited(*objects: ObjectDrift, not_compared: list[NotCompared] | None = None)
         objects=[*objects],
         not_compared=[] if not_compared is None else not_compared,
     )
-    return DriftReport(generated_by="0.1.0", read_at="2026-11-23T15:00:00Z", outcome=outcome, stacks=[stack])
 
 
 @pytest.mark.parametrize(
@@ -181,8 +174,8 @@ def edited(*objects: ObjectDrift, not_compared: list[NotCompared] | None = None)
         ),
     ],
 )
-def test_the_drift_of_the_source_is_a_note(drift: DriftReport, told: str, prepared: Prepared) -> None:
+def test_the_drift_of_the_source_is_a_note(drift: StackDrift, told: str, prepared: Prepared) -> None:
     found = structs.replace(prepared, drift=drift)
     assert told in shown(found)
-    assert as_data(found, written=False)["drift"] == drift.stacks[0].model_dump(mode="json")
+    assert as_data(found, written=False)["drift"] == drift.model_dump(mode="json")
     assert "not as deployed" not in shown(structs.replace(prepared, drift=edited()))

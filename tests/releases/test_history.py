@@ -13,7 +13,7 @@ from trainform.deployed.stacks import ProjectStack, load_project_stacks
 from trainform.deployed.updates import Update
 from trainform.releases.history import Event, StackNow, events, read_stacks
 from trainform.releases.model import Release, Rollback, Waived
-from trainform.releases.rollback import of_release, rollback
+from trainform.releases.rollback import Past, rollback
 from trainform.spec.stack import Stack
 
 STACK = "sdxl-lora.prod"
@@ -43,7 +43,7 @@ def test_what_happened_is_told_the_newest_first() -> None:
     waived = Waived(gate="soak", reason="an outage", by="Ada Byron <ada@example.com>")
     one = release(PROMOTED.model_copy(update={"waived": [waived], "gates": {"succeeded": "passed", "soak": "waived"}}))
     back = rollback(
-        of_release(one.name, {one.name: one}),
+        Past({one.name: one}, one.name).restored(one.name),
         "0a1b2c3d4e5f60718293",
         STACK,
         "the loss diverges",
@@ -109,34 +109,29 @@ def test_a_rollback_without_releases_names_the_time_of_what_it_restores() -> Non
     assert event.details[0] == "from the experiment's file back to what was deployed at 2026-11-20T09:12:44Z"
 
 
-ONE, OTHER = "0a1b2c3d4e5f60718293", "f5e4d3c2b1a098765432"
-
-
 @pytest.mark.parametrize(
-    ("names", "updates", "state"),
+    ("pending", "updates", "state"),
     [
-        (ONE, [update("t", named=ONE)], "deployed"),
-        (None, [update("t")], "deployed"),
-        (ONE, [update("t")], "pending: the file is deployed"),
-        (None, [update("t", named=ONE)], f"pending: {ONE} is deployed"),
-        (OTHER, [update("t", named=ONE)], f"pending: {ONE} is deployed"),
-        (ONE, [update("u", result="failed", named=ONE), update("t", named=ONE)], "the last up failed"),
-        (ONE, [update("u", kind="refresh"), update("t", named=ONE)], "deployed"),
-        (ONE, [update("u", named=ONE, in_part=True), update("t")], "the last up was for a part of the stack"),
+        (False, [update("t")], "deployed"),
+        (True, [update("t")], "pending"),
+        (None, [update("t")], "unknown"),
+        (False, [update("u", result="failed"), update("t")], "the last up failed"),
+        (False, [update("u", kind="refresh"), update("t")], "deployed"),
+        (False, [update("u", in_part=True), update("t")], "the last up was for a part of the stack"),
         (
-            ONE,
-            [update("u", kind="destroy", in_part=True), update("t", named=ONE)],
+            False,
+            [update("u", kind="destroy", in_part=True), update("t")],
             "the last destroy was for a part of the stack",
         ),
-        (ONE, [update("u", kind="destroy"), update("t", named=ONE)], "not deployed"),
-        (ONE, [update("u", kind="destroy", result="failed"), update("t", named=ONE)], "the last destroy failed"),
-        (ONE, [update("u", result="failed", named=ONE)], "not deployed"),
-        (ONE, [], "not deployed"),
-        (ONE, [update("u", result="in-progress", named=ONE), update("t", named=ONE)], "an up runs or was killed"),
+        (False, [update("u", kind="destroy"), update("t")], "not deployed"),
+        (False, [update("u", kind="destroy", result="failed"), update("t")], "the last destroy failed"),
+        (False, [update("u", result="failed")], "not deployed"),
+        (False, [], "not deployed"),
+        (False, [update("u", result="in-progress"), update("t")], "an up runs or was killed"),
     ],
 )
-def test_whether_a_stack_has_what_it_names(names: str | None, updates: list[Update], state: str) -> None:
-    assert StackNow(place(names), updates=tuple(updates)).state == state
+def test_whether_a_stack_has_what_it_names(pending: bool | None, updates: list[Update], state: str) -> None:
+    assert StackNow(place(None), updates=tuple(updates), pending=pending).state == state
 
 
 def test_what_a_killed_up_has_left_is_read_beside_the_history(pulumi: Path, tmp_path: Path) -> None:
@@ -148,10 +143,10 @@ def test_what_a_killed_up_has_left_is_read_beside_the_history(pulumi: Path, tmp_
         f"#!/bin/sh\ncase $* in *history*) exit 6 ;; *prod*) exit 6 ;; *) echo '{json.dumps(left)}' ;; esac\n"
     )
     stacks, _ = load_project_stacks(["sdxl-lora.dev", "sdxl-lora.prod"], tmp_path)
-    found = {now.place.name: now.state for now in read_stacks(stacks, tmp_path, 1)}
+    found = {now.place.name: now.state for now in read_stacks(stacks, tmp_path)}
     assert found["sdxl-lora.dev"] == "an up runs or was killed"
     assert found["sdxl-lora.prod"] != "an up runs or was killed"
 
 
 def test_without_a_history_nobody_knows() -> None:
-    assert StackNow(place(ONE), not_read=("the history of sdxl-lora.prod: pulumi is not on PATH",)).state == "unknown"
+    assert StackNow(place(None), not_read="sdxl-lora.prod: pulumi is not on PATH").state == "unknown"

@@ -16,8 +16,7 @@ from trainform.check import check_experiment
 from trainform.deployed.updates import Update
 from trainform.errors import TrainformError
 from trainform.plan.record import read_record
-from trainform.releases.gates import Judged, Waiver
-from trainform.releases.promote import experiment_of, not_of_source, origin_of, promoted_by, unpinned
+from trainform.releases.promote import experiment_of, not_of_source, origin, unpinned
 from trainform.releases.source import Source, labels_of_pods
 from trainform.render import render_job
 from trainform.spec import Environment, Experiment
@@ -97,7 +96,8 @@ def test_a_release_that_goes_on_from_stage_to_stage_keeps_its_content(overlays: 
 
 
 def test_where_it_comes_from() -> None:
-    made = origin_of(structs.replace(source(), update=structs.replace(UPDATE, release="0123456789abcdef0123")))
+    parts = "vision/sdxl-lora.dev", "dev", source().record
+    made = origin(*parts, structs.replace(UPDATE, release="0123456789abcdef0123"), source().outcome, 2836)
     assert made.model_dump() == {
         "stack": "vision/sdxl-lora.dev",
         "environment": "dev",
@@ -111,23 +111,8 @@ def test_where_it_comes_from() -> None:
         "outcome": "succeeded",
         "seconds": 2836,
     }
-    unknown = structs.replace(
-        source(), outcome=None, seconds=None, update=structs.replace(UPDATE, commit="", dirty=None)
-    )
-    made = origin_of(unknown)
+    made = origin(*parts, structs.replace(UPDATE, commit="", dirty=None))
     assert (made.outcome, made.commit, made.dirty, made.parent) == ("unknown", None, None, None)
-
-
-def test_what_the_gates_say_is_its_evidence() -> None:
-    waiver = Waiver("soak", "the demo is today", "Ada Byron <ada@example.com>")
-    judged = [
-        Judged("from", "passed"),
-        Judged("soak", "waived", "too early", "wait", waiver),
-        Judged("clean", "not asked"),
-    ]
-    made = promoted_by(("a.dev", "a.prod"), "Ada Byron", "2026-11-23T14:35:24Z", None, judged)
-    assert made.gates == {"from": "passed", "soak": "waived"}
-    assert [(each.gate, each.reason, each.by) for each in made.waived] == [("soak", waiver.reason, waiver.by)]
 
 
 def test_what_another_version_has_recorded_and_nobody_can_read() -> None:

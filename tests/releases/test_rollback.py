@@ -14,19 +14,7 @@ from trainform.deployed.updates import Update
 from trainform.plan.inputs import resolved
 from trainform.plan.record import Record
 from trainform.releases.model import Release
-from trainform.releases.rollback import (
-    Checkpoint,
-    Restored,
-    chain,
-    checkpoints,
-    earlier_deployments_of,
-    earlier_releases,
-    first_deployed,
-    of_deployment,
-    of_release,
-    restored_by,
-    rollback,
-)
+from trainform.releases.rollback import Checkpoint, Past, Restored, checkpoints, of_deployment, rollback
 from trainform.spec import Experiment
 
 STACK = "sdxl-lora.prod"
@@ -53,18 +41,20 @@ class Chain:
         return self._add(rollback(restored, self.current, STACK, "the loss diverges", WHO, WHEN))
 
     def back_to(self, name: str) -> str:
-        return self.back(of_release(name, self.releases))
+        return self.back(self.past().restored(name))
+
+    def past(self, deployed: set[str] | None = None) -> Past:
+        return Past(self.releases, self.current, deployed)
 
     @property
     def earlier(self) -> list[str]:
-        assert self.current is not None
-        return earlier_releases(self.current, self.releases)
+        return self.past().earlier()
 
 
 def test_the_earlier_releases_of_a_stack_are_the_newest_first() -> None:
     stack = Chain()
     one, two, three = (stack.promoted(queue) for queue in ("a", "b", "c"))
-    assert [*chain(three, stack.releases)] == [three, two, one]
+    assert [*stack.past().followed(three)] == [three, two, one]
     assert stack.earlier == [two, one]
 
 
@@ -78,7 +68,7 @@ def test_a_second_rollback_goes_further_back_and_not_to_what_was_rolled_back() -
     stack = Chain()
     one, two, _ = stack.promoted("a"), stack.promoted("b"), stack.promoted("c")
     back = stack.back_to(two)
-    assert restored_by(back, stack.releases) == two
+    assert stack.past().restored_by(back) == two
     assert stack.earlier == [one]
     stack.back_to(one)
     assert stack.earlier == []
@@ -95,16 +85,16 @@ def test_after_a_promotion_over_a_rollback_the_restored_release_is_the_earlier_o
 def test_what_was_never_deployed_is_passed_over() -> None:
     stack = Chain()
     one, two, _ = stack.promoted("a"), stack.promoted("b"), stack.promoted("c")
-    assert first_deployed(stack.earlier, stack.releases, {one}) == one
-    assert first_deployed(stack.earlier, stack.releases, {one, two}) == two
-    assert first_deployed(stack.earlier, stack.releases, {"", "0a1b2c3d4e5f60718293"}) is None
+    assert [stack.past({one}).was_deployed(name) for name in (one, two)] == [True, False]
+    assert not stack.past({"", "0a1b2c3d4e5f60718293"}).was_deployed(one)
+    assert stack.past(None).was_deployed(one), "it is not known"
 
 
 def test_a_release_that_was_deployed_by_a_rollback_to_it_was_deployed() -> None:
     stack = Chain()
     one, _ = stack.promoted("a"), stack.promoted("b")
     back = stack.back_to(one)
-    assert first_deployed([one], stack.releases, {back}) == one
+    assert stack.past({back}).was_deployed(one)
 
 
 def deployment(queue: str, second: int, named: str = "") -> EarlierDeployment:
@@ -124,14 +114,14 @@ DEPLOYED = [deployment("c", 30), deployment("c", 25), deployment("b", 20), deplo
 @pytest.mark.parametrize(("failed", "expected"), [(False, ["b", "a"]), (True, ["c", "c", "b", "a"])])
 def test_without_releases_it_goes_back_from_what_is_deployed(failed: bool, expected: list[str]) -> None:
     """After an `up` that failed, what was deployed before is an earlier thing too."""
-    assert queues(earlier_deployments_of(DEPLOYED, None, (), failed=failed)) == expected
+    assert queues(Past({}, None).before(DEPLOYED, failed=failed)) == expected
 
 
 def test_before_the_first_release_there_is_what_was_deployed_without_one() -> None:
     stack = Chain()
     one = stack.promoted("d")
     found = [deployment("d", 40, one), *DEPLOYED]
-    assert queues(earlier_deployments_of(found, stack.releases[one], {one}, failed=False)) == ["c", "c", "b", "a"]
+    assert queues(stack.past().before(found, failed=False)) == ["c", "c", "b", "a"]
 
 
 def test_after_a_rollback_to_a_deployment_only_older_ones_are_left() -> None:
@@ -140,7 +130,7 @@ def test_after_a_rollback_to_a_deployment_only_older_ones_are_left() -> None:
     back = stack.back(of_deployment(DEPLOYED[2], "vision/sdxl-lora.prod", "prod"))
     assert stack.earlier == []
     found = [deployment("b", 50, back), deployment("d", 40, one), *DEPLOYED]
-    assert queues(earlier_deployments_of(found, stack.releases[back], {back, one}, failed=False)) == ["a"]
+    assert queues(stack.past().before(found, failed=False)) == ["a"]
 
 
 def test_a_deployment_is_restored_with_its_evidence() -> None:

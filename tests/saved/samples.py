@@ -5,19 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from trainform.saved.facts import Facts, Source, state_of
+from trainform.saved.facts import Source, state_of
 from trainform.saved.file import keyed
-from trainform.saved.model import Fact, Saved
+from trainform.saved.model import Saved, What
 
 KEY = b"5f1c2d7e8a544f0e9b1d3f6f6c1b2a90"
 SOURCE = Source("resnet.prod", Path("/nowhere"), KEY)
 UID = "5f1c2d7e-8a54-4f0e-9b1d-3f6f6c1b2a90"
-EXPERIMENT: dict[str, Any] = {
-    "name": "resnet",
-    "image": "registry.example.com/ai/resnet:1",
-    "roles": {"node": {"replicas": 4, "env": {"NCCL_DEBUG": "WARN"}}},
-}
-ENVIRONMENT: dict[str, Any] = {"name": "prod", "namespace": {"name": "ai"}, "limits": {"max_accelerators": 64}}
+JOB = "kubernetes:batch.volcano.sh/v1alpha1:Job"
 JOB_URN = (
     "urn:pulumi:resnet.prod::trainform::trainform:index:TrainingJob$kubernetes:batch.volcano.sh/v1alpha1:Job::resnet-"
     "job"
@@ -28,36 +23,39 @@ def exported(replicas: int = 4, time: str = "2026-11-23T09:14:00Z") -> dict[str,
     """What `pulumi stack export` prints of a job with so many nodes."""
     job = {
         "urn": JOB_URN,
-        "type": "kubernetes:batch.volcano.sh/v1alpha1:Job",
+        "type": JOB,
         "inputs": {"spec": {"replicas": replicas}},
     }
     return {"version": 3, "deployment": {"manifest": {"time": time}, "resources": [job]}}
 
 
-def facts(**more: Any) -> Facts:
+def facts(**more: Any) -> dict[What, Any]:
     """The facts of the review, with these."""
-    given: dict[str, Any] = {
-        "project": "trainform",
+    given: dict[Any, Any] = {
         "backend": "s3://states",
-        "engine": "v3.259.0",
-        "trainform": "0.1.0",
         "cluster": UID,
-        "config": {"trainform:experiment": "resnet", "trainform:environment": "prod"},
-        "program": {"Pulumi.yaml": keyed(KEY, "1"), "stacks/__main__.py": keyed(KEY, "2")},
-        "policy": {"policy/__main__.py": keyed(KEY, "3")},
+        "versions": {"pulumi": "v3.259.0", "trainform": "0.1.0"},
+        "config": {"trainform:experiment": "resnet", "trainform:sshSecret": keyed(KEY, "1")},
         "variable": {"PULUMI_K8S_AWAIT_ALL": keyed(KEY, "true")},
-        "experiment": EXPERIMENT,
-        "environment": ENVIRONMENT,
-        "packs": {"trainform": "0.0.1"},
-        "object": {"Job/resnet-1f3a9c": {"uid": "7d6c"}},
-        "step": {"Job resnet-job": {"(operation)": "update", "spec": {"replicas": 4}}},
+        "state": state_of(exported(), SOURCE),
+        "object": {"Job/resnet-1f3a9c": {"uid": "7d6c", "phase": "pending"}},
+        "step": {
+            "TrainingJob resnet": {"(operation)": "update", "(options)": {"type": "trainform:index:TrainingJob"}},
+            "Job resnet-job": {"(operation)": "update", "spec": {"replicas": 4}, "(options)": {"type": JOB}},
+        },
     }
-    made: Any = {what: SOURCE.fact(data) for what, data in {**given, **more}.items()}
-    for what in ("config", "program"):  # hashes are shown as they are
-        made[what] = Fact(hash=made[what].hash, shown={**given, **more}[what])
-    return {"state": state_of(exported(), SOURCE), **made}
+    return {**given, **more}
+
+
+def steps(component: dict[str, Any], job: dict[str, Any]) -> dict[str, Any]:
+    """The steps of the review, with these values."""
+    found = facts()["step"]
+    return {
+        "TrainingJob resnet": {**found["TrainingJob resnet"], **component},
+        "Job resnet-job": {**found["Job resnet-job"], **job},
+    }
 
 
 def saved(stack: str = "resnet.prod") -> Saved:
     """The whole review."""
-    return Saved(at="2026-11-23T09:20:00Z", stack=stack, facts=facts())
+    return Saved(at="2026-11-23T09:20:00Z", stack=stack, commit="0123456789abcdef", facts=facts())

@@ -13,7 +13,6 @@ import pytest
 from tests.cluster.test_read import use
 from tests.review.jobs import LORA
 from tests.review.screen import reviewed
-from tests.saved.samples import SOURCE
 from tests.support import previews
 from tests.support.api_objects import ApiObjects
 from tests.support.applied import applied
@@ -24,7 +23,7 @@ from trainform.review.preview import Preview
 from trainform.review.read import read_preview
 from trainform.saved.model import Moved
 from trainform.saved.moved import moved
-from trainform.saved.preview import planned, touched
+from trainform.saved.preview import COMPARED, planned, touched
 from trainform.spec import Environment, Experiment
 
 URN = previews.urn(previews.CONFIG_MAP, "notes")
@@ -48,7 +47,7 @@ def made(name: str, provider: str = "04da6b54-80e4-46f7-96ec-b56ff0331ba9", **an
 
 def test_steps_with_their_values_and_options() -> None:
     found = planned(reviewed().preview)
-    changing = [step for step in reviewed().preview.steps if step.operation != "same" or "providers" in step.type]
+    changing = [step for step in reviewed().preview.steps if step.operation != "same" or step.type.startswith(COMPARED)]
     assert {*found} == {f"{step.kind} {step.name}" for step in changing}
     (job,) = (each for name, each in found.items() if name.startswith("Job "))
     assert job["(operation)"] == "replace"
@@ -105,7 +104,7 @@ def objects() -> dict[str, Any]:
 
 
 def changes(before: dict[str, Any]) -> list[Moved]:
-    return moved({"object": SOURCE.fact(before)}, {"object": SOURCE.fact(objects())})
+    return moved({"object": before}, {"object": objects()})
 
 
 def jobs(found: dict[str, Any]) -> list[Any]:
@@ -121,7 +120,7 @@ def test_objects_that_exist_and_that_will(server: ApiObjects) -> None:
     assert unread == []
     assert sorted(map(bool, jobs(found))) == [False, True], "the new revision does not exist yet"
     (job,) = filter(None, jobs(found))
-    assert [*job] == ["uid"], "nothing differs from what was deployed"
+    assert [*job] == ["uid", "phase"], "nothing differs from what was deployed"
     assert changes(found) == []
 
 
@@ -130,9 +129,18 @@ def test_what_controllers_write_is_not(server: ApiObjects, bodies: list[dict[str
     body = live_job(bodies)
     body["metadata"] |= {"resourceVersion": "812", "generation": 4, "finalizers": ["x"]}
     body["metadata"]["annotations"] = {**body["metadata"].get("annotations", {}), "volcano.sh/noted": "yes"}
-    body["status"] = {"state": {"phase": "Running"}}
     body["spec"]["suspend"] = True
     assert changes(before) == []
+
+
+@pytest.mark.parametrize(
+    ("phase", "shown"), [("Running", "running"), ("Restarting", "running"), ("Failed", "finished")]
+)
+def test_a_job_that_has_started_or_ended_since(server: ApiObjects, bodies: Any, phase: str, shown: str) -> None:
+    before = objects()
+    live_job(bodies)["status"] = {"state": {"phase": phase}}
+    (found,) = changes(before)
+    assert (found.was, found.now) == ("pending", shown)
 
 
 def test_what_may_not_be_read_is_said(server: ApiObjects) -> None:

@@ -14,14 +14,13 @@ from trainform.terminal.lines import flush_or_discard, note
 
 if TYPE_CHECKING:
     from trainform.review.forms.sections import Item
-    from trainform.saved.facts import Source
     from trainform.saved.model import Moved, SavedFile, Verdict
 
 FAILED, MOVED = 1, 4
 STACK_OF_FILE = "review.stack"
 OUTCOMES = {
-    "unmoved": "Nothing has moved since the review of {at}: `trainform apply` without --check applies it.",
-    "moved": "Something has moved since the review of {at}, so nothing was changed.",
+    "unmoved": "Nothing has changed since the review of {at}: `trainform apply` without --check applies it.",
+    "moved": "Something has changed since the review of {at}, so nothing was applied.",
     "applied": "The review of {at} is applied.",
     "failed": "`pulumi up` of the review of {at} failed: its output says why.",
 }
@@ -30,18 +29,19 @@ OUTCOMES = {
 FileArgument = Annotated[
     str, typer.Argument(metavar="FILE", help="A file that `trainform review STACK --save FILE` has written.")
 ]
-CheckOption = Annotated[bool, typer.Option("--check", help="Only report what has moved; change nothing.")]
+CheckOption = Annotated[bool, typer.Option("--check", help="Only report what has changed since; apply nothing.")]
 
 
 def command(file: FileArgument, check: CheckOption = False, form: FormOption = Form.TERMINAL) -> None:
-    """Apply a saved review, if nothing has moved since.
+    """Apply a saved review, if nothing has changed since.
 
-    It compares the state, the config, the experiment, the environment, the program, the versions and the cluster with
-    those of the review, previews again, and compares each step with its values. Then it runs `pulumi up`. A file can be
-    applied once, since that moves the state.
+    It compares the state, the config, the versions and the cluster with those of the review, previews again, and
+    compares each step with its values. Then it runs `pulumi up`. A file can be applied once, since that writes the
+    state.
 
-    Exit code: 0, 1 if something fails, 2 for wrong input, or 4 if something has moved; then nothing was changed.
+    Exit code: 0, 1 if something fails, 2 for wrong input, or 4 if something has changed; then nothing was applied.
     """
+    from trainform.saved.engine import run_up
     from trainform.saved.file import read_saved
     from trainform.spec.stack import require_stack
 
@@ -56,64 +56,58 @@ def command(file: FileArgument, check: CheckOption = False, form: FormOption = F
         if moved:
             raise typer.Exit(MOVED)
         return
-    code = _up(saved.review.stack, root, form)
+    note(f"trainform: nothing has changed; running `pulumi up -s {saved.review.stack}`", err=True)
+    flush_or_discard()
+    code = run_up(saved.review.stack, root, beside_data=form is not Form.TERMINAL)
     _show(verdict.model_copy(update={"result": "failed" if code else "applied"}), form)
     if code:
         raise typer.Exit(FAILED)
 
 
 def _moved(saved: SavedFile, file: str, root: Path) -> list[Moved]:
-    """Return what has moved. Each comparison is made only if nothing has moved before it, since the rest follows from
-    that."""
+    """Return what has changed. Each comparison is made only if the one before finds nothing, since the rest follows
+    from that."""
+    from trainform.cli.review_reading import made_here
     from trainform.saved.engine import backend
     from trainform.saved.facts import Source, gather
     from trainform.saved.file import open_key, refuse_changed
-    from trainform.saved.moved import moved, moved_backend
-
-    review = saved.review
-    elsewhere = moved_backend(review.facts, backend(root))
-    if elsewhere:
-        return elsewhere
-    source = Source(review.stack, root, open_key(saved.key, review.stack, root))
-    refuse_changed(saved, source.key, file)
-    found = moved(review.facts, gather(source)) or _moved_preview(saved, source)
-    return found or moved(review.facts, gather(source))  # while the preview ran
-
-
-def _moved_preview(saved: SavedFile, source: Source) -> list[Moved]:
-    """Return what differs in a new preview, and in the objects that it touches."""
-    from trainform.cli.review_reading import made_here
     from trainform.saved.moved import moved
     from trainform.saved.preview import preview_facts
 
-    (read,) = made_here([source.stack], source.root, lambda files: None)
-    return moved(saved.review.facts, preview_facts(read.preview, read.files.environment, source)[0])
+    stack, facts = saved.review.stack, saved.review.facts
+    elsewhere = moved(facts, {"backend": backend(root)})  # without it neither the state nor the key can be read
+    if elsewhere:
+        return elsewhere
+    source = Source(stack, root, open_key(saved.key, stack, root))
+    refuse_changed(saved, source.key, file)
+    found = moved(facts, gather(source))
+    if found:
+        return found
+    (read,) = made_here([stack], root, lambda files: None)
+    found = moved(facts, preview_facts(read.preview, read.files.environment, source)[0])
+    return found or moved(facts, gather(source))  # while the preview ran
 
 
 def _verdict(saved: SavedFile, file: str, moved: list[Moved]) -> Verdict:
     from trainform.saved.file import save_again
     from trainform.saved.model import Verdict
 
+    review, fix = saved.review, ""
+    if moved:
+        fix = (
+            "Nothing was done. A file is applied once: if this one was, nothing is left to do. If not, "
+            f"{save_again(saved, file)}."
+        )
+        if review.commit and any(each.what == "step" for each in moved):
+            fix += f" `git diff {review.commit[:12]}` shows how the files have changed."
     return Verdict(
-        stack=saved.review.stack,
-        reviewed=saved.review.at,
+        stack=review.stack,
+        reviewed=review.at,
         result="moved" if moved else "unmoved",
         moved=moved,
-        not_compared=saved.review.not_compared,
-        fix="Nothing was done. A file is applied once: if this one was, nothing is left to do. If not, "
-        f"{save_again(saved, file)}."
-        if moved
-        else "",
+        not_compared=review.not_compared,
+        fix=fix,
     )
-
-
-def _up(stack: str, root: Path, form: Form) -> int:
-    """Run `pulumi up`. Next to data its output goes to standard error."""
-    from trainform.saved.engine import run_up
-
-    note(f"trainform: nothing has moved; running `pulumi up -s {stack}`", err=True)
-    flush_or_discard()
-    return run_up(stack, root, beside_data=form is not Form.TERMINAL)
 
 
 def _show(verdict: Verdict, form: Form) -> None:
@@ -122,7 +116,7 @@ def _show(verdict: Verdict, form: Form) -> None:
     outcome = OUTCOMES[verdict.result].format(at=verdict.reviewed)
     found = bounded([
         Section(f"Apply of {verdict.stack}", (Item(outcome),)),
-        Section("Moved", tuple(_items(verdict.moved))),
+        Section("Changed since", tuple(_items(verdict.moved))),
         Section("Not compared", tuple(map(Item, verdict.not_compared))),
         Section("What to do", (Item(verdict.fix),) if verdict.fix else ()),
     ])  # fmt: skip

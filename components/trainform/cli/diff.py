@@ -13,7 +13,7 @@ from trainform.cli import candidates
 from trainform.cli.app import prints_data
 from trainform.cli.arguments import ENVIRONMENT_VARIABLE, environment_option
 from trainform.cli.forms import Form, FormOption, show
-from trainform.errors import CommandLineError, InputError
+from trainform.errors import CommandLineError
 from trainform.project import known_stacks, project_root, require_project
 
 if TYPE_CHECKING:
@@ -70,10 +70,10 @@ def command(
 
 
 def _versions(first: str, second: str | None, environment: str | None, root: Path) -> tuple[Version, Version]:
-    """Return both versions: files and releases in the environment that is named, or in that of the stack next to
-    them."""
+    """Return both versions, files and releases in the environment that is named or in that of the stack."""
     from trainform.check_files import check_environment
-    from trainform.deployed.stacks import load_project_stack
+    from trainform.comparison.compare import of_file
+    from trainform.deployed.stacks import followed, load_project_stack
     from trainform.spec.stack import STACK_ARGUMENT
 
     words = [first] if second is None else [first, second]
@@ -91,13 +91,17 @@ def _versions(first: str, second: str | None, environment: str | None, root: Pat
         name = next(iter(stacks.values())).environment.name
     elif environment is not None:
         name = check_environment(environment, root).checked().name
-    found = [_deployed(word, stacks[word], root) if word in stacks else _written(word, name, root) for word in words]
-    return found[0], _by_files(first, stacks[first], root) if second is None else found[1]
+    found = [_deployed(word, stacks[word]) if word in stacks else _written(word, name, root) for word in words]
+    if second is None:  # what `pulumi up` of the stack would deploy
+        stack = stacks[first].stack
+        found.append(of_file(f"{first} by {followed(stack.release)}", stack.given, root, name))
+    return found[0], found[1]
 
 
-def _deployed(name: str, stack: ProjectStack, root: Path) -> Version:
+def _deployed(name: str, stack: ProjectStack) -> Version:
     from trainform.comparison.compare import of_record
     from trainform.deployed.records import live_record
+    from trainform.deployed.stacks import followed
     from trainform.errors import ClusterError
 
     record = live_record(stack.experiment, stack.environment, SECONDS)
@@ -108,26 +112,7 @@ def _deployed(name: str, stack: ProjectStack, root: Path) -> Version:
             "run `pulumi up` of its stack first; `trainform stacks` shows what is deployed",
         )
     found = of_record(name, record)
-    return structs.replace(found, facts={**found.facts, "follows": _followed(stack, root)})
-
-
-def _followed(stack: ProjectStack, root: Path) -> str:
-    """Return what the stack's file names now, also a release that is wrong."""
-    from trainform.releases.files import read_release
-
-    if stack.stack.release is None:
-        return "its file"
-    try:
-        return read_release(stack.experiment, stack.stack.release, root).called
-    except InputError:
-        return f"release {stack.stack.release}"
-
-
-def _by_files(name: str, stack: ProjectStack, root: Path) -> Version:
-    """Return what `pulumi up` of the stack would deploy."""
-    from trainform.comparison.compare import of_file
-
-    return of_file(f"{name} by {_followed(stack, root)}", stack.stack.given, root, stack.environment.name)
+    return structs.replace(found, facts={**found.facts, "follows": followed(stack.stack.release)})
 
 
 def _written(word: str, environment: str, root: Path) -> Version:
@@ -142,4 +127,4 @@ def _written(word: str, environment: str, root: Path) -> Version:
     told = release.told
     facts = {"promoted" if told.rollback is None else "rolled back": f"{told.way} at {told.promoted.at}"}
     facts |= {} if told.rollback is None else {"because": told.rollback.reason}
-    return of_file(release.called, given, root, environment, facts)
+    return of_file(f"release {word}", given, root, environment, facts)

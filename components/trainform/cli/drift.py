@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,9 +11,9 @@ from trainform.cli.app import prints_data
 from trainform.cli.arguments import WHICH_ENVIRONMENT, environment_option
 from trainform.cli.forms import Form, FormOption, show_data, show_text
 from trainform.cli.review_stacks import refuse_wrong_words, stacks_of
+from trainform.errors import each_result
 
 if TYPE_CHECKING:
-    from trainform.deployed.stacks import ProjectStack
     from trainform.drift.model import DriftReport
 
 FAILED, DRIFT = 1, 3
@@ -53,10 +52,11 @@ def command(
     named = [] if stacks is None else stacks
     refuse_wrong_words(named, environment, [], None, every=every)
     found, root = stacks_of(named, environment if every else None)
+    from trainform.deployed.stacks import load_project_stack
     from trainform.drift.report import find_drift
     from trainform.drift.text import documents
 
-    report = find_drift(_targets(found, root))
+    report = find_drift(each_result(lambda name: load_project_stack(name, root), found))
     if form is Form.JSON:
         show_data(report.model_dump(mode="json"))
     else:
@@ -64,17 +64,6 @@ def command(
     code = _exit_code(report, fail=fail)
     if code:
         raise typer.Exit(code)
-
-
-def _targets(names: list[str], root: Path) -> list[ProjectStack]:
-    """Load the stacks. InputError with every problem of their files."""
-    from trainform.deployed.stacks import load_project_stacks
-    from trainform.errors import InputError
-
-    found, wrong = load_project_stacks(names, root)
-    if wrong:
-        raise InputError([problem for error in wrong.values() for problem in error.problems])
-    return found
 
 
 def _exit_code(report: DriftReport, *, fail: bool) -> int:

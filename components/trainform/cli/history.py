@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -14,10 +12,6 @@ from trainform.cli.forms import Form, FormOption, show
 from trainform.errors import InputError, Problem
 from trainform.project import EXPERIMENTS, RELEASES, known_names, known_stacks, project_root, require_project
 
-if TYPE_CHECKING:
-    from trainform.releases.model import Release
-
-SECONDS = 5.0
 SHOWN = 20
 
 
@@ -37,15 +31,17 @@ AllOption = Annotated[bool, typer.Option("--all", help=f"Show every event, not o
 def command(experiment: ExperimentArgument = None, every: AllOption = False, form: FormOption = Form.TERMINAL) -> None:
     """Show the promotions, rollbacks and updates of an experiment, or of all.
 
-    It reads the releases and stacks of the project, the clusters, and the last 100 updates of each stack from Pulumi's
-    backend. What cannot be read is reported, and the rest is shown. A release has the name of its author; only a
-    service of Pulumi knows who ran an update.
+    It reads the releases and stacks of the project, and from Pulumi's backend the state and the last 100 updates of
+    each stack; no cluster is read. What cannot be read is reported, and the rest is shown. A release has the name of
+    its author; only a service of Pulumi knows who ran an update.
 
     Exit code: 0, or 1 if something could not be read.
     """
     from trainform.cli.history_text import History, as_data, sections
-    from trainform.deployed.stacks import load_project_stacks, require_name
+    from trainform.deployed.stacks import load_project_stacks, nearest, require_name
+    from trainform.releases.files import releases_of
     from trainform.releases.history import events, read_stacks
+    from trainform.releases.model import Release
 
     root = project_root()
     require_project(root)
@@ -53,41 +49,26 @@ def command(experiment: ExperimentArgument = None, every: AllOption = False, for
         require_name(experiment, root)
     loaded, wrong = load_project_stacks(known_stacks(root), root)
     stacks = [each for each in loaded if each.experiment and experiment in (None, each.experiment)]
-    unread = [
+    not_read = [
         f"the file of {stack}: {error.problems[0].reason}"
         for stack, error in wrong.items()
         if experiment is None or stack.startswith(f"{experiment}.")
     ]
-    releases = _releases(experiment, root, unread)
-    if experiment is not None and not (stacks or releases or unread):
-        raise InputError([_unknown(experiment, root)])
-    now = read_stacks(stacks, root, SECONDS)
-    found = events(releases.values(), now)
-    history = History(experiment, releases, now, found, len(found) if every else SHOWN, unread)
-    show(form, sections(history), as_data(history))
-    if history.not_read:
-        raise typer.Exit(1)
-
-
-def _releases(experiment: str | None, root: Path, unread: list[str]) -> dict[str, Release]:
-    """Return the releases by their names. Of several experiments a release that cannot be read is added to
-    `unread`."""
-    from trainform.releases.files import releases_of
-
-    if experiment is not None:
-        return releases_of(experiment, root)
-    found = dict[str, "Release"]()
-    for folder in sorted((root / "stacks" / RELEASES).glob("[!.]*/")):
+    releases = dict[str, Release]()
+    folders = (root / "stacks" / RELEASES).glob("[!.]*/")
+    for name in sorted(folder.name for folder in folders) if experiment is None else [experiment]:
         try:
-            found |= releases_of(folder.name, root)
+            releases |= releases_of(name, root)
         except InputError as error:
-            unread.append(f"the releases of {folder.name}: {error.problems[0].reason}")
-    return found
-
-
-def _unknown(experiment: str, root: Path) -> Problem:
-    near = difflib.get_close_matches(experiment, known_names(EXPERIMENTS, root), 1)
-    fix = "run `trainform new EXPERIMENT -e ENV`, which writes a stack"
-    if near and near[0] != experiment:
-        fix = f"did you mean {near[0]}?"
-    return Problem("EXPERIMENT", experiment, "the experiment has no stack and no release here", fix)
+            not_read.append(f"the releases of {name}: {error.problems[0].reason}")
+    if experiment is not None and not (stacks or releases or not_read):
+        others = [name for name in known_names(EXPERIMENTS, root) if name != experiment]
+        fix = nearest(experiment, others, "run `trainform new EXPERIMENT -e ENV`, which writes a stack")
+        reason = "the experiment has no stack and no release here"
+        raise InputError([Problem("EXPERIMENT", experiment, reason, fix)])
+    now = read_stacks(stacks, root)
+    not_read += [each.not_read for each in now if each.not_read]
+    found = History(experiment, releases, now, events(releases.values(), now), not_read)
+    show(form, sections(found, len(found.events) if every else SHOWN), as_data(found))
+    if not_read:
+        raise typer.Exit(1)

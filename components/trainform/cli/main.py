@@ -25,7 +25,7 @@ GROUPS = {
         "render": "Print the manifests that `pulumi up` applies",
         "review": "Review a change: the run, the data, the cost and the queue",
         "diff": "Compare two experiments field by field, as they are deployed, released or written",
-        "apply": "Apply a saved review, if nothing has moved since",
+        "apply": "Apply a saved review, if nothing has changed since",
         "promote": "Promote deployed experiments to another environment, as releases",
         "rollback": "Let a stack go back to what it had before, as a whole and not the image alone",
         "history": "Show the promotions, rollbacks and updates of an experiment, or of all",

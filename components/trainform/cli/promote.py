@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,17 +10,15 @@ import typer
 from trainform.cli import candidates
 from trainform.cli.app import prints_data
 from trainform.cli.forms import Form, FormOption, next_steps, show_data, show_text
-from trainform.cli.release_writing import DryOption, YesOption, require_answer, write
-from trainform.errors import CommandLineError
+from trainform.cli.release_writing import REASON, DryOption, ReasonOption, YesOption, require_answer, write
+from trainform.errors import CommandLineError, each_result
 from trainform.project import project_root, release_path, require_project, stack_path
 from trainform.terminal.lines import note
 
 if TYPE_CHECKING:
-    from trainform.deployed.stacks import ProjectStack
     from trainform.promotion.prepare import Prepared
 
 REFUSED = 3
-REASON = "--reason"
 
 
 ExperimentArguments = Annotated[
@@ -59,9 +56,6 @@ WaiveOption = Annotated[
         show_default=False,
     ),
 ]
-ReasonOption = Annotated[
-    str, typer.Option(REASON, metavar="TEXT", help="Why; it is written into the release.", show_default=False)
-]
 OverOption = Annotated[bool, typer.Option("--over-rollback", help="Also to a stack that was rolled back.")]
 
 
@@ -96,13 +90,15 @@ def command(
     if len({*experiments}) < len(experiments):
         raise CommandLineError("an experiment is named more than once", "name each experiment once")
     require_answer(dry_run=dry_run, yes=yes)
+    from trainform.deployed.stacks import places
     from trainform.promotion.prepare import Asked, prepare
+    from trainform.promotion.text import as_data
 
     root = project_root()
     require_project(root)
+    found_places = each_result(lambda experiment: places(experiment, source, target, root), experiments)
     asked = [
-        Asked(each, *pair, names, reason, over_rollback)
-        for each, pair in zip(experiments, _places(experiments, source, target, root), strict=True)
+        Asked(each, *pair, names, reason, over_rollback) for each, pair in zip(experiments, found_places, strict=True)
     ]
     found = [prepare(each, root) for each in asked]
     refused = [each for each in found if not (each.may_be_written or each.same)]
@@ -113,33 +109,16 @@ def command(
     if writes:
         write(releases, root, yes=yes)
     if form is Form.JSON:
-        _show_json(found, refused, written=writes)
+        promotions = [as_data(each, written=writes and each.may_be_written) for each in found]
+        show_data(promotions[0] if len(found) == 1 else {"ok": not refused, "promotions": promotions})
     elif writes:
         for each in found:
             if each.may_be_written:
                 name = each.asked.target.name
                 files = [release_path(each.asked.experiment, each.release.name), stack_path(name)]
-                note(*next_steps(name, files, is_deployed=each.current.record is not None))
+                note(*next_steps(name, files, is_deployed=each.changes is not None))
     if refused:
         raise typer.Exit(REFUSED)
-
-
-def _places(
-    experiments: Sequence[str], source: str, target: str, root: Path
-) -> list[tuple[ProjectStack, ProjectStack]]:
-    """Return the stacks of each promotion. InputError with the problems of all of them."""
-    from trainform.deployed.stacks import places
-    from trainform.errors import InputError, Problem
-
-    found, problems = [], list[Problem]()
-    for each in experiments:
-        try:
-            found.append(places(each, source, target, root))
-        except InputError as error:
-            problems += error.problems
-    if problems:
-        raise InputError(problems)
-    return found
 
 
 def _show(found: Sequence[Prepared], refused: Sequence[Prepared], form: Form) -> None:
@@ -149,10 +128,3 @@ def _show(found: Sequence[Prepared], refused: Sequence[Prepared], form: Form) ->
     if refused and len(found) > 1:
         names = ", ".join(each.asked.experiment for each in refused)
         note(f"{len(refused)} of {len(found)} promotions refused ({names}): nothing is written", err=True)
-
-
-def _show_json(found: Sequence[Prepared], refused: Sequence[Prepared], *, written: bool) -> None:
-    from trainform.promotion.text import as_data
-
-    promotions = [as_data(each, written=written and each.may_be_written) for each in found]
-    show_data(promotions[0] if len(found) == 1 else {"ok": not refused, "promotions": promotions})

@@ -14,8 +14,12 @@ from trainform.terminal.lines import ask, stdin_is_terminal
 if TYPE_CHECKING:
     from trainform.releases.model import Release
 
+REASON = "--reason"
 DryOption = Annotated[bool, typer.Option("--dry-run", help="Show everything, and write nothing.")]
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Write without asking.")]
+ReasonOption = Annotated[
+    str, typer.Option(REASON, metavar="TEXT", help="Why; it is written into the release.", show_default=False)
+]
 
 
 def require_answer(*, dry_run: bool, yes: bool) -> None:

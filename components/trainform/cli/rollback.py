@@ -9,19 +9,13 @@ import typer
 from trainform.cli import candidates
 from trainform.cli.app import prints_data
 from trainform.cli.forms import Form, FormOption, next_steps, show_data, show_text
-from trainform.cli.release_writing import DryOption, YesOption, require_answer, write
+from trainform.cli.release_writing import DryOption, ReasonOption, YesOption, require_answer, write
 from trainform.errors import InputError
 from trainform.project import project_root, release_path, require_project, stack_path
 from trainform.terminal.lines import note
 
-REASON = "--reason"
-
-
 StackArgument = Annotated[
     str, typer.Argument(metavar="STACK", help="A stack of the project.", autocompletion=candidates.stacks)
-]
-ReasonOption = Annotated[
-    str, typer.Option(REASON, metavar="TEXT", help="Why; it is written into the release.", show_default=False)
 ]
 ToOption = Annotated[
     str | None,
@@ -65,7 +59,7 @@ def command(
     root = project_root()
     require_project(root)
     found = prepare_rollback(stack, to, reason.strip(), root)
-    name, release = found.back.place.name, found.release.name
+    name, release = found.stack.name, found.release.name
     if form is not Form.JSON:
         show_text(form, sections(found))
     if not dry_run:
@@ -73,5 +67,5 @@ def command(
     if form is Form.JSON:
         show_data(as_data(found, written=not dry_run))
     elif not dry_run:
-        files = [release_path(found.back.place.experiment, release), stack_path(name)]
+        files = [release_path(found.stack.experiment, release), stack_path(name)]
         note(*next_steps(name, files, must_refresh=found.killed))

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import datetime
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from msgspec import structs
 
 from trainform.cli import candidates
 from trainform.cli.app import prints_data
 from trainform.cli.arguments import WHICH_ENVIRONMENT, environment_option
-from trainform.cli.forms import Form, FormOption, show_data
+from trainform.cli.forms import Form, FormOption, show_data, show_text
 from trainform.errors import TrainformError
 from trainform.project import ENVIRONMENTS, known_names, known_stacks, project_root, require_project
 from trainform.secrets import masked
@@ -22,13 +23,15 @@ from trainform.terminal.lines import echo, note
 
 if TYPE_CHECKING:
     from trainform.deployed.overview import Overview, Row
+    from trainform.deployed.stacks import ProjectStack
+    from trainform.review.forms.sections import Section
     from trainform.spec.environment import Environment
 
 SECONDS = 5.0
 FILE, RELEASE, UNKNOWN = "file", "release", "unknown"
 """What a stack follows."""
 DEPLOYED, PENDING = "deployed", "pending"
-"""The state of a stack. Pending: its file names another release than the one that is deployed."""
+"""The state of a stack. Pending: its file names another experiment than the one that is deployed."""
 NOT_DEPLOYED = "Not deployed"
 COLUMNS = ("experiment", "environment", "phase", "accelerators", "age", "cost/h", "state")
 MORE_COLUMNS = ("release", "revision", "stack")
@@ -67,24 +70,33 @@ def command(
     """Show what is deployed in all environments: phase, accelerators, age, cost.
 
     It reads the records of `pulumi up` from the clusters of the environments, also those of other checkouts. The state
-    is `pending` where the stack's file names another release than the one that is deployed. An environment whose
-    cluster cannot be read is reported, and the others are shown.
+    is `pending` where the stack's file names another experiment, by a release or a file, than the one that is deployed.
+    An environment whose cluster cannot be read is reported, and the others are shown.
 
     Exit code: 0, or 1 if an environment could not be read.
     """
     from trainform.deployed.overview import overview
-    from trainform.spec.stack import project_name
+    from trainform.deployed.stacks import load_project_stacks
 
     root = project_root()
     require_project(root)
     loaded = _loaded(environments, root)
     found = overview(loaded, SECONDS)
+    stacks = {stack.full_name: stack for stack in load_project_stacks(known_stacks(root), root)[0]}
     filters = {"experiment": experiment, "queue": queue, "owner": owner}
-    rows = [row for row in (*found.rows, *_not_deployed(found, loaded, root)) if _matches(row, filters)]
+    rows = [row for row in (*found.rows, *_not_deployed(found, loaded, stacks.values())) if _matches(row, filters)]
     outcomes = _outcomes(rows, loaded) if drift else [None] * len(rows)
-    own = {f"{project_name(root)}/{stack}" for stack in known_stacks(root)}
-    described = masked([_described(row, outcome, own, root) for row, outcome in zip(rows, outcomes, strict=True)])
-    FORMS[form](described, found, _totals(rows, found))
+    described = masked(
+        [_described(row, outcome, stacks.get(row.stack), root) for row, outcome in zip(rows, outcomes, strict=True)]
+    )
+    totals = _totals(rows, found)
+    if form is Form.JSON:
+        not_read = [{"environment": name, "error": error.as_dict()} for name, error in found.not_read.items()]
+        show_data({"ok": not not_read, "stacks": described, "not_read": not_read})
+    elif form is Form.MARKDOWN:
+        show_text(form, _sections(described, found, totals))
+    else:
+        _print(described, found, totals)
     if found.not_read:
         raise typer.Exit(1)
 
@@ -97,16 +109,15 @@ def _loaded(names: Sequence[str] | None, root: Path) -> list[Environment]:
     return [check_environment(name, None if names else root).checked() for name in dict.fromkeys(chosen)]
 
 
-def _not_deployed(found: Overview, environments: Sequence[Environment], root: Path) -> list[Row]:
+def _not_deployed(found: Overview, environments: Sequence[Environment], stacks: Iterable[ProjectStack]) -> list[Row]:
     """Return a row for each stack of the project that names a release, and of which nothing is deployed."""
     from trainform.deployed.overview import Row
-    from trainform.deployed.stacks import load_project_stacks
 
     read = {environment.name for environment in environments} - found.not_read.keys()
     there = {(row.experiment, row.environment) for row in found.rows}
     return [
         Row(each.experiment, each.environment.name, each.namespace, each.full_name, phase=NOT_DEPLOYED)
-        for each in load_project_stacks(known_stacks(root), root)[0]
+        for each in stacks
         if each.stack.release is not None
         and each.environment.name in read
         and (each.experiment, each.environment.name) not in there
@@ -137,61 +148,32 @@ def _outcomes(rows: Sequence[Row], environments: Sequence[Environment]) -> list[
     return [stack.outcome.value for stack in find_drift(targets).stacks]
 
 
-def _described(row: Row, drift: str | None, own: Collection[str], root: Path) -> dict[str, Any]:
-    """Return a row as data. drift: None if it was not searched for."""
+def _described(row: Row, drift: str | None, stack: ProjectStack | None, root: Path) -> dict[str, Any]:
+    """Return a row as data. drift: None if it was not searched for. stack: None for those of other projects and
+    checkouts, and for a file that cannot be read."""
     from trainform.deployed.overview import age
 
-    follows, release = _followed(row.stack, own, root)
+    release = None if stack is None else stack.stack.release
+    cost = None if row.cost is None else {"amount": float(row.cost.amount), "currency": row.cost.currency}
     return {
-        "experiment": row.experiment,
-        "environment": row.environment,
-        "namespace": row.namespace,
-        "stack": row.stack,
-        "state": _state(row, follows, release, root),
+        **{field: value for field, value in structs.asdict(row).items() if field not in ("cost", "content")},
+        "state": UNKNOWN if stack is None else _state(row, stack, root),
         "release": release,
-        "follows": follows,
-        "revision": row.revision,
-        "run": row.run,
-        "job": row.job,
-        "phase": row.phase,
-        "queue": row.queue,
-        OWNER: row.owner,
-        "accelerators": dict(row.accelerators),
-        "cost_per_hour": None
-        if row.cost is None
-        else {"amount": float(row.cost.amount), "currency": row.cost.currency},
-        "created": row.created,
+        "follows": UNKNOWN if stack is None else FILE if release is None else RELEASE,
+        "cost_per_hour": cost,
         "age": age(row.created, datetime.datetime.now(datetime.UTC)),
         DRIFT: drift,
-        "unreadable": row.unreadable,
     }
 
 
-def _followed(stack: str, own: Collection[str], root: Path) -> tuple[str, str | None]:
-    """Return what the stack's file names, and the release if it names one. It is unknown for stacks of other projects
-    and checkouts, and for a file that cannot be read."""
+def _state(row: Row, stack: ProjectStack, root: Path) -> str:
+    from trainform.deployed.stacks import is_pending
     from trainform.errors import InputError
-    from trainform.spec.stack import named_release
 
-    if stack not in own:
-        return UNKNOWN, None
-    try:
-        release = named_release(stack.rpartition("/")[2], root)
-    except InputError:
-        return UNKNOWN, None
-    return (FILE, None) if release is None else (RELEASE, release)
-
-
-def _state(row: Row, follows: str, release: str | None, root: Path) -> str:
-    from trainform.errors import InputError
-    from trainform.releases.files import read_release
-
-    if row.unreadable or follows == UNKNOWN:
+    if row.unreadable:
         return UNKNOWN
-    if release is None:
-        return DEPLOYED
     try:
-        return DEPLOYED if read_release(row.experiment, release, root).content == row.content else PENDING
+        return PENDING if is_pending(stack, row.content, root) else DEPLOYED
     except InputError:
         return UNKNOWN
 
@@ -246,7 +228,7 @@ def _totals(rows: Sequence[Row], found: Overview) -> str:
     return f"{', '.join(parts)}{unread}"
 
 
-def _as_terminal(rows: Sequence[Mapping[str, Any]], found: Overview, totals: str) -> None:
+def _print(rows: Sequence[Mapping[str, Any]], found: Overview, totals: str) -> None:
     from trainform.terminal.screen import screen
 
     console = screen()
@@ -269,24 +251,9 @@ def _not_read(name: str, error: TrainformError) -> list[str]:
     return [f"not read: the environment {name}", *(f"  {line}" for line in error.lines())]
 
 
-def _as_markdown(rows: Sequence[Mapping[str, Any]], found: Overview, totals: str) -> None:
-    from trainform.review.forms.markdown import prose
+def _sections(rows: Sequence[Mapping[str, Any]], found: Overview, totals: str) -> list[Section]:
+    from trainform.review.forms.sections import Item, Section, Table, bounded
 
-    if rows:
-        columns, *lines = _table(rows)
-        echo(f"| {' | '.join(columns)} |", f"|{' --- |' * len(columns)}")
-        for line in lines:
-            cells = (prose(cell.replace("|", r"\x7c")) if cell else "" for cell in line)
-            echo(f"| {' | '.join(cells)} |")
-        echo("")
-    echo(prose(f"{totals}."))
-    for name, error in found.not_read.items():
-        echo("", prose(" ".join(_not_read(name, error))))
-
-
-def _as_json(rows: Sequence[Mapping[str, Any]], found: Overview, totals: str) -> None:
-    not_read = [{"environment": name, "error": error.as_dict()} for name, error in found.not_read.items()]
-    show_data({"ok": not not_read, "stacks": list(rows), "not_read": not_read})
-
-
-FORMS = {Form.TERMINAL: _as_terminal, Form.MARKDOWN: _as_markdown, Form.JSON: _as_json}
+    table = (Table(tuple(map(tuple, _table(rows)))),) if rows else ()
+    unread = (Item(" ".join(_not_read(name, error))) for name, error in found.not_read.items())
+    return bounded([Section("Stacks", (Item(f"{totals}."), *table)), Section("Not read", tuple(unread))])

@@ -39,17 +39,14 @@ def of_record(name: str, record: Record) -> Version:
     return Version(name, side, facts)
 
 
-def of_file(
-    name: str, given: Given, root: Path, environment: str = "", facts: Mapping[str, str] | None = None
-) -> Version:
-    """Return the version in a file or a release. Without an environment it keeps its overlays. InputError with every
-    problem of the file."""
+def of_file(name: str, given: Given, root: Path, environment: str = "", facts: Mapping[str, str] = {}) -> Version:
+    """Return the version in a file or release, with its overlays if no environment is named. May raise InputError."""
     loaded = load_experiment(given, root, environment)
     model = loaded.checked()
     where = {"environment": environment} if environment else {}
     overlays = None if environment or loaded.data is None else loaded.data.get(OVERLAYS)
     side = Side(resolved(model), {}, 1, "record")
-    return Version(name, side, {**(facts or {}), **where}, overlays if isinstance(overlays, dict) else {})
+    return Version(name, side, {**facts, **where}, overlays if isinstance(overlays, dict) else {})
 
 
 class Row(Struct, frozen=True):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from msgspec import to_builtins
+
 from trainform.comparison.compare import Comparison, Row, Version
 from trainform.review.forms.sections import MOST_ITEMS, Block, Item, Section, Table, bounded, counted, shown
 
@@ -16,13 +18,9 @@ def as_data(comparison: Comparison) -> dict[str, Any]:
     return {
         "same": comparison.same,
         "versions": [{"name": version.name, **version.facts} for version in comparison.versions],
-        "experiment": _rows_data(comparison.experiment),
-        "environment": _rows_data(comparison.environment),
+        "experiment": to_builtins(comparison.experiment),
+        "environment": to_builtins(comparison.environment),
     }
-
-
-def _rows_data(rows: Sequence[Row]) -> list[dict[str, object]]:
-    return [{"path": row.path, "values": list(row.values)} for row in rows]
 
 
 def sections(comparison: Comparison) -> list[Section]:
@@ -51,12 +49,11 @@ def changing(comparison: Comparison, stack: str) -> list[Section]:
     return differing(comparison, f"What changes in {stack}", f"What changes in {stack} by its environment")
 
 
-def changes(comparison: Comparison, stack: str, verb: str) -> str:
-    """Return the number of fields that change as a sentence. verb: `changes` or `would change`."""
+def changes(comparison: Comparison, stack: str, *, would: bool = False) -> str:
+    """Return the number of fields that change, or would change, as a sentence."""
     count = len(comparison.experiment) + len(comparison.environment)
-    if not count:
-        return f"Nothing of {stack} {verb}."
-    return f"{counted(count, 'field')} of {stack} {verb if count == 1 else verb.replace('changes', 'change')}."
+    verb = "would change" if would else "change" if count > 1 else "changes"
+    return f"{counted(count, 'field') if count else 'Nothing'} of {stack} {verb}."
 
 
 def _facts(versions: Sequence[Version]) -> Iterator[Item]:
@@ -70,5 +67,5 @@ def _table(rows: Sequence[Row], names: Sequence[str]) -> tuple[Block, ...]:
     if not rows:
         return ()
     table = Table(((FIELD, *names), *((row.path, *map(shown, row.values)) for row in rows[:MOST_ITEMS])))
-    more = len(rows) - MOST_ITEMS
-    return (table, Item(f"And {more} more.")) if more > 0 else (table,)
+    more = (Item(f"And {len(rows) - MOST_ITEMS} more."),) if len(rows) > MOST_ITEMS else ()
+    return (table, *more)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -15,6 +15,7 @@ from trainform.deployed.engine import exported, printed
 from trainform.deployed.state import record_in
 from trainform.deployed.updates import ALL, Update, updates
 from trainform.errors import TrainformError, without_credentials
+from trainform.manifests.shapes import mapping
 from trainform.plan.record import Record
 from trainform.spec.stack import project_name
 
@@ -30,55 +31,39 @@ class EarlierDeployment(Struct, frozen=True):
     record: Record
 
 
-State = Callable[[], Mapping[str, Any] | None]
-"""Reads the state after an update; None if it cannot be read."""
-
-
 def earlier_deployments(experiment: str, stack: str, root: Path) -> Iterator[EarlierDeployment]:
     """Yield what the stack had deployed, the newest first. TrainformError if the backend has no earlier states."""
     done = updates(stack, root, ALL)
-    for update, state in zip(done, _states(stack, root, done), strict=False):
-        found = state() if update.deployed else None
-        record = None if found is None else record_in(found, experiment)
-        if record is not None:
-            yield EarlierDeployment(update, record)
-
-
-def _states(stack: str, root: Path, done: Sequence[Update]) -> list[State]:
     url = str(json.loads(printed(root, "whoami", "--verbose", "--json")).get("url", ""))
-    scheme = urlsplit(url).scheme
-    if scheme in SERVICES:
-        return [_of_service(stack, root, update.number) for update in done]
+    scheme, files = urlsplit(url).scheme, list[Path]()
     if scheme == FOLDER:
-        return [
-            _of_file(path) for path in history_files(_folder(url, root), project_name(root), stack.rpartition("/")[2])
-        ]
-    raise TrainformError(
-        f"the backend {without_credentials(url)} does not give out what was deployed earlier",
-        "name a release with --to; `trainform history` shows them. Or take the experiment's file from git, and run "
-        "`pulumi up`",
-    )
+        files = history_files(_folder(url, root), project_name(root), stack.rpartition("/")[2])
+        done = done[: len(files)]
+    elif scheme not in SERVICES:
+        raise TrainformError(
+            f"the backend {without_credentials(url)} does not give out what was deployed earlier",
+            "name a release with --to; `trainform history` shows them. Or take the experiment's file from git, and "
+            "run `pulumi up`",
+        )
+    for index, update in enumerate(done):
+        if update.deployed:
+            state = _state_beside(files[index]) if files else exported(stack, root, update.number)
+            record = record_in(state, experiment)
+            if record is not None:
+                yield EarlierDeployment(update, record)
 
 
-def _of_service(stack: str, root: Path, number: int) -> State:
-    return lambda: exported(stack, root, number)
-
-
-def _of_file(history: Path) -> State:
-    """Read the file next to that of the update."""
+def _state_beside(history: Path) -> Mapping[str, Any]:
+    """Read the state next to the file of an update; empty if it cannot be read."""
     path = history.with_name(history.name.replace(".history.", ".checkpoint."))
-
-    def read() -> Mapping[str, Any] | None:
-        if path.suffix not in (".json", GZIP):  # an older state instead of it would be wrong
-            raise TrainformError(f"{path} is compressed by zstd, which is not read", "name a release with --to")
-        try:
-            content = path.read_bytes()
-            found = json.loads(gzip.decompress(content) if path.suffix == GZIP else content)
-        except (OSError, EOFError, ValueError, RecursionError):
-            return None
-        return found if isinstance(found, dict) else None
-
-    return read
+    if path.suffix not in (".json", GZIP):  # an older state instead of it would be wrong
+        raise TrainformError(f"{path} is compressed by zstd, which is not read", "name a release with --to")
+    try:
+        content = path.read_bytes()
+        found = json.loads(gzip.decompress(content) if path.suffix == GZIP else content)
+    except (OSError, EOFError, ValueError, RecursionError):
+        return {}
+    return mapping(found)
 
 
 def _folder(url: str, root: Path) -> Path:

@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -101,37 +101,19 @@ def printed(root: Path, *words: str, text: str | None = None, nothing: int | Non
     if ran.returncode != 0:
         lines = without_variables(ran.stderr, environ, MASK).splitlines()
         errors = [masked_line(without_credentials(line)) for line in lines if line.strip()]
-        raise TrainformError(
-            f"`pulumi {' '.join(words[:2])}` ended with exit code {ran.returncode}", fix_of(lines), errors
-        )
+        fix = next((fix for said, fix in _FIXES.items() if any(said in line for line in lines)), FIX)
+        raise TrainformError(f"`pulumi {' '.join(words[:2])}` ended with exit code {ran.returncode}", fix, errors)
     return ran.stdout
 
 
-def fix_of(errors: Sequence[str]) -> str:
-    """Return what to do about the errors of a command."""
-    return next((fix for said, fix in _FIXES.items() if any(said in error for error in errors)), FIX)
-
-
-def exported(stack: str, root: Path, number: int | None = None) -> Mapping[str, Any]:
-    """Return the state of the stack; secrets stay encrypted. number: of the update after which it was so; None: now."""
+def exported(stack: str, root: Path, number: int | None = None, nothing: int | None = None) -> Mapping[str, Any]:
+    """Return the state of the stack; secrets stay encrypted. number: of the update after which it was so; None: now.
+    nothing: `NO_STACK` to return an empty one if the backend has no such stack."""
     earlier = () if number is None else ("--version", str(number))
-    return _as_state(printed(root, *_export(stack), *earlier))
-
-
-def exported_if_there(stack: str, root: Path) -> Mapping[str, Any]:
-    """Return the state; empty if the backend has no such stack."""
-    text = printed(root, *_export(stack), nothing=NO_STACK)
-    return _as_state(text) if text else {}
-
-
-def _export(stack: str) -> tuple[str, ...]:
-    return "stack", "export", "-s", stack, "--show-secrets=false"
-
-
-def _as_state(text: str) -> Mapping[str, Any]:
-    found = as_json(text, "stack export")
+    text = printed(root, "stack", "export", "-s", stack, "--show-secrets=false", *earlier, nothing=nothing)
+    found = as_json(text, "stack export") if text else {}
     if not isinstance(found, dict):
-        raise TrainformError("what `pulumi stack export` prints is no state of a stack", WHICH)
+        raise TrainformError("what `pulumi stack export` prints is not the state of a stack", WHICH)
     return found
 
 

@@ -9,10 +9,12 @@ from pathlib import Path
 from msgspec import Struct
 
 from trainform.check_files import check_environment, load_experiment
-from trainform.errors import InputError, Problem, list_names
+from trainform.errors import InputError, Problem, each_result, list_names
+from trainform.plan.inputs import resolved
 from trainform.project import ENVIRONMENTS, EXPERIMENTS, known_names, known_stacks
 from trainform.spec.environment import Environment
 from trainform.spec.load import is_path
+from trainform.spec.release import digest
 from trainform.spec.stack import STACK_OPTION, OwnStackError, Stack, load_stack, project_name
 
 ARGUMENT = "EXPERIMENT"
@@ -80,9 +82,19 @@ def _environments(root: Path) -> Load:
 
 
 def experiment_of(stack: Stack, root: Path) -> str:
-    """Return the name of the experiment. A name in `stacks/experiments` needs no file to be read, which may be wrong by
-    now."""
+    """Return the name of the experiment. Only a path needs its file to be read, which may be wrong by now."""
     return load_experiment(stack.given, root).checked().name if is_path(stack.experiment) else stack.experiment
+
+
+def is_pending(stack: ProjectStack, deployed: str, root: Path) -> bool:
+    """Return whether the experiment that the stack's file names, as a release or a file, is another one than the one
+    that is deployed, of which this is the digest. InputError if it cannot be read."""
+    return digest(resolved(load_experiment(stack.stack.given, root, stack.environment.name).checked())) != deployed
+
+
+def followed(release: str | None) -> str:
+    """Return what a stack follows, as the end of a sentence."""
+    return "the experiment's file" if release is None else f"release {release}"
 
 
 # --- stacks of an experiment, by their names or environments
@@ -100,16 +112,11 @@ def require_name(experiment: str, root: Path) -> None:
 def places(experiment: str, source: str, target: str, root: Path) -> tuple[ProjectStack, ProjectStack]:
     """Return the stacks of a promotion. InputError with every problem of the words."""
     require_name(experiment, root)
-    problems, found = list[Problem](), list[ProjectStack]()
-    for option, word in (("--from", source), ("--to", target)):
-        try:
-            found.append(_place(experiment, option, word, root))
-        except InputError as error:
-            problems += error.problems
-    if not problems and found[0].name == found[1].name:
-        problems.append(Problem("--to", target, "this is the stack from which the release comes", "name another one"))
-    if problems:
-        raise InputError(problems)
+    words = {"--from": source, "--to": target}
+    found = each_result(lambda option: _place(experiment, option, words[option], root), words)
+    if found[0].name == found[1].name:
+        reason = "this is the stack from which the release comes"
+        raise InputError([Problem("--to", target, reason, "name another one")])
     return found[0], found[1]
 
 
@@ -130,7 +137,7 @@ def _place_in(experiment: str, option: str, word: str, root: Path) -> ProjectSta
     """Return the only stack of the experiment in the environment of this name."""
     if word not in known_names(ENVIRONMENTS, root):
         names = list(dict.fromkeys([*known_names(ENVIRONMENTS, root), *known_stacks(root)]))
-        fix = _nearest(word, names, f"known: {list_names(names)}")
+        fix = nearest(word, names, f"known: {list_names(names)}")
         raise InputError([Problem(option, word, "no stack and no environment of the project has this name", fix)])
     check_environment(word, root).checked()
     loaded, unread = load_project_stacks(known_stacks(root), root)
@@ -144,10 +151,11 @@ def _place_in(experiment: str, option: str, word: str, root: Path) -> ProjectSta
         reason, known = f"no stack of the project runs {experiment} there{unknown}", known_names(EXPERIMENTS, root)
         fix = f"`trainform new {experiment} -e {word}` writes one"
         if experiment not in known:
-            fix = _nearest(experiment, known, "`trainform stacks` shows what is deployed")
+            fix = nearest(experiment, known, "`trainform stacks` shows what is deployed")
     raise InputError([Problem(option, word, reason, fix)])
 
 
-def _nearest(word: str, known: list[str], otherwise: str) -> str:
+def nearest(word: str, known: list[str], otherwise: str) -> str:
+    """Return what to do about an unknown name: the nearest known one, or something else."""
     near = difflib.get_close_matches(word, known, 1)
     return f"did you mean {near[0]}?" if near else otherwise

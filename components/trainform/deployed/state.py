@@ -48,22 +48,24 @@ class StateNamespace(Struct, frozen=True):
 
 def clusters_of(exported: Mapping[str, Any]) -> list[StateCluster]:
     """Return the cluster of each provider in the output of `pulumi stack export`."""
-    return sorted(_clusters(exported), key=lambda cluster: cluster.name)
+    found = []
+    for resource in _resources(exported):
+        if resource.get("type") == PROVIDER:
+            inputs, name = mapping(resource.get("inputs")), str(resource.get("urn", "")).rpartition("::")[2]
+            uid, own = _text(inputs.get("clusterIdentifier")), "kubeconfig" in inputs
+            found.append(StateCluster(name, _text(inputs.get("context")), uid, own))
+    return sorted(found, key=lambda cluster: cluster.name)
 
 
 def jobs_of(exported: Mapping[str, Any]) -> list[StateJob]:
     """Return the jobs of the stack by the labels of their objects, also where an `up` failed before it recorded one."""
-    return sorted(set(_jobs(exported)))
-
-
-def _jobs(exported: Mapping[str, Any]) -> Iterator[StateJob]:
+    found = set[StateJob]()
     for resource, metadata in _made(exported):
-        if str(resource.get("type")).endswith(":PersistentVolumeClaim"):
-            continue  # an environment has claims, too, and no record
-        namespace = _text(metadata.get("namespace"))
-        experiment = _text(mapping(metadata.get("labels")).get(defaults.NAME_LABEL))
-        if experiment is not None and namespace is not None:
-            yield StateJob(_provider(resource), experiment, namespace)
+        namespace, experiment = metadata.get("namespace"), mapping(metadata.get("labels")).get(defaults.NAME_LABEL)
+        # an environment has claims, too, and no record
+        if namespace and experiment and not str(resource.get("type")).endswith(":PersistentVolumeClaim"):
+            found.add(StateJob(_provider(resource), str(experiment), str(namespace)))
+    return sorted(found)
 
 
 def _made(exported: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any]]]:
@@ -86,15 +88,6 @@ def namespaces_of(exported: Mapping[str, Any]) -> list[StateNamespace]:
         for resource, metadata in _made(exported)
         if resource.get("type") == NAMESPACE
     ]
-
-
-def deleted_from(exported: Mapping[str, Any], namespace: str) -> set[tuple[str, str]]:
-    """Return kind and name of the objects in the namespace that `pulumi destroy` of the stack deletes."""
-    return {
-        (str(resource.get("type", "")).rpartition(":")[2], str(metadata.get("name", "")))
-        for resource, metadata in _made(exported)
-        if metadata.get("namespace") == namespace and resource.get("retainOnDelete") is not True
-    }
 
 
 def record_in(exported: Mapping[str, Any], experiment: str) -> Record | None:
@@ -156,18 +149,6 @@ def _resources(exported: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the resources of an export, or of a file of the history."""
     latest = mapping(mapping(exported.get("checkpoint")).get("latest"))
     return mappings((mapping(exported.get("deployment")) if "deployment" in exported else latest).get("resources"))
-
-
-def _clusters(exported: Mapping[str, Any]) -> Iterator[StateCluster]:
-    for resource in _resources(exported):
-        if resource.get("type") == PROVIDER:
-            inputs = mapping(resource.get("inputs"))
-            yield StateCluster(
-                name=str(resource.get("urn", "")).rpartition("::")[2],
-                context=_text(inputs.get("context")),
-                uid=_text(inputs.get("clusterIdentifier")),
-                own_kubeconfig="kubeconfig" in inputs,
-            )
 
 
 def _text(value: object) -> str | None:

@@ -45,8 +45,7 @@ def _managers(live: Mapping[str, Any]) -> list[str]:
 
 
 def unsettled(manifest: Manifest, live: Mapping[str, Any]) -> bool:
-    """True if the API server must be asked: something is spelled in another way, or others have written one of our
-    fields."""
+    """True if the API server must be asked: a value is spelled otherwise, or others have written a field of ours."""
     if _is_closed(manifest):
         return False
     written = (path for path, _ in fields_of_others(live, is_ours))
@@ -118,8 +117,7 @@ def _has(body: Mapping[str, Any], path: tuple[str, ...]) -> bool:
 
 
 def _maker(metadata: Mapping[str, Any]) -> str:
-    """Return the first writer of the object; of several in the same second the one that wrote most, since an object's
-    controller may add to it at once."""
+    """Return the first writer; of several in one second the one that wrote most: a controller may add at once."""
     entries = [entry for entry in mappings(metadata.get("managedFields")) if not entry.get("subresource")]
     first = min(entries, key=lambda entry: (str(entry.get("time", "")), -len(str(entry.get("fieldsV1")))), default={})
     return str(first.get("manager", ""))

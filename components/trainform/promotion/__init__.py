@@ -1,2 +1,1 @@
-"""A promotion before anything is written: what the release would be, what it changes in its target, and which gates
-hold."""
+"""Promotions and rollbacks before anything is written: the release, what it changes, and which gates hold."""

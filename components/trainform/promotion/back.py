@@ -1,18 +1,17 @@
-"""A rollback, prepared: what is restored is found and checked, and nothing is written."""
+"""A rollback before anything is written: what it restores, and what that changes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from msgspec import Struct
 
 from trainform.check import check_experiment
 from trainform.cluster.drift import utc_now
-from trainform.comparison.compare import Comparison, Version, compare, of_file, of_record
-from trainform.deployed.earlier import EarlierDeployment, earlier_deployments
+from trainform.comparison.compare import Comparison, compare, of_file
+from trainform.deployed.earlier import earlier_deployments
 from trainform.deployed.engine import exported
-from trainform.deployed.stacks import ProjectStack, load_project_stack
+from trainform.deployed.stacks import ProjectStack, followed, load_project_stack
 from trainform.deployed.state import record_in, unfinished
 from trainform.deployed.updates import ALL, Update, updates
 from trainform.errors import InputError, Problem, TrainformError, list_names
@@ -21,39 +20,18 @@ from trainform.plan.inputs import resolved
 from trainform.releases.author import author
 from trainform.releases.files import read_release, releases_of
 from trainform.releases.model import Release
-from trainform.releases.rollback import (
-    Checkpoint,
-    Restored,
-    chain,
-    checkpoints,
-    earlier_deployments_of,
-    earlier_releases,
-    first_deployed,
-    of_deployment,
-    of_release,
-    restored_by,
-    rollback,
-)
+from trainform.releases.rollback import Checkpoint, Past, Restored, checkpoints, of_deployment, rollback
 from trainform.spec.release import Released
 from trainform.spec.stack import STACK_ARGUMENT, load_stack
 
 TO = "--to"
-NOW, AFTER = "now", "rolled back"
-NO_HISTORY = "Pulumi's history could not be read, so nobody knows whether the release was ever deployed: {reason}"
+NO_HISTORY = "Pulumi's history could not be read: {reason}; whether the release was ever deployed is unknown."
 KILLED = (
     "The last `pulumi up` was killed, so Pulumi's state lacks what it was doing at that moment. Without `pulumi "
     "refresh` the next `up` may leave the job without its launch script, and the record of the killed revision."
 )
 NOT_DEPLOYED = "Pulumi's history does not say that this release was ever deployed."
 BY_TAG = "{paths} had no digest: what the tag means now may not be what ran then."
-
-
-class Back(Struct, frozen=True):
-    """A stack that is rolled back. releases: all of its experiment."""
-
-    place: ProjectStack
-    releases: Mapping[str, Release]
-    root: Path
 
 
 class PreparedRollback(Struct, frozen=True):
@@ -64,7 +42,7 @@ class PreparedRollback(Struct, frozen=True):
     which the restored experiment resumes.
     """
 
-    back: Back
+    stack: ProjectStack
     restored: Restored
     release: Release
     comparison: Comparison | None
@@ -73,142 +51,107 @@ class PreparedRollback(Struct, frozen=True):
     checkpoints: tuple[Checkpoint, ...] = ()
 
 
-def prepare_rollback(stack: str, to: str | None, reason: str, root: Path) -> PreparedRollback:
+def prepare_rollback(name: str, to: str | None, reason: str, root: Path) -> PreparedRollback:
     """Find what the stack had before, and check it in the stack's environment. to: a release, or a revision; None: what
     was there before. InputError with every problem that it has there now, or if there is nothing earlier."""
-    back = _back(stack, root)
+    stack = load_project_stack(name, root, STACK_ARGUMENT)
+    if not stack.experiment:
+        load_stack(name, root, STACK_ARGUMENT)  # which says that it runs no experiment
+    current = stack.stack.release
+    if current is not None:
+        read_release(stack.experiment, current, root)  # which says what is wrong with it
     notes = list[str]()
-    done = _updates(back, notes)
-    state = exported(back.place.name, root) if done else {}
-    killed = False if not done else unfinished(state, back.place.experiment, done)
+    done = _updates(stack, root, notes)
+    state = exported(stack.name, root) if done else {}
+    killed = bool(done) and unfinished(state, stack.experiment, done or ())
     notes += [KILLED] if killed else []
-    restored = _restored(back, to, done, notes, killed=killed)
-    release = rollback(restored, back.place.stack.release, back.place.name, reason, author(root), utc_now())
-    given = Released(back.place.experiment, release.name, release.experiment)
-    job = check_experiment(given, back.place.stack.environment, back.place.stack.run, root).checked()
+    deployed = None if done is None else {update.release for update in done if update.deployed}
+    past = Past(releases_of(stack.experiment, root), current, deployed)
+    last = next((update for update in done or () if update.kind == "update"), None)
+    failed = killed or (last is not None and last.result == "failed")
+    restored = _restored(stack, past, to, root, failed=failed)
+    if restored.release is not None and not past.was_deployed(restored.release):
+        notes.append(NOT_DEPLOYED)
+    release = rollback(restored, current, stack.name, reason, author(root), utc_now())
+    given = Released(stack.experiment, release.name, release.experiment)
+    job = check_experiment(given, stack.stack.environment, stack.stack.run, root).checked()
     tags = without_digest(release.experiment)
     if tags:
         notes.append(BY_TAG.format(paths=list_names(tags)))
-    will = (
-        of_file(AFTER, given, root, back.place.environment.name)
-        if job.plan.record is None
-        else of_record(AFTER, job.plan.record)
-    )
-    comparison = _comparison(back, will, notes)
-    writer = record_in(state, back.place.experiment)
-    resumed = list[Checkpoint]()
+    comparison = _comparison(stack, given, root, notes)
+    writer, resumed = record_in(state, stack.experiment), list[Checkpoint]()
     if writer is not None:
         resumed = checkpoints(resolved(job.experiment), writer.experiment, f"revision {writer.revision}")
-    elif done is None and back.place.stack.release is not None:
-        follows = back.place.stack.release
-        resumed = checkpoints(resolved(job.experiment), back.releases[follows].experiment, f"release {follows}")
-    return PreparedRollback(back, restored, release, comparison, tuple(notes), killed, tuple(resumed))
+    elif done is None and current is not None:
+        resumed = checkpoints(resolved(job.experiment), past.releases[current].experiment, f"release {current}")
+    return PreparedRollback(stack, restored, release, comparison, tuple(notes), killed, tuple(resumed))
 
 
-def _back(stack: str, root: Path) -> Back:
-    place = load_project_stack(stack, root, STACK_ARGUMENT)
-    if not place.experiment:
-        load_stack(stack, root, STACK_ARGUMENT)  # which says that it runs no experiment
-    if place.stack.release is not None:
-        read_release(place.experiment, place.stack.release, root)  # which says what is wrong with it
-    return Back(place, releases_of(place.experiment, root), root)
-
-
-def _comparison(back: Back, will: Version, notes: list[str]) -> Comparison | None:
-    said = "its file" if back.place.stack.release is None else f"release {back.place.stack.release}"
+def _comparison(stack: ProjectStack, given: Released, root: Path, notes: list[str]) -> Comparison | None:
+    """Compare what the stack's files name with what is restored; None if they have an error."""
     try:
-        is_now = of_file(NOW, back.place.stack.given, back.root, back.place.environment.name)
+        now, then = (
+            of_file(name, each, root, stack.environment.name)
+            for name, each in (("now", stack.stack.given), ("rolled back", given))
+        )
     except InputError as error:
-        notes.append(f"What changes is not told, since {said} is wrong now: {error.problems[0].reason}.")
+        what = followed(stack.stack.release)
+        notes.append(f"The changes are unknown: {what} has an error: {error.problems[0].reason}.")
         return None
-    return compare(is_now, will)
+    return compare(now, then)
 
 
-def _updates(back: Back, notes: list[str]) -> list[Update] | None:
+def _updates(stack: ProjectStack, root: Path, notes: list[str]) -> list[Update] | None:
     """Return the stack's history; None if it cannot be read."""
     try:
-        return updates(back.place.name, back.root, ALL)
+        return updates(stack.name, root, ALL)
     except TrainformError as error:
         notes.append(NO_HISTORY.format(reason=error.message))
         return None
 
 
-def _restored(back: Back, to: str | None, done: list[Update] | None, notes: list[str], *, killed: bool) -> Restored:
-    if to is None:
-        return _before(back, done, killed=killed)
-    if to in back.releases:
-        return _named(back, to, done, notes)
-    for each in earlier_deployments(back.place.experiment, back.place.name, back.root):
-        if each.record.revision == to:
-            return _of(back, each)
-    known = list_names(_choices(back))
-    fix = f"known: {known}" if known else f"`trainform history {back.place.experiment}` shows what was deployed"
-    raise InputError(
-        [Problem(TO, to, f"no release of {back.place.experiment} and no earlier revision has this name", fix)]
-    )
+def _restored(stack: ProjectStack, past: Past, to: str | None, root: Path, *, failed: bool) -> Restored:
+    """Return what is named, or else the last thing that was deployed before, as a release or without one."""
+    if to is not None and to in past.releases:
+        _refuse(stack, past, to)
+        return past.restored(to)
+    name = next(filter(past.was_deployed, past.earlier()), None) if to is None else None
+    if name is not None:
+        return past.restored(name)
+    earlier = earlier_deployments(stack.experiment, stack.name, root)
+    chosen = past.before(earlier, failed=failed) if to is None else (e for e in earlier if e.record.revision == to)
+    found = next(chosen, None)
+    if found is None:
+        raise InputError([_nothing(stack, past) if to is None else _unknown(stack, past, to)])
+    if found.update.release in past.releases:
+        return past.restored(found.update.release)
+    return of_deployment(found, stack.full_name, stack.environment.name)
 
 
-def _named(back: Back, to: str, done: list[Update] | None, notes: list[str]) -> Restored:
-    """The release that is named, which the stack must have followed: everything else is a promotion, with its gates."""
-    name = restored_by(to, back.releases)
-    current = back.place.stack.release
-    followed = {*chain(current, back.releases)}  # also under an earlier name of the stack
-    if back.releases[to].promoted.target != back.place.name and followed.isdisjoint({to, name}):
+def _refuse(stack: ProjectStack, past: Past, to: str) -> None:
+    """Raise `InputError` for a release that the stack has never followed (a promotion), or whose content it has."""
+    name, known = past.restored_by(to), {*past.followed(past.current)}  # also under an earlier name of the stack
+    if past.releases[to].promoted.target != stack.name and known.isdisjoint({to, name}):
         fix = (
-            f"`trainform promote {back.place.experiment} --from {back.releases[to].told.promoted.target} --to "
-            f"{back.place.name}`, or name one of {list_names(_choices(back))}"
+            f"`trainform promote {stack.experiment} --from {past.releases[to].told.promoted.target} --to "
+            f"{stack.name}`, or name one of {list_names(past.earlier())}"
         )
-        raise InputError([Problem(TO, to, f"the stack {back.place.name} never followed this release", fix)])
-    if current is not None and back.releases[current].content == back.releases[name].content:
-        raise InputError(
-            [Problem(TO, to, f"the stack {back.place.name} follows this content already", "name another one")]
-        )
-    if done is not None and first_deployed([name], back.releases, _deployed(done)) is None:
-        notes.append(NOT_DEPLOYED)
-    return of_release(name, back.releases)
+        raise InputError([Problem(TO, to, f"the stack {stack.name} never followed this release", fix)])
+    if past.current is not None and past.releases[past.current].content == past.releases[name].content:
+        raise InputError([Problem(TO, to, f"the stack {stack.name} follows this content already", "name another one")])
 
 
-def _before(back: Back, done: list[Update] | None, *, killed: bool) -> Restored:
-    """What the stack had before: an earlier release that was deployed, or what was deployed before there were
-    releases."""
-    current = back.place.stack.release
-    names = [] if current is None else earlier_releases(current, back.releases)
-    found = next(iter(names), None) if done is None else first_deployed(names, back.releases, _deployed(done))
-    if found is not None:
-        return of_release(found, back.releases)
-    for each in _deployments(back, done, killed=killed):
-        return _of(back, each)
+def _unknown(stack: ProjectStack, past: Past, to: str) -> Problem:
+    known = list_names(past.earlier())
+    fix = f"known: {known}" if known else f"`trainform history {stack.experiment}` shows what was deployed"
+    return Problem(TO, to, f"no release of {stack.experiment} and no earlier revision has this name", fix)
+
+
+def _nothing(stack: ProjectStack, past: Past) -> Problem:
+    names = past.earlier()
     passed = f"; {list_names(names)} were never deployed" if names else ""
-    reason = f"nothing else was deployed in the stack {back.place.name} before, as far as it is known{passed}"
+    reason = f"nothing else was deployed in the stack {stack.name} before, as far as it is known{passed}"
     other = "take the experiment's file from git and run `pulumi up`"
-    if back.place.stack.release is not None:
-        other = f"`pulumi config rm trainform:release -s {back.place.name}`, and the stack follows the file again"
-    fix = f"name what to restore with {TO}, or {other}"
-    raise InputError([Problem("STACK", back.place.name, reason, fix)])
-
-
-def _deployments(back: Back, done: list[Update] | None, *, killed: bool) -> Iterator[EarlierDeployment]:
-    name = back.place.stack.release
-    current = None if name is None else back.releases[name]
-    known = [] if done is None else done
-    ups = [update for update in known if update.kind == "update"]
-    failed = killed or (bool(ups) and ups[0].result == "failed")
-    found = earlier_deployments(back.place.experiment, back.place.name, back.root)
-    return earlier_deployments_of(found, current, {*chain(name, back.releases)}, failed=failed)
-
-
-def _of(back: Back, each: EarlierDeployment) -> Restored:
-    """The deployment, by its release if it has one that is still there."""
-    name = each.update.release
-    if name in back.releases:
-        return of_release(restored_by(name, back.releases), back.releases)
-    return of_deployment(each, back.place.full_name, back.place.environment.name)
-
-
-def _deployed(done: list[Update]) -> set[str]:
-    return {update.release for update in done if update.deployed}
-
-
-def _choices(back: Back) -> list[str]:
-    current = back.place.stack.release
-    return [] if current is None else earlier_releases(current, back.releases)
+    if past.current is not None:
+        other = f"`pulumi config rm trainform:release -s {stack.name}`, and the stack follows the file again"
+    return Problem("STACK", stack.name, reason, f"name what to restore with {TO}, or {other}")

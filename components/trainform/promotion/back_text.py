@@ -1,4 +1,4 @@
-"""A rollback in sentences and tables, the same for every form that people read, and as data."""
+"""A rollback in sentences and tables, and as data."""
 
 from __future__ import annotations
 
@@ -14,24 +14,15 @@ from trainform.promotion.text import origin_items
 from trainform.review.forms.sections import Item, Section, bounded
 
 
-def headline(found: PreparedRollback) -> str:
-    """What becomes of it, in one sentence."""
-    return f"{found.back.place.name} goes back to {restored_text(found)}, by a new release."
-
-
-def restored_text(found: PreparedRollback) -> str:
-    """What is restored, as the end of a sentence."""
-    if found.restored.release is not None:
-        return f"release {found.restored.release}"
-    return f"revision {found.restored.origin.revision}, which had no release"
-
-
 def sections(found: PreparedRollback) -> list[Section]:
-    """The report, the first section with the title."""
-    name, comparison = found.back.place.name, found.comparison
+    """Return the report, the first section with the title."""
+    name, comparison, restored = found.stack.name, found.comparison, found.restored
+    to = f"revision {restored.origin.revision}, which had no release"
+    if restored.release is not None:
+        to = f"release {restored.release}"
     return bounded([
-        Section(f"Rollback of {name}", (Item(headline(found)),
-                *([] if comparison is None else [Item(changes(comparison, name, "changes"))]))),
+        Section(f"Rollback of {name}", (Item(f"{name} goes back to {to}, by a new release."),
+                *([] if comparison is None else [Item(changes(comparison, name))]))),
         *([] if comparison is None else changing(comparison, name)),
         Section("Checkpoints", tuple(_checkpoints(found))),
         Section("Where it comes from", tuple(origin_items(found.release.told.origin))),
@@ -50,23 +41,19 @@ def _checkpoints(found: PreparedRollback) -> Iterator[Item]:
 
 
 def as_data(found: PreparedRollback, *, written: bool) -> dict[str, Any]:
-    """The same for machines."""
+    """Return the report for programs."""
     release, comparison = found.release, found.comparison
-    told = release.told
     name = release.name if written else None  # the time of writing is in it
     rows = () if comparison is None else comparison.experiment
     return {
+        **release.evidence,
         "ok": True,
         "result": "written" if written else "not written",
-        "stack": found.back.place.name,
-        "experiment": found.back.place.experiment,
+        "stack": found.stack.name,
+        "experiment": found.stack.experiment,
         "release": name,
-        "content": release.content,
-        "path": None if name is None else release_path(found.back.place.experiment, name),
-        "rollback": None if told.rollback is None else told.rollback.model_dump(),
-        "origin": told.origin.model_dump(),
-        "promoted": told.promoted.model_dump(by_alias=True),
-        "changes": [{"path": row.path, "values": [*row.values]} for row in rows],
-        "checkpoints": [to_builtins(each) for each in found.checkpoints],
+        "path": None if name is None else release_path(found.stack.experiment, name),
+        "changes": to_builtins(rows),
+        "checkpoints": to_builtins(found.checkpoints),
         "notes": [*found.notes],
     }

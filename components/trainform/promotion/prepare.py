@@ -15,23 +15,21 @@ from trainform.cluster.drift import utc_now
 from trainform.comparison.compare import Comparison, Version, compare, of_record
 from trainform.deployed.records import live_record
 from trainform.deployed.stacks import ProjectStack
-from trainform.drift.model import DriftReport
+from trainform.drift.model import StackDrift
 from trainform.drift.report import find_drift
 from trainform.errors import ClusterError, InputError, Problem
 from trainform.plan.images import without_digest
 from trainform.plan.inputs import resolved
-from trainform.plan.record import Record
 from trainform.releases.author import author
 from trainform.releases.evidence import lacks
 from trainform.releases.files import read_release
-from trainform.releases.gates import Facts, Judged, Waiver, judge, waiver_problems
-from trainform.releases.model import Release
+from trainform.releases.gates import Facts, Judged, judge, waiver_problems
+from trainform.releases.model import Promoted, Release, Waived
 from trainform.releases.promote import (
     as_released,
     experiment_of,
     not_of_source,
-    origin_of,
-    promoted_by,
+    origin,
     recorded,
     unpinned,
 )
@@ -55,34 +53,27 @@ class Asked(Struct, frozen=True):
     over_rollback: bool = False
 
 
-class Current(Struct, frozen=True):
-    """The target now. release: None if it follows the experiment's file. record: None if nothing is deployed, or if it
-    could not be read, with the reason in `not_read`."""
-
-    release: Release | None
-    record: Record | None
-    not_read: str = ""
-
-
 class Prepared(Struct, frozen=True):
     """A promotion that is read and judged.
 
-    release: what would be written. same: the target
-    follows this content already, with its evidence. comparison: the source and the target as it will be. changes: the
-    target as it is deployed and as it will be; None if nothing is deployed. new_images: images of the target's pods
-    that the source has not run, by the paths that name them. drift: of the source.
+    release: what would be written. before: the release that the target follows; None: the experiment's file. same: that
+    has this content already, with its evidence. comparison: the source and the target as it will be. changes: the
+    target as it is deployed and as it will be; None if nothing is deployed, or if it could not be read, with the reason
+    in `not_read`. new_images: images of the target's pods that the source has not run, by the paths that name them.
+    drift: of the source.
     """
 
     asked: Asked
     source: Source
-    current: Current
     release: Release
+    before: Release | None
     same: bool
     judged: tuple[Judged, ...]
     comparison: Comparison
     changes: Comparison | None
+    drift: StackDrift
+    not_read: str = ""
     new_images: Mapping[str, str] = {}
-    drift: DriftReport | None = None
 
     @property
     def refused(self) -> tuple[Judged, ...]:
@@ -92,17 +83,16 @@ class Prepared(Struct, frozen=True):
     @property
     def rollback(self) -> Release | None:
         """The rollback that the target follows."""
-        current = self.current.release
-        return None if current is None or current.rollback is None else current
+        return None if self.before is None or self.before.rollback is None else self.before
 
     @property
     def held(self) -> bool:
-        """Whether it would undo a rollback without `--over-rollback`."""
+        """True if it would undo a rollback without `--over-rollback`."""
         return self.rollback is not None and not self.asked.over_rollback
 
     @property
     def may_be_written(self) -> bool:
-        """Whether there is something to write, and nothing against it."""
+        """True if there is something to write, and nothing against it."""
         return not (self.same or self.held or self.refused)
 
 
@@ -110,14 +100,13 @@ def prepare(asked: Asked, root: Path) -> Prepared:
     """Read both stacks and judge. InputError with every problem that the experiment has in the target; TrainformError
     if the source cannot be released."""
     by, at = author(root), utc_now()
-    waivers = [Waiver(gate, asked.reason, by) for gate in dict.fromkeys(asked.waived)]
+    waivers = [Waived(gate=gate, reason=asked.reason, by=by) for gate in dict.fromkeys(asked.waived)]
     wrong = [*waiver_problems(waivers, asked.target.environment)]
     if wrong:
         raise InputError(wrong)
     followed = asked.target.stack.release
     before = None if followed is None else read_release(asked.experiment, followed, root)
     source = read_source(asked.source, root)
-    drift = find_drift([asked.source])
     facts = Facts(
         environment=source.environment,
         outcome=source.outcome,
@@ -130,23 +119,32 @@ def prepare(asked: Asked, root: Path) -> Prepared:
     judged = judge(asked.target.environment, facts, waivers)
     release = Release(
         experiment=experiment_of(source),
-        origin=origin_of(source),
-        promoted=promoted_by((asked.source.name, asked.target.name), by, at, followed, judged),
+        origin=origin(source.stack, source.environment, source.record, source.update, source.outcome, source.seconds),
+        promoted=Promoted(
+            by=by,
+            at=at,
+            source=asked.source.name,
+            target=asked.target.name,
+            replaces=followed,
+            gates={each.gate: each.result for each in judged},
+            waived=[each.waiver for each in judged if each.waiver is not None],
+        ),
     )
     job, new_images = _checked(asked, release, source, root)
-    current = _current(asked, before)
-    source_version, deployed, will = versions_of(asked, source, current, job)
+    will = version_of(job)
+    now, not_read = _deployed(asked)
     return Prepared(
         asked,
         source,
-        current,
         release,
+        before,
         before is not None and is_same(before, release, asked.target),
         judged,
-        compare(source_version, will),
-        None if deployed is None else compare(deployed, will),
+        compare(of_record(f"{asked.source.name}, deployed", source.record), will),
+        None if now is None else compare(now, will),
+        find_drift([asked.source]).stacks[0],
+        not_read,
         new_images,
-        drift,
     )
 
 
@@ -165,8 +163,7 @@ def tags_of(asked: Asked, source: Source, root: Path) -> list[str]:
 
 
 def _checked(asked: Asked, release: Release, source: Source, root: Path) -> tuple[RenderedJob, dict[str, str]]:
-    """Return the job of the release in the target, and its images that the source has not run. InputError with every
-    problem, also images without a digest."""
+    """Return the job of the release in the target, and its images that the source has not run. May raise InputError."""
     given = Released(asked.experiment, release.name, release.experiment)
     stack = asked.target.stack
     checked: CheckedJob = check_experiment(given, stack.environment, stack.run, root)
@@ -179,25 +176,19 @@ def _checked(asked: Asked, release: Release, source: Source, root: Path) -> tupl
     return job, {experiment.locate(Problem(path, None, "", "")).path: image for path, image in new.items()}
 
 
-def _current(asked: Asked, before: Release | None) -> Current:
-    """Read what runs in the target. A cluster that does not answer does not stop a promotion, which only writes
-    files."""
+def _deployed(asked: Asked) -> tuple[Version | None, str]:
+    """Return what runs in the target, or why it could not be read. A cluster that does not answer does not stop a
+    promotion, which only writes files."""
     try:
-        return Current(before, live_record(asked.experiment, asked.target.environment, SECONDS))
+        record = live_record(asked.experiment, asked.target.environment, SECONDS)
     except ClusterError as error:
-        return Current(before, None, error.message)
+        return None, error.message
+    return (None if record is None else of_record("now", record)), ""
 
 
-def versions_of(
-    asked: Asked, source: Source, current: Current, job: RenderedJob
-) -> tuple[Version, Version | None, Version]:
-    """Return the source and the target as they are deployed (None: nothing is), and the target as it will be."""
-    will, name = job.plan.record, "as it will be"
-    return (
-        of_record(f"{asked.source.name}, deployed", source.record),
-        None if current.record is None else of_record("now", current.record),
-        # an experiment that is too large has no record
-        Version(name, Side(resolved(job.experiment), {}, job.plan.run, "record"))
-        if will is None
-        else of_record(name, will),
-    )
+def version_of(job: RenderedJob) -> Version:
+    """Return the target as it will be."""
+    name = "as it will be"
+    if job.plan.record is None:  # an experiment that is too large has none
+        return Version(name, Side(resolved(job.experiment), {}, job.plan.run, "record"))
+    return of_record(name, job.plan.record)

@@ -48,8 +48,8 @@ def sections(found: Prepared) -> list[Section]:
 def _count(found: Prepared) -> str:
     target = found.asked.target.name
     if found.changes is not None:
-        return changes(found.changes, target, "changes" if found.may_be_written else "would change")
-    if found.current.not_read:
+        return changes(found.changes, target, would=not found.may_be_written)
+    if found.not_read:
         return f"What changes in {target} is unknown."
     return f"Nothing is deployed in {target}: all of it is new."
 
@@ -80,10 +80,9 @@ def origin_items(origin: Origin) -> Iterator[Item]:
 
 
 def _gates(found: Prepared) -> Iterator[Item]:
-    asked = [each for each in found.judged if each.result != "not asked"]
-    if not asked:
+    if not found.judged:
         yield Item(f"The environment {found.asked.target.environment.name} has none.")
-    for each in asked:
+    for each in found.judged:
         yield Item(f"{each.gate}: {each.result}.", tuple(_reasons(each)))
 
 
@@ -101,17 +100,15 @@ def _notes(found: Prepared) -> Iterator[Item]:
     for path, image in found.new_images.items():
         text = f"{path} names an image that {source} has not run: only {target} has it."
         yield Item(text, (Row("image", image, verbatim=True),))
-    if found.drift is not None:
-        (stack,) = found.drift.stacks
-        if stack.outcome is Outcome.drift:
-            yield Item(
-                f"{source} is not as deployed, so what has run there may not be what is promoted: `trainform drift "
-                f"{source}` shows it."
-            )
-        for missing in stack.not_compared:
-            yield Item(f"The drift of {source} is unknown: {missing.what}: {missing.reason}.")
-    if found.current.not_read:
-        yield Item(f"What is deployed in the target is unknown: {found.current.not_read}.")
+    if found.drift.outcome is Outcome.drift:
+        yield Item(
+            f"{source} is not as deployed, so what has run there may not be what is promoted: `trainform drift "
+            f"{source}` shows it."
+        )
+    for missing in found.drift.not_compared:
+        yield Item(f"The drift of {source} is unknown: {missing.what}: {missing.reason}.")
+    if found.not_read:
+        yield Item(f"What is deployed in the target is unknown: {found.not_read}.")
     if found.may_be_written:
         yield Item(f"Once it is written, `trainform review {target}` shows its cost, its capacity and its findings.")
 
@@ -119,29 +116,26 @@ def _notes(found: Prepared) -> Iterator[Item]:
 def as_data(found: Prepared, *, written: bool) -> dict[str, Any]:
     """Return the report for programs."""
     asked, release = found.asked, found.release
-    told = release.told
     refused = not found.same and (found.held or bool(found.refused))
     result = "same" if found.same else "refused" if refused else "written" if written else "not written"
     # the time of writing is in the name
     name = asked.target.stack.release if found.same else release.name if written else None
     return {
+        **release.evidence,
         "ok": not refused,
         "result": result,
         "experiment": asked.experiment,
         "from": asked.source.name,
         "to": asked.target.name,
         "release": name,
-        "content": release.content,
         "path": None if name is None else release_path(asked.experiment, name),
         "rollback": None if found.rollback is None else asked.target.stack.release,
-        "origin": told.origin.model_dump(),
-        "promoted": told.promoted.model_dump(by_alias=True),
         "gates": [
             {"gate": each.gate, "result": each.result, "reason": each.reason, "fix": each.fix} for each in found.judged
         ],
         "comparison": compared_data(found.comparison),
         "changes": None if found.changes is None else compared_data(found.changes),
-        "not_read": found.current.not_read,
+        "not_read": found.not_read,
         "new_images": [{"path": path, "image": image} for path, image in found.new_images.items()],
-        "drift": None if found.drift is None else found.drift.stacks[0].model_dump(mode="json"),
+        "drift": found.drift.model_dump(mode="json"),
     }

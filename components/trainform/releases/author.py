@@ -13,30 +13,29 @@ from trainform.secrets import masked_line
 
 def author(root: Path) -> str:
     """`NAME <EMAIL>` as git has it here, or the name of the account."""
-    name, email = (_on_one_line(_setting(f"user.{part}", root)) for part in ("name", "email"))
-    found = f"{name} <{email}>" if name and email else name if name else email
-    return masked_line(found if found else _account())
+    name, email = (_visible(git_line(root, "config", "--get", f"user.{part}")) for part in ("name", "email"))
+    return masked_line((f"{name} <{email}>" if name and email else name or email) or _account())
 
 
-def _setting(key: str, root: Path) -> str:
-    """Return the setting of git; "" if it is not set, or if there is no git."""
+def git_line(root: Path, *words: str) -> str:
+    """Return what git prints, on one line; "" if it fails, or if there is no git."""
     try:
         ran = subprocess.run(
-            ["git", "config", "--get", key],
+            ["git", *words],
             cwd=root,
             capture_output=True,
             text=True,
             errors="replace",
             stdin=subprocess.DEVNULL,
-            check=False,
+            check=True,
         )
-    except OSError:
+    except (OSError, subprocess.CalledProcessError):
         return ""
-    return ran.stdout
+    return " ".join(ran.stdout.split())
 
 
-def _on_one_line(text: str) -> str:
-    return " ".join(without_invisible(" ".join(text.split())).split())
+def _visible(text: str) -> str:
+    return " ".join(without_invisible(text).split())
 
 
 def _account() -> str:

@@ -1,5 +1,4 @@
-"""What a stack lacks by the gates of its environment. Stack files are edited by hand, so the release may be missing, or
-promoted to another stack, or promoted before a gate was set."""
+"""What a stack lacks by the gates of its environment: stack files are edited by hand, and gates are added later."""
 
 from __future__ import annotations
 
@@ -77,8 +76,7 @@ class Lack(Struct, frozen=True):
 def lacks_of(
     stack: str, experiment: str, release: str | None, environment: Environment, root: Path
 ) -> tuple[Lack, ...]:
-    """Return what a stack of the environment lacks. A release whose file is missing or edited is a problem of
-    `check_experiment`."""
+    """Return what a stack lacks. A release whose file is missing or edited is a problem of `check_experiment`."""
     short, needed = stack.rpartition("/")[2], needs_release(environment.promotion)
     if release is None:
         return (Lack("none", experiment, environment, short),) if needed else ()
@@ -116,9 +114,20 @@ def check_gates(checked: CheckedJob, stack: str, root: Path) -> CheckedJob:
     """Return the job of a stack, with what refuses the stack among its problems."""
     if checked.job is None:
         return checked
-    environment = checked.job.environment
-    held = with_refusals(checked, lacks_of(stack, checked.name, checked.release, environment, root))
-    return structs.replace(held, problems=(*held.problems, *_copies(checked.sources[1].name, environment.name, root)))
+    return _judged(checked, lacks_of(stack, checked.name, checked.release, checked.job.environment, root), root)
+
+
+def check_program_gates(checked: CheckedJob) -> CheckedJob:
+    """The same for a job that a program makes by itself, without a release."""
+    if checked.job is None:
+        return checked
+    return _judged(checked, [Lack("program", checked.name, checked.job.environment)], project_root())
+
+
+def _judged(checked: CheckedJob, found: Iterable[Lack], root: Path) -> CheckedJob:
+    held = with_refusals(checked, found)
+    name = "" if held.job is None else held.job.environment.name
+    return structs.replace(held, problems=(*held.problems, *_copies(checked.sources[1].name, name, root)))
 
 
 def _copies(used: str, name: str, root: Path) -> Iterator[Problem]:
@@ -127,16 +136,6 @@ def _copies(used: str, name: str, root: Path) -> Iterator[Problem]:
     if used and (root / own).exists() and (root / used).resolve() != (root / own).resolve():
         fix = f"write `trainform:environment: {name}` in the stack, or give the other file another name"
         yield Problem("name", name, f"{own} has this name too", fix, used)
-
-
-def check_program_gates(checked: CheckedJob) -> CheckedJob:
-    """The same for a job that a program makes by itself, without a release."""
-    if checked.job is None:
-        return checked
-    environment = checked.job.environment
-    held = with_refusals(checked, [Lack("program", checked.name, environment)])
-    copies = _copies(checked.sources[1].name, environment.name, project_root())
-    return structs.replace(held, problems=(*held.problems, *copies))
 
 
 def with_refusals(checked: CheckedJob, found: Iterable[Lack]) -> CheckedJob:

@@ -9,7 +9,7 @@ import yaml
 
 from trainform import defaults
 from trainform.atomic import create_files
-from trainform.errors import InputError, Problem, TrainformError
+from trainform.errors import InputError, Problem, TrainformError, each_result
 from trainform.manifests.documents import ReadableDumper
 from trainform.project import RELEASES, release_path
 from trainform.releases.model import Release, release_of
@@ -29,16 +29,9 @@ def read_release(experiment: str, name: str, root: Path) -> Release:
 
 def releases_of(experiment: str, root: Path) -> dict[str, Release]:
     """Every release of the experiment by its name, the oldest first. InputError with every file that cannot be read."""
-    found: dict[str, Release] = {}
-    problems: list[Problem] = []
-    for path in (root / "stacks" / RELEASES / experiment).glob("[!.]*.yaml"):
-        try:
-            found[path.stem] = read_release(experiment, path.stem, root)
-        except InputError as error:
-            problems += error.problems
-    if problems:
-        raise InputError(problems)
-    return dict(sorted(found.items(), key=lambda item: (item[1].promoted.at, item[0])))
+    names = [path.stem for path in (root / "stacks" / RELEASES / experiment).glob("[!.]*.yaml")]
+    found = each_result(lambda name: read_release(experiment, name, root), names)
+    return dict(sorted(zip(names, found, strict=True), key=lambda item: (item[1].promoted.at, item[0])))
 
 
 def write_releases(releases: Iterable[Release], root: Path) -> None:

@@ -12,12 +12,13 @@ from msgspec import Struct
 from trainform.backends.outcome import Outcome
 from trainform.errors import Problem, list_names
 from trainform.escaping import without_invisible
+from trainform.releases.model import Waived
 from trainform.secrets import secret_in
 from trainform.spec.environment import Environment, GateName, Promotion
 from trainform.spec.names import did_you_mean
 from trainform.spec.quantities import seconds
 
-Result = Literal["passed", "refused", "waived", "not asked"]
+Result = Literal["passed", "refused", "waived"]
 Refusal = tuple[str, str]
 """Reason and fix."""
 NAMES: tuple[GateName, ...] = get_args(GateName)
@@ -43,22 +44,14 @@ class Facts(Struct, frozen=True):
     """A `pulumi up` changed the job object in place after its end."""
 
 
-class Waiver(Struct, frozen=True):
-    """A gate that is waived, and why. by: `NAME <EMAIL>`, or a name alone."""
-
-    gate: str
-    reason: str
-    by: str
-
-
 class Judged(Struct, frozen=True):
-    """The result of a gate. reason, fix: of a refusal, also where it is waived."""
+    """The result of a gate that the environment sets. reason, fix: of a refusal, also where it is waived."""
 
     gate: GateName
     result: Result
     reason: str = ""
     fix: str = ""
-    waiver: Waiver | None = None
+    waiver: Waived | None = None
 
 
 Gate = Callable[[Promotion, Facts], Refusal | None]
@@ -67,13 +60,9 @@ Gate = Callable[[Promotion, Facts], Refusal | None]
 def _from(asked: Promotion, facts: Facts) -> Refusal | None:
     if facts.environment in asked.sources:
         return None
-    return (
-        (
-            f"releases come from {list_names(asked.sources)} only, and the source is in the environment "
-            f"{facts.environment}"
-        ),
-        f"promote it to a stack of {list_names(asked.sources)} first, then from there",
-    )
+    names = list_names(asked.sources)
+    reason = f"releases come from {names} only, and the source is in the environment {facts.environment}"
+    return reason, f"promote it to a stack of {names} first, then from there"
 
 
 def _succeeded(asked: Promotion, facts: Facts) -> Refusal | None:
@@ -158,16 +147,14 @@ def promote_command(experiment: str, stack: str, environment: Environment) -> st
     return f"trainform promote {experiment} --from {source} --to {stack}"
 
 
-def judge(environment: Environment, facts: Facts, waivers: Sequence[Waiver] = ()) -> tuple[Judged, ...]:
-    """Return the result of each gate. A waiver counts if the environment lets this person waive this gate."""
+def judge(environment: Environment, facts: Facts, waivers: Sequence[Waived] = ()) -> tuple[Judged, ...]:
+    """Return the result of each gate that is set. A waiver counts if the environment lets this person waive it."""
     waived = {waiver.gate: waiver for waiver in waivers}
-    return tuple(_judged(environment, facts, gate, waived.get(gate)) for gate in GATES)
+    return tuple(_judged(environment, facts, gate, waived.get(gate)) for gate in asked_gates(environment.promotion))
 
 
-def _judged(environment: Environment, facts: Facts, gate: GateName, waiver: Waiver | None) -> Judged:
-    is_asked, refusal = GATES[gate]
-    if not is_asked(environment.promotion):
-        return Judged(gate, "not asked")
+def _judged(environment: Environment, facts: Facts, gate: GateName, waiver: Waived | None) -> Judged:
+    _, refusal = GATES[gate]
     refused = refusal(environment.promotion, facts)
     if refused is None:
         return Judged(gate, "passed")
@@ -188,7 +175,7 @@ def names_of(person: str) -> set[str]:
     return {person, name, rest.removesuffix(">")} - {""}
 
 
-def waiver_problems(waivers: Sequence[Waiver], environment: Environment) -> Iterator[Problem]:
+def waiver_problems(waivers: Sequence[Waived], environment: Environment) -> Iterator[Problem]:
     """Yield what is wrong with waivers, whoever writes them: an unknown gate, a gate that is not set, no reason."""
     for waiver in waivers:
         gate = next((name for name in GATES if name == waiver.gate), None)

@@ -1,4 +1,4 @@
-"""The history of experiments: from releases, the stacks' files, the live records and Pulumi's history of updates."""
+"""The history of experiments: from releases, the stacks' files, and Pulumi's states and histories of updates."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Literal
 
 from msgspec import Struct, structs
 
-from trainform.deployed.engine import exported_if_there
-from trainform.deployed.records import live_record
-from trainform.deployed.stacks import ProjectStack
-from trainform.deployed.state import unfinished
+from trainform.deployed.engine import NO_STACK, exported
+from trainform.deployed.stacks import ProjectStack, is_pending
+from trainform.deployed.state import record_in, unfinished
 from trainform.deployed.updates import Update, last_deployed, updates
 from trainform.errors import InputError, TrainformError
 from trainform.plan.record import Record
 from trainform.releases.model import Release
+from trainform.spec.release import digest
 
 AT_ONCE = 4
 What = Literal["promotion", "rollback", "up", "destroy"]
@@ -26,36 +26,33 @@ UNFINISHED = "an up runs or was killed"
 
 
 class StackNow(Struct, frozen=True):
-    """A stack with what is deployed and what was.
+    """A stack with what is deployed and what was, by Pulumi.
 
     record: None if nothing is deployed, or if it could not be read. updates: the newest first. unfinished: the state
-    has changes that they do not have. not_read: what could not be read, and why.
+    has changes that they do not have. pending: the stack's file names another experiment than the deployed one; None if
+    unknown. not_read: why something could not be read.
     """
 
     place: ProjectStack
     record: Record | None = None
     updates: tuple[Update, ...] = ()
     unfinished: bool = False
-    not_read: tuple[str, ...] = ()
+    pending: bool | None = None
+    not_read: str = ""
 
     @property
     def state(self) -> str:
         """Whether what the stack's file names is deployed, in words."""
-        done, release = [update for update in self.updates if update.kind in KINDS], self.place.stack.release
+        done = [update for update in self.updates if update.kind in KINDS]
         if self.unfinished or (done and done[0].result == "in-progress"):
             return UNFINISHED
-        last = last_deployed(done)
-        if not self.updates:
-            return "unknown" if self.not_read else "not deployed"
-        if last is None:
-            return "not deployed"
+        if last_deployed(done) is None:
+            return "unknown" if self.not_read and not done else "not deployed"
         if done[0].result == "failed":
             return f"the last {KINDS[done[0].kind]} failed"
         if done[0].in_part:
             return f"the last {KINDS[done[0].kind]} was for a part of the stack"
-        if last.release != (release or ""):
-            return f"pending: {last.release or 'the file'} is deployed"
-        return "deployed"
+        return {None: "unknown", True: "pending", False: "deployed"}[self.pending]
 
 
 class Event(Struct, frozen=True):
@@ -75,26 +72,25 @@ class Event(Struct, frozen=True):
     details: tuple[str, ...] = ()
 
 
-def read_stacks(stacks: Sequence[ProjectStack], root: Path, seconds: float) -> list[StackNow]:
+def read_stacks(stacks: Sequence[ProjectStack], root: Path) -> list[StackNow]:
     """Read what is deployed in the stacks, and what was. What cannot be read is in `not_read`."""
     with ThreadPoolExecutor(AT_ONCE) as threads:
-        return [*threads.map(lambda place: _read(place, root, seconds), stacks)]
+        return [*threads.map(lambda place: _read(place, root), stacks)]
 
 
-def _read(place: ProjectStack, root: Path, seconds: float) -> StackNow:
-    not_read, now = list[str](), StackNow(place)
+def _read(place: ProjectStack, root: Path) -> StackNow:
+    now = StackNow(place)
     try:
         done = updates(place.name, root)
         # after the history, so that an update which ends in between is in neither
-        half_way = unfinished(exported_if_there(place.name, root), place.experiment, done)
-        now = structs.replace(now, updates=tuple(done), unfinished=half_way)
+        state = exported(place.name, root, nothing=NO_STACK)
+        record, half_way = record_in(state, place.experiment), unfinished(state, place.experiment, done)
+        now = StackNow(place, record, tuple(done), half_way)
+        if record is None:
+            return now
+        return structs.replace(now, pending=is_pending(place, digest(record.experiment), root))
     except TrainformError as error:
-        not_read.append(f"the history of {place.name}: {_reason(error)}")
-    try:
-        now = structs.replace(now, record=live_record(place.experiment, place.environment, seconds))
-    except TrainformError as error:
-        not_read.append(f"what is deployed of {place.name}: {_reason(error)}")
-    return structs.replace(now, not_read=tuple(not_read))
+        return structs.replace(now, not_read=f"{place.name}: {_reason(error)}")
 
 
 def _reason(error: TrainformError) -> str:

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
+from trainform.deployed.stacks import followed
 from trainform.errors import InputError, Problem
 from trainform.secrets import masked
 from trainform.spec.model import Model
@@ -83,19 +84,13 @@ class Release(Model):
         return digest(self.data())
 
     @property
-    def called(self) -> str:
-        """The name with its kind, release or rollback."""
-        return f"{'release' if self.rollback is None else 'rollback'} {self.name}"
-
-    @property
     def way(self) -> str:
         """From where to where it goes, as the end of a sentence."""
         if self.rollback is None:
             return f"from {self.promoted.source} to {self.promoted.target}"
-        of, to = self.rollback.of, self.rollback.to
-        before = "the experiment's file" if of is None else f"release {of}"
-        after = f"what was deployed at {self.origin.updated}" if to is None else f"release {to}"
-        return f"from {before} back to {after}"
+        to = self.rollback.to
+        after = f"what was deployed at {self.origin.updated}" if to is None else followed(to)
+        return f"from {followed(self.rollback.of)} back to {after}"
 
     @property
     def told(self) -> Release:
@@ -104,6 +99,12 @@ class Release(Model):
         evidence = {key: value for key, value in self.data().items() if key != "experiment"}
         return Release(experiment=self.experiment, **masked(evidence))
 
+    @property
+    def evidence(self) -> dict[str, Any]:
+        """Where it comes from, as it is shown to programs, with the hash of the experiment instead of it."""
+        shown = {key: value for key, value in self.told.data().items() if key != "experiment"}
+        return {**shown, "content": self.content}
+
     def data(self) -> dict[str, Any]:
         """The content of the file."""
         found = {**self.model_dump(by_alias=True), "experiment": self.experiment}
@@ -111,8 +112,7 @@ class Release(Model):
 
 
 def release_of(data: dict[str, Any], source: Source) -> Release:
-    """The release in the data of a file; InputError where another version of trainform has written it in another
-    form."""
+    """Return the release in a file. InputError for a form that another version of trainform has written."""
     try:
         return Release.model_validate(data)
     except ValidationError as error:

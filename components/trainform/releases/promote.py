@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic import ValidationError
 
+from trainform.backends.outcome import Outcome
 from trainform.backends.table import BACKENDS
 from trainform.deployed.updates import Update
 from trainform.errors import Problem, TrainformError, list_names
@@ -15,8 +17,7 @@ from trainform.plan.images import digest_of, named_images, pinned
 from trainform.plan.inputs import resolved, with_dates, with_overlays
 from trainform.plan.record import Record
 from trainform.plan.registries import pulled
-from trainform.releases.gates import Judged
-from trainform.releases.model import Origin, Promoted, Waived
+from trainform.releases.model import Origin
 from trainform.releases.source import Source
 from trainform.render import RenderedJob
 from trainform.spec.experiment import Experiment
@@ -31,8 +32,7 @@ def experiment_of(source: Source) -> dict[str, Any]:
 
 
 def recorded(record: Record, stack: str) -> Experiment:
-    """Return the experiment that was deployed in the stack, with its overlays. TrainformError if this version of
-    trainform cannot read it."""
+    """Return the deployed experiment with its overlays. TrainformError if this version cannot read it."""
     try:
         return Experiment.model_validate(with_dates(record.whole))
     except (ValidationError, ValueError, TypeError, AttributeError):
@@ -48,14 +48,13 @@ def as_released(experiment: Experiment) -> dict[str, Any]:
     return with_dates(with_overlays(experiment) if experiment.environments else resolved(experiment))
 
 
-def origin_of(source: Source) -> Origin:
-    """Return where the source was deployed, and the outcome of its job."""
-    outcome = UNKNOWN if source.outcome is None else source.outcome.word
-    return origin(source.stack, source.environment, source.record, source.update, outcome, source.seconds)
-
-
 def origin(
-    stack: str, environment: str, record: Record, update: Update, outcome: str = UNKNOWN, seconds: int | None = None
+    stack: str,
+    environment: str,
+    record: Record,
+    update: Update,
+    outcome: Outcome | None = None,
+    seconds: int | None = None,
 ) -> Origin:
     """Return where a record was deployed. The parent is the release that the stack followed then."""
     return Origin(
@@ -64,30 +63,12 @@ def origin(
         revision=record.revision,
         run=record.run,
         version=record.version,
-        commit=update.commit if update.commit else None,
+        commit=update.commit or None,
         dirty=update.dirty,
-        updated=update.ended if update.ended else None,
-        parent=update.release if update.release else None,
-        outcome=outcome,
+        updated=update.ended or None,
+        parent=update.release or None,
+        outcome=UNKNOWN if outcome is None else outcome.word,
         seconds=seconds,
-    )
-
-
-def promoted_by(names: tuple[str, str], by: str, at: str, replaces: str | None, judged: Iterable[Judged]) -> Promoted:
-    """Return who promotes it from the first stack to the second one, with the results of the gates."""
-    asked = [each for each in judged if each.result != "not asked"]
-    return Promoted(
-        by=by,
-        at=at,
-        source=names[0],
-        target=names[1],
-        replaces=replaces,
-        gates={each.gate: each.result for each in asked},
-        waived=[
-            Waived(gate=each.gate, reason=each.waiver.reason, by=each.waiver.by)
-            for each in asked
-            if each.result == "waived" and each.waiver is not None
-        ],
     )
 
 
@@ -101,11 +82,7 @@ def unpinned(job: RenderedJob, source: Source) -> Iterator[Problem]:
 
 def not_of_source(job: RenderedJob, source: Source) -> dict[str, str]:
     """Return the images of the target's pods whose digest the source has neither named nor run, by their paths."""
-    images = (
-        *named_images(source.record.experiment).values(),
-        *source.ran,
-        *(each for ids in source.ran.values() for each in ids),
-    )
+    images = *named_images(source.record.experiment).values(), *source.ran, *itertools.chain(*source.ran.values())
     known = {digest_of(image) for image in images}
     return {path: image for path, image in _images_of_pods(job).items() if digest_of(image) not in known}
 

@@ -1,5 +1,4 @@
-"""Which earlier thing a rollback of a stack restores, and the release that says so. Pure functions of releases and of
-what Pulumi's history has."""
+"""What a rollback of a stack restores, and its release. Pure functions of releases and of Pulumi's history."""
 
 from __future__ import annotations
 
@@ -10,7 +9,6 @@ from msgspec import Struct
 
 from trainform.deployed.earlier import EarlierDeployment
 from trainform.manifests.shapes import mapping
-from trainform.plan.record import Record
 from trainform.releases.model import Origin, Promoted, Release, Rollback
 from trainform.releases.promote import as_released, origin, recorded
 from trainform.spec.release import digest
@@ -59,72 +57,72 @@ def _claim(experiment: Mapping[str, Any], key: str) -> str:
     return f"{experiment['name']}-{key}" if claim is None else str(claim)
 
 
-def restored_by(name: str, releases: Mapping[str, Release]) -> str:
-    """The release whose content counts: of a rollback the one that it restores."""
-    back = releases[name].rollback
-    return name if back is None or back.to is None or back.to not in releases else back.to
+class Past(Struct, frozen=True):
+    """The releases that a stack has followed. current: None if it follows the experiment's file. deployed: the releases
+    that were deployed; None if unknown."""
 
+    releases: Mapping[str, Release]
+    current: str | None
+    deployed: Collection[str] | None = None
 
-def chain(current: str | None, releases: Mapping[str, Release]) -> Iterator[str]:
-    """The releases that a stack has followed, from the current one back, each by the release that it replaces."""
-    while current is not None and current in releases:
-        yield current
-        current = releases[current].promoted.replaces
+    def restored_by(self, name: str) -> str:
+        """Return the release whose content counts: of a rollback the one that it restores."""
+        back = self.releases[name].rollback
+        return name if back is None or back.to is None or back.to not in self.releases else back.to
 
+    def followed(self, name: str | None) -> Iterator[str]:
+        """Yield the releases that the stack has followed, from this one back."""
+        while name is not None and name in self.releases:
+            yield name
+            name = self.releases[name].promoted.replaces
 
-def earlier_releases(current: str, releases: Mapping[str, Release]) -> list[str]:
-    """The releases to which a rollback can go, the newest first: what the stack has followed before the thing that it
-    follows now, each once. A rollback of a rollback goes further back, and not to what was rolled back."""
-    now = restored_by(current, releases)
-    if releases[now].rollback is not None:  # it restores what was deployed before there were releases
-        return []
-    found = dict.fromkeys(restored_by(name, releases) for name in chain(now, releases))
-    return [name for name in found if releases[name].content != releases[now].content]
+    def earlier(self) -> list[str]:
+        """Return the releases to which a rollback can go, the newest first and each once. A rollback of a rollback goes
+        further back, and not to what was rolled back."""
+        if self.current is None:
+            return []
+        now = self.releases[self.restored_by(self.current)]
+        if now.rollback is not None:  # it restores what was deployed before there were releases
+            return []
+        found = dict.fromkeys(map(self.restored_by, self.followed(now.name)))
+        return [name for name in found if self.releases[name].content != now.content]
 
+    def was_deployed(self, name: str) -> bool:
+        """Return False for a release that was deployed neither by itself nor by a rollback to it."""
+        if self.deployed is None:
+            return True
+        return name in {self.restored_by(each) for each in self.deployed if each in self.releases}
 
-def first_deployed(names: Iterable[str], releases: Mapping[str, Release], deployed: Collection[str]) -> str | None:
-    """The first of these releases that was deployed: by itself, or by a rollback to it."""
-    restored = {restored_by(name, releases) for name in deployed if name in releases}
-    return next((name for name in names if name in restored), None)
+    def before(self, found: Iterable[EarlierDeployment], *, failed: bool) -> Iterator[EarlierDeployment]:
+        """Yield the deployments without a release to which a rollback can go, the newest first: those that differ from
+        what the stack runs now. failed: the last `pulumi up` has failed, so the newest deployment is an earlier one."""
+        current = None if self.current is None else self.releases[self.current]
+        now = None if current is None else current.content
+        restores = None if current is None else current.rollback
+        oldest = current.origin.updated if current is not None and restores is not None and not restores.to else None
+        for each in found:
+            content = digest(each.record.whole)
+            if now is None and not failed:
+                now = content
+            is_later = oldest is not None and each.update.ended >= oldest
+            if content != now and each.update.release not in self.releases and not is_later:
+                yield each
 
-
-def earlier_deployments_of(
-    found: Iterable[EarlierDeployment], current: Release | None, passed: Collection[str], *, failed: bool
-) -> Iterator[EarlierDeployment]:
-    """The deployments to which a rollback can go, the newest first: those that differ from what the stack runs now.
-    current: the release that it follows; None: it follows the experiment's file. passed: releases that are none of
-    these. failed: the last `pulumi up` has failed, so that the newest deployment is an earlier one too."""
-    now = None if current is None else current.content
-    back = None if current is None else current.rollback
-    oldest = current.origin.updated if current is not None and back is not None and back.to is None else None
-    for each in found:
-        content = digest(_base(each.record))
-        if now is None and not failed:
-            now = content
-        is_later = oldest is not None and each.update.ended >= oldest
-        if content != now and each.update.release not in passed and not is_later:
-            yield each
-
-
-def _base(record: Record) -> dict[str, Any]:
-    return record.experiment if record.base is None else record.base
-
-
-def of_release(name: str, releases: Mapping[str, Release]) -> Restored:
-    """The release as what is restored."""
-    return Restored(name, releases[name].experiment, releases[name].origin)
+    def restored(self, name: str) -> Restored:
+        """Return what a rollback to the release restores."""
+        found = self.releases[self.restored_by(name)]
+        return Restored(found.name, found.experiment, found.origin)
 
 
 def of_deployment(found: EarlierDeployment, stack: str, environment: str) -> Restored:
-    """What the stack had deployed. stack: PROJECT/STACK. TrainformError if another version of trainform has recorded
-    it, and this one cannot read it."""
+    """Return what the stack (PROJECT/STACK) had deployed. TrainformError if this version cannot read it."""
     experiment = as_released(recorded(found.record, stack))
     return Restored(None, experiment, origin(stack, environment, found.record, found.update))
 
 
 def rollback(restored: Restored, current: str | None, stack: str, reason: str, by: str, at: str) -> Release:
-    """The release of a rollback: the whole earlier experiment, with its evidence. current: the release that the stack
-    follows; None: the experiment's file. at: in UTC, to the second."""
+    """Return the release of a rollback: the whole earlier experiment, with its evidence. current: the release that the
+    stack follows. at: in UTC, to the second."""
     promoted = Promoted(by=by, at=at, source=stack, target=stack, replaces=current, gates={}, waived=[])
     back = Rollback(of=current, to=restored.release, reason=reason)
     return Release(experiment=restored.experiment, origin=restored.origin, promoted=promoted, rollback=back)

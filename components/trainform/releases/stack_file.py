@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from trainform.atomic import replacing
+from trainform.deployed.stacks import followed
 from trainform.errors import TrainformError
 from trainform.locking import alone_in
 from trainform.project import stack_path
@@ -35,13 +36,10 @@ def follow_all(releases: Mapping[str, Release], root: Path) -> None:
 
 
 def _refuse_moved(release: Release, stack: str, root: Path) -> None:
-    followed, before = pinned_release(stack, root), release.promoted.replaces
-    if followed not in (before, release.name):
-        names = ["the experiment's file" if name is None else f"release {name}" for name in (followed, before)]
-        raise TrainformError(
-            f"{stack} follows {names[0]} by now, and no longer {names[1]}: nothing is written",
-            "run the same command again",
-        )
+    now, before = pinned_release(stack, root), release.promoted.replaces
+    if now not in (before, release.name):
+        reason = f"{stack} follows {followed(now)} by now, and no longer {followed(before)}: nothing is written"
+        raise TrainformError(reason, "run the same command again")
 
 
 def _write(texts: Mapping[str, str | None], root: Path) -> None:

@@ -69,15 +69,14 @@ def read_saved(file: str) -> SavedFile:
     try:
         return SavedFile.model_validate_json(text, strict=True)
     except ValidationError as error:
-        first = explain(SavedFile, data, error)[:1]
-        where = f": {first[0].path} {first[0].reason}" if first else ""
-        raise _refused(file, f"this saved review cannot be read{where}") from None
+        first = explain(SavedFile, data, error)[0]
+        raise _refused(file, f"this saved review cannot be read: {first.path} {first.reason}") from None
 
 
 def refuse_changed(saved: SavedFile, key: bytes, file: str) -> None:
     """Raise `InputError` if the file was changed since it was written."""
     if not hmac.compare_digest(_seal(saved.review, key), saved.seal):
-        reason = "its seal does not fit: somebody has changed the file, or it belongs to another key"
+        reason = "its seal does not fit: the file was changed, or it belongs to another key"
         raise _refused(file, reason, save_again(saved, file))
 
 
@@ -112,31 +111,34 @@ def keyed(key: bytes, value: Any) -> str:
 def new_key(stack: str, root: Path) -> tuple[bytes, dict[str, Any]]:
     """Return a new key, and the same as the stack's secrets provider has encrypted it."""
     key = secrets.token_hex(KEY_BYTES)
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / _FILE
-        file.write_text(json.dumps(_encryption(stack, root)))  # JSON is YAML
-        printed(root, "config", "set", "--secret", SETTING, "-s", stack, "--config-file", str(file), text=key)
-        return key.encode(), read_content(file, _FILE).data
+    _, sealed = _config(_encryption(stack, root), root, "set", "--secret", SETTING, "-s", stack, text=key)
+    return key.encode(), sealed
 
 
 def open_key(sealed: Mapping[str, Any], stack: str, root: Path) -> bytes:
     """Return the key. TrainformError if the stack's secrets cannot be read, InputError if the key in the file is not
     encrypted: then anybody could have made the file."""
     config = _config_of(sealed, stack, root)
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / _FILE
-        file.write_text(json.dumps(config))
-        try:
-            key = printed(root, "config", "get", SETTING, "-s", stack, "--config-file", str(file)).strip()
-        except TrainformError as error:
-            fix = (
-                "set the passphrase of the stack, or log in to what encrypts its secrets; if that was changed, save "
-                "the review again"
-            )
-            raise TrainformError("the key of the saved review cannot be decrypted", fix, error.details) from None
+    try:
+        key, _ = _config(config, root, "get", SETTING, "-s", stack)
+    except TrainformError as error:
+        fix = (
+            "set the passphrase of the stack, or log in to what encrypts its secrets; if that was changed, save the "
+            "review again"
+        )
+        raise TrainformError("the key of the saved review cannot be decrypted", fix, error.details) from None
     if re.fullmatch(f"[0-9a-f]{{{2 * KEY_BYTES}}}", key) is None:
         raise _no_key("the decrypted text in the saved review is not a key")
     return key.encode()
+
+
+def _config(config: Mapping[str, Any], root: Path, *words: str, text: str | None = None) -> tuple[str, dict[str, Any]]:
+    """Run `pulumi config` on a file of its own, and return what it prints and the file."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / _FILE
+        file.write_text(json.dumps(config))  # JSON is YAML
+        said = printed(root, "config", *words, "--config-file", str(file), text=text)
+        return said.strip(), read_content(file, _FILE).data
 
 
 def _config_of(sealed: Mapping[str, Any], stack: str, root: Path) -> dict[str, Any]:

@@ -6,36 +6,12 @@ from pydantic import Field, JsonValue
 
 from trainform.report_part import Part
 
-VERSION = 2
+VERSION = 3
 SCHEMA_FILE = "apply.schema.json"
 Hash = str
 """A keyed hash, as hexadecimal digits: without the key its input cannot be guessed."""
 
-What = Literal[
-    "backend",
-    "project",
-    "cluster",
-    "engine",
-    "trainform",
-    "experiment",
-    "environment",
-    "config",
-    "program",
-    "policy",
-    "variable",
-    "state",
-    "packs",
-    "object",
-    "step",
-]
-
-
-class Fact(Part):
-    """One of the things from which a preview follows, or that it says. shown: without secrets, or with keyed hashes
-    instead of values."""
-
-    hash: Hash
-    shown: JsonValue = None
+What = Literal["backend", "cluster", "versions", "config", "variable", "state", "object", "step"]
 
 
 class Saved(Part):
@@ -43,7 +19,8 @@ class Saved(Part):
 
     at: str = Field(description="When the review was made (RFC 3339, UTC).")
     stack: str
-    facts: dict[What, Fact]
+    commit: str = Field(default="", description="HEAD of git then, for people; it is not compared.")
+    facts: dict[What, JsonValue] = Field(description="What decides the change, with a keyed hash for each secret.")
     not_compared: list[str] = Field(default=[], description="What is unknown, as whole sentences.")
 
 
@@ -51,7 +28,7 @@ class SavedFile(Part):
     """The file. key: the key of all hashes, encrypted by the stack's secrets provider. seal: the keyed hash of
     `review`, so that a change of the file is noticed."""
 
-    saved_review: Literal[2] = 2
+    saved_review: Literal[3] = 3
     key: dict[str, JsonValue]
     review: Saved
     seal: Hash
@@ -74,6 +51,6 @@ class Verdict(Part):
     stack: str
     reviewed: str
     result: Literal["unmoved", "moved", "applied", "failed"]
-    moved: list[Moved] = Field(default=[], description="Empty: nothing has moved.")
+    moved: list[Moved] = Field(default=[], description="Empty: nothing has changed.")
     not_compared: list[str] = Field(default=[], description="What is unknown, as whole sentences.")
     fix: str = ""

@@ -1,4 +1,4 @@
-"""The differences between two lists of facts, in the words of the files."""
+"""The differences between the facts of a saved review and those of now."""
 
 from __future__ import annotations
 
@@ -6,82 +6,60 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from trainform.manifests.differences import Difference, differences
 from trainform.manifests.shapes import mapping
-from trainform.review.difference import Difference, differences, shown
-from trainform.review.stand_ins import CHANGED_MASK, MASKED
+from trainform.review.steps import COMPONENT
 from trainform.saved.facts import Facts
-from trainform.saved.model import Fact, Moved, What
+from trainform.saved.model import Moved, What
+from trainform.secrets import masked_path
+from trainform.spec.source import join_path
 
 PRESENT = "present"
-HIDDEN = "(a secret)"
-PREFIXES: Mapping[str, str] = {"environment": "environment.", "cluster": "cluster.uid"}
-NAMED = ("object", "step")
 _HASH = re.compile("[0-9a-f]{64}")
 SENTENCES: Mapping[What, str] = {
     "backend": "The states of stacks are kept in another backend.",
-    "project": "The project has another name.",
     "cluster": "The kubeconfig leads to another cluster.",
-    "engine": "Another version of the engine runs.",
-    "trainform": "Another version of trainform runs.",
-    "experiment": "The experiment has changed.",
-    "environment": "The environment has changed.",
+    "versions": "Another version of Pulumi or of trainform runs.",
     "config": "The config of the stack has changed.",
-    "program": "A file of the program has changed.",
-    "policy": "A file of a policy pack has changed.",
     "variable": "A variable of the shell for Pulumi's Kubernetes provider has changed.",
     "state": "The state was written since the review: by an `up`, a `refresh`, an `import` or a `destroy`.",
-    "packs": "Other policy packs judge the preview.",
-    "object": "An object in the cluster was created, changed or deleted.",
-    "step": "The engine would do something else.",
+    "object": "An object in the cluster was created, changed or deleted, or a job has started or ended.",
+    "step": "`pulumi up` would do something else.",
 }
 """In the order in which they are reported."""
 
 
-def moved_backend(saved: Facts, backend: str) -> list[Moved]:
-    """Return the difference in the place of the states: without it neither the state nor the key can be read."""
-    was = saved["backend"].shown if "backend" in saved else None
-    if was == backend:
-        return []
-    return [Moved(what="backend", path="backend", was=was, now=backend, sentence=SENTENCES["backend"])]
-
-
 def moved(saved: Facts, now: Facts) -> list[Moved]:
-    """Return every difference in the facts of now, which may be some of the saved ones."""
-    found = list[Moved]()
-    for what, sentence in SENTENCES.items():
-        if what in now and what in saved and not (what == "cluster" and saved[what].shown is None):
-            found += _moved(what, sentence, saved[what], now[what])
-    return found
+    """Return every difference in the facts that are on both sides."""
+    return [
+        Moved(what=what, path=_path(each, what), was=_visible(each.before), now=_visible(each.after), sentence=sentence)
+        for what, sentence in SENTENCES.items()
+        if what in saved and what in now
+        for each in _differences(what, saved[what], now[what])
+    ]
 
 
-def _moved(what: What, sentence: str, was: Fact, now: Fact) -> Iterator[Moved]:
-    if was.hash == now.hash:
-        return
-    before, after = was.shown, now.shown
+def _differences(what: What, before: Any, after: Any) -> Iterator[Difference]:
     if what == "object":  # one that could not be read, or that no step touches any more, is not compared
         both = mapping(before).keys() & mapping(after).keys()
-        before, after = (
-            {key: value for key, value in mapping(side).items() if key in both} for side in (before, after)
-        )
+        before, after = ({key: each for key, each in side.items() if key in both} for side in (before, after))
     found = differences(before, after)
-    if not found and what != "object":
-        path = f"{PREFIXES.get(what, '')}{HIDDEN}"
-        yield Moved(what=what, path=path, was=MASKED, now=CHANGED_MASK, sentence=sentence)
-    for each in found:
-        was_shown, now_shown = (_visible(each, value, what) for value in shown(each))
-        yield Moved(what=what, path=_path(what, each), was=was_shown, now=now_shown, sentence=sentence)
+    components = {*_components(before), *_components(after)} if what == "step" else ()
+    causes = [each for each in found if each.keys and each.keys[0] in components]
+    yield from causes or found  # the objects of a component follow from its inputs
 
 
-def _path(what: What, found: Difference) -> str:
-    if what in NAMED:
-        name, *rest = found.keys
-        below = Difference(tuple(rest), tuple(rest), None, None).path
-        return f"{name}: {below}" if below else str(name)
-    return f"{PREFIXES.get(what, '')}{found.path}" or what
+def _components(steps: Mapping[str, Any]) -> Iterator[str]:
+    return (name for name, step in steps.items() if step["(options)"]["type"].startswith(COMPONENT))
 
 
-def _visible(found: Difference, value: Any, what: What) -> Any:
-    """Hide hashes, and whole files and resources."""
-    if isinstance(value, Mapping) and len(found.keys) <= (what in NAMED):
+def _path(found: Difference, what: What) -> str:
+    name, *rest = found.keys or (what,)
+    return masked_path(f"{name}: {join_path(tuple(rest))}" if rest else str(name))
+
+
+def _visible(value: Any) -> Any:
+    """Hide hashes, and whole objects and resources."""
+    if isinstance(value, Mapping):
         return PRESENT
     return None if isinstance(value, str) and _HASH.fullmatch(value) else value

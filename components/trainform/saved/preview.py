@@ -1,4 +1,4 @@
-"""The facts of a preview: its steps with their values, the live objects that they touch, and the policy packs.
+"""The facts of a preview: its steps with their values, and the live objects that they touch.
 
 Versions and status of objects, Kueue's switches and what controllers write are left out, since they change by
 themselves.
@@ -7,15 +7,19 @@ themselves.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from trainform.backends.table import JOB_TYPES
 from trainform.cluster.drift import drift_of, utc_now
+from trainform.cluster.facts import ENDED
 from trainform.cluster.objects import Live
+from trainform.cluster.phases import said_phase
 from trainform.drift.read import Reads, key_of
 from trainform.errors import TrainformError
 from trainform.manifests.manifest import Manifest
 from trainform.manifests.shapes import mapping
+from trainform.releases.author import git_line
 from trainform.review import steps
 from trainform.review.objects import applied
 from trainform.review.preview import Preview, State, Step
@@ -23,9 +27,11 @@ from trainform.saved.facts import Facts, Source
 from trainform.saved.model import Saved
 from trainform.spec.environment import Environment
 
-PROVIDERS = "pulumi:providers:"
+COMPARED = ("pulumi:providers:", steps.COMPONENT)
+"""Types that are compared although nothing happens to them: versions of providers, and inputs that name a cause."""
 AUTONAMED = "pulumi.com/autonamed"
 NO_CLUSTER = "The cluster is not compared: no environment says where it is."
+NOT_STARTED = ("", "Pending", "Suspended")
 CHOSEN_LATER = "[a name that the engine chooses at apply]"
 
 
@@ -37,29 +43,23 @@ def preview_facts(preview: Preview, environment: Environment | None, source: Sou
         raise TrainformError(
             "the preview is incomplete", "run it with the version of Pulumi that trainform is tested with"
         )
-    objects, unread = ({}, []) if environment is None else touched(preview, environment)
-    facts: Facts = {
-        "packs": source.fact({} if preview.packs is None else dict(preview.packs)),
-        "object": source.fact(objects),
-        "step": source.fact(planned(preview)),
-    }
-    return facts, unread
+    objects, unread = ({}, [NO_CLUSTER]) if environment is None else touched(preview, environment)
+    return {"object": source.without_secrets(objects), "step": source.without_secrets(planned(preview))}, unread
 
 
 def saved_review(facts: Facts, preview: Preview, environment: Environment | None, source: Source) -> Saved:
     """Return the review with the facts that were gathered and those of its preview."""
     found, unread = preview_facts(preview, environment, source)
-    missing = [NO_CLUSTER] if environment is None else []
-    return Saved(at=utc_now(), stack=source.stack, facts={**facts, **found}, not_compared=[*missing, *unread])
+    commit = git_line(source.root, "rev-parse", "HEAD")
+    return Saved(at=utc_now(), stack=source.stack, commit=commit, facts={**facts, **found}, not_compared=unread)
 
 
 # --- steps
 
 
 def planned(preview: Preview) -> dict[str, Any]:
-    """Return what the engine does to each resource, by its kind and name. Resources that stay as they are follow from
-    the state, but not the versions of providers."""
-    changing = [step for step in preview.steps if steps.fate(step) != "none" or step.type.startswith(PROVIDERS)]
+    """Return what the engine does to each resource, by its kind and name."""
+    changing = [step for step in preview.steps if steps.fate(step) != "none" or step.type.startswith(COMPARED)]
     found = dict[str, Any]()
     for step in sorted(changing, key=lambda step: (step.urn, step.operation)):
         name = f"{step.kind} {step.name}"
@@ -99,8 +99,8 @@ def _chosen_name(step: Step) -> str:
 
 def touched(preview: Preview, environment: Environment) -> tuple[dict[str, Any], list[str]]:
     """Return the live objects that the engine creates, changes or deletes: None for one that does not exist, else its
-    UID and the fields that are not as they were applied last. Objects that cannot be read come second, as sentences.
-    Raises `ClusterError`."""
+    UID, the phase of a job, and the fields that are not as they were applied last. Objects that cannot be read come
+    second, as sentences. Raises `ClusterError`."""
     named = {key_of(each): each for each in _named_objects(preview, environment.namespace.name)}
     with Reads(environment.cluster.context) as reads:
         live = reads.objects(named.values())
@@ -118,7 +118,15 @@ def _touched(named: Manifest, live: Live) -> dict[str, Any] | None:
     if live.body is None:
         return None
     fields = {drift.path: drift.live for drift in drift_of(named.body, live.body)}
-    return {"uid": str(mapping(live.body.get("metadata")).get("uid", "")), **fields}
+    is_job = f"{named.body['apiVersion']}:{named.body['kind']}" in JOB_TYPES
+    phase = {"phase": _phase(live.body)} if is_job else {}
+    return {"uid": str(mapping(live.body.get("metadata")).get("uid", "")), **phase, **fields}
+
+
+def _phase(job: Mapping[str, Any]) -> str:
+    """Return pending, running or finished, as the operator says it: to replace a job costs what it has run."""
+    phase = said_phase(mapping(job.get("status")))
+    return "finished" if phase in ENDED else "pending" if phase in NOT_STARTED else "running"
 
 
 def _named_objects(preview: Preview, namespace: str) -> Iterator[Manifest]:
