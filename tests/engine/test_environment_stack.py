@@ -88,6 +88,9 @@ def test_destroy_keeps_the_namespace_with_everything_in_it_and_the_next_up_adopt
     assert project.applied(stack) == [], "only the state learns that the namespace is kept"
     told = project.run(*destroy).succeeded()
     assert f"the namespace {namespace} stays in the cluster" in told
+    for line in (f"  Job: {job}\n", "  PersistentVolumeClaim: datasets, resnet-checkpoints\n"):
+        assert line in told, told
+    assert "notes" in told
     assert f"kubectl delete namespace {namespace} --context" in told
     assert [live.get(*each)["metadata"]["uid"] for each in living] == before
     assert live.find("queues", "team-vision") is None

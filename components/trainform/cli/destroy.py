@@ -8,7 +8,7 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -19,13 +19,21 @@ from trainform.project import project_root, require_project
 from trainform.terminal.lines import flush_or_discard, note
 
 if TYPE_CHECKING:
-    from trainform.cluster.api import ClusterApi
     from trainform.deployed.state import StateCluster, StateJob, StateNamespace
 
 SECONDS = 2.0 * defaults.CONNECT_SECONDS
+MOST_NAMED = 10
 # Another stack, or another project's: alone, with a value, or in a group of short options, such as `-ys STACK`. The
 # letters that are left out take a value.
 ELSEWHERE = re.compile("--(stack|cwd)(=|$)|-[^-=cmptvx]*[sC]")
+
+
+class Bound(NamedTuple):
+    """The cluster of this UID, what is bound to it, and what to do if it is no more."""
+
+    uid: str
+    what: str
+    gone: str
 
 
 StackArgument = Annotated[
@@ -43,10 +51,9 @@ def command(stack: StackArgument, options: OptionsArgument = None) -> None:
     `pulumi destroy` runs no program and deletes on whichever cluster the kubeconfig leads to. This command compares
     that cluster with the one in the stack's state, or else in its environment, first, and then runs `pulumi destroy` in
     its place: its questions, its output and its exit code are Pulumi's. The namespace of an environment stays in the
-    cluster, and the command says how to delete it.
+    cluster: the command lists the objects in it, and how to delete them.
     """
     from trainform.deployed.engine import exported, pulumi
-    from trainform.deployed.state import clusters_of, namespaces_of
     from trainform.spec.stack import STACK_ARGUMENT, require_stack
 
     given = [] if options is None else options
@@ -57,15 +64,7 @@ def command(stack: StackArgument, options: OptionsArgument = None) -> None:
     program = pulumi()
     state = exported(stack, root)
     _compare(stack, state, root)
-    contexts = {cluster.name: cluster.context for cluster in clusters_of(state)}
-    for namespace in namespaces_of(state):
-        context = contexts.get(namespace.cluster)
-        words = shlex.join([namespace.name, *([] if context is None else ["--context", context])])
-        note(
-            f"note: the namespace {namespace.name} stays in the cluster, with its jobs and kept claims; to delete "
-            f"it with everything in it: kubectl delete namespace {words}",
-            err=True,
-        )
+    _show_what_stays(state)
     os.chdir(root)
     flush_or_discard()
     os.execv(program, [program, "destroy", "-s", stack, *given])  # noqa: S606 - the user's pulumi
@@ -84,28 +83,18 @@ def _compare(stack: str, exported: Mapping[str, Any], root: Path) -> None:
     """InputError with every provider of the state whose cluster is not the one that answers. One that the state binds
     to none is bound by the environment: whoever has written its UID there means every stack in it, and the next `pulumi
     up` would write it into the state."""
-    from trainform.cluster.api import ClusterApi
-    from trainform.cluster.identity import identity_problem
     from trainform.deployed.state import clusters_of, jobs_of, namespaces_of
 
     problems = [_would_be_deleted(stack, each) for each in namespaces_of(exported) if not each.kept]
     for cluster in clusters_of(exported):
-        if cluster.own_kubeconfig:
-            note(f"note: not compared: the provider {cluster.name} has a kubeconfig of its own in the state", err=True)
-            continue
-        bound = _bound(stack, cluster, root)
-        jobs = [job for job in jobs_of(exported) if job.cluster == cluster.name]
+        bound = None if cluster.own_kubeconfig else _bound(stack, cluster, root)
         if bound is None:
-            note(
-                f"note: not compared: the stack {stack} is bound to no cluster (provider {cluster.name}); with "
-                "`cluster.uid` in its environment the next `pulumi up` binds it",
-                err=True,
-            )
-        if bound is not None or jobs:
-            with contextlib.closing(ClusterApi(cluster.context, SECONDS)) as api:
-                other = None if bound is None else identity_problem(api, *bound)
-                problems += [] if other is None else [other]
-                problems += [] if problems else _of_others(stack, api, jobs, root)
+            note(f"note: not compared: {_why(stack, cluster)}", err=True)
+        else:
+            problems += _problems(cluster.context, bound)
+        jobs = [job for job in jobs_of(exported) if job.cluster == cluster.name]
+        if not problems and not cluster.own_kubeconfig and jobs:
+            problems += _of_others(stack, cluster.context, jobs, root)
     if problems:
         raise InputError(problems)
 
@@ -122,40 +111,92 @@ def _would_be_deleted(stack: str, namespace: StateNamespace) -> Problem:
     return Problem(STACK_ARGUMENT, stack, reason, fix)
 
 
-def _of_others(stack: str, api: ClusterApi, jobs: Sequence[StateJob], root: Path) -> Iterator[Problem]:
-    """Yield a problem for each job that another stack has deployed since, by the mark on its record: the objects of
-    this stack are those of the other one."""
+def _show_what_stays(exported: Mapping[str, Any]) -> None:
+    """List what lives in the namespaces of the stack and stays there."""
+    from trainform.cluster.api import ClusterApi
+    from trainform.cluster.contents import contents
+    from trainform.deployed.state import clusters_of, deleted_from, namespaces_of
+
+    clusters = {cluster.name: cluster for cluster in clusters_of(exported)}
+    for namespace in namespaces_of(exported):
+        cluster = clusters.get(namespace.cluster)
+        note(f"note: the namespace {namespace.name} stays in the cluster, with:", err=True)
+        context = None if cluster is None else cluster.context
+        if cluster is None or cluster.own_kubeconfig:
+            note("  (not listed: the provider has a kubeconfig of its own in the state)", err=True)
+        else:
+            with contextlib.closing(ClusterApi(context, SECONDS)) as api:
+                found = contents(api, namespace.name)
+            names = dict[str, list[str]]()
+            for kind, name in sorted({*found.objects} - deleted_from(exported, namespace.name)):
+                names.setdefault(kind, []).append(name)
+            lines = [f"  {kind}: {', '.join(each[:MOST_NAMED])}{_more(each)}" for kind, each in names.items()]
+            note(*(lines if lines else ["  no objects"]), err=True)
+            if found.not_listed:
+                kinds = ", ".join(found.not_listed[:MOST_NAMED])
+                note(f"  (could not be listed: {kinds}{_more(found.not_listed)})", err=True)
+        on = "" if context is None else f" --context {shlex.quote(context)}"
+        note(f"  to delete it with everything in it: kubectl delete namespace {namespace.name}{on}", err=True)
+
+
+def _more(names: Sequence[str]) -> str:
+    return f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+
+
+def _of_others(stack: str, context: str | None, jobs: Sequence[StateJob], root: Path) -> Iterator[Problem]:
+    """The jobs that another stack has deployed since, by the mark on their records: the objects of this one are those
+    of the other."""
+    from trainform.cluster.api import ClusterApi
     from trainform.deployed.records import deployed
     from trainform.plan.record import unmark
     from trainform.spec.stack import STACK_ARGUMENT, project_name
 
     own = f"{project_name(root)}/{stack.rpartition('/')[2]}"
-    for job in jobs:
-        found = deployed(api, job.experiment, job.namespace)
-        theirs = "" if found is None else found.stack
-        if theirs not in ("", own):
-            reason = (
-                f"{job.experiment} in the namespace {job.namespace} is deployed by the stack {theirs} by now, "
-                "and the objects of this stack have the same names"
-            )
-            fix = (
-                f"`pulumi stack rm --force {stack}` forgets them; if that stack is this one under an earlier "
-                f"name, or is gone without a destroy: {unmark(job.experiment, job.namespace)}"
-            )
-            yield Problem(STACK_ARGUMENT, stack, reason, fix)
+    with contextlib.closing(ClusterApi(context, SECONDS)) as api:
+        for job in jobs:
+            found = deployed(api, job.experiment, job.namespace)
+            theirs = "" if found is None else found.stack
+            if theirs not in ("", own):
+                reason = (
+                    f"{job.experiment} in the namespace {job.namespace} is deployed by the stack {theirs} by now, "
+                    "and the objects of this stack have the same names"
+                )
+                fix = (
+                    f"`pulumi stack rm --force {stack}` forgets them; if that stack is this one under an earlier "
+                    f"name, or is gone without a destroy: {unmark(job.experiment, job.namespace)}"
+                )
+                yield Problem(STACK_ARGUMENT, stack, reason, fix)
 
 
-def _bound(stack: str, cluster: StateCluster, root: Path) -> tuple[str, str, str] | None:
-    """Return the UID of the cluster, what is bound to it, and what to do if it no longer exists; None if nothing binds
-    the provider. InputError for an environment that cannot be read: it may name another cluster."""
+def _bound(stack: str, cluster: StateCluster, root: Path) -> Bound | None:
+    """None if nothing binds the provider. InputError for an environment that cannot be read: it may name another
+    cluster."""
     from trainform.check_files import check_environment
     from trainform.spec.stack import named_environment
 
     if cluster.uid is not None:
-        return cluster.uid, f"the stack {stack}", f"`pulumi stack rm --force {stack}` forgets its objects"
+        return Bound(cluster.uid, f"the stack {stack}", f"`pulumi stack rm --force {stack}` forgets its objects")
     named = named_environment(stack, root)
     environment = None if named is None else check_environment(named, root).checked()
     if environment is None or environment.cluster.uid is None:
         return None
     gone = f"write the UID of the new one, and `pulumi stack rm --force {stack}` forgets the objects of the old one"
-    return environment.cluster.uid, f"the environment {environment.name}", gone
+    return Bound(environment.cluster.uid, f"the environment {environment.name}", gone)
+
+
+def _why(stack: str, cluster: StateCluster) -> str:
+    if cluster.own_kubeconfig:
+        return f"the provider {cluster.name} has a kubeconfig of its own in the state"
+    return (
+        f"the stack {stack} is bound to no cluster (provider {cluster.name}); with `cluster.uid` in its environment "
+        "the next `pulumi up` binds it"
+    )
+
+
+def _problems(context: str | None, bound: Bound) -> Sequence[Problem]:
+    from trainform.cluster.api import ClusterApi
+    from trainform.cluster.identity import identity_problem
+
+    with contextlib.closing(ClusterApi(context, SECONDS)) as api:
+        problem = identity_problem(api, bound.uid, bound.what, bound.gone)
+    return [] if problem is None else [problem]

@@ -90,6 +90,15 @@ def namespaces_of(exported: Mapping[str, Any]) -> list[StateNamespace]:
     ]
 
 
+def deleted_from(exported: Mapping[str, Any], namespace: str) -> set[tuple[str, str]]:
+    """Return kind and name of the objects in the namespace that `pulumi destroy` of the stack deletes."""
+    return {
+        (str(resource.get("type", "")).rpartition(":")[2], str(metadata.get("name", "")))
+        for resource, metadata in _made(exported)
+        if metadata.get("namespace") == namespace and resource.get("retainOnDelete") is not True
+    }
+
+
 def record_in(exported: Mapping[str, Any], experiment: str) -> Record | None:
     """Return the record of what is deployed; None if there is none that can be read. After a `pulumi up` that failed it
     may not be deployed."""

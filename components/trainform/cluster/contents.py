@@ -1,0 +1,61 @@
+"""The objects that live in a namespace, of every kind that the cluster serves."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from http.client import METHOD_NOT_ALLOWED, NOT_FOUND
+
+from msgspec import Struct
+
+from trainform.cluster.api import MAX_CONNECTIONS, Answer, ClusterApi
+from trainform.cluster.served import NotReadError, Served, collection, served
+from trainform.manifests.shapes import mapping, mappings
+
+OF_CLUSTER = {"Endpoints", "Event"}
+"""Kinds that the cluster writes about other objects."""
+OF_NAMESPACE = {("ConfigMap", "kube-root-ca.crt"), ("ServiceAccount", "default")}
+"""Objects that Kubernetes creates in every namespace."""
+COMPUTED = "metrics.k8s.io/"
+NO_LIST = (NOT_FOUND, METHOD_NOT_ALLOWED)
+"""Answers for kinds that have no list, such as reviews."""
+
+
+class Contents(Struct, frozen=True):
+    """Kind and name of each object without an owner. not_listed: kinds, or versions of them, that could not be
+    listed."""
+
+    objects: tuple[tuple[str, str], ...]
+    not_listed: tuple[str, ...]
+
+
+def contents(api: ClusterApi, namespace: str) -> Contents:
+    """Return the objects in the namespace. Those of controllers, such as the pods of a job, are left out. Raises
+    `ClusterError`."""
+    groups = mappings(api.get("/apis").body.get("groups"))
+    preferred = [str(mapping(group.get("preferredVersion")).get("groupVersion")) for group in groups]
+    versions = ["v1", *(version for version in preferred if not version.startswith(COMPUTED))]
+    not_listed = set[str]()
+
+    def served_kinds(version: str) -> dict[str, Served]:
+        try:
+            return served(api, version)
+        except NotReadError:
+            not_listed.add(version)
+            return {}
+
+    with ThreadPoolExecutor(MAX_CONNECTIONS) as pool:
+        kinds = [
+            (kind, collection(version, place, namespace))
+            for version, found in zip(versions, pool.map(served_kinds, versions), strict=True)
+            for kind, place in found.items()
+            if place.namespaced and kind not in OF_CLUSTER
+        ]
+        lists = [*pool.map(lambda each: api.listed(each[1], metadata_only=True), kinds)]
+    objects = set[tuple[str, str]]()
+    for (kind, _), listed in zip(kinds, lists, strict=True):
+        if not isinstance(listed, Answer):
+            found = [mapping(mapping(each).get("metadata")) for each in listed]
+            objects |= {(kind, str(each.get("name"))) for each in found if not each.get("ownerReferences")}
+        elif listed.status not in NO_LIST:
+            not_listed.add(kind)
+    return Contents(tuple(sorted(objects - OF_NAMESPACE)), tuple(sorted(not_listed)))
