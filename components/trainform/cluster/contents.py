@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from http.client import METHOD_NOT_ALLOWED, NOT_FOUND
 
 from msgspec import Struct
 
-from trainform.cluster.api import MAX_CONNECTIONS, Answer, ClusterApi
-from trainform.cluster.served import NotReadError, Served, collection, served
+from trainform.cluster.api import Answer, ClusterApi, NotReadError, each
+from trainform.cluster.objects import Served, collection, served
 from trainform.manifests.shapes import mapping, mappings
 
 OF_CLUSTER = {"Endpoints", "Event"}
@@ -43,19 +42,18 @@ def contents(api: ClusterApi, namespace: str) -> Contents:
             not_listed.add(version)
             return {}
 
-    with ThreadPoolExecutor(MAX_CONNECTIONS) as pool:
-        kinds = [
-            (kind, collection(version, place, namespace))
-            for version, found in zip(versions, pool.map(served_kinds, versions), strict=True)
-            for kind, place in found.items()
-            if place.namespaced and kind not in OF_CLUSTER
-        ]
-        lists = [*pool.map(lambda each: api.listed(each[1], metadata_only=True), kinds)]
+    kinds = [
+        (kind, collection(version, place, namespace))
+        for version, found in zip(versions, each(served_kinds, versions), strict=True)
+        for kind, place in found.items()
+        if place.namespaced and kind not in OF_CLUSTER
+    ]
+    lists = each(lambda kind: api.listed(kind[1], metadata_only=True), kinds)
     objects = set[tuple[str, str]]()
     for (kind, _), listed in zip(kinds, lists, strict=True):
         if not isinstance(listed, Answer):
-            found = [mapping(mapping(each).get("metadata")) for each in listed]
-            objects |= {(kind, str(each.get("name"))) for each in found if not each.get("ownerReferences")}
+            metadata = [mapping(mapping(body).get("metadata")) for body in listed]
+            objects |= {(kind, str(own.get("name"))) for own in metadata if not own.get("ownerReferences")}
         elif listed.status not in NO_LIST:
             not_listed.add(kind)
     return Contents(tuple(sorted(objects - OF_NAMESPACE)), tuple(sorted(not_listed)))
