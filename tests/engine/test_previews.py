@@ -103,7 +103,8 @@ def _holds_what_the_review_needs(preview: Preview) -> None:
     assert reviewed.after is not None
     assert (reviewed.before.experiment["env"], reviewed.after.experiment["env"]["NCCL_DEBUG"]) == ({}, "WARN")
     assert reviewed.component is not None
-    assert reviewed.component.state.outputs["nodes"] == 2
+    assert reviewed.component.old is not None
+    assert reviewed.component.old.identity == reviewed.before.revision
 
 
 @pytest.mark.proof("what a refresh finds; `make test` reads a preview without one")

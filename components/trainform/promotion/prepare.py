@@ -197,7 +197,5 @@ def versions_of(
         of_record(f"{asked.source.name}, deployed", source.record),
         None if current.record is None else of_record("now", current.record),
         # an experiment that is too large has no record
-        Version(name, Side(resolved(job.experiment), {}, job.plan.run, "record"))
-        if will is None
-        else of_record(name, will),
+        Version(name, Side(resolved(job.experiment), {}, job.plan.run)) if will is None else of_record(name, will),
     )

@@ -14,7 +14,7 @@ from trainform.plan.registries import pulled
 from trainform.review.context import JobReview
 from trainform.review.difference import Difference, Keys, differences, shown
 from trainform.review.model import Change, Place
-from trainform.review.wanted import Basis, Side, compared
+from trainform.review.wanted import Side, after, before
 from trainform.revision import change_in_job
 from trainform.spec.experiment import Experiment
 from trainform.spec.metadata import OnChange, field_at, on_change
@@ -46,8 +46,6 @@ class Causes(Struct, frozen=True):
     """All of them, in the order of the files."""
     replacing: tuple[Change, ...] = ()
     """Those that can make a new revision."""
-    basis: Basis | None = None
-    """`inputs` if a side has no record; None if a side has no inputs either, so that the causes are unknown."""
 
     @property
     def visible(self) -> tuple[Change, ...]:
@@ -61,9 +59,8 @@ class Causes(Struct, frozen=True):
 
 
 def causes(job: JobReview, locate: Locate = lambda path: Place(path=path)) -> Causes:
-    """The causes of whatever happens to the job. Where both sides have a record, the records count: after an `up` that
-    failed, the components have what was wanted."""
-    old, new = compared(job)
+    """Return the causes of whatever happens to the job; none if a side has no record."""
+    old, new = before(job), after(job)
     if old is None or new is None:
         return Causes()
     found = [_as_pulled(each, old, new) for each in of_experiment(old, new)]
@@ -73,8 +70,7 @@ def causes(job: JobReview, locate: Locate = lambda path: Place(path=path)) -> Ca
             found.append(Difference((name,), (name,), was, will))
     replaces = _replacing(old, new)
     made = [(_change(difference, locate), replaces(difference)) for difference in found]
-    basis: Basis = "record" if old.basis == new.basis == "record" else "inputs"
-    return Causes(tuple(change for change, _ in made), tuple(change for change, counts in made if counts), basis)
+    return Causes(tuple(change for change, _ in made), tuple(change for change, counts in made if counts))
 
 
 def _as_pulled(found: Difference, old: Side, new: Side) -> Difference:
@@ -86,12 +82,12 @@ def _as_pulled(found: Difference, old: Side, new: Side) -> Difference:
     return structs.replace(found, before=was, after=will)
 
 
-def of_experiment(old: Side, new: Side, *, ordered: bool = True) -> list[Difference]:
-    """Return how two sides of the experiment differ. ordered: False if one of them has lost its order, as the inputs of
-    components have. If one side cannot be read, both are compared as they were written, without defaults."""
+def of_experiment(old: Side, new: Side) -> list[Difference]:
+    """Return how two sides of the experiment differ. If one side cannot be read, both are compared as they were
+    written, without defaults."""
     readable = old.model is not None and new.model is not None
     was, will = (old.resolved, new.resolved) if readable else (old.experiment, new.experiment)
-    return differences(was, will, same=_same_time, ordered=lambda keys: ordered and _order_counts(keys))
+    return differences(was, will, same=_same_time, ordered=_order_counts)
 
 
 def _of_environment(old: Side, new: Side, others: bool) -> Iterator[Difference]:

@@ -119,18 +119,12 @@ def _pre(raw: Raw, body: Mapping[str, Any]) -> None:
 
 
 def _outputs(raw: Raw, body: Mapping[str, Any]) -> None:
-    """The outputs that a component has in the preview come after its step, as does what a refresh has found."""
+    """What a refresh has found comes after its step."""
     metadata = mapping(body.get("metadata"))
     new = metadata.get("new")
     step = raw.made.get(text_of(metadata.get("urn")))
-    if step is None:
-        return
-    if step.operation == REFRESH:
+    if step is not None and step.operation == REFRESH:
         step.new = new if isinstance(new, dict) else None
-        return
-    outputs = mapping(mapping(new).get("outputs"))
-    if step.new is not None and outputs:
-        step.new = {**step.new, "outputs": outputs}
 
 
 def _failed_operation(raw: Raw, body: Mapping[str, Any]) -> None:

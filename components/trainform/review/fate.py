@@ -112,10 +112,7 @@ class Fate(Struct, frozen=True, dict=True):
     @property
     def because(self) -> str:
         """The causes as the end of a sentence; empty if none is visible."""
-        text = because(self.reasons)
-        if text and self.causes.basis == "inputs":
-            return f"{text} (compared with the inputs of the last `pulumi up`: no record of what is deployed)"
-        return text
+        return because(self.reasons)
 
     @property
     def reason(self) -> str:

@@ -9,7 +9,7 @@ masked in every other, as a whole.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from trainform.escaping import without_invisible, without_sequences
@@ -45,7 +45,7 @@ _EMPTY: tuple[Any, ...] = (None, {}, [])
 Path = tuple[Any, ...]
 """The keys that lead to a value. That of an item of a list is its index, or a pair: `("name", NAME)`, and `("word",
 TEXT)` in a list of texts."""
-States = tuple[Any, ...]
+States = Sequence[Any]
 
 
 class Masks:
@@ -65,30 +65,30 @@ class Masks:
     def look(
         self, type_: str, urn: str, states: States, outputs: States, diffs: Iterable[str]
     ) -> tuple[States, tuple[str, ...]]:
-        """Return the states of a step without the secrets that it shows itself, and the paths of secrets that stand as
+        """Return both states of a step without the secrets that it shows itself, and the paths of secrets that stand as
         plain text in the new state and did not in the old one.
 
-        states: the inputs before and after, then the outputs that are kept. outputs: all of them, of which only the
-        secrets count. diffs: the paths that change, as the engine names them.
+        states: the inputs before and after. outputs: of which only the secrets count. diffs: the paths that change, as
+        the engine names them.
         """
         kind = type_.rpartition(":")[2].removesuffix("Patch")
         every = (*states, *outputs) if self._marked else states
         index = _Index()
         of_states = [[*_secrets(state, kind=kind)] for state in every]
         paths, keys = _secret_paths(every, {path for found in of_states for path, _ in found}, index)
-        old, new, *kept = (_masked(state, paths) for state in states)
+        old, new = (_masked(state, paths) for state in states)
         found = {path: [index.at(path, state) for state in every] for path in paths}
         if changed := {*_changed(found, old, new, diffs, index)}:
             new = _masked(states[1], paths, changed)
         self.count += keys
         for path, values in found.items():
-            self.count += any(value not in _EMPTY for value in values[: len(states)])
+            self.count += any(value not in _EMPTY for value in values[:2])
             texts = [text for value in values for text in plain_texts(value)]
             self._known.update(form for text in texts for form in forms_of(text))
             self._secret_names.update(texts if path[:1] == ("metadata",) else ())
         self._names.update(_names(urn, type_, (old, new)))
         was, will = ({_text(path) for path, is_plain in found if is_plain} for found in of_states[:2])
-        return (old, new, *kept), tuple(sorted(will - was))
+        return (old, new), tuple(sorted(will - was))
 
     def end_looks(self) -> None:
         """Note that every step was looked at. The names of objects stay visible, whatever else has the same text."""

@@ -17,6 +17,7 @@ class State(Struct, frozen=True, dict=True):
 
     inputs: without secrets. id: the provider's, None for a resource that does not exist yet, and for components.
     parent: its URN, "" for the stack. keep: `retain_on_delete`. provider: the reference URN::ID, "" for components.
+    identity: of an object its UID in the cluster, of a `TrainingJob` its revision; "" if unknown.
     """
 
     inputs: Mapping[str, Any]
@@ -25,7 +26,7 @@ class State(Struct, frozen=True, dict=True):
     keep: bool = False
     protect: bool = False
     provider: str = ""
-    outputs: Mapping[str, Any] = {}
+    identity: str = ""
 
     @functools.cached_property
     def pods(self) -> tuple[Pods, ...]:
@@ -38,7 +39,7 @@ class Step(Struct, frozen=True):
 
     operation: in the engine's words (`same`, `create`, `update`, `delete`, `replace`, `create-replacement`,
     `delete-replaced`, `read`, `refresh`, `import`, `discard`…); newer engines may have others. A replacement is one
-    step of a `Preview`: `replace`. keys: the properties that force a replacement. diffs: those that differ. detail:
+    step of a `Preview`: `replace`. keys: the properties that force a replacement. detail:
     what differs by path with the engine's kind (`add`, `delete-replace`…); None if the provider gave no detail, which
     is not the same as no difference. plain_secrets: the paths of secrets that stand as plain text in the new side, and
     did not in the old one.
@@ -51,7 +52,6 @@ class Step(Struct, frozen=True):
     old: State | None = None
     new: State | None = None
     keys: tuple[str, ...] = ()
-    diffs: tuple[str, ...] = ()
     detail: Mapping[str, str] | None = None
     plain_secrets: tuple[str, ...] = ()
 

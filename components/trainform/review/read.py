@@ -33,7 +33,7 @@ from trainform.review.engine_events import (
     text_of,
 )
 from trainform.review.marks import SIGNATURE
-from trainform.review.masking import Masks
+from trainform.review.masking import Masks, States
 from trainform.review.policies import refusal
 from trainform.review.preview import Message, PolicyResult, Preview, State, Step
 from trainform.review.stand_ins import MASKED
@@ -47,8 +47,6 @@ COMPONENT = "trainform:index:TrainingJob"
 # Parts of one replacement; which comes first depends on what the provider can do.
 REPLACEMENT = ("replace", "create-replacement", "delete-replaced")
 NO_REASON = "preview failed"
-# Of an object's outputs: all else is its status, or the same as its inputs.
-IDENTITY = ("name", "namespace", "uid", "creationTimestamp")
 
 DIGEST_LACKS = (
     "A digest has no policy results, failed operations and internal errors of the engine.",
@@ -65,6 +63,7 @@ NOT_LISTED = ("same", "read")
 MOST_BEGINNINGS = 64
 LONGEST_REASON = 4000  # characters
 
+Looked = tuple[States, tuple[str, ...]]
 _BEGINNING = re.compile(r'^\{|\{(?=\r?\n    ")', re.MULTILINE)
 _EVENT = "Event"
 _SEQUENCE = '{"sequence"'
@@ -291,53 +290,41 @@ def _is_left(step: RawStep) -> bool:
     return mapping(step.old).get("delete") is True
 
 
-def _looked(step: RawStep, masks: Masks) -> tuple[tuple[Any, ...], tuple[str, ...]]:
+def _looked(step: RawStep, masks: Masks) -> Looked:
     old, new = mapping(step.old), mapping(step.new)
-    outputs = mapping(old.get("outputs")), mapping(new.get("outputs"))
-    kept = (_kept_outputs(step.type, each) for each in outputs)
-    states = (mapping(old.get("inputs")), mapping(new.get("inputs")), *kept)
-    return masks.look(step.type, step.urn, states, outputs, step.diffs if step.detail is None else step.detail)
+    inputs, outputs = ([mapping(state.get(key)) for state in (old, new)] for key in ("inputs", "outputs"))
+    return masks.look(step.type, step.urn, inputs, outputs, step.diffs if step.detail is None else step.detail)
 
 
-def _kept_outputs(type_: str, outputs: Mapping[str, Any]) -> Mapping[str, Any]:
-    if type_ == COMPONENT:
-        return outputs
-    metadata = mapping(outputs.get("metadata")) if type_.startswith("kubernetes:") else {}
-    kept = {key: metadata[key] for key in IDENTITY if key in metadata}
-    return {"metadata": kept} if kept else {}
-
-
-def _shown_step(step: RawStep, looked: tuple[tuple[Any, ...], tuple[str, ...]], masks: Masks) -> Step:
+def _shown_step(step: RawStep, looked: Looked, masks: Masks) -> Step:
     states, plain = looked
-    old, new, old_outputs, new_outputs = map(masks.hide, states)
+    old, new = map(masks.hide, states)
     return Step(
         masks.name(step.operation),
         masks.name(step.urn),
         masks.name(step.type),
         masks.name(name_of(step.urn)),
-        _state(step.old, step, old, old_outputs, masks),
-        _state(step.new, step, new, new_outputs, masks),
+        _state(step.old, step, old, masks),
+        _state(step.new, step, new, masks),
         tuple(map(masks.name, step.keys)),
-        tuple(map(masks.name, step.diffs)),
         None if step.detail is None else {masks.name(path): masks.name(kind) for path, kind in step.detail.items()},
         tuple(map(masks.name, plain)),
     )
 
 
-def _state(
-    state: Mapping[str, Any] | None, step: RawStep, inputs: Mapping[str, Any], outputs: Mapping[str, Any], masks: Masks
-) -> State | None:
+def _state(state: Mapping[str, Any] | None, step: RawStep, inputs: Mapping[str, Any], masks: Masks) -> State | None:
     if state is None:
         return None
-    identity = text_of(state.get("id"))
+    id_, outputs = text_of(state.get("id")), mapping(state.get("outputs"))
+    identity = outputs.get("revision") if step.type == COMPONENT else mapping(outputs.get("metadata")).get("uid")
     return State(
         inputs,
-        masks.name(identity) if identity else None,
+        masks.name(id_) if id_ else None,
         masks.name(text_of(state.get("parent"))),
         state.get("retainOnDelete") is True,
         state.get("protect") is True,
         masks.name(text_of(state.get("provider")) or step.provider),
-        outputs,
+        masks.name(text_of(identity)),
     )
 
 
