@@ -8,29 +8,29 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from msgspec import Struct, structs
 
 from trainform import defaults
 from trainform.cli import candidates
 from trainform.cli.arguments import WHICH_ENVIRONMENT, environment_option
 from trainform.cli.review_files import Form, forms_of
-from trainform.cli.review_saving import SAVE, Saving, saving_of
+from trainform.cli.review_saving import SAVE, saving_of
 from trainform.cli.review_stacks import (
     CHANGED_SINCE,
     PREVIEW,
     STORED,
     refuse_beside,
     refuse_wrong_words,
-    selection_since,
     stacks_of,
 )
 from trainform.errors import CommandLineError, InputError, Problem
+from trainform.project import project_root, require_project
 from trainform.terminal.lines import echo, output_stream, terminal_width
 
 if TYPE_CHECKING:
-    from trainform.cli.review_reading import Begin, Read
+    from trainform.cli.review_reading import Begin
     from trainform.review.fail_on import FailOn
-    from trainform.review.model import Review
+    from trainform.review.model import Review, Selection
+    from trainform.review.whole import Read
 
 WIDTH_OF_FILES = 100
 LENGTH, DETAILS = "--max-bytes", "--details"
@@ -168,10 +168,10 @@ def command(
     and --format comment, and without --fail-on, a preview that failed earlier does not count: the job that made the
     report has failed already.
     """
-    conditions = None if fail_on is None else _conditions(fail_on)
+    conditions = _conditions(fail_on)
     hours = None if duration is None else _hours(duration)
-    targets = forms_of([] if files is None else files)
-    named, given = [] if stacks is None else stacks, [] if preview_json is None else preview_json
+    targets = forms_of(files or [])
+    named, given = stacks or [], preview_json or []
     refuse_wrong_words(named, environment, given, changed_since, every=every)
     making = {
         "STACK": bool(named),
@@ -191,38 +191,36 @@ def command(
 
         review = written_before(review_json)
     else:
-        wanted = Wanted(named, environment if every else None, given, changed_since)
-        review = _review(wanted, hours, saving, ask_cluster=not no_cluster)
+        from trainform.cli.review_reading import cluster_reads
+
+        selection = None if changed_since is None else _selection(changed_since)
+        gathering = contextlib.nullcontext() if saving is None else saving.gathering()
+        with gathering, cluster_reads(ask_cluster=not no_cluster) as begin:
+            read = _read(named, environment if every else None, given, selection, begin)
+            from trainform.review.whole import review_of_read
+
+            if saving is not None:
+                saving.finish(read)
+            review = review_of_read(read, selection, hours, ask_cluster=not no_cluster)
     forms_of([*targets])  # a preview may take minutes, in which others may make a file or a link of the name
     for file, chosen in targets.items():
         _write(review, file, chosen)
-    if form is Form.COMMENT:
-        from trainform.review.forms import comment
-
-        echo(*comment.render(review, *length_and_page).removesuffix("\n").split("\n"))
-    else:
-        _show(review, form, full=full)
+    _show(review, form, length_and_page, full=full)
     if saving is not None:
         saving.write()
-    if review_json is None or form is not Form.COMMENT or conditions is not None:
-        _end(review, conditions)
+    if review_json is None or form is not Form.COMMENT or fail_on is not None:
+        from trainform.review.fail_on import exit_code
+
+        raise typer.Exit(exit_code(review, conditions))
 
 
 # --- arguments
 
 
-def _conditions(fail_on: str) -> FailOn:
-    from trainform.review.fail_on import parse_fail_on
+def _conditions(fail_on: str | None) -> FailOn:
+    from trainform.review.fail_on import FailOn, parse_fail_on
 
-    return parse_fail_on(fail_on)
-
-
-def _end(review: Review, conditions: FailOn | None) -> None:
-    from trainform.review.fail_on import FailOn, exit_code
-
-    code = exit_code(review, FailOn() if conditions is None else conditions)
-    if code:
-        raise typer.Exit(code)
+    return FailOn() if fail_on is None else parse_fail_on(fail_on)
 
 
 def _hours(duration: str) -> Fraction:
@@ -248,39 +246,24 @@ def _comment_options(form: Form, max_bytes: int | None, details: str | None) -> 
     return defaults.LONGEST_COMMENT if max_bytes is None else max_bytes, details
 
 
-# --- reading
-
-
-class Wanted(Struct, frozen=True):
-    """What is reviewed: stacks, all of an environment, previews that were made elsewhere, or what changed since a
-    commit."""
-
-    stacks: list[str]
-    environment: str | None
-    previews: list[str]
-    since: str | None
-
-
-def _review(wanted: Wanted, hours: Fraction | None, saving: Saving | None, *, ask_cluster: bool) -> Review:
-    from trainform.cli.review_reading import cluster_reads, review_of_read
-
-    selection = None if wanted.since is None else selection_since(wanted.since)
-    gathering = contextlib.nullcontext() if saving is None else saving.gathering()
-    stacks = wanted.stacks if selection is None else [*selection.touched]
-    with gathering, cluster_reads(ask_cluster=ask_cluster) as begin:
-        nothing = selection is not None and not stacks
-        read = [] if nothing else _read(structs.replace(wanted, stacks=stacks), begin)
-        if saving is not None:
-            saving.finish(read)
-        return review_of_read(read, selection, hours, ask_cluster=ask_cluster)
-
-
-def _read(wanted: Wanted, begin: Begin) -> list[Read]:
+def _read(
+    stacks: list[str], environment: str | None, previews: list[str], selection: Selection | None, begin: Begin
+) -> list[Read]:
     from trainform.cli.review_reading import made_elsewhere, made_here
 
-    if wanted.previews:
-        return made_elsewhere(wanted.previews, wanted.stacks, begin)
-    return made_here(*stacks_of(wanted.stacks, wanted.environment), begin)
+    if previews:
+        return made_elsewhere(previews, stacks, begin)
+    if selection is None:
+        return made_here(*stacks_of(stacks, environment), begin)
+    return made_here([*selection.touched], project_root(), begin) if selection.touched else []
+
+
+def _selection(since: str) -> Selection:
+    root = project_root()
+    require_project(root)
+    from trainform.review.touched import selection_since
+
+    return selection_since(since, root)
 
 
 # --- writing
@@ -312,8 +295,13 @@ def _text(review: Review, form: Form, width: int, *, full: bool) -> str:
     return stored.render(review)
 
 
-def _show(review: Review, form: Form, *, full: bool) -> None:
+def _show(review: Review, form: Form, length_and_page: tuple[int, str | None], *, full: bool) -> None:
     """Print the review; in a terminal with colours."""
+    if form is Form.COMMENT:
+        from trainform.review.forms import comment
+
+        echo(*comment.render(review, *length_and_page).removesuffix("\n").split("\n"))
+        return
     if form is Form.TERMINAL and output_stream().isatty():  # only then is rich worth the time of its import
         from trainform.review.forms.terminal import lines
         from trainform.terminal.screen import screen

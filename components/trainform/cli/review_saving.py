@@ -16,7 +16,7 @@ from trainform.terminal.lines import echo, note
 from trainform.terminal.output import output_to
 
 if TYPE_CHECKING:
-    from trainform.cli.review_reading import Read
+    from trainform.review.whole import Read
     from trainform.saved.facts import Facts, Source
 
 SAVE = "--save"

@@ -99,8 +99,7 @@ class Preview(Struct, frozen=True):
     missing in a digest. masked: how many values are masked. incomplete: steps are missing, so that what is not in the
     preview may happen all the same. packs: the policy packs that ran, by name, with their versions; None where the form
     does not say it. refreshed: the refreshes that have found something else than the state has: `old` is the state,
-    `new` the cluster, None for an object that is gone. unreadable: how many events or steps cannot be read, in words;
-    "" if all can.
+    `new` the cluster, None for an object that is gone.
     """
 
     form: str
@@ -113,4 +112,3 @@ class Preview(Struct, frozen=True):
     incomplete: bool = False
     packs: Mapping[str, str] | None = None
     refreshed: tuple[Step, ...] = ()
-    unreadable: str = ""

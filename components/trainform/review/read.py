@@ -166,7 +166,6 @@ def _preview(raw: Raw, masks: Masks) -> Preview:
     not_checked = [*(DIGEST_LACKS if raw.form == DIGEST else ()), *(() if raw.ended else (INCOMPLETE,))]
     if raw.form == DIGEST and any(step.operation == REFRESH for step in whole):
         not_checked.append(DIGEST_OF_REFRESH)
-    unreadable = ""
     if raw.unreadable:
         unreadable = f"{raw.unreadable} event{'s or steps' if raw.unreadable > 1 else ' or step'} cannot be read"
         not_checked.append(f"The preview is incomplete: {unreadable}.")
@@ -190,7 +189,6 @@ def _preview(raw: Raw, masks: Masks) -> Preview:
         bool(missing or raw.unreadable),
         None if raw.packs is None else {masks.name(name): masks.name(tag) for name, tag in raw.packs.items()},
         refreshed,
-        unreadable,
     )
 
 

@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 
 from trainform.check_files import load_experiment
-from trainform.errors import InputError, TrainformError
-from trainform.project import release_path, stack_path
+from trainform.errors import InputError, Problem, TrainformError
+from trainform.project import known_stacks, release_path, stack_path
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.load import find_file, written_path
@@ -21,6 +21,19 @@ def chosen_by(stack: str, root: Path) -> Stack | str:
         return load_stack(stack, root)
     except OwnStackError as error:
         return error.environment
+
+
+def chosen_stacks(root: Path) -> dict[str, Stack | str]:
+    """Return what each stack of the project runs. InputError with every problem of their files of config."""
+    chosen, problems = dict[str, Stack | str](), list[Problem]()
+    for stack in known_stacks(root):
+        try:
+            chosen[stack] = chosen_by(stack, root)
+        except InputError as error:
+            problems += error.problems
+    if problems:
+        raise InputError(problems)
+    return chosen
 
 
 def files_read(stack: str, chosen: Stack | str, root: Path) -> set[str]:
