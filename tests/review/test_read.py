@@ -18,9 +18,7 @@ from trainform.review.stand_ins import UNKNOWN
 @pytest.mark.parametrize("before", ["", "Installing policy pack…\n", "{not JSON}\n{\n", "\ufeff"])
 def test_both_forms_say_the_same_whatever_text_comes_before(form: Any, before: str) -> None:
     events = [
-        step_event(
-            "update", urn(ROLE_GROUP, "bert-node"), state({"replicas": 2}), state({"replicas": 3}), diffs=["replicas"]
-        ),
+        step_event("update", urn(ROLE_GROUP, "bert-node"), state({"replicas": 2}), state({"replicas": 3})),
         step_event("create", CLAIM_URN, None, state({"spec": {"storage": "1Ti"}}, retainOnDelete=True, protect=True)),
         previews.diagnostic("warning", "the queue is full\n", JOB),
     ]
@@ -122,7 +120,7 @@ def test_policies_and_what_they_change() -> None:
         ({"errorEvent": {"error": "panic"}}, "The engine ended with an internal error: panic"),
         ({"resOpFailedEvent": step_event("read", JOB)["resourcePreEvent"]}, "The operation read of bert-job failed."),
         (previews.summary(result="canceled"), "The preview was cancelled."),
-        (previews.summary(result="failed"), "The engine says that the preview failed, and not why."),
+        (previews.summary(result="failed"), "The engine reports that the preview failed, and not why."),
     ],
 )
 def test_what_fails_the_preview(event: dict[str, Any], reason: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -95,17 +96,21 @@ def _value(variable: Any) -> Any:
 
 
 def field_differences(step: Step, names: Names = NO_NAMES) -> Iterator[Difference]:
-    """Return the fields of the object that differ, without noise. Of a Secret whose values change unseen, return the
-    field that has them. names: the old and the new names of a job; what only follows them is not a change."""
+    """Return the fields of the object that differ, without noise; of a Secret also the masked field that the engine
+    names. names: the old and the new names of a job; what only follows them is not a change."""
     if step.old is None or step.new is None:
         return
     found = body_differences(step.old.inputs, step.new.inputs)
     secret = {each.keys[:-1] for each in found if each.keys[-1:] == ("valueFrom",) and _names_secret(each)}
     masked = (_masked(each) if each.keys[-1:] == ("value",) and each.keys[:-1] in secret else each for each in found)
     yield from (each for each in masked if not _follows(each, names))
-    if not found and steps.kind(step) == steps.SECRET and steps.fate(step) == "update":
-        fields = [field for field in steps.SECRET_VALUES if field in step.new.inputs]
-        yield from (Difference((field,), (field,), MASKED, CHANGED_MASK) for field in fields)
+    if steps.kind(step) == steps.SECRET and steps.fate(step) == "update":
+        shown_already = {each.keys[0] for each in found}
+        named = {re.split(r"[.\[]", path)[0] for path in step.detail or ()}
+        fields = [field for field in steps.SECRET_VALUES if field in step.new.inputs and (field in named or not found)]
+        yield from (
+            Difference((field,), (field,), MASKED, CHANGED_MASK) for field in fields if field not in shown_already
+        )
 
 
 def body_differences(before: Mapping[str, Any], after: Mapping[str, Any], names: Names = NO_NAMES) -> list[Difference]:

@@ -34,7 +34,6 @@ class RawStep(Struct):
     old: Mapping[str, Any] | None
     new: Mapping[str, Any] | None
     keys: tuple[str, ...]
-    diffs: tuple[str, ...]
     detail: Mapping[str, str] | None
     provider: str
     parts: set[str] = set()
@@ -47,7 +46,6 @@ class RawStep(Struct):
         self.old = other.old if self.old is None else self.old
         self.new = other.new if self.new is None else self.new
         self.keys = tuple(sorted({*self.keys, *other.keys}))
-        self.diffs = tuple(sorted({*self.diffs, *other.diffs}))
         self.detail = other.detail if self.detail is None else self.detail
 
 
@@ -87,20 +85,15 @@ def of_digest(digest: Mapping[str, Any]) -> Raw:
     """Return the steps of the one object that `pulumi preview --json` prints."""
     raw = Raw(DIGEST, ended="steps" in digest or "changeSummary" in digest, counts=_counts(digest.get("changeSummary")))
     for data in _items(digest.get("steps")):
-        names = {
-            "old": "oldState",
-            "new": "newState",
-            "keys": "replaceReasons",
-            "diffs": "diffReasons",
-            "diffKind": "kind",
-        }
-        _add_step(raw, data, names)
+        _add_step(raw, data, DIGEST_NAMES)
     for diagnostic in _items(digest.get("diagnostics")):
         _diagnostic(raw, diagnostic if isinstance(diagnostic, dict) else {})
     return raw
 
 
-_STREAM_NAMES = {"old": "old", "new": "new", "keys": "keys", "diffs": "diffs", "diffKind": "diffKind"}
+STREAM_NAMES = {"old": "old", "new": "new", "keys": "keys", "diffKind": "diffKind"}
+DIGEST_NAMES = {"old": "oldState", "new": "newState", "keys": "replaceReasons", "diffKind": "kind"}
+"""What the fields of a step are called in each form."""
 
 
 def _add_step(raw: Raw, data: Any, names: Mapping[str, str]) -> None:
@@ -115,7 +108,7 @@ def _add_step(raw: Raw, data: Any, names: Mapping[str, str]) -> None:
 
 
 def _pre(raw: Raw, body: Mapping[str, Any]) -> None:
-    _add_step(raw, body.get("metadata"), _STREAM_NAMES)
+    _add_step(raw, body.get("metadata"), STREAM_NAMES)
 
 
 def _outputs(raw: Raw, body: Mapping[str, Any]) -> None:
@@ -206,7 +199,6 @@ def _step(data: Any, names: Mapping[str, str]) -> RawStep | None:
         old if isinstance(old, dict) else None,
         new if isinstance(new, dict) else None,
         _texts(data.get(names["keys"])),
-        _texts(data.get(names["diffs"])),
         _detail(detail, names["diffKind"]) if isinstance(detail, dict) else None,
         text_of(data.get("provider")),
         {operation},

@@ -9,7 +9,7 @@ masked in every other, as a whole.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from trainform.escaping import without_invisible, without_sequences
@@ -34,12 +34,10 @@ from trainform.secrets import DEEPEST, PRIVATE_KEY, has_shape, is_secret, name_o
 
 ITEMS = ("SecretList", "items")  # kind and field of a list of Secrets, which do not say their kind
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
-LONGEST_PATH = 4096  # characters of a path in a difference
 
 _SECRET_MANIFEST = re.compile(r"""\bkind["']?[ \t]*:[ \t]*["']?Secret(?![\w-])""")
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")  # of an object of Kubernetes
 _COLOUR = re.compile(r"<\{%[^%]{0,40}%\}>")
-_PART_OF_PATH = re.compile(r'\["((?:[^"\\]|\\.)*)"\]|\[(\d+)\]|([^.\[\]]+)')
 _EMPTY: tuple[Any, ...] = (None, {}, [])
 
 Path = tuple[Any, ...]
@@ -62,24 +60,20 @@ class Masks:
         self._seen: dict[str, bool] = {}
         self.count = 0
 
-    def look(
-        self, type_: str, urn: str, states: States, outputs: States, diffs: Iterable[str]
-    ) -> tuple[States, tuple[str, ...]]:
+    def look(self, type_: str, urn: str, states: States, outputs: States) -> tuple[States, tuple[str, ...]]:
         """Return both states of a step without the secrets that it shows itself, and the paths of secrets that stand as
         plain text in the new state and did not in the old one.
 
-        states: the inputs before and after. outputs: of which only the secrets count. diffs: the paths that change, as
-        the engine names them.
+        states: the inputs before and after. outputs: of which only the secrets count.
         """
         kind = type_.rpartition(":")[2].removesuffix("Patch")
         every = (*states, *outputs) if self._marked else states
         index = _Index()
         of_states = [[*_secrets(state, kind=kind)] for state in every]
         paths, keys = _secret_paths(every, {path for found in of_states for path, _ in found}, index)
-        old, new = (_masked(state, paths) for state in states)
         found = {path: [index.at(path, state) for state in every] for path in paths}
-        if changed := {*_changed(found, old, new, diffs, index)}:
-            new = _masked(states[1], paths, changed)
+        changed = {path for path, (before, after, *_) in found.items() if _differ(before, after)}
+        old, new = _masked(states[0], paths), _masked(states[1], paths, changed)
         self.count += keys
         for path, values in found.items():
             self.count += any(value not in _EMPTY for value in values[:2])
@@ -277,32 +271,11 @@ def _masked(value: Any, paths: set[Path], changed: Iterable[Path] = (), path: Pa
     return value if shown_inside == inside else dumped(shown_inside)
 
 
-def _changed(
-    found: Mapping[Path, list[Any]], old: Any, new: Any, diffs: Iterable[str], index: _Index
-) -> Iterator[Path]:
-    """Yield the paths of secrets that change. One that the engine does not tell is changed if the engine names it, and
-    nothing else explains that."""
-    paths = (_parts(text, new, index) for text in diffs)
-    named = {path for path in paths if same(index.at(path, old), index.at(path, new))}
-    above = {path[:length] for path in named for length in range(len(path))}
-    for path, (before, after, *_) in found.items():
-        if before in _EMPTY or after in _EMPTY:
-            continue
-        if not is_opaque(before) and not is_opaque(after):
-            if not same(told(before), told(after)):
-                yield path
-        elif path in above or any(path[:length] in named for length in range(len(path) + 1)):
-            yield path
-
-
-def _parts(text: str, value: Any, index: _Index) -> Path:
-    """Return the engine's path in parts: `spec.containers[0]`, `data["tls.crt"]`. value: in which it is."""
-    path: Path = ()
-    for match in _PART_OF_PATH.finditer(text[:LONGEST_PATH]):
-        part: Any = int(match[2]) if match[2] else match[3] if match[3] else match[1].replace('\\"', '"')
-        items = [*index.entries(index.at(path, value))] if isinstance(part, int) else []
-        path = (*path, items[part] if items and part < len(items) else part)
-    return path
+def _differ(before: Any, after: Any) -> bool:
+    """Return True for two secrets of which the preview shows that they differ."""
+    if before in _EMPTY or after in _EMPTY or is_opaque(before) or is_opaque(after):
+        return False
+    return not same(told(before), told(after))
 
 
 def _names(urn: str, type_: str, states: Iterable[Any]) -> Iterator[str]:

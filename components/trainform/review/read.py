@@ -61,7 +61,7 @@ INCOMPLETE = (
 NOT_LISTED = ("same", "read")
 # A digest begins a line, unless text stands before it that does not end its own; so may a few lines of other text.
 MOST_BEGINNINGS = 64
-LONGEST_REASON = 4000  # characters
+OF_DIGEST = frozenset({"steps", "changeSummary", "diagnostics"})
 
 Looked = tuple[States, tuple[str, ...]]
 _BEGINNING = re.compile(r'^\{|\{(?=\r?\n    ")', re.MULTILINE)
@@ -69,30 +69,13 @@ _EVENT = "Event"
 _SEQUENCE = '{"sequence"'
 
 
-def _refuse_constant(name: str) -> NoReturn:
-    """NaN and Infinity are read by Python, but are not JSON."""
-    raise ValueError(name)
-
-
 def _finite(text: str) -> float | str:
-    """The number; one that is too large to be one stays text, since JSON has no infinity."""
+    """Return the number; as text if JSON has no such number (NaN, 1e999)."""
     number = float(text)
     return number if math.isfinite(number) else text
 
 
-class RepeatedKeyError(ValueError):
-    """A key that is there twice. Its text is the key."""
-
-
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The object. What has a key twice was not written by the engine, and nobody can say which of the values counts."""
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise RepeatedKeyError(next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1))
-    return found
-
-
-DECODER = json.JSONDecoder(object_pairs_hook=_without_repeats, parse_float=_finite, parse_constant=_refuse_constant)
+DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=_finite)
 
 
 def read_preview(text: str, source: str = STDIN) -> Preview:
@@ -140,22 +123,16 @@ def _is_event(found: Mapping[str, Any]) -> bool:
 
 
 def _digest(text: str, source: str) -> dict[str, Any]:
-    """Return the digest, before which a program may have printed what looks like one without steps. InputError if the
-    text has none."""
-    bare: dict[str, Any] | None = None
+    """Return the digest. InputError if the text has none."""
     for beginning in itertools.islice(_BEGINNING.finditer(text), MOST_BEGINNINGS):
         try:
             found, _ = DECODER.raw_decode(text, beginning.end() - 1)
         except (ValueError, RecursionError):
             continue
-        if isinstance(found, dict) and isinstance(found.get("steps"), list):
+        if isinstance(found, dict) and found.keys() & OF_DIGEST and "result" not in found:
             return found
-        if isinstance(found, dict) and bare is None and not found.keys() & {"steps", "result"}:
-            bare = found if found.keys() & {"changeSummary", "diagnostics"} else None
-    if bare is None:
-        reason = "it has no preview of Pulumi in JSON that can be read to its end" if text.strip() else "it is empty"
-        _refuse(source, reason, f"make it again with: {STREAM_COMMAND}")
-    return bare
+    reason = "it has no preview of Pulumi in JSON that can be read to its end" if text.strip() else "it is empty"
+    _refuse(source, reason, f"make it again with: {STREAM_COMMAND}")
 
 
 # --- to a preview without secrets
@@ -225,13 +202,8 @@ def _failure(raw: Raw, messages: Iterable[Message], masks: Masks) -> str:
     refuses the change."""
     errors = [message.text for message in messages if message.severity == "error" and message.text != NO_REASON]
     failures = [*errors, *map(masks.text, raw.failures)]
-    if not failures:
-        return _failure_without_reason(raw, masks)
-    reason = failures[0].strip()
-    return reason if len(reason) <= LONGEST_REASON else f"{reason[: LONGEST_REASON - 1]}…"
-
-
-def _failure_without_reason(raw: Raw, masks: Masks) -> str:
+    if failures:
+        return failures[0].strip()
     if not raw.ended:
         return INCOMPLETE
     if raw.result == "canceled":
@@ -239,7 +211,7 @@ def _failure_without_reason(raw: Raw, masks: Masks) -> str:
     if raw.result != "failed":
         return ""
     refused = refusal(_shown_policy(result, masks) for result in raw.policies)
-    return refused if refused else "The engine says that the preview failed, and not why."
+    return refused or "The engine reports that the preview failed, and not why."
 
 
 def _collapsed(steps: Iterable[RawStep]) -> Iterator[RawStep]:
@@ -291,7 +263,7 @@ def _is_left(step: RawStep) -> bool:
 def _looked(step: RawStep, masks: Masks) -> Looked:
     old, new = mapping(step.old), mapping(step.new)
     inputs, outputs = ([mapping(state.get(key)) for state in (old, new)] for key in ("inputs", "outputs"))
-    return masks.look(step.type, step.urn, inputs, outputs, step.diffs if step.detail is None else step.detail)
+    return masks.look(step.type, step.urn, inputs, outputs)
 
 
 def _shown_step(step: RawStep, looked: Looked, masks: Masks) -> Step:
@@ -327,6 +299,5 @@ def _state(state: Mapping[str, Any] | None, step: RawStep, inputs: Mapping[str, 
 
 
 def _shown_policy(result: PolicyResult, masks: Masks) -> PolicyResult:
-    names = (masks.name(text) for text in (result.policy, result.level, result.urn, result.pack))
-    policy, level, urn, pack = names
+    policy, level, urn, pack = map(masks.name, (result.policy, result.level, result.urn, result.pack))
     return PolicyResult(policy, level, urn, masks.text(result.text), pack)
