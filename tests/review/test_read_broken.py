@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.review.previews_with_a_replacement import CLAIM_URN, JOB, replacement
+from tests.review.previews_with_a_replacement import JOB, replacement
 from tests.support import previews
 from tests.support.previews import state, step_event
 from trainform.errors import InputError
@@ -27,27 +27,6 @@ def test_an_event_that_is_cut_off_is_said() -> None:
     preview = read_preview(text.replace(line, line[:200]))
     assert preview.not_checked == ("The preview is incomplete: 1 event or step cannot be read.",)
     assert (preview.failed, preview.incomplete) == ("", True)
-
-
-ALONE = step_event("same", CLAIM_URN, state({"a": 1}), state({"a": 1}))
-
-CUT = "The preview is incomplete: the engine counts steps that are not in it (1 create, 3 delete)."
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        previews.stream(
-            ALONE, previews.summary(resourceChanges={"same": 1, "create": 1, "delete": 3, "x": None}), ended=False
-        ),
-        previews.digest().replace('"same": 1', '"same": 7, "create": 1, "delete": 3'),
-    ],
-)
-def test_steps_that_the_engine_counts_and_that_are_not_there(text: str) -> None:
-    preview = read_preview(text)
-    assert preview.incomplete
-    assert CUT in preview.not_checked
-    assert preview.failed == ""
 
 
 def test_a_digest_without_steps_is_not_complete() -> None:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from trainform.review.whole import Read
 
 WIDTH_OF_FILES = 100
-LENGTH, DETAILS = "--max-bytes", "--details"
+DETAILS = "--details"
 ADDRESS = re.compile(r"https://[A-Za-z0-9._~:/?#@!$&*+,;=%-]{1,2000}")
 STYLES = {"": "", "title": "bold", "high": "bold red", "medium": "yellow", "low": "cyan"}
 
@@ -109,17 +109,6 @@ DurationOption = Annotated[
     str | None,
     typer.Option("--duration", metavar="TIME", help="Length of the run, for its cost: 72h.", show_default=False),
 ]
-LengthOption = Annotated[
-    int | None,
-    typer.Option(
-        LENGTH,
-        min=4000,
-        metavar="NUMBER",
-        help="With --format comment: the length of the comment, 65000 if it is not set. Parts that do not fit are "
-        "left out and counted.",
-        show_default=False,
-    ),
-]
 DetailsOption = Annotated[
     str | None,
     typer.Option(
@@ -155,7 +144,6 @@ def command(
     fail_on: FailOption = None,
     duration: DurationOption = None,
     no_cluster: ClusterOption = False,
-    max_bytes: LengthOption = None,
     details: DetailsOption = None,
     save: SaveOption = None,
 ) -> None:
@@ -185,7 +173,8 @@ def command(
     beside_save = {name: there for name, there in making.items() if name not in ("STACK", "--duration")}
     beside_save |= {STORED: review_json is not None, "--no-cluster": no_cluster}
     saving = saving_of(save, named, targets, beside_save)
-    length_and_page = _comment_options(form, max_bytes, details)
+    if details is not None:
+        _check_details(details, form)
     if review_json is not None:
         from trainform.cli.review_reading import written_before
 
@@ -205,7 +194,7 @@ def command(
     forms_of([*targets])  # a preview may take minutes, in which others may make a file or a link of the name
     for file, chosen in targets.items():
         _write(review, file, chosen)
-    _show(review, form, length_and_page, full=full)
+    _show(review, form, details, full=full)
     if saving is not None:
         saving.write()
     if review_json is None or form is not Form.COMMENT or fail_on is not None:
@@ -235,15 +224,11 @@ def _hours(duration: str) -> Fraction:
         raise InputError([Problem("--duration", duration, "is not a duration", DURATION_HINT)]) from None
 
 
-def _comment_options(form: Form, max_bytes: int | None, details: str | None) -> tuple[int, str | None]:
-    """Return the length of the comment and the address of the whole report. Raises an error for options of another
-    form."""
-    if form is not Form.COMMENT and (max_bytes, details) != (None, None):
-        name = DETAILS if max_bytes is None else LENGTH
-        raise CommandLineError(f"{name} has no meaning without --format comment", "add `--format comment`")
-    if details is not None and ADDRESS.fullmatch(details) is None:
+def _check_details(details: str, form: Form) -> None:
+    if form is not Form.COMMENT:
+        raise CommandLineError(f"{DETAILS} has no meaning without --format comment", "add `--format comment`")
+    if ADDRESS.fullmatch(details) is None:
         raise InputError([Problem(DETAILS, details, "is not an https address", "write it as https://example.com/page")])
-    return defaults.LONGEST_COMMENT if max_bytes is None else max_bytes, details
 
 
 def _read(
@@ -295,12 +280,12 @@ def _text(review: Review, form: Form, width: int, *, full: bool) -> str:
     return stored.render(review)
 
 
-def _show(review: Review, form: Form, length_and_page: tuple[int, str | None], *, full: bool) -> None:
+def _show(review: Review, form: Form, details: str | None, *, full: bool) -> None:
     """Print the review; in a terminal with colours."""
     if form is Form.COMMENT:
         from trainform.review.forms import comment
 
-        echo(*comment.render(review, *length_and_page).removesuffix("\n").split("\n"))
+        echo(*comment.render(review, defaults.LONGEST_COMMENT, details).removesuffix("\n").split("\n"))
         return
     if form is Form.TERMINAL and output_stream().isatty():  # only then is rich worth the time of its import
         from trainform.review.forms.terminal import lines

@@ -163,7 +163,7 @@ def job_effect(happens: Fate, case: str = "") -> Effect:
     size = _size(happens, after=new)
     before: Any = None if new else happens.name
     after: Any = None if happens.kind == "delete" else happens.next_name
-    note, why = _already_deployed(happens), happens.reason if happens.kind == "replace" else happens.because
+    note, why = _already_deployed(happens), happens.reason
     if happens.scaled:
         before = {each.role: each.before for each in happens.scaled}
         after = {each.role: each.after for each in happens.scaled}

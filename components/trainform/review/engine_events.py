@@ -61,8 +61,6 @@ class Raw(Struct):
     ended: bool = False
     result: str = ""
     unreadable: int = 0
-    counts: Mapping[str, int] = {}
-    """How many resources the engine counts by operation."""
     packs: Mapping[str, str] | None = None
     """The policy packs that ran, by name, with their versions; None if nothing says it."""
 
@@ -83,7 +81,7 @@ def of_stream(events: Iterable[Mapping[str, Any]]) -> Raw:
 
 def of_digest(digest: Mapping[str, Any]) -> Raw:
     """Return the steps of the one object that `pulumi preview --json` prints."""
-    raw = Raw(DIGEST, ended="steps" in digest or "changeSummary" in digest, counts=_counts(digest.get("changeSummary")))
+    raw = Raw(DIGEST, ended="steps" in digest or "changeSummary" in digest)
     for data in _items(digest.get("steps")):
         _add_step(raw, data, DIGEST_NAMES)
     for diagnostic in _items(digest.get("diagnostics")):
@@ -160,14 +158,9 @@ def _error(raw: Raw, body: Mapping[str, Any]) -> None:
 def _summary(raw: Raw, body: Mapping[str, Any]) -> None:
     raw.ended = True
     raw.result = text_of(body.get("result"))
-    raw.counts = _counts(body.get("resourceChanges"))
     packs = body.get("PolicyPacks")
     if isinstance(packs, dict):
         raw.packs = {name.partition(OF_PACK)[0]: text_of(tag) for name, tag in sorted(packs.items())}
-
-
-def _counts(value: Any) -> dict[str, int]:
-    return {operation: count for operation, count in mapping(value).items() if is_number(count)}
 
 
 READERS: Mapping[str, Callable[[Raw, Mapping[str, Any]], None]] = {

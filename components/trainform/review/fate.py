@@ -110,15 +110,11 @@ class Fate(Struct, frozen=True, dict=True):
         return f"trainform {found[0].before} deployed it, and {found[0].after} renders it now" if found else ""
 
     @property
-    def because(self) -> str:
-        """The causes as the end of a sentence; empty if none is visible."""
-        return because(self.reasons)
-
-    @property
     def reason(self) -> str:
-        """The causes of a replacement as the end of a sentence, also where none is visible."""
-        if self.because:
-            return self.because
+        """The causes as the end of a sentence; empty if none is visible, and nothing is replaced."""
+        text = because(self.reasons)
+        if text or self.kind != "replace":
+            return text
         return "for an unknown reason, since the preview ended early" if self.cut_off else "for an unknown reason"
 
 

@@ -80,10 +80,8 @@ def _record(state: State | None, name: str) -> tuple[Record | None, tuple[str, .
     if state is None:
         return None, ()
     data = state.inputs.get("data")
-    if data == UNKNOWN or (isinstance(data, dict) and UNKNOWN in data.values()):
-        return None, (f"The record of what is deployed of {name} is known only after apply.",)
-    if not isinstance(data, dict) or not all(isinstance(text, str) for text in data.values()):
-        return None, (f"The record of what is deployed of {name} cannot be read: its data is a secret or not text.",)
+    if not isinstance(data, dict) or not all(isinstance(text, str) and text != UNKNOWN for text in data.values()):
+        return None, (f"The record of what is deployed of {name} cannot be read: its data is secret or unknown.",)
     try:
         return read_record({"metadata": {"name": f"{name}-{RECORD_KEY}"}, "data": data}), ()
     except ClusterError as error:

@@ -11,7 +11,6 @@ import itertools
 import json
 import math
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NoReturn
 
@@ -57,8 +56,6 @@ INCOMPLETE = (
     "The preview is incomplete: it ends before the engine's summary, so steps, findings of policies and errors may "
     "be missing."
 )
-# What a digest does not list, but counts.
-NOT_LISTED = ("same", "read")
 # A digest begins a line, unless text stands before it that does not end its own; so may a few lines of other text.
 MOST_BEGINNINGS = 64
 OF_DIGEST = frozenset({"steps", "changeSummary", "diagnostics"})
@@ -146,10 +143,6 @@ def _preview(raw: Raw, masks: Masks) -> Preview:
     if raw.unreadable:
         unreadable = f"{raw.unreadable} event{'s or steps' if raw.unreadable > 1 else ' or step'} cannot be read"
         not_checked.append(f"The preview is incomplete: {unreadable}.")
-    missing = _missing(raw, whole)
-    if missing:
-        counted = ", ".join(f"{count} {masks.name(operation)}" for operation, count in missing.items())
-        not_checked.append(f"The preview is incomplete: the engine counts steps that are not in it ({counted}).")
     looked, found = ([(step, _looked(step, masks)) for step in given] for given in (whole, _refreshed(raw.steps)))
     masks.end_looks()
     steps, refreshed = (tuple(_shown_step(*each, masks) for each in given) for given in (looked, found))
@@ -163,29 +156,10 @@ def _preview(raw: Raw, masks: Masks) -> Preview:
         _failure(raw, messages, masks),
         tuple(not_checked),
         masks.count,
-        bool(missing or raw.unreadable),
+        bool(raw.unreadable),
         None if raw.packs is None else {masks.name(name): masks.name(tag) for name, tag in raw.packs.items()},
         refreshed,
     )
-
-
-def _missing(raw: Raw, steps: Iterable[RawStep]) -> dict[str, int]:
-    """How many steps of each operation the engine counts, and the preview does not have. The other way round nothing is
-    missing: the engine does not count what fails, what is only read, and what a replacement has left."""
-    seen = Counter(_counted_as(step) for step in steps)
-    unlisted = NOT_LISTED if raw.form == DIGEST else ()
-    return {
-        operation: count - seen[operation]
-        for operation, count in sorted(raw.counts.items())
-        if operation not in unlisted and count > seen[operation]
-    }
-
-
-def _counted_as(step: RawStep) -> str:
-    """The operation as which the engine counts the step: a refresh by what it found."""
-    if step.operation != REFRESH:
-        return step.operation
-    return "delete" if step.new is None else "same" if same(step.old, step.new) else "update"
 
 
 def _shown_message(message: Message, masks: Masks) -> Message:

@@ -28,16 +28,15 @@ MOST_AT_ONCE = 4
 
 @dataclasses.dataclass(frozen=True)
 class EngineRun:
-    """A run of the engine.
-
-    text: its standard output, with secrets, for `read_preview` alone. errors: its standard error without them. note:
-    what is to be said of the run, "" for nothing.
-    """
+    """A run of the engine."""
 
     text: str = dataclasses.field(repr=False)
+    """Its standard output, with secrets, for `read_preview` alone."""
     code: int
     errors: str
+    """Its standard error without secrets."""
     note: str = ""
+    """Information about the run for the report; "" for none."""
 
 
 @contextlib.contextmanager
@@ -46,16 +45,12 @@ def previews_in(
     arguments: Sequence[str] = (),
     watch: Callable[[Sequence[str]], None] = lambda running: None,
 ) -> Iterator[Callable[[str], Future[EngineRun]]]:
-    """Return what begins `pulumi preview` of a stack in the project's folder, next to those that run, each in its own
-    process.
-
-    Whatever ends the block early (Ctrl-C, an error) ends all of them. arguments: further options of the engine, for
-    tests. watch: is called with the stacks whose preview runs, whenever one begins or ends. ToolchainError if there is
-    no pulumi.
-    """
+    """Return what begins `pulumi preview` of a stack in the project's folder, in its own process. Whatever ends the
+    block early (Ctrl-C, an error) ends all previews. arguments: further options of the engine, for tests. watch: is
+    called with the stacks whose preview runs, whenever one begins or ends. ToolchainError if there is no pulumi."""
     words = [pulumi(), "preview", "--json", "--non-interactive", "--color", "never", *arguments]
     engines = _Engines(words, folder, {**environ_of_engine(), STREAMING: "true"}, watch)
-    with exit_on_termination(), ThreadPoolExecutor(_at_once()) as pool:
+    with exit_on_termination(), ThreadPoolExecutor(min(MOST_AT_ONCE, os.cpu_count() or 1)) as pool:
         try:
             yield lambda stack: pool.submit(engines.run, stack)
         except BaseException:
@@ -69,12 +64,6 @@ def finished(run: Future[EngineRun]) -> EngineRun:
     while not run.done():
         wait([run], timeout=STEP_SECONDS)
     return run.result()
-
-
-def _at_once() -> int:
-    """Previews that run at once: no more than there are processors, and one where their number is not known."""
-    processors = os.cpu_count()
-    return 1 if processors is None else min(MOST_AT_ONCE, processors)
 
 
 class _Engines:

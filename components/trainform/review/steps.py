@@ -22,17 +22,11 @@ FATES: Mapping[str, Fate] = {
 }
 """The effect of each operation of the engine. Any other one (`import`, or one of a newer engine) is unknown."""
 
-CLAIM, QUEUE, SECRET, NAMESPACE, PRIORITY_CLASS = (
-    "PersistentVolumeClaim",
-    "Queue",
-    "Secret",
-    "Namespace",
-    "PriorityClass",
-)
+CLAIM = "PersistentVolumeClaim"
+QUEUE, SECRET, NAMESPACE, PRIORITY_CLASS = "Queue", "Secret", "Namespace", "PriorityClass"
 SECRET_VALUES = ("data", "stringData")
 PATCH = "Patch"
 IDENTITY = ("metadata.namespace", "metadata.name")
-NAMING = {"apiVersion", "kind"}  # fields that a program may leave out
 RECORD = {"revision", "job", "experiment", "environment"}
 """Entries of the record of what is deployed."""
 COMPONENT, ENGINE = "trainform:index:", "pulumi:"
@@ -99,14 +93,11 @@ def others(context: Context) -> tuple[Step, ...]:
 
 
 def templates(step: Step, state: State | None) -> tuple[Template, ...]:
-    """Return the pods of the object on one side; none where its form cannot be read."""
+    """Return the pods of the object on one side."""
     if state is None:
         return ()
-    try:
-        found = state.pods if state.inputs.keys() >= NAMING else pods_of(body(step, state))
-        return tuple(pods.template for pods in found)
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError, ArithmeticError, RecursionError):
-        return ()
+    found = state.pods if "kind" in state.inputs else pods_of(body(step, state))
+    return tuple(pods.template for pods in found)
 
 
 def is_one_object(step: Step) -> bool:
