@@ -14,7 +14,7 @@ from trainform.plan.registries import pulled
 from trainform.review.context import JobReview
 from trainform.review.difference import Difference, Keys, differences, shown
 from trainform.review.model import Change, Place
-from trainform.review.wanted import Side, after, before
+from trainform.review.wanted import Side
 from trainform.revision import change_in_job
 from trainform.spec.experiment import Experiment
 from trainform.spec.metadata import OnChange, field_at, on_change
@@ -60,7 +60,7 @@ class Causes(Struct, frozen=True):
 
 def causes(job: JobReview, locate: Locate = lambda path: Place(path=path)) -> Causes:
     """Return the causes of whatever happens to the job; none if a side has no record."""
-    old, new = before(job), after(job)
+    old, new = job.sides
     if old is None or new is None:
         return Causes()
     found = [_as_pulled(each, old, new) for each in of_experiment(old, new)]

@@ -103,21 +103,10 @@ def _effect(
 ) -> Effect:
     """Return the effect of this case. data: its other fields. parts: of its sentence."""
     kind, sentence = SENTENCES[case]
-    reasons = [*causes]
-    why = f" {because(reasons)}" if reasons else ""
-    values = {
-        "the": f"the {thing} {name}",
-        "The": f"The {thing} {name}",
-        "note": "",
-        "object": name,
-        "why": why,
-        **parts,
-    }
-    fields = {} if data is None else {**data}
-    return Effect(
-        **{"kind": kind, "thing": thing, "object": name, "causes": reasons, **fields},
-        sentence=sentence.format(**values),
-    )
+    fields = {"kind": kind, "thing": thing, "object": name, "causes": [*causes], **(data or {})}
+    why = f" {because(fields['causes'])}" if fields["causes"] else ""
+    values = {"the": f"the {thing} {name}", "The": f"The {thing} {name}", "note": "", "object": name, "why": why}
+    return Effect(**fields, sentence=sentence.format(**{**values, **parts}))
 
 
 def _of_settings(context: Context) -> Iterator[Effect]:
@@ -163,22 +152,17 @@ def job_effect(happens: Fate, case: str = "") -> Effect:
     size = _size(happens, after=new)
     before: Any = None if new else happens.name
     after: Any = None if happens.kind == "delete" else happens.next_name
-    note, why = _already_deployed(happens), happens.reason
+    note, why, causes = _already_deployed(happens), happens.reason, [*happens.reasons]
     if happens.scaled:
         before = {each.role: each.before for each in happens.scaled}
         after = {each.role: each.after for each in happens.scaled}
         note = listed([each.text for each in happens.scaled])
         scaled = {f"roles.{each.role}.replicas" for each in happens.scaled}
-        more = because([change for change in happens.reasons if change.place.path not in scaled])
+        more = because([change for change in causes if change.place.path not in scaled])
         why = f"and changes the job {more}" if more else ""
-    data = {
-        "before": before,
-        "after": after,
-        "state": "" if new else happens.state,
-        "age": happens.shown_age if happens.is_running else "",
-        "size": size,
-        "causes": [*happens.reasons],
-    }
+    up = happens.shown_age if happens.is_running else ""
+    state = "" if new else happens.state
+    data = {"before": before, "after": after, "state": state, "age": up, "size": size, "causes": causes}
     the = f"the job {happens.next_name}{_in_brackets(size)}" if new else _the_job(happens, size)
     operation = "" if happens.job.job is None else happens.job.job.operation
     why = f" {why}" if why else ""
@@ -187,7 +171,7 @@ def job_effect(happens: Fate, case: str = "") -> Effect:
 
 
 def _already_deployed(happens: Fate) -> str:
-    """What is known of a job that is created although it is deployed: an `up` ended half way, or it was deleted."""
+    """Return what is known of a job that is created although it is deployed."""
     step, deployed = happens.job.job, "" if happens.before is None else happens.before.job
     if happens.again and step is not None and step.old is not None:
         return " again, since it is not in the cluster"
@@ -303,8 +287,8 @@ def object_causes(step: Step, of_job: Fate) -> list[Change]:
     """Return the changes of the experiment or the environment that change an object of a job."""
     kind = steps.kind(step)
     if kind == steps.CLAIM:
-        keys = dict.fromkeys(of_job.volumes_of_claims.get(steps.name(step), ()))
-        return of_job.causes.under(*(f"storage.{key}" for key in keys), "environment.storage_classes")
+        volumes = [f"storage.{key}" for key in of_job.volumes_of(steps.name(step))]
+        return of_job.causes.under(*volumes, "environment.storage_classes")
     paths = {steps.QUEUE: ("queue", "environment.accelerators"), steps.SECRET: ("ssh",)}
     return of_job.causes.under(*paths.get(kind, ()))
 

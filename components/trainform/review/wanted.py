@@ -1,4 +1,4 @@
-"""The experiment and environment of a job on each side of a preview, from the record of what is deployed."""
+"""The experiment and environment of a job on one side of a preview, from the record of what is deployed."""
 
 from __future__ import annotations
 
@@ -12,10 +12,7 @@ from pydantic import ValidationError
 from trainform import defaults
 from trainform.plan.inputs import resolved
 from trainform.plan.record import Record
-from trainform.review.context import JobReview
 from trainform.spec.experiment import Experiment
-
-MOST_JOBS = 256  # whose sides are kept
 
 
 class Side(Struct, frozen=True, dict=True):
@@ -49,19 +46,8 @@ class Side(Struct, frozen=True, dict=True):
         return self.experiment if self.model is None else resolved(self.model)
 
 
-@functools.lru_cache(MOST_JOBS)  # most parts of the report ask for it
-def before(job: JobReview) -> Side | None:
-    """Return what is deployed; None if nothing is, or if it is unknown."""
-    return _side(job.before)
-
-
-@functools.lru_cache(MOST_JOBS)
-def after(job: JobReview) -> Side | None:
-    """Return what will be deployed; None if nothing will be, or if it is unknown."""
-    return _side(job.after)
-
-
-def _side(record: Record | None) -> Side | None:
+def side_of(record: Record | None) -> Side | None:
+    """Return the side with this record; None without one."""
     if record is None:
         return None
     return Side(record.experiment, record.environment, record.run, record.version, record.job)
