@@ -32,7 +32,6 @@ LEFT_ALONE = frozenset({"same", "read", "refresh"})
 """Operations that change nothing in the cluster."""
 QUEUE_KINDS = ("Queue", "QueuePatch")
 OF_QUEUES = f"kubernetes:{QUEUE_API.partition('/')[0]}/"
-HIDDEN = frozenset({MASKED, CHANGED_MASK, UNKNOWN})
 
 
 def body_of(state: State | None) -> dict[str, Any]:
@@ -95,8 +94,7 @@ def _queue_names(job: JobReview, admission: str, *, after: bool) -> list[str]:
 
 
 def templates_of(job: JobReview, environment: Environment | None, *, after: bool = True) -> list[Template] | None:
-    """Return the pods of the job; None if they are unknown. If several objects define the pods together, the record is
-    rendered again."""
+    """Return the pods of the job; None if unknown. If several objects define them together, render the record again."""
     found = [pods for state in states_of(job, after=after) for pods in state.pods]
     if found and not any(pods.elsewhere or pods.job for pods in found):
         return [pods.template for pods in found]
@@ -112,8 +110,7 @@ def templates_of(job: JobReview, environment: Environment | None, *, after: bool
 
 
 def demands_of(job: JobReview, environment: Environment | None, *, after: bool) -> list[Demand] | None:
-    """Return the accelerators that the pods ask for, with merge patches; None if the pods are unknown, or if the
-    environment has other kinds or resources now."""
+    """Return the accelerators that the pods ask for; None if unknown, or if the environment has other kinds now."""
     record = job.after if after else job.before
     roles = {} if record is None else mapping(record.experiment.get("roles"))
     kinds = {str(kind) for role in roles.values() for kind in mapping(mapping(role).get("accelerators"))}
@@ -127,12 +124,13 @@ def demands_of(job: JobReview, environment: Environment | None, *, after: bool) 
 
 
 def accelerators_of(asked: Iterable[Demand] | None, roles: Any) -> Counter[str]:
-    """Return how many accelerators of each kind the pods ask for together; if that is unknown, how many the roles of
-    the experiment have."""
+    """Return how many accelerators of each kind the pods ask for; if unknown, how many the experiment's roles have."""
+    if asked is None:
+        return accelerators_of_roles(roles)
     counts: Counter[str] = Counter()
-    for demand in () if asked is None else asked:
+    for demand in asked:
         counts[demand.kind] += demand.total
-    return accelerators_of_roles(roles) if asked is None else +counts
+    return +counts
 
 
 def queue_steps(preview: Preview) -> Iterator[tuple[str, Step]]:
@@ -177,8 +175,7 @@ def queues_of(context: Context) -> set[str]:
 
 
 def applied(state: State | None) -> AppliedObject:
-    """Return the object of the state as it was applied, without values that are secret or unknown and so cannot be
-    compared."""
+    """Return the object of the state as it was applied, without secret and unknown values."""
     return AppliedObject(_without_hidden(body_of(state)))
 
 
@@ -190,4 +187,4 @@ def _without_hidden(value: Any) -> Any:
 
 def _is_hidden(value: Any) -> bool:
     items = value if isinstance(value, list) else [value]
-    return any(isinstance(item, str) and item in HIDDEN for item in items)
+    return any(item in (MASKED, CHANGED_MASK, UNKNOWN) for item in items)

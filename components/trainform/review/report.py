@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from trainform import defaults
 from trainform.check import CheckedJob
 from trainform.check_platform import CheckedPlatform
 from trainform.cluster.amounts import resource_names
 from trainform.cluster.facts import NO_HOLDERS, LiveFacts, LiveJob, LiveQueue
-from trainform.errors import Problem, in_order
+from trainform.errors import Problem, in_order, list_names
 from trainform.escaping import escaped
 from trainform.releases.evidence import ANOTHER_STACK, NO_RELEASE
 from trainform.review.capacity import capacity_of, not_considered
@@ -38,12 +38,11 @@ from trainform.review.model import (
 )
 from trainform.review.picture.compare import pictures
 from trainform.review.policies import packs_of, policy_findings
-from trainform.review.preview import Message, Preview, Step
+from trainform.review.preview import Message, Preview
 from trainform.review.stand_ins import UNKNOWN
 from trainform.secrets import masked_lines
 from trainform.spec.environment import Environment
 
-SEVERITIES = ("info", "warning", "error")
 MOST_PATHS = 5
 MOST_LINES = 20  # of what a failed preview reports
 LONGEST_REASON = 400  # characters
@@ -106,7 +105,6 @@ def _outcome(preview: Preview, counted: list[Finding], not_checked: list[NotChec
 
 
 def _unknown_amounts(ended: str) -> tuple[Cost, Capacity]:
-    """Cost and capacity of a preview that does not have every step."""
     cost = Cost(known=False, unknown=f"The preview {ended}, so the cost is unknown.")
     room = f"The preview {ended}, so it is unknown whether the pods fit."
     return cost, Capacity(verdict="unknown", sentence=room, basis="none")
@@ -129,7 +127,7 @@ def _failure(preview: Preview, problems: Sequence[Problem]) -> tuple[str, list[s
         # a line that only counts or introduces those below it is not the reason
         number = next((number for number, line in enumerate(lines) if not line.endswith(":")), 0)
         first = lines.pop(number).strip().removeprefix("error:").strip() if lines else ""
-        first = first if first else "the engine does not report why"
+        first = first or "the engine does not report why"
     first = first if len(first) <= LONGEST_REASON else f"{first[: LONGEST_REASON - 1]}…"
     more = [f"and {len(lines) - MOST_LINES} more lines"] if len(lines) > MOST_LINES else []
     return f"The preview failed: {first}", [*lines[:MOST_LINES], *more]
@@ -157,21 +155,13 @@ def _of_limits(context: Context, checked: Checked) -> Iterator[Finding]:
         yield from platform_findings(checked.platform, context.locate)
 
 
-def _has_other_problems(checked: CheckedJob | CheckedPlatform) -> bool:
-    """True if the files have problems that no limit reports: the limits have then judged a draft at most."""
-    return any(not problem.code for problem in checked.problems)
-
-
 def _order(finding: Finding) -> tuple[Any, ...]:
     return -Level[finding.level], finding.code, finding.object, finding.field, finding.fingerprint
 
 
 def _message(message: Message) -> EngineMessage:
-    return EngineMessage.model_validate({
-        "severity": message.severity if message.severity in SEVERITIES else "info",
-        "text": masked_lines(message.text.strip()),
-        "object": message.urn.rpartition("::")[2],
-    })  # fmt: skip
+    text, name = masked_lines(message.text.strip()), message.urn.rpartition("::")[2]
+    return EngineMessage.model_validate({"severity": message.severity, "text": text, "object": name})
 
 
 # --- names
@@ -225,7 +215,7 @@ def _amounts(amounts: Mapping[str, str], names: Mapping[str, str]) -> str:
 
 
 def _not_checked(context: Context, checked: Checked) -> Iterator[NotChecked]:
-    """What the preview, the cluster and the files do not say."""
+    """Yield what the preview, the cluster and the files do not have."""
     if context.preview.failed:
         yield NotChecked(what="preview", reason=NOT_REACHED)
     yield from (NotChecked(what="preview", reason=text) for text in context.preview.not_checked)
@@ -236,13 +226,17 @@ def _not_checked(context: Context, checked: Checked) -> Iterator[NotChecked]:
         yield from (NotChecked(what=what, reason=sentence(why)) for what, why in sorted(context.live.not_read.items()))
     yield from not_read(context)
     yield from (NotChecked(what="capacity", reason=reason) for reason in not_considered(context))
-    if not _are_judged(checked):
-        if defaults.POLICY_PACK not in packs_of(context.preview):
-            yield NotChecked(what="limits", reason=NO_FILES.format(defaults.POLICY_PACK))
-    elif checked is not None and _has_other_problems(checked):
+    judged = _judged(checked)
+    if judged == "draft":
         reason = f"The files have other problems, which `trainform check -s {context.stack}` lists."
         yield NotChecked(what="limits", reason=reason)
-    yield from (_not_known(step, paths) for step in context.preview.steps if (paths := [*_unknown(_after(step))]))
+    elif not judged and defaults.POLICY_PACK not in packs_of(context.preview):
+        yield NotChecked(what="limits", reason=NO_FILES.format(defaults.POLICY_PACK))
+    for step in context.preview.steps:
+        paths = [] if step.new is None else [*_unknown(step.new.inputs)]
+        if paths:
+            reason = f"Known only at `pulumi up`: {list_names(paths, MOST_PATHS)}."
+            yield NotChecked(what=f"{step.kind} {step.name}", reason=reason)
 
 
 def _is_not_checked(message: Message) -> bool:
@@ -254,35 +248,22 @@ def _is_listed_elsewhere(message: Message, preview: Preview) -> bool:
     return _is_not_checked(message) or message.text.strip() == preview.failed
 
 
-def _are_judged(checked: Checked) -> bool:
-    """True if the rules of the limits have judged the files."""
-    return checked is not None and (checked.job if isinstance(checked, CheckedJob) else checked.platform) is not None
+def _judged(checked: Checked) -> Literal["", "draft", "whole"]:
+    """Return what of the files the limits have judged. They judge a draft at most if the files have other problems."""
+    if checked is None or (checked.job if isinstance(checked, CheckedJob) else checked.platform) is None:
+        return ""
+    return "whole" if all(problem.code for problem in checked.problems) else "draft"
 
 
 def _judges(context: Context, checked: Checked) -> str:
-    """Who has checked the limits of the environment, as a sentence; empty if they are not checked."""
-    by_files = checked is not None and _are_judged(checked) and not _has_other_problems(checked)
-    judges = [
-        *(["trainform in the stack's files"] if by_files else []),
-        *([f"the policy pack {defaults.POLICY_PACK}"] if defaults.POLICY_PACK in packs_of(context.preview) else []),
-    ]
+    """Return who has checked the limits of the environment, as a sentence; empty if they are not checked."""
+    judges = ["trainform in the stack's files"] if _judged(checked) == "whole" else []
+    judges += [f"the policy pack {pack}" for pack in packs_of(context.preview) if pack == defaults.POLICY_PACK]
     return f"The limits of the environment were checked by {' and '.join(judges)}." if judges else ""
 
 
-def _after(step: Step) -> Mapping[str, Any]:
-    return {} if step.new is None else step.new.inputs
-
-
-def _not_known(step: Step, paths: list[str]) -> NotChecked:
-    more = f" and {len(paths) - MOST_PATHS} more" if len(paths) > MOST_PATHS else ""
-    return NotChecked(
-        what=f"{step.kind} {step.name}",
-        reason=f"Known only at `pulumi up`: {', '.join(paths[:MOST_PATHS])}{more}.",
-    )
-
-
 def _unknown(value: Any, path: str = "") -> Iterator[str]:
-    """The paths of the values that the engine does not know yet."""
+    """Yield the paths of the values that the engine does not know yet."""
     if value == UNKNOWN:
         yield path
     elif isinstance(value, Mapping):

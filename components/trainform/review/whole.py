@@ -120,8 +120,7 @@ def review_of(reports: Sequence[Report], selection: Selection | None = None, pro
 
 
 def _sum(reports: Sequence[Report]) -> Cost:
-    """The cost of all stacks together. What is not known of one is not known of the sum, and amounts in several
-    currencies are not added."""
+    """Return the cost of all stacks together. Amounts in several currencies are not added."""
     costs = [report.cost for report in reports]
     if len(costs) == 1:
         return costs[0]
@@ -152,8 +151,7 @@ def _sum(reports: Sequence[Report]) -> Cost:
 
 
 def _side(costs: Sequence[Cost], of: Callable[[Cost], Money | None]) -> Side:
-    """One side of all stacks. It is known where it is known of each: without an amount that is so only where all of the
-    cost is known."""
+    """Return one side of all stacks, which is known if it is known of each."""
     amounts = [found for cost in costs if (found := of(cost)) is not None]
     if any(of(cost) is None and not cost.known for cost in costs):
         return Side(None, known=False)
