@@ -83,7 +83,6 @@ def test_a_secret_value_that_changes_alone_is_a_field() -> None:
         ("create", None, True, False),
         ("delete", None, True, True),
         ("import", {}, False, False),
-        ("replace-in-another-way", {}, False, True),
     ],
 )
 def test_what_is_not_known_is_said(

@@ -37,6 +37,25 @@ DETAILS = "--details"
 ADDRESS = re.compile(r"https://[A-Za-z0-9._~:/?#@!$&*+,;=%-]{1,2000}")
 STYLES = {"": "", "title": "bold", "high": "bold red", "medium": "yellow", "low": "cyan"}
 
+
+def _option(*names: str, metavar: str, text: str) -> typer.models.OptionInfo:
+    option: typer.models.OptionInfo = typer.Option(*names, metavar=metavar, help=text, show_default=False)
+    return option
+
+
+ALL = "Take all stacks of the environment that -e names, its own stack first."
+SINCE = "Review all stacks affected by changes since the merge base with REF, a branch, tag or commit."
+MADE = "Read the JSON of a preview instead of running one. May be repeated. `-`: standard input."
+WRITTEN = "Read a report that `-o FILE.json` has written instead of making one. `-`: standard input."
+FULL = "In a terminal: all objects, fields and reasons. Files always have them."
+TARGET = "Write the report to this file as well: FILE.md, FILE.html, FILE.json or FILE.txt. May be repeated."
+CONDITIONS = (
+    "End with exit code 3 if one of these is met: a category (data,restart), a level (high), a cost (cost:500/h, "
+    "cost:+20%), incomplete."
+)
+PAGE = "With --format comment: the address of the whole report, for a link in the comment."
+SAVED = "Save the review of one stack, so that `trainform apply FILE` applies what was reviewed, and nothing else."
+FORMS = "terminal|markdown|html|json|comment"
 StackArguments = Annotated[
     list[str] | None,
     typer.Argument(
@@ -46,89 +65,21 @@ StackArguments = Annotated[
         autocompletion=candidates.stacks,
     ),
 ]
-AllOption = Annotated[
-    bool, typer.Option("--all", help="Take all stacks of the environment that -e names, its own stack first.")
-]
+AllOption = Annotated[bool, typer.Option("--all", help=ALL)]
 EnvironmentOption = Annotated[str | None, environment_option(f"{WHICH_ENVIRONMENT} For --all.")]
-ChangedOption = Annotated[
-    str | None,
-    typer.Option(
-        CHANGED_SINCE,
-        metavar="REF",
-        help="Take all stacks that a change of files touches: from the commit where the current branch left REF, a "
-        "branch, tag or commit, to the files as they are now.",
-        show_default=False,
-    ),
-]
-PreviewsOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        PREVIEW,
-        metavar="FILE",
-        help="Read what Pulumi has printed of a preview as JSON, in place of running it. May be repeated. `-`: "
-        "standard input.",
-        show_default=False,
-    ),
-]
-StoredOption = Annotated[
-    str | None,
-    typer.Option(
-        STORED,
-        metavar="FILE",
-        help="Read a report that `-o FILE.json` has written, in place of making one. `-`: standard input.",
-        show_default=False,
-    ),
-]
-FormOption = Annotated[
-    Form, typer.Option("--format", metavar="terminal|markdown|html|json|comment", help="Form on standard output.")
-]
-FullOption = Annotated[
-    bool, typer.Option("--full", help="In a terminal: all objects, fields and reasons. Files always have them.")
-]
-FilesOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="FILE",
-        help="Write the report to this file as well: FILE.md, FILE.html, FILE.json or FILE.txt. May be repeated.",
-        show_default=False,
-    ),
-]
-FailOption = Annotated[
-    str | None,
-    typer.Option(
-        "--fail-on",
-        metavar="WORDS",
-        help="End with exit code 3 if one of these is met: a category (data,restart), a level (high), a cost "
-        "(cost:500/h, cost:+20%), incomplete.",
-        show_default=False,
-    ),
-]
+ChangedOption = Annotated[str | None, _option(CHANGED_SINCE, metavar="REF", text=SINCE)]
+PreviewsOption = Annotated[list[str] | None, _option(PREVIEW, metavar="FILE", text=MADE)]
+StoredOption = Annotated[str | None, _option(STORED, metavar="FILE", text=WRITTEN)]
+FormOption = Annotated[Form, typer.Option("--format", metavar=FORMS, help="Form on standard output.")]
+FullOption = Annotated[bool, typer.Option("--full", help=FULL)]
+FilesOption = Annotated[list[str] | None, _option("--output", "-o", metavar="FILE", text=TARGET)]
+FailOption = Annotated[str | None, _option("--fail-on", metavar="WORDS", text=CONDITIONS)]
 DurationOption = Annotated[
-    str | None,
-    typer.Option("--duration", metavar="TIME", help="Length of the run, for its cost: 72h.", show_default=False),
+    str | None, _option("--duration", metavar="TIME", text="Length of the run, for its cost: 72h.")
 ]
-DetailsOption = Annotated[
-    str | None,
-    typer.Option(
-        DETAILS,
-        metavar="URL",
-        help="With --format comment: the address of the whole report, for a link in the comment.",
-        show_default=False,
-    ),
-]
-SaveOption = Annotated[
-    str | None,
-    typer.Option(
-        SAVE,
-        metavar="FILE",
-        help="Save the review of one stack, so that `trainform apply FILE` applies what was reviewed, and nothing "
-        "else.",
-        show_default=False,
-    ),
-]
-ClusterOption = Annotated[bool, typer.Option("--no-cluster", help="Ask the cluster nothing.")]
+DetailsOption = Annotated[str | None, _option(DETAILS, metavar="URL", text=PAGE)]
+SaveOption = Annotated[str | None, _option(SAVE, metavar="FILE", text=SAVED)]
+ClusterOption = Annotated[bool, typer.Option("--no-cluster", help="Do not read the cluster.")]
 
 
 def command(
@@ -259,40 +210,38 @@ def _write(review: Review, file: str, form: Form) -> None:
     from trainform.terminal.output import output_to
 
     with output_to(file, was_read):
-        echo(*_text(review, form, WIDTH_OF_FILES, full=True).removesuffix("\n").split("\n"))
+        _echo(_text(review, form, WIDTH_OF_FILES, None, full=True))
 
 
-def _text(review: Review, form: Form, width: int, *, full: bool) -> str:
-    if form is Form.TERMINAL:
-        from trainform.review.forms import terminal
+def _echo(text: str) -> None:
+    echo(*text.removesuffix("\n").split("\n"))
 
-        return terminal.render(review, width, full=full)
-    if form is Form.MARKDOWN:
-        from trainform.review.forms import markdown
 
-        return markdown.render(review)
-    if form is Form.HTML:
-        from trainform.review.forms import html
-
-        return html.render(review)
+def _text(review: Review, form: Form, width: int, details: str | None, *, full: bool) -> str:
     from trainform.review import stored
+    from trainform.review.forms import comment, html, markdown, terminal
 
-    return stored.render(review)
+    match form:
+        case Form.TERMINAL:
+            return terminal.render(review, width, full=full)
+        case Form.COMMENT:
+            return comment.render(review, defaults.LONGEST_COMMENT, details)
+        case Form.MARKDOWN:
+            return markdown.render(review)
+        case Form.HTML:
+            return html.render(review)
+        case Form.JSON:
+            return stored.render(review)
 
 
 def _show(review: Review, form: Form, details: str | None, *, full: bool) -> None:
     """Print the review; in a terminal with colours."""
-    if form is Form.COMMENT:
-        from trainform.review.forms import comment
-
-        echo(*comment.render(review, defaults.LONGEST_COMMENT, details).removesuffix("\n").split("\n"))
+    if form is not Form.TERMINAL or not output_stream().isatty():  # rich is worth the time of its import only there
+        _echo(_text(review, form, terminal_width(), details, full=full))
         return
-    if form is Form.TERMINAL and output_stream().isatty():  # only then is rich worth the time of its import
-        from trainform.review.forms.terminal import lines
-        from trainform.terminal.screen import screen
+    from trainform.review.forms.terminal import lines
+    from trainform.terminal.screen import screen
 
-        made = screen()
-        for line in lines(review, terminal_width(), full=full):
-            made.print(line.text, style=STYLES[line.style], soft_wrap=True)
-        return
-    echo(*_text(review, form, terminal_width(), full=full).removesuffix("\n").split("\n"))
+    made = screen()
+    for line in lines(review, terminal_width(), full=full):
+        made.print(line.text, style=STYLES[line.style], soft_wrap=True)

@@ -18,16 +18,15 @@ CHANGED_SINCE = "--changed-since"
 def refuse_wrong_words(
     stacks: list[str], environment: str | None, previews: list[str], since: str | None, *, every: bool
 ) -> None:
-    """Raise `CommandLineError` if the words do not go together. A variable of the shell names the environment of
-    commands that take one."""
+    """Raise `CommandLineError` if the words do not go together."""
     from_shell = environment is not None and environment == os.environ.get(ENVIRONMENT_VARIABLE)
     if not every and environment is not None and not from_shell:
         raise CommandLineError("-e names the environment of --all", "add --all, or name stacks alone")
-    given = {CHANGED_SINCE: since is not None, "--all": every, "STACK": bool(stacks), PREVIEW: bool(previews)}
-    chosen = [name for name, is_given in given.items() if is_given]
-    if chosen[:1] in ([CHANGED_SINCE], ["--all"]) and len(chosen) > 1:
-        fix = "name stacks, or take all of them" if every else f"leave out {CHANGED_SINCE}, or all of the others"
-        raise CommandLineError(f"{chosen[0]} cannot be used with {', '.join(chosen[1:])}", fix)
+    others = {"STACK": bool(stacks), PREVIEW: bool(previews)}
+    if since is not None:
+        refuse_beside(CHANGED_SINCE, {"--all": every, **others}, f"leave out {CHANGED_SINCE}, or all of the others")
+    if every:
+        refuse_beside("--all", others, "name stacks, or take all of them")
     if every and environment is None:
         fix = f"name an environment with -e or in {ENVIRONMENT_VARIABLE}"
         raise CommandLineError("Missing option '--environment' / '-e'", fix)
@@ -42,11 +41,8 @@ def refuse_beside(option: str, given: Mapping[str, bool], fix: str) -> None:
 
 
 def stacks_of(stacks: Sequence[str], environment: str | None) -> tuple[list[str], Path]:
-    """The stacks, and the project's folder. environment: all of it, if no stack is named; None: the only one of the
-    project.
-
-    InputError with every stack that the project does not have.
-    """
+    """Return the stacks, and the project's folder. environment: all of it, if no stack is named; None: the only one of
+    the project. InputError with every stack that the project does not have."""
     root = project_root()
     require_project(root)
     if stacks:
@@ -88,10 +84,8 @@ def _only(root: Path) -> list[str]:
 
 
 def _of_environment(environment: str, root: Path) -> list[str]:
-    """All stacks in the environment: its own first, which the others need, then the others by their names.
-
-    InputError with every problem of the project's files of config, which say where each stack is.
-    """
+    """Return all stacks in the environment: its own first, which the others need, then the others by their names.
+    InputError with every problem of the project's files of config, which say where each stack is."""
     from trainform.review.stack_choice import chosen_stacks, environment_file
     from trainform.spec.environment import Environment
     from trainform.spec.load import find_file

@@ -75,9 +75,8 @@ def _object_change(step: Step, names: Names) -> ObjectChange:
 
 
 def is_destructive(step: Step) -> bool:
-    """True if something is deleted or replaced, in the words of any version of the engine. A kept object stays."""
-    named = "delete" in step.operation or "replace" in step.operation
-    return named and not steps.leaves(step) and steps.fate(step) != "none"
+    """True if something is deleted or replaced. A kept object stays."""
+    return steps.fate(step) in ("delete", "replace") and not steps.leaves(step)
 
 
 def field_change(found: Difference) -> FieldChange:

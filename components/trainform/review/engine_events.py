@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from trainform.manifests.shapes import mapping
 from trainform.review.preview import Message, PolicyResult
 
 SEVERITIES = {"info": "info", "info#err": "info", "warning": "warning", "error": "error"}
@@ -105,10 +106,6 @@ def _add_step(raw: Raw, data: Any, names: Mapping[str, str]) -> None:
             raw.made[step.urn] = step
 
 
-def _pre(raw: Raw, body: Mapping[str, Any]) -> None:
-    _add_step(raw, body.get("metadata"), STREAM_NAMES)
-
-
 def _outputs(raw: Raw, body: Mapping[str, Any]) -> None:
     """What a refresh has found comes after its step."""
     metadata = mapping(body.get("metadata"))
@@ -133,26 +130,10 @@ def _diagnostic(raw: Raw, body: Mapping[str, Any]) -> None:
         raw.messages.append(Message(severity, text, text_of(body.get("urn"))))
 
 
-def _standard_output(raw: Raw, body: Mapping[str, Any]) -> None:
-    _diagnostic(raw, {"severity": "info", "message": body.get("message")})
-
-
 def _policy(raw: Raw, body: Mapping[str, Any]) -> None:
-    raw.policies.append(_policy_result(body, text_of(body.get("enforcementLevel")), text_of(body.get("message"))))
-
-
-def _remediation(raw: Raw, body: Mapping[str, Any]) -> None:
-    """A policy that changes the resource: the step has the fields."""
-    raw.policies.append(_policy_result(body, "remediate", "The policy changes the resource."))
-
-
-def _policy_result(body: Mapping[str, Any], level: str, text: str) -> PolicyResult:
-    policy, urn, pack = (text_of(body.get(key)) for key in ("policyName", "resourceUrn", "policyPackName"))
-    return PolicyResult(policy, level, urn, text.strip(), pack)
-
-
-def _error(raw: Raw, body: Mapping[str, Any]) -> None:
-    raw.failures.append(f"The engine ended with an internal error: {text_of(body.get('error'))}")
+    names = ("policyName", "enforcementLevel", "resourceUrn", "message", "policyPackName")
+    policy, level, urn, text, pack = (text_of(body.get(name)).strip() for name in names)
+    raw.policies.append(PolicyResult(policy, level, urn, text, pack))
 
 
 def _summary(raw: Raw, body: Mapping[str, Any]) -> None:
@@ -164,14 +145,19 @@ def _summary(raw: Raw, body: Mapping[str, Any]) -> None:
 
 
 READERS: Mapping[str, Callable[[Raw, Mapping[str, Any]], None]] = {
-    "resourcePreEvent": _pre,
+    "resourcePreEvent": lambda raw, body: _add_step(raw, body.get("metadata"), STREAM_NAMES),
     "resOutputsEvent": _outputs,
     "resOpFailedEvent": _failed_operation,
     "diagnosticEvent": _diagnostic,
-    "stdoutEvent": _standard_output,
+    "stdoutEvent": lambda raw, body: _diagnostic(raw, {"severity": "info", "message": body.get("message")}),
     "policyEvent": _policy,
-    "policyRemediationEvent": _remediation,
-    "errorEvent": _error,
+    # the step has the fields that the policy changes
+    "policyRemediationEvent": lambda raw, body: _policy(
+        raw, {**body, "enforcementLevel": "remediate", "message": "The policy changes the resource."}
+    ),
+    "errorEvent": lambda raw, body: raw.failures.append(
+        f"The engine ended with an internal error: {text_of(body.get('error'))}"
+    ),
     "summaryEvent": _summary,
 }
 """What is read of each event. Of all others, and of those of newer engines, nothing is needed."""
@@ -210,11 +196,6 @@ def name_of(urn: str) -> str:
 
 def _type(urn: str) -> str:
     return urn.split("::", 3)[2].rpartition("$")[2]
-
-
-def mapping(value: Any) -> Mapping[str, Any]:
-    """Return the value if it is a mapping, else an empty one."""
-    return value if isinstance(value, dict) else {}
 
 
 def _items(value: Any) -> list[Any]:

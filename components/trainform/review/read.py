@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 from msgspec import structs
 
 from trainform.errors import InputError, Problem
+from trainform.manifests.shapes import mapping
 from trainform.review.engine_events import (
     DIGEST,
     READERS,
@@ -24,7 +25,6 @@ from trainform.review.engine_events import (
     Raw,
     RawStep,
     is_number,
-    mapping,
     name_of,
     of_digest,
     of_stream,
