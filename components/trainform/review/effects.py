@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Literal
+from typing import Any
 
 from trainform.backends.workloads import value_at
 from trainform.errors import list_names
@@ -14,15 +14,13 @@ from trainform.review.causes import VERSION, because
 from trainform.review.changes import field_differences
 from trainform.review.context import Context
 from trainform.review.fate import Fate, accelerators, fate
-from trainform.review.model import Change, Effect, Thing
+from trainform.review.model import Change, Effect, EffectKind, Thing
 from trainform.review.mounts import kept_claims
 from trainform.review.platform import platform_causes
 from trainform.review.preview import Step
 from trainform.review.settings import all_settings
 
-Kind = Literal["create", "replace", "update", "scale", "delete", "keep", "stop", "none", "unknown"]
-
-SENTENCES: Mapping[str, tuple[Kind, str]] = {
+SENTENCES: Mapping[str, tuple[EffectKind, str]] = {
     # jobs
     "job create": ("create", "Creates {the}{note}."),
     "job update": ("update", "Changes {the} in place{why}."),
@@ -79,8 +77,8 @@ _Causes = Callable[[Step], list[Change]]
 
 
 def effects(context: Context) -> list[Effect]:
-    """Return all that happens: each job with its claims and other objects, then what belongs to no job. One effect
-    `none` if nothing happens. If the preview failed or is not complete, the last effect says that there may be more."""
+    """Return all that happens: each job with its objects, then what belongs to no job. One effect `none` if nothing
+    happens. If the preview failed or is not complete, the last effect says that there may be more."""
     found = [effect for job in context.jobs for effect in _of_job(fate(context, job))]
     found += _of_objects(steps.others(context), lambda step: platform_causes(step, context))
     found += _of_settings(context)
@@ -203,8 +201,7 @@ def _size(happens: Fate, *, after: bool) -> str:
 
 
 def _of_objects(given: Iterable[Step], causes: _Causes) -> Iterator[Effect]:
-    """The effects on other objects than job objects: one for each that matters, and one for several others of a
-    kind."""
+    """Yield the effects on other objects than jobs: one for each that matters, and one for several others of a kind."""
     groups: dict[tuple[str, str], list[Step]] = defaultdict(list)
     for step in sorted(filter(steps.is_resource, given), key=_order):
         groups[step.type, steps.fate(step)].append(step)

@@ -59,8 +59,7 @@ class StackFiles(Struct, frozen=True):
 
 
 def stack_files(chosen: Stack | str, root: Path, name: str = "") -> StackFiles:
-    """The files of what a stack runs. What cannot be read is left out, with the reason. name: of the stack; empty:
-    its release is not read."""
+    """Return the files of what a stack runs, without what cannot be read. name: of the stack; "": without release."""
     try:
         if isinstance(chosen, str):
             return _of_environment(chosen, root)

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from trainform.escaping import without_invisible, without_sequences
+from trainform.manifests.shapes import mapping
 from trainform.review.engine_events import same
 from trainform.review.marks import (
     LONG_ENOUGH,
@@ -113,8 +114,7 @@ class Masks:
         return shown
 
     def text(self, text: str) -> str:
-        """Return a message without colours and control sequences, with the mask in place of each line that holds a
-        secret."""
+        """Return a message without colours and control sequences, and with each line masked that holds a secret."""
         plain = without_sequences(_COLOUR.sub("", whole_characters(text)))
         if len(plain) > LONGEST_TEXT or PRIVATE_KEY.search(plain) is not None:
             shown = MASKED
@@ -150,8 +150,8 @@ def _secret_paths(states: States, found: set[Path], index: _Index) -> tuple[set[
 
 
 def _secrets(value: Any, name: str = "", path: Path = (), kind: str = "") -> Iterator[tuple[Path, bool]]:
-    """Yield the path of each secret in a state, and whether it is plain text that the engine has not marked. The path
-    of a key which is a secret ends with None. name: of the field. kind: of the object."""
+    """Yield the path of each secret, and whether the engine has not marked it. The path of a key that is a secret ends
+    with None. name: of the field. kind: of the object."""
     inside = inside_text(value) if isinstance(value, str) else None
     if is_mark(value) or len(path) > DEEPEST:
         yield path, False
@@ -235,8 +235,7 @@ def _type(part: Any) -> Any:
 
 
 def _pairs(value: Any) -> list[tuple[Any, Any]]:
-    """Return the parts of paths and the values of a mapping, of a list or of JSON in a text; nothing of anything
-    else."""
+    """Return the parts of paths and the values of a mapping, of a list or of JSON in a text."""
     value = inside_text(value) if isinstance(value, str) else value
     if isinstance(value, dict):
         return [*value.items()]
@@ -279,11 +278,10 @@ def _differ(before: Any, after: Any) -> bool:
 
 
 def _names(urn: str, type_: str, states: Iterable[Any]) -> Iterator[str]:
-    """Yield what a preview cannot be read without: stack, project and kind, and the names of objects and namespaces
-    that are not secret."""
+    """Yield the names without which a preview cannot be read: of stack, project, kind, objects and namespaces."""
     yield from (*urn.removeprefix("urn:pulumi:").split("::")[:2], type_.rpartition(":")[2])
     for state in states if type_.startswith("kubernetes:") else ():
-        metadata = state.get("metadata") if isinstance(state, dict) else None
+        metadata = mapping(state).get("metadata")
         for value in metadata.values() if isinstance(metadata, dict) else (metadata,):
             if isinstance(value, str) and _NAME.fullmatch(value) is not None:
                 yield value

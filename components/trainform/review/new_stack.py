@@ -47,7 +47,7 @@ def _is_encrypted(value: Any) -> bool:
 
 @contextlib.contextmanager
 def temporary_copy(stack: str, root: Path, environ: Mapping[str, str]) -> Iterator[tuple[Path, dict[str, str]]]:
-    """Copy the project as long as the block runs; its folder, and the variables with which the engine uses it."""
+    """Copy the project as long as the block runs; return its folder, and the variables for the engine."""
     with tempfile.TemporaryDirectory(prefix="trainform-preview-") as name:
         folder, state = Path(name) / "project", Path(name) / "state"
         (folder / STACKS).mkdir(parents=True)

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
 from pathlib import Path
+from subprocess import DEVNULL, PIPE
 
 from trainform.deployed.engine import environ_of_engine, pulumi, without_variables
 from trainform.errors import TrainformError
@@ -59,16 +60,14 @@ def previews_in(
 
 
 def finished(run: Future[EngineRun]) -> EngineRun:
-    """The run, when it has ended. It waits in steps: a signal that comes in the moment in which Python begins to wait
-    ends no wait."""
+    """Return the run, when it has ended. A signal that comes when Python begins to wait would end no single wait."""
     while not run.done():
         wait([run], timeout=STEP_SECONDS)
     return run.result()
 
 
 class _Engines:
-    """Engines that run in threads, one for a stack. The thread that has started them ends them: signals reach no
-    other."""
+    """Engines that run in threads, one for a stack. The thread that has started them ends them."""
 
     def __init__(
         self, words: Sequence[str], folder: Path, environ: Mapping[str, str], watch: Callable[[Sequence[str]], None]
@@ -117,20 +116,13 @@ class _Engines:
             # Its own session: Ctrl-C is sent to trainform alone, which passes it on once. The engine takes a second one
             # as an order to stop at once.
             self._running[stack] = subprocess.Popen(
-                words,
-                cwd=folder,
-                env=environ,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                start_new_session=True,
+                words, cwd=folder, env=environ, stdin=DEVNULL, stdout=PIPE, stderr=PIPE, start_new_session=True
             )
             self._watch([*self._running])
             return self._running[stack]
 
     def end(self) -> None:
-        """Ask all engines to stop, as Ctrl-C in a terminal does; then stop what is left of them. None begins
-        afterwards."""
+        """Ask all engines to stop, as Ctrl-C does; then stop what is left of them. None begins afterwards."""
         running: list[subprocess.Popen[bytes]] = []
         with contextlib.suppress(KeyboardInterrupt, SystemExit):  # who presses Ctrl-C again does not want to wait
             with signals_delayed(), self._lock:
@@ -149,8 +141,7 @@ def _send(number: signal.Signals, processes: Sequence[subprocess.Popen[bytes]]) 
 
 
 def _wait(processes: Sequence[subprocess.Popen[bytes]]) -> None:
-    """Wait until all have ended, at most for the time that they have together. Their threads read what they still
-    print."""
+    """Wait until all have ended, at most for `GRACE_SECONDS` together. Their threads read what they still print."""
     until = time.monotonic() + GRACE_SECONDS
     for process in processes:
         with contextlib.suppress(subprocess.TimeoutExpired):

@@ -26,8 +26,7 @@ def render(review: Review) -> str:
 
 
 def read_review(text: str, option: str, source: str) -> Review:
-    """The review in the text. InputError with what is wrong with it. option, source: where it comes from, for
-    messages."""
+    """Return the review in the text. InputError with what is wrong. option, source: where it comes from."""
     try:
         data = json.loads(text)
     except (ValueError, RecursionError):
