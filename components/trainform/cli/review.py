@@ -129,7 +129,7 @@ def command(
     if review_json is not None:
         from trainform.cli.review_reading import written_before
 
-        review = written_before(review_json)
+        read, review = [], written_before(review_json)
     else:
         from trainform.cli.review_reading import cluster_reads
 
@@ -139,15 +139,13 @@ def command(
             read = _read(named, environment if every else None, given, selection, begin)
             from trainform.review.whole import review_of_read
 
-            if saving is not None:
-                saving.finish(read)
             review = review_of_read(read, selection, hours, ask_cluster=not no_cluster)
     forms_of([*targets])  # a preview may take minutes, in which others may make a file or a link of the name
     for file, chosen in targets.items():
         _write(review, file, chosen)
     _show(review, form, details, full=full)
     if saving is not None:
-        saving.write()
+        saving.write(read)
     if review_json is None or form is not Form.COMMENT or fail_on is not None:
         from trainform.review.fail_on import exit_code
 

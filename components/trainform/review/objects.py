@@ -14,12 +14,13 @@ from trainform import defaults
 from trainform.backends.judged import named
 from trainform.backends.queues import API_VERSION as QUEUE_API
 from trainform.backends.table import BACKENDS
-from trainform.cluster.facts import AppliedObject, AskedJob
+from trainform.cluster.facts import AppliedObject, AskedJob, LiveFacts
 from trainform.deployed.accelerators import accelerators_of_roles
 from trainform.manifests.shapes import mapping
 from trainform.manifests.templates import Template
 from trainform.plan.build import chosen_backend
 from trainform.render import render_job
+from trainform.review import steps
 from trainform.review.context import Context, JobReview
 from trainform.review.preview import Preview, State, Step
 from trainform.review.stand_ins import CHANGED_MASK, MASKED, UNKNOWN
@@ -28,8 +29,6 @@ from trainform.rules.limits.judged import Judged
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 
-LEFT_ALONE = frozenset({"same", "read", "refresh"})
-"""Operations that change nothing in the cluster."""
 QUEUE_KINDS = ("Queue", "QueuePatch")
 OF_QUEUES = f"kubernetes:{QUEUE_API.partition('/')[0]}/"
 
@@ -47,7 +46,7 @@ def metadata_of(state: State | None) -> dict[str, Any]:
 def places_pods(job: JobReview) -> bool:
     """True if the engine creates or replaces the job object, or changes in place how many pods it has."""
     step = job.job
-    if step is None or step.new is None or step.operation in LEFT_ALONE:
+    if step is None or step.new is None or steps.fate(step) == "none":
         return False
     return step.operation != "update" or step.old is None or _numbers(step.old) != _numbers(step.new)
 
@@ -188,3 +187,39 @@ def _without_hidden(value: Any) -> Any:
 def _is_hidden(value: Any) -> bool:
     items = value if isinstance(value, list) else [value]
     return any(item in (MASKED, CHANGED_MASK, UNKNOWN) for item in items)
+
+
+# --- Secrets of jobs without a component, for which no preflight has looked
+
+REFERENCES = (("secretKeyRef", "name"), ("secretRef", "name"), ("secret", "secretName"), ("secret", "name"))
+"""Fields of pods that name a Secret, and the word in them that does."""
+
+
+def needed_secrets(preview: Preview, jobs: Iterable[JobReview]) -> list[AppliedObject]:
+    """Return the Secrets that new pods name and the preview does not have: those to look for in the cluster."""
+    own = {applied(step.new).name for step in preview.steps if step.is_object and steps.kind(step) == steps.SECRET}
+    found: dict[tuple[str, str], AppliedObject] = {}
+    for job in jobs:
+        if job.component is None and job.job is not None and places_pods(job):
+            namespace = str(metadata_of(job.job.new).get("namespace", ""))
+            for template in steps.templates(job.job, job.job.new):
+                for name in _names(template.spec):
+                    metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
+                    found[namespace, name] = AppliedObject({"apiVersion": "v1", "kind": "Secret", "metadata": metadata})
+    return [secret for (_, name), secret in found.items() if name not in own]
+
+
+def missing_secrets(needed: Sequence[AppliedObject], live: LiveFacts | None) -> tuple[str, ...]:
+    """Return the needed Secrets that the cluster does not have: `the Secret hf`."""
+    missing = () if live is None else live.missing
+    return tuple(f"the Secret {secret.name}" for secret in needed if f"Secret/{secret.name}" in missing)
+
+
+def _names(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        for field, word in REFERENCES:
+            named = mapping(value.get(field))
+            if isinstance(named.get(word), str) and not named.get("optional"):
+                yield named[word]
+    for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _names(item)
