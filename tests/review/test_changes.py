@@ -69,8 +69,8 @@ def test_a_secret_value_that_changes_alone_is_a_field() -> None:
     assert fields(data, data, "Secret") == [("data", MASKED, CHANGED_MASK)]
     labelled = {**data, "immutable": True}
     assert fields(data, labelled, "Secret") == [("immutable", None, True)]
-    named = object_step("update", "Secret", "settings", data, labelled, detail={'data["a"]': "update"})
-    assert [found.path for found in field_differences(named)] == ["immutable", "data"]
+    named = object_step("update", "Secret", "settings", data, labelled, detail={'data["id_ed25519"]': "update"})
+    assert [found.path for found in field_differences(named)] == ["immutable", "data.id_ed25519"]
     assert fields(data, data) == [], "a ConfigMap has none"
 
 

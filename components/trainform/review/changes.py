@@ -22,6 +22,7 @@ NOISE = frozenset({
 """Fields of objects and of their metadata that the API server writes."""
 TOOLS = ("pulumi.com/", "kubectl.kubernetes.io/", "meta.helm.sh/", "deployment.kubernetes.io/", "argocd.argoproj.io/")
 """Prefixes of annotations that tools write for themselves."""
+PARTS = re.compile(r'\["([^"]*)"\]|\[(\d+)\]|([^.\[\]]+)')  # of the engine's paths: data["tls.crt"], spec.a[0]
 OWN = "__"  # before the provider's own properties
 Names = Mapping[str, str]
 NO_NAMES: Names = {}
@@ -95,21 +96,38 @@ def _value(variable: Any) -> Any:
 
 
 def field_differences(step: Step, names: Names = NO_NAMES) -> Iterator[Difference]:
-    """Return the fields of the object that differ, without noise; of a Secret also the masked field that the engine
-    names. names: the old and the new names of a job; what only follows them is not a change."""
+    """Return the fields of the object that differ, without noise, also a masked one that changes by the engine's
+    words. names: the old and the new names of a job; what only follows them is not a change."""
     if step.old is None or step.new is None:
         return
     found = body_differences(step.old.inputs, step.new.inputs)
     secret = {each.keys[:-1] for each in found if each.keys[-1:] == ("valueFrom",) and _names_secret(each)}
     masked = (_masked(each) if each.keys[-1:] == ("value",) and each.keys[:-1] in secret else each for each in found)
     yield from (each for each in masked if not _follows(each, names))
-    if steps.kind(step) == steps.SECRET and steps.fate(step) == "update":
-        shown_already = {each.keys[0] for each in found}
-        named = {re.split(r"[.\[]", path)[0] for path in step.detail or ()}
-        fields = [field for field in steps.SECRET_VALUES if field in step.new.inputs and (field in named or not found)]
-        yield from (
-            Difference((field,), (field,), MASKED, CHANGED_MASK) for field in fields if field not in shown_already
-        )
+    hidden = [*_masked_changes(step)]
+    yield from hidden
+    if not found and not hidden and steps.kind(step) == steps.SECRET and steps.fate(step) == "update":
+        fields = [field for field in steps.SECRET_VALUES if field in step.new.inputs]
+        yield from (Difference((field,), (field,), MASKED, CHANGED_MASK) for field in fields)
+
+
+def _masked_changes(step: Step) -> Iterator[Difference]:
+    """Yield the fields that change by the engine's words, and are masked alike on both sides."""
+    for path in step.detail or ():
+        keys = tuple(int(index) if index else quoted or name for quoted, index, name in PARTS.findall(path))
+        was, will = (_at({} if state is None else state.inputs, keys) for state in (step.old, step.new))
+        if was == will and MASKED in str(was):
+            yield Difference(keys, keys, MASKED, CHANGED_MASK)
+
+
+def _at(value: Any, keys: tuple[str | int, ...]) -> Any:
+    """Return the value at the keys, or the text in their way: a mask."""
+    for key in keys:
+        if isinstance(value, Mapping):
+            value = value.get(key)
+        elif isinstance(value, list) and isinstance(key, int) and key < len(value):
+            value = value[key]
+    return value
 
 
 def body_differences(before: Mapping[str, Any], after: Mapping[str, Any], names: Names = NO_NAMES) -> list[Difference]:
