@@ -72,5 +72,5 @@ def test_the_cluster_is_read_while_the_engine_works(
         code, out, _ = run("review", *stacks, "--format", "json")
     assert code == 0
     for report in Review.model_validate_json(out).stacks:
-        assert {fact.object for fact in report.live} == {"default"}
+        assert report.read_at
         assert "cluster" not in {part.what for part in report.not_checked}

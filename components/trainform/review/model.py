@@ -231,13 +231,6 @@ class ObjectChange(Part):
     fields_known: bool = Field(default=True, description="false: the preview does not say which fields differ.")
 
 
-class LiveFact(Part):
-    """What the cluster said of one thing: phase, age, pods of a job, what a queue holds."""
-
-    object: str
-    sentence: str
-
-
 class NotChecked(Part):
     """Something that this review could not check."""
 
@@ -303,7 +296,7 @@ class Report(Part):
     capacity: Capacity
     objects: list[ObjectChange] = Field(default=[])
     pictures: list[Picture] = Field(default=[])
-    live: list[LiveFact] = Field(default=[])
+    read_at: str = Field(default="", description="When the cluster was read, in RFC 3339; empty: it was not read.")
     waivers: list[WaiverUse] = Field(default=[])
     limits: str = Field(default="", description="Who checked the environment's limits; empty: they are not checked.")
     not_checked: list[NotChecked] = Field(default=[])

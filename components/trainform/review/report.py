@@ -9,8 +9,6 @@ from typing import Any, Literal
 from trainform import defaults
 from trainform.check import CheckedJob
 from trainform.check_platform import CheckedPlatform
-from trainform.cluster.amounts import resource_names
-from trainform.cluster.facts import NO_HOLDERS, LiveFacts, LiveJob, LiveQueue
 from trainform.errors import Problem, in_order, list_names
 from trainform.escaping import escaped
 from trainform.releases.evidence import ANOTHER_STACK, NO_RELEASE
@@ -31,7 +29,6 @@ from trainform.review.model import (
     EngineMessage,
     Finding,
     Level,
-    LiveFact,
     NotChecked,
     Outcome,
     Report,
@@ -41,7 +38,6 @@ from trainform.review.policies import packs_of, policy_findings
 from trainform.review.preview import Message, Preview
 from trainform.review.stand_ins import UNKNOWN
 from trainform.secrets import masked_lines
-from trainform.spec.environment import Environment
 
 MOST_PATHS = 5
 MOST_LINES = 20  # of what a failed preview reports
@@ -89,7 +85,7 @@ def build_report(context: Context, checked: Checked = None, left_out: Iterable[N
         capacity=capacity,
         objects=list(object_changes(context)),
         pictures=pictures(context),
-        live=[] if context.live is None else list(live_facts(context.live, context.environment)),
+        read_at="" if context.live is None else context.live.read_at,
         waivers=[] if job is None else list(waiver_uses(job, context.today, found)),
         limits=_judges(context, checked),
         not_checked=not_checked,
@@ -180,35 +176,6 @@ def _experiment(context: Context, checked: Checked) -> str:
     records = (job.before if job.after is None else job.after for job in context.jobs)
     names = {str(record.experiment.get("name", "")) for record in records if record is not None}
     return ", ".join(sorted(names - {""}))
-
-
-# --- what the cluster reports
-
-
-def live_facts(live: LiveFacts, environment: Environment | None) -> Iterator[LiveFact]:
-    """A sentence for each job and each queue that was read."""
-    names = resource_names(environment)
-    if live.jobs is not None:
-        yield from (LiveFact(object=job.name, sentence=_job(job, live.read_at)) for job in live.jobs)
-    if live.queues is not None and NO_HOLDERS not in live.not_read:
-        yield from (LiveFact(object=queue.name, sentence=_queue(queue, names)) for queue in live.queues)
-
-
-def _job(job: LiveJob, read_at: str) -> str:
-    pods = ", ".join(f"{count} {phase}" for phase, count in sorted(job.pods.items()) if count)
-    since = f", and its first pod has run since {job.started}" if job.started else ""
-    return f"At {read_at} the job {job.name} is {job.phase}{since}; pods: {pods if pods else 'none'}."
-
-
-def _queue(queue: LiveQueue, names: Mapping[str, str]) -> str:
-    if not queue.holders:
-        return f"In the queue {queue.name} no job holds anything."
-    held = "; ".join(f"{job} holds {_amounts(amounts, names)}" for job, amounts in sorted(queue.holders.items()))
-    return f"In the queue {queue.name}: {held}."
-
-
-def _amounts(amounts: Mapping[str, str], names: Mapping[str, str]) -> str:
-    return ", ".join(f"{amount} {names.get(resource, resource)}" for resource, amount in sorted(amounts.items()))
 
 
 # --- what was not checked
