@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -56,20 +56,17 @@ def cluster_reads(*, ask_cluster: bool) -> Iterator[Begin]:
 
 
 def made_here(stacks: Sequence[str], root: Path, begin: Begin) -> list[Read]:
-    """Run the previews of the stacks side by side. Beside them the files are checked, and the cluster is read as far as
-    no preview is needed for it.
-
-    InputError with every problem of the stacks' files of config, which says more than the engine's errors about them.
-    """
+    """Run the previews side by side; check the files and read the cluster meanwhile. InputError with every
+    problem of the stacks' files of config, which says more than the engine's errors about them."""
     with (
         ThreadPoolExecutor(1) as beside,
         _progress(stacks) as watch,
         previews_in(root, watch=watch) as begin_preview,
     ):
         runs = [begin_preview(stack) for stack in stacks]
-        checks = [beside.submit(_begun, stack, root, begin) for stack in stacks]
+        checks = beside.submit(_begun, stacks, root, begin)
         beside.submit(_import_the_rest)
-        begun = _all_of(checks)
+        begun = checks.result()
         from trainform.review.whole import Read
 
         return [
@@ -78,10 +75,18 @@ def made_here(stacks: Sequence[str], root: Path, begin: Begin) -> list[Read]:
         ]
 
 
-def _begun(stack: str, root: Path, begin: Begin) -> tuple[StackFiles, LiveReads | None]:
-    """The files of the stack, and the reads of its cluster."""
-    files = _files_of(stack, root)
-    return files, begin(files)
+def _begun(stacks: Sequence[str], root: Path, begin: Begin) -> list[tuple[StackFiles, LiveReads | None]]:
+    """Return the files of each stack, and the reads of its cluster."""
+    found, problems = [], list[Problem]()
+    for stack in stacks:
+        try:
+            files = _files_of(stack, root)
+            found.append((files, begin(files)))
+        except InputError as error:
+            problems += error.problems
+    if problems:
+        raise InputError(problems)
+    return found
 
 
 def _files_of(stack: str, root: Path) -> StackFiles:
@@ -89,18 +94,6 @@ def _files_of(stack: str, root: Path) -> StackFiles:
     from trainform.review.stack_choice import chosen_by
 
     return stack_files(chosen_by(stack, root), root, stack)
-
-
-def _all_of(checks: Sequence[Future[tuple[StackFiles, LiveReads | None]]]) -> list[tuple[StackFiles, LiveReads | None]]:
-    found, problems = [], list[Problem]()
-    for check in checks:
-        try:
-            found.append(check.result())
-        except InputError as error:
-            problems += error.problems
-    if problems:
-        raise InputError(problems)
-    return found
 
 
 @contextlib.contextmanager
@@ -159,17 +152,13 @@ def _without_steps(lines: Sequence[str]) -> Preview:
 
 
 def made_elsewhere(previews: Sequence[str], stacks: Sequence[str], begin: Begin) -> list[Read]:
-    """Read previews that were made elsewhere. stacks: those that they are expected to be of, in the same order; none:
-    any."""
+    """Read previews that were made elsewhere. stacks: those that they must be of, in the same order; none: any."""
     if stacks and len(stacks) != len(previews):
-        raise CommandLineError(
-            f"there are {len(previews)} previews and {len(stacks)} stacks",
-            "name the stack of each preview in the same order, or none",
-        )
+        reason = f"there are {len(previews)} previews and {len(stacks)} stacks"
+        raise CommandLineError(reason, "name the stack of each preview in the same order, or none")
     if previews.count(STANDARD_INPUT) > 1:
-        raise CommandLineError(
-            "only one preview can come from standard input", "give the path of a file for the others"
-        )
+        reason = "only one preview can come from standard input"
+        raise CommandLineError(reason, "give the path of a file for the others")
     expected: Sequence[str | None] = stacks if stacks else [None] * len(previews)
     read = [_made_elsewhere(source, stack, begin) for source, stack in zip(previews, expected, strict=True)]
     refuse_repeated(each.stack for each in read)
@@ -193,8 +182,7 @@ def _made_elsewhere(given: str, stack: str | None, begin: Begin) -> Read:
 
 
 def _text_of(file: str, largest: int, option: str, fix: str) -> tuple[str, str]:
-    """The name of what is read, and its text. InputError in the words of the option: what is no text there is no file
-    to be mended."""
+    """Return the name of what is read, and its text. InputError in the words of the option."""
     from trainform.spec import files
 
     if file == STANDARD_INPUT:
@@ -215,13 +203,11 @@ def written_before(given: str) -> Review:
 
 
 def _stack_of(preview: Preview, stack: str | None) -> str:
-    """The stack of the preview. CommandLineError if it is not the one that was named, or if it has none and none was
-    named."""
+    """Return the stack of the preview. CommandLineError if another one was named, or if there is none."""
     named = next((step.urn.split(":")[2] for step in preview.steps if step.urn.count(":") > 2), None)
     if stack is None and named is None:
         raise CommandLineError("Missing argument 'STACK'", "name the stack: the preview has no resource that says it")
     if stack is not None and named is not None and stack.rpartition("/")[2] != named:
-        raise CommandLineError(
-            f"the preview is one of the stack {named}, not of {stack}", f"name {named}, or leave it out"
-        )
+        reason = f"the preview is one of the stack {named}, not of {stack}"
+        raise CommandLineError(reason, f"name {named}, or leave it out")
     return str(named if stack is None else stack)

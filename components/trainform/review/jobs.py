@@ -10,6 +10,7 @@ from trainform.backends.table import BACKENDS
 from trainform.errors import ClusterError
 from trainform.manifests.manifest import RECORD_KEY
 from trainform.plan.record import Record, read_record
+from trainform.review import steps
 from trainform.review.context import JobReview
 from trainform.review.limits import sentence
 from trainform.review.preview import Preview, State, Step
@@ -28,7 +29,11 @@ def jobs_of(preview: Preview) -> tuple[JobReview, ...]:
     components = [step for step in preview.steps if step.type == COMPONENT]
     of_components = [_of_component(step, (*_below(step, children),)) for step in components]
     taken = {id(step) for job in of_components for step in job.steps}
-    alone = [_of_object(step) for step in preview.steps if is_job(step) and id(step) not in taken]
+    alone = [
+        JobReview(steps.name(step), None, step, None, None, (step,))
+        for step in preview.steps
+        if is_job(step) and id(step) not in taken
+    ]
     return tuple(sorted((*of_components, *alone), key=lambda job: job.name))
 
 
@@ -55,24 +60,18 @@ def _below(component: Step, children: Mapping[str, list[Step]]) -> Iterator[Step
         level = [step.urn for step in below]
 
 
-def _of_component(component: Step, steps: tuple[Step, ...]) -> JobReview:
+def _of_component(component: Step, below: tuple[Step, ...]) -> JobReview:
     name = component.name
-    job = _current(step for step in steps if is_job(step))
-    record = _current(step for step in steps if step.type == RECORD_TYPE and step.name == f"{name}-{RECORD_KEY}")
+    job = _current(step for step in below if is_job(step))
+    record = _current(step for step in below if step.type == RECORD_TYPE and step.name == f"{name}-{RECORD_KEY}")
     before, not_before = _record(None if record is None else record.old, name)
     after, not_after = _record(None if record is None else record.new, name)
-    return JobReview(name, component, job, before, after, steps, tuple(dict.fromkeys((*not_before, *not_after))))
+    return JobReview(name, component, job, before, after, below, tuple(dict.fromkeys((*not_before, *not_after))))
 
 
-def _of_object(job: Step) -> JobReview:
-    metadata = job.state.inputs.get("metadata")
-    name = metadata.get("name") if isinstance(metadata, dict) else None
-    return JobReview(name if isinstance(name, str) else job.name, None, job, None, None, (job,))
-
-
-def _current(steps: Iterable[Step]) -> Step | None:
+def _current(found: Iterable[Step]) -> Step | None:
     """The step of the current resource; one that an earlier `up` has left may be deleted next to it."""
-    return min(steps, key=lambda step: step.operation == "delete", default=None)
+    return min(found, key=lambda step: step.operation == "delete", default=None)
 
 
 def _record(state: State | None, name: str) -> tuple[Record | None, tuple[str, ...]]:

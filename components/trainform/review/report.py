@@ -59,7 +59,9 @@ def build_report(context: Context, checked: Checked = None, left_out: Iterable[N
     found, happens = _findings(context, checked), effects(context)
     first, failure = "", list[str]()
     if preview.failed:
-        problems = _why_it_failed(preview, checked)
+        problems = [] if checked is None else in_order(checked.problems)
+        # the program ended with them, or with something else
+        problems = problems if problems and problems[0].reason in preview.failed else []
         first, failure = _failure(preview, problems)
         told = {problem.code for problem in problems} - {NO_RELEASE, ANOTHER_STACK}  # these must be agreed to
         found = [
@@ -104,12 +106,6 @@ def _unknown_amounts(ended: str) -> tuple[Cost, Capacity]:
     cost = Cost(known=False, unknown=f"The preview {ended}, so the cost is unknown.")
     room = f"The preview {ended}, so it is unknown whether the pods fit."
     return cost, Capacity(verdict="unknown", sentence=room, basis="none")
-
-
-def _why_it_failed(preview: Preview, checked: Checked) -> list[Problem]:
-    """The problems of the stack's files, if the program ended with them."""
-    problems = [] if checked is None else in_order(checked.problems)
-    return problems if problems and problems[0].reason in preview.failed else []
 
 
 def _failure(preview: Preview, problems: Sequence[Problem]) -> tuple[str, list[str]]:

@@ -56,7 +56,7 @@ def _written(chosen: Stack) -> str:
 
 
 def _read_by(chosen: Stack, root: Path) -> list[str]:
-    """What an experiment reads beside its own file in its environment. Of one that cannot be read nothing is known."""
+    """Return what an experiment reads next to its own file; nothing if it cannot be read."""
     try:
         model = load_experiment(chosen.given, root, chosen.environment).model
     except TrainformError:
