@@ -39,11 +39,7 @@ _BEGINNINGS = {
 
 
 def forms_of(files: list[str]) -> dict[str, Form]:
-    """Return the files with the form of each. InputError with every reason for which one of them cannot be written.
-
-    A file that is there is replaced only if it is an earlier report: the file of an experiment, a README and the like
-    are easily named by mistake.
-    """
+    """Return the files with the form of each. InputError if one cannot be written: it replaces only earlier reports."""
     problems = [problem for file in files for problem in _problems(file)]
     if problems:
         raise InputError(problems)
@@ -63,8 +59,7 @@ def _problems(file: str) -> Iterator[Problem]:
 
 
 def refuse_target(option: str, file: str, is_earlier: Callable[[Path], bool], others: Sequence[str]) -> None:
-    """Raise `InputError` if something else than a report may not be written to the file. is_earlier: whether the file
-    that is there is an earlier one of the same kind. others: files that are written as well."""
+    """Raise `InputError` if the file cannot be written, is one of the others, or exists and is no earlier one."""
     problems = [*_of_target(option, file, is_earlier, "is there already, and it is something else")]
     same = [other for other in others if not problems and target_of(other) == target_of(file)]
     problems += [Problem(option, file, f"is the same file as {other}", "name it once") for other in same]

@@ -75,8 +75,7 @@ def saving_of(
 
 
 def refuse_save(file: str, others: Sequence[str] = ()) -> None:
-    """Raise `InputError` if the file cannot be written, or is there and is no saved review. others: files that are
-    written as well."""
+    """Raise `InputError` if the file cannot be written, is one of the others, or exists and is no saved review."""
     from trainform.saved.file import is_saved
 
     refuse_target(SAVE, file, is_saved, others)

@@ -33,8 +33,7 @@ def refuse_wrong_words(
 
 
 def refuse_beside(option: str, given: Mapping[str, bool], fix: str) -> None:
-    """Raise `CommandLineError` if a word is given that does not go with the option. given: the words, and whether each
-    is there."""
+    """Raise `CommandLineError` if one of the words is given (True) with the option."""
     extra = [name for name, there in given.items() if there]
     if extra:
         raise CommandLineError(f"{option} cannot be used with {', '.join(extra)}", fix)
@@ -84,8 +83,7 @@ def _only(root: Path) -> list[str]:
 
 
 def _of_environment(environment: str, root: Path) -> list[str]:
-    """Return all stacks in the environment: its own first, which the others need, then the others by their names.
-    InputError with every problem of the project's files of config, which say where each stack is."""
+    """Return all stacks in the environment, its own first. InputError with every problem of the stacks' files."""
     from trainform.review.stack_choice import chosen_stacks, environment_file
     from trainform.spec.environment import Environment
     from trainform.spec.load import find_file

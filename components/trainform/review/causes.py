@@ -1,5 +1,4 @@
-"""Why a job changes, by the fields of the experiment and the environment: the engine only sees another hash in a
-name."""
+"""Why a job changes, by the fields of its files: the engine only sees another hash in a name."""
 
 from __future__ import annotations
 
@@ -31,8 +30,7 @@ DURATIONS = (("ttl",), ("network", "wait"))
 TIMEOUT = "timeout"  # of a policy, the job's or a role's
 
 OF_USE = frozenset({"backend", "rdma", "accelerators", "storage_classes", "registries"})
-"""What of the environment reaches a job only if its experiment uses it, as a whole or by names: that it comes or goes
-is the experiment's change."""
+"""Parts of the environment that reach a job only if its experiment uses them."""
 
 _NEVER_REPLACE = {OnChange.IN_PLACE, OnChange.NO_OBJECT, OnChange.GROWS, OnChange.CLAIM_REPLACED}
 
@@ -83,8 +81,7 @@ def _as_pulled(found: Difference, old: Side, new: Side) -> Difference:
 
 
 def of_experiment(old: Side, new: Side) -> list[Difference]:
-    """Return how two sides of the experiment differ. If one side cannot be read, both are compared as they were
-    written, without defaults."""
+    """Return how two sides of the experiment differ, without defaults if one side cannot be read."""
     readable = old.model is not None and new.model is not None
     was, will = (old.resolved, new.resolved) if readable else (old.experiment, new.experiment)
     return differences(was, will, same=_same_time, ordered=_order_counts)
@@ -99,8 +96,7 @@ def _of_environment(old: Side, new: Side, others: bool) -> Iterator[Difference]:
 
 
 def _of_use(keys: Keys) -> bool:
-    """True for a part of the environment as a whole that an experiment uses or not: a kind of accelerators, not a field
-    of it."""
+    """True for a whole part that an experiment uses or not: a kind of accelerators, not a field of it."""
     return keys[0] in OF_USE and len(keys) <= 2
 
 
@@ -114,8 +110,7 @@ def _same_time(keys: Keys, was: Any, will: Any) -> bool:
 
 
 def _order_counts(keys: Keys) -> bool:
-    """True where the order of a mapping reaches the pods: that of roles is the order of ranks, and a variable may refer
-    to one before it."""
+    """True where order reaches the pods: roles order the ranks, and a variable may refer to an earlier one."""
     return keys in (("roles",), ("storage",)) or keys[-1:] == ("env",)
 
 

@@ -1,5 +1,4 @@
-"""The files that differ between the working tree and the commit from which the change began, as git tells them. Nothing
-else here runs git."""
+"""The files that differ between the working tree and the commit from which the change began."""
 
 from __future__ import annotations
 
@@ -53,8 +52,7 @@ def changed_files(root: Path, since: str) -> ChangedFiles:
 
 
 def text_before(root: Path, base: str, path: str) -> str | None:
-    """Return the text of a file at the commit; None if it was not there, or is not text. path: from the project's
-    folder on."""
+    """Return the text of a file of the project at the commit; None if it was not there, or is not text."""
     ran = _Git(root, base).run(root, "cat-file", "blob", f"{base}:./{path}")
     try:
         return None if ran.returncode else ran.stdout.decode()
@@ -128,8 +126,7 @@ class _Git(Struct, frozen=True):
 
 
 def _environ() -> dict[str, str]:
-    """The environment without git's own variables: those of a hook or an alias name another repository, or a program to
-    run. Those that configure git stay: a CI allows the folder of another owner there."""
+    """Return the variables without git's own, which may name another repository, but with its configuration."""
     own = {name for name in os.environ if name.startswith("GIT_") and not name.startswith("GIT_CONFIG")}
     kept = {name: value for name, value in os.environ.items() if name not in own}
     return kept | {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}

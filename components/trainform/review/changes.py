@@ -96,8 +96,7 @@ def _value(variable: Any) -> Any:
 
 
 def field_differences(step: Step, names: Names = NO_NAMES) -> Iterator[Difference]:
-    """Return the fields of the object that differ, without noise, also a masked one that changes by the engine's
-    words. names: the old and the new names of a job; what only follows them is not a change."""
+    """Return the fields that differ, without noise and what follows from a job's new names, and changed masked ones."""
     if step.old is None or step.new is None:
         return
     found = body_differences(step.old.inputs, step.new.inputs)

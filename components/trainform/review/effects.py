@@ -1,5 +1,4 @@
-"""What happens, as data: an effect for each job and each object that matters, with one sentence template for each
-case."""
+"""What happens, as data: an effect for each job and each object that matters, with a sentence template."""
 
 from __future__ import annotations
 

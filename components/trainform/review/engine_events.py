@@ -1,5 +1,4 @@
-"""What the engine says in each event, and in the digest, as it says it: with secrets. `read` alone uses it, and keeps
-nothing of it."""
+"""The engine's events and its digest, with secrets. Only `read` uses them, and keeps nothing of them."""
 
 from __future__ import annotations
 

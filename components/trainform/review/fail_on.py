@@ -14,8 +14,7 @@ from trainform.review.model import Category, Cost, Finding, Level, Outcome, Revi
 
 OPTION = "--fail-on"
 CLEAR, FAILED, STOPPED = 0, 1, 3
-"""Exit codes: nothing stops the change, the review itself failed, and a condition of `--fail-on` is met. 2 is for wrong
-arguments."""
+"""Exit codes: nothing stops the change, the review failed, a condition is met. 2 is for wrong arguments."""
 INCOMPLETE = "incomplete"
 NEAR = 0.7  # how alike a word must be that is offered; below it `data high` is offered `data`
 WORDS = (*Category, *(level.name for level in reversed(Level)), INCOMPLETE)
@@ -52,8 +51,7 @@ class FailOn(Struct, frozen=True):
     incomplete: bool = False
 
     def is_met(self, review: Review) -> bool:
-        """True if a finding that is not waived counts, if all stacks together cost more than they may, or if something
-        is not checked: stacks that are gone have no preview."""
+        """True if a finding counts, if all stacks together cost too much, or if something is not checked."""
         removed = review.selection is not None and bool(review.selection.removed)
         unchecked = removed or any(report.not_checked for report in review.stacks)
         findings = [finding for report in review.stacks for finding in report.findings if not finding.waived]

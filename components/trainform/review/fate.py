@@ -173,8 +173,7 @@ def _scaled(old: Side | None, new: Side | None) -> tuple[Scaled, ...]:
 
 
 def accelerators(happens: Fate, *, after: bool) -> Mapping[str, int]:
-    """Return the accelerators of all pods by kind, as the objects of that side have them; empty if the job has none, or
-    if that is unknown."""
+    """Return the accelerators of all pods by kind; empty if the job has none, or if that is unknown."""
     side = happens.after if after else happens.before
     asked = demands_of(happens.job, happens.environment, after=after)
     return accelerators_of(asked, {} if side is None else side.resolved.get("roles"))

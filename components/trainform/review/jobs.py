@@ -39,8 +39,7 @@ def jobs_of(preview: Preview) -> tuple[JobReview, ...]:
 
 @functools.cache
 def job_kinds() -> frozenset[str]:
-    """Return `GROUP/KIND` of every operator's job objects: those that make pods, without templates, runtimes and
-    schedules."""
+    """Return `GROUP/KIND` of every operator's job objects, without templates, runtimes and schedules."""
     kinds = (kind for backend in BACKENDS.values() for kind in backend.PODS)
     return frozenset(kind for kind in kinds if "Job" in kind.rpartition("/")[2] and not kind.endswith(NO_JOBS))
 

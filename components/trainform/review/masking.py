@@ -48,8 +48,7 @@ States = Sequence[Any]
 
 
 class Masks:
-    """The masks of one preview. Every step is looked at before any is hidden: a secret that one step shows may stand in
-    another."""
+    """The masks of one preview. Every step is looked at before any is hidden: it may have secrets of another."""
 
     def __init__(self, marked: bool = True) -> None:
         """marked: False if the engine has marked nothing in the preview."""

@@ -1,5 +1,4 @@
-"""The report of a review: what it holds, and its JSON Schema. Every form of a review is made from it, and nothing
-else."""
+"""The report of a review, and its JSON Schema. Every form of a review is made from it."""
 
 import enum
 from decimal import Decimal

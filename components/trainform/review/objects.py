@@ -151,8 +151,7 @@ class Asked(Struct, frozen=True):
 
 
 def asked_of(preview: Preview, jobs: Sequence[JobReview]) -> Asked:
-    """Return the jobs, queues and objects of the preview, without objects that the program only reads, or that do not
-    exist yet."""
+    """Return the jobs, queues and objects of the preview, without what the program only reads or creates."""
     of_jobs = [
         AskedJob(applied(job.job.old), "" if job.before is None else str(job.before.experiment.get("name", "")))
         for job in jobs

@@ -97,8 +97,7 @@ def _refuse(source: str, reason: str, fix: str) -> NoReturn:
 
 
 def _events(text: str) -> tuple[list[dict[str, Any]], int]:
-    """The engine's events, one on a line, in order, and how many cannot be read. Other programs may write before
-    them."""
+    """Return the engine's events in order, and how many cannot be read. Programs may write before them."""
     events: list[dict[str, Any]] = []
     unreadable = 0
     for line in text.split("\n") if f'{_EVENT}"' in text else ():
@@ -163,8 +162,7 @@ def _preview(raw: Raw, masks: Masks) -> Preview:
 
 
 def _shown_message(message: Message, masks: Masks) -> Message:
-    """The message without the word of its severity, which a digest puts before it, and an SDK or a program once
-    more."""
+    """Return the message without the word of its severity, which a digest and some programs put before it."""
     text, word = masks.text(message.text), f"{message.severity}:"
     while text.startswith(word):
         text = text.removeprefix(word).lstrip()
@@ -172,8 +170,7 @@ def _shown_message(message: Message, masks: Masks) -> Message:
 
 
 def _failure(raw: Raw, messages: Iterable[Message], masks: Masks) -> str:
-    """Why the preview failed: the first error, which is what the others follow from; without one the policy that
-    refuses the change."""
+    """Return why the preview failed: its first error, or else the policy that refuses the change."""
     errors = [message.text for message in messages if message.severity == "error" and message.text != NO_REASON]
     failures = [*errors, *map(masks.text, raw.failures)]
     if failures:
@@ -216,8 +213,7 @@ def _collapsed(steps: Iterable[RawStep]) -> Iterator[RawStep]:
 
 
 def _refreshed(steps: list[RawStep]) -> list[RawStep]:
-    """The refreshes that have found something else than the state has. A digest does not say what they have found, but
-    the step after one begins with it."""
+    """Return the refreshes that found another state. In a digest it is the one with which the next step begins."""
     after = {step.urn: step for step in reversed(steps) if step.operation != REFRESH and not _is_left(step)}
     found = []
     for step in steps:

@@ -46,13 +46,11 @@ NOT_REACHED = "It failed, so what it has not reached is not checked."
 NO_FILES = "The stack's files cannot be read, and the preview has no results of the policy pack {}."
 OF_WHOLE_PREVIEWS = (Category.cost, Category.capacity)
 Checked = CheckedJob | CheckedPlatform | None
-"""The experiment in its environment, or the environment alone for its own stack; None if their files cannot be
-read."""
+"""The experiment in its environment, or the environment of its own stack; None if their files cannot be read."""
 
 
 def build_report(context: Context, checked: Checked = None, left_out: Iterable[NotChecked] = ()) -> Report:
-    """Return the report. checked: the stack's files as they are now. left_out: what could not be read, with the
-    reason."""
+    """Return the report. checked: the stack's files. left_out: what could not be read, with the reason."""
     preview = context.preview
     ended = FAILED if preview.failed else INCOMPLETE if preview.incomplete else ""
     not_checked = list(dict.fromkeys([*left_out, *_not_checked(context, checked)]))
@@ -129,8 +127,7 @@ def _failure(preview: Preview, problems: Sequence[Problem]) -> tuple[str, list[s
 
 
 def _findings(context: Context, checked: Checked) -> list[Finding]:
-    """All findings, the worst first. What a rule and the policy of the same name find in the same place is one
-    finding."""
+    """Return all findings, the worst first. A rule and the policy of its name make one finding of a place."""
     found = itertools.chain(*(find(context) for find in FINDERS), _of_limits(context, checked))
     merged = {(finding.code, finding.fingerprint): finding for finding in found}
     for finding in policy_findings(context.preview):

@@ -1,5 +1,4 @@
-"""Runs `pulumi preview` of one stack or of several for its event stream. The stream carries secrets in clear: it stays
-in memory, and nothing of it is written anywhere."""
+"""Runs `pulumi preview` for its event stream, which has secrets in clear and stays in memory."""
 
 from __future__ import annotations
 

@@ -15,8 +15,7 @@ from trainform.spec.stack import OwnStackError, Stack, load_stack
 
 
 def chosen_by(stack: str, root: Path) -> Stack | str:
-    """What the stack runs; the name of the environment if it is an environment's own. InputError if the stack's file is
-    wrong."""
+    """Return what the stack runs, or its environment if it is the environment's own. InputError for a bad file."""
     try:
         return load_stack(stack, root)
     except OwnStackError as error:
@@ -37,22 +36,16 @@ def chosen_stacks(root: Path) -> dict[str, Stack | str]:
 
 
 def files_read(stack: str, chosen: Stack | str, root: Path) -> set[str]:
-    """Return the files that the stack reads, from the project's folder on: those that it names, whether they exist or
-    not, and those to which links lead."""
+    """Return the files that the stack reads, from the project's folder on, also missing ones and targets of links."""
     environment = chosen if isinstance(chosen, str) else chosen.environment
     named = [stack_path(stack), written_path(Environment, environment)]
     if not isinstance(chosen, str):
-        named += [_written(chosen), *_read_by(chosen, root)]
+        is_own, stem = chosen.release is None, Path(chosen.experiment).stem
+        own = written_path(Experiment, chosen.experiment) if is_own else release_path(stem, str(chosen.release))
+        named += [own, *_read_by(chosen, root)]
     real = os.path.realpath(root)
     behind_links = {os.path.relpath(os.path.realpath(root / name), real) for name in named}
     return {os.path.relpath(root / name, root) for name in named} | behind_links
-
-
-def _written(chosen: Stack) -> str:
-    """The file in which the experiment is: its own, or that of the release."""
-    if chosen.release is None:
-        return written_path(Experiment, chosen.experiment)
-    return release_path(Path(chosen.experiment).stem, chosen.release)
 
 
 def _read_by(chosen: Stack, root: Path) -> list[str]:

@@ -38,8 +38,7 @@ def fate(step: Step) -> Fate:
 
 
 def is_resource(step: Step) -> bool:
-    """True for what exists somewhere: not a component, a provider or a stack. Resources of other packages have a
-    provider."""
+    """True for what exists somewhere. Resources of other packages have a provider; components and stacks have none."""
     return step.is_object or (not step.type.startswith((COMPONENT, ENGINE)) and bool(step.state.provider))
 
 
@@ -55,8 +54,7 @@ def kind_before(step: Step) -> str:
 
 
 def body(step: Step, state: State | None) -> dict[str, Any]:
-    """Return the object on one side, with version and kind from its type where the program leaves them out; empty if
-    there is none."""
+    """Return the object on one side, with the version and kind of its type; empty if there is none."""
     if state is None:
         return {}
     version = step.type.removeprefix("kubernetes:").rpartition(":")[0].removeprefix("core/")
@@ -64,8 +62,7 @@ def body(step: Step, state: State | None) -> dict[str, Any]:
 
 
 def name(step: Step, state: State | None = None) -> str:
-    """Return the name of the object in the cluster; of another resource, or where it is unknown yet, the one in the
-    program."""
+    """Return the name of the object in the cluster, or if that is unknown, the one in the program."""
     found = value_at({**(step.state if state is None else state).inputs}, "metadata.name") if step.is_object else None
     return found if isinstance(found, str) and found else step.name
 

@@ -1,5 +1,4 @@
-"""Writes a report as JSON, and reads one that was written before. That may come from a job that ran somebody else's
-program, so that nothing in it is believed."""
+"""Writes a report as JSON, and reads one back. It may come from another program: nothing in it is believed."""
 
 from __future__ import annotations
 

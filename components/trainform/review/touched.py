@@ -1,7 +1,6 @@
 """The stacks that changed files touch: those that read such a file, and all of them where it makes their program.
 
-Paths count from the project's folder. One that ends with `/` is a folder whose files git does not tell: of a submodule,
-for example.
+Paths count from the project's folder. One that ends with `/` is a folder whose files git does not list: a submodule.
 """
 
 from __future__ import annotations
@@ -37,11 +36,9 @@ NEVER_PROGRAM = (
     f"/{stack_path('*')}", f"/stacks/{EXPERIMENTS}/*", f"/stacks/{ENVIRONMENTS}/*", f"/stacks/{RELEASES}/*",
     "/stacks/schemas/*", "*.md", "*.rst", "/policy/*", "*/.*/*",
 )  # fmt: skip
-"""Files that a stack reads by itself or not at all: documents, the policy pack, hidden folders, and what lies above the
-project (`../`)."""
+"""Files that a stack reads by itself or not at all: documents, the policy pack, hidden folders, all above the project."""
 NEVER_MODULES = ("*/tests/*", "*/test/*", "*/test_*.py", "*_test.py", "*/conftest.py", "*/docs/*", "*/doc/*")
-"""Modules that no program imports, outside of its folders: a name alone does not keep a file of `components/` out of
-it."""
+"""Modules that no program imports, outside of the folders in `PROGRAM`."""
 _CONFIG = re.compile(re.escape(stack_path("*")).replace(r"\*", "([^/]+)"))
 
 
@@ -95,8 +92,7 @@ def _applied(job: RenderedJob) -> object:
 
 
 def touched(changed: Iterable[str], stacks: Mapping[str, Collection[str]]) -> dict[str, list[str]]:
-    """The files that touch each of the stacks that are touched, sorted; the stacks in their order. stacks: the files
-    that each reads."""
+    """Return the files that touch each touched stack, in the order of the stacks. stacks: the files that each reads."""
     names = sorted(set(changed))
     program = {name for name in names if makes_program(name)}
     found = {
@@ -112,8 +108,7 @@ def removed(changed: Iterable[str], stacks: Collection[str]) -> list[str]:
 
 
 def makes_program(name: str) -> bool:
-    """Whether the program of all stacks may be another one when this file changes. Which modules it imports is not
-    looked at."""
+    """True if the file may change the program of all stacks. Its imports are not looked at."""
     if _like(name, NEVER_PROGRAM):
         return False
     return _like(name, (*PROGRAM, *DEPENDENCIES)) or (_like(name, MODULES) and not _like(name, NEVER_MODULES))

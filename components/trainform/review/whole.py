@@ -27,8 +27,7 @@ from trainform.spec.environment import Environment
 from trainform.spec.stack import project_name
 
 BY_WEIGHT = (Outcome.clean, Outcome.incomplete, Outcome.findings, Outcome.failed)
-"""Outcomes, the worst last: a finding says more than what was left out, and a preview that failed says nothing for
-sure."""
+"""Outcomes, the worst last."""
 
 
 class Read(Struct, frozen=True):
@@ -43,8 +42,7 @@ class Read(Struct, frozen=True):
 def review_of_read(
     read: Sequence[Read], selection: Selection | None, hours: Fraction | None, *, ask_cluster: bool
 ) -> Review:
-    """Return the review of all that was read. The cluster is waited for once for all stacks, so that it takes no longer
-    than for one."""
+    """Return the review of all that was read. The cluster is waited for once for all stacks."""
     jobs = [jobs_of(each.preview) for each in read]
     with ThreadPoolExecutor(max(len(read), 1)) as pool:
         live = [*pool.map(_live, read, jobs)]
@@ -73,8 +71,7 @@ def contexts_of(
     live: Sequence[LiveFacts | None],
     hours: Fraction | None,
 ) -> list[Context]:
-    """Return everything about each stack, with the stacks on its cluster that are deployed before it: environments
-    first."""
+    """Return all about each stack, with the stacks on its cluster that are deployed before it."""
     today = datetime.datetime.now(datetime.UTC).date()
     found: dict[int, Context] = {}
     for at in sorted(range(len(read)), key=lambda at: read[at].files.users is None):
