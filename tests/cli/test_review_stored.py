@@ -125,11 +125,9 @@ def test_what_failed_where_the_report_was_made_does_not_fail_the_comment(tmp_pat
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--max-bytes", "5000"], "add `--format comment`"),
         (["--details", "https://ci.example.com/", "--format", "markdown"], "add `--format comment`"),
         (["--format", "comment", "--details", "http://ci.example.com/"], "is not an https address"),
         (["--format", "comment", "--details", "https://ci.example.com/) x"], "is not an https address"),
-        (["--format", "comment", "--max-bytes", "100"], "is below 4000"),
     ],
 )
 def test_wrong_options_of_a_comment(words: list[str], told: str, report: str) -> None:

@@ -24,7 +24,7 @@ EVALUATION = {"replicas": 1, "ranked": False, "command": ["python", "/app/evalua
 
 def version(name: str, environment: dict[str, Any] | None = None, **changed: Any) -> Version:
     experiment = {**copy.deepcopy(EXPERIMENT), **changed}
-    return Version(name, Side(experiment, {} if environment is None else environment, 1, "record"))
+    return Version(name, Side(experiment, {} if environment is None else environment, 1))
 
 
 def rows(comparison: Comparison) -> dict[str, tuple[Any, ...]]:

@@ -61,5 +61,5 @@ def test_any_experiment_is_the_same_as_its_release(data: dict[str, Any]) -> None
     record = render_job(model, environment).plan.record
     assert record is not None
     deployed = of_record("deployed", record)
-    released = structs.replace(deployed, side=Side(as_released(recorded(record, "bert.dev")), {}, 1, "record"))
+    released = structs.replace(deployed, side=Side(as_released(recorded(record, "bert.dev")), {}, 1))
     assert compare(deployed, released).experiment == ()

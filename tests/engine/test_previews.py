@@ -14,6 +14,7 @@ from tests.engine.test_ssh_identity import keys, traces
 from tests.support.engine_runs import run_preview
 from tests.support.previews import cleaned
 from tests.support.repository import ROOT
+from trainform.review.changes import field_differences
 from trainform.review.jobs import jobs_of
 from trainform.review.preview import Preview, Step
 from trainform.review.read import read_preview
@@ -93,9 +94,8 @@ def _holds_what_the_review_needs(preview: Preview) -> None:
     assert claim.new is not None
     assert (claim.operation, claim.old.keep, claim.new.keep) == ("same", True, False)
     secret = step(preview, "Secret", "allreduce-ssh")
-    assert secret.old is not None
-    assert secret.new is not None
-    assert (secret.operation, secret.old.inputs["data"], secret.new.inputs["data"]) == ("update", MASKED, CHANGED_MASK)
+    changed = {found.path: (found.before, found.after) for found in field_differences(secret)}
+    assert (secret.operation, changed["data"]) == ("update", (MASKED, CHANGED_MASK))
     assert preview.masked == 1
     (reviewed,) = jobs_of(preview)
     assert reviewed.job == job
@@ -103,7 +103,8 @@ def _holds_what_the_review_needs(preview: Preview) -> None:
     assert reviewed.after is not None
     assert (reviewed.before.experiment["env"], reviewed.after.experiment["env"]["NCCL_DEBUG"]) == ({}, "WARN")
     assert reviewed.component is not None
-    assert reviewed.component.state.outputs["nodes"] == 2
+    assert reviewed.component.old is not None
+    assert reviewed.component.old.identity == reviewed.before.revision
 
 
 @pytest.mark.proof("what a refresh finds; `make test` reads a preview without one")

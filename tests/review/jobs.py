@@ -105,7 +105,11 @@ def _states(side: Deployed) -> dict[tuple[str, str], State]:
         ("TrainingQueue", f"{name}-queue"): inputs.queue,
         **{("RoleGroup", f"{name}-{role.replace('-', '--')}"): given for role, given in inputs.roles.items()},
     }
-    found = {(f"{COMPONENT}{kind}", of): State(given) for (kind, of), given in components.items() if given is not None}
+    found = {
+        (f"{COMPONENT}{kind}", of): State(given, identity=side.rendered.plan.revision)
+        for (kind, of), given in components.items()
+        if given is not None
+    }
     for manifest in side.rendered.manifests:
         body = copy.deepcopy(manifest.body)
         if manifest.is_record and side.record is not None:

@@ -27,7 +27,7 @@ def test_a_secret_that_is_let_through_is_found_in_every_form(
 ) -> None:
     make_report()
     assert leaked == []
-    monkeypatch.setattr(Masks, "look", lambda self, type_, urn, states, outputs, diffs: (states, ()))
+    monkeypatch.setattr(Masks, "look", lambda self, type_, urn, states, outputs: (states, ()))
     make_report()
     assert leaked == [(form, UNMARKED) for form in ("terminal", "markdown", "html", "json")]
     leaked.clear()

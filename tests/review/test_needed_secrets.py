@@ -10,7 +10,7 @@ from trainform.review.context import JobReview
 from trainform.review.findings.contract import find
 from trainform.review.findings.drift import find as drifts
 from trainform.review.jobs import jobs_of
-from trainform.review.needed_secrets import missing_secrets, needed_secrets
+from trainform.review.objects import missing_secrets, needed_secrets
 from trainform.review.preview import Preview
 
 JOB = "kubernetes:batch.volcano.sh/v1alpha1:Job"

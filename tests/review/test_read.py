@@ -18,21 +18,14 @@ from trainform.review.stand_ins import UNKNOWN
 @pytest.mark.parametrize("before", ["", "Installing policy pack…\n", "{not JSON}\n{\n", "\ufeff"])
 def test_both_forms_say_the_same_whatever_text_comes_before(form: Any, before: str) -> None:
     events = [
-        step_event(
-            "update", urn(ROLE_GROUP, "bert-node"), state({"replicas": 2}), state({"replicas": 3}), diffs=["replicas"]
-        ),
+        step_event("update", urn(ROLE_GROUP, "bert-node"), state({"replicas": 2}), state({"replicas": 3})),
         step_event("create", CLAIM_URN, None, state({"spec": {"storage": "1Ti"}}, retainOnDelete=True, protect=True)),
         previews.diagnostic("warning", "the queue is full\n", JOB),
     ]
     preview = read_preview(before + form(*events))
     assert preview.form == ("stream" if form is previews.stream else "digest")
     update, create = preview.steps
-    assert (update.operation, update.name, update.kind, update.diffs) == (
-        "update",
-        "bert-node",
-        "RoleGroup",
-        ("replicas",),
-    )
+    assert (update.operation, update.name, update.kind) == ("update", "bert-node", "RoleGroup")
     assert update.old is not None
     assert update.new is not None
     assert (update.old.inputs, update.new.inputs) == ({"replicas": 2}, {"replicas": 3})
@@ -57,7 +50,7 @@ def test_both_forms_say_the_same_whatever_text_comes_before(form: Any, before: s
 def test_a_replacement_is_one_step(order: tuple[str, ...]) -> None:
     (step,) = read_preview(previews.stream(*replacement(*order))).steps
     assert step.operation == "replace"
-    assert (step.keys, step.diffs) == (("metadata.name",), ("metadata", "spec"))
+    assert step.keys == ("metadata.name",)
     assert step.detail == {"metadata.name": "update-replace"}
     assert step.old is not None
     assert step.new is not None
@@ -89,21 +82,14 @@ def test_values_that_only_up_knows() -> None:
     assert step.state.inputs == {"a": [UNKNOWN]}
 
 
-def test_outputs_are_those_of_training_jobs_and_the_identity_of_objects() -> None:
-    component, metadata = (
-        urn(TRAINING_JOB, "bert"),
-        {"name": "bert-1f3a9c", "uid": "7d6c", "managedFields": [{"manager": "x"}]},
-    )
-    outputs = step_event("create", component, None, state({}, {"job": "bert-1f3a9c"}))["resourcePreEvent"]
+def test_a_job_has_its_revision_and_an_object_its_uid() -> None:
+    component = state({}, {"job": "bert-1f3a9c", "revision": "1f3a9c"})
+    object_ = state({}, {"metadata": {"name": "bert-1f3a9c", "uid": "7d6c"}, "status": {"state": "Running"}})
     text = previews.stream(
-        step_event("create", component, None, state({})),
-        {"resOutputsEvent": outputs},
-        step_event("same", JOB, state({}, {"metadata": metadata, "status": {"state": "Running"}}), state({})),
+        step_event("same", urn(TRAINING_JOB, "bert"), component, component), step_event("same", JOB, object_, state({}))
     )
-    first, second = read_preview(text).steps
-    assert first.state.outputs == {"job": "bert-1f3a9c"}
-    assert second.old is not None
-    assert second.old.outputs == {"metadata": {"name": "bert-1f3a9c", "uid": "7d6c"}}
+    found = [step.old for step in read_preview(text).steps]
+    assert [each.identity for each in found if each is not None] == ["1f3a9c", "7d6c"]
 
 
 def test_policies_and_what_they_change() -> None:
@@ -134,7 +120,7 @@ def test_policies_and_what_they_change() -> None:
         ({"errorEvent": {"error": "panic"}}, "The engine ended with an internal error: panic"),
         ({"resOpFailedEvent": step_event("read", JOB)["resourcePreEvent"]}, "The operation read of bert-job failed."),
         (previews.summary(result="canceled"), "The preview was cancelled."),
-        (previews.summary(result="failed"), "The engine says that the preview failed, and not why."),
+        (previews.summary(result="failed"), "The engine reports that the preview failed, and not why."),
     ],
 )
 def test_what_fails_the_preview(event: dict[str, Any], reason: str) -> None:

@@ -7,8 +7,11 @@ from typing import Any
 import pytest
 
 from tests.review.forms.samples import EMPTY, usd
+from tests.review.jobs_of_previews import environment
+from trainform.review.files import StackFiles
 from trainform.review.model import Cost, Outcome, Report
-from trainform.review.whole import BY_WEIGHT, review_of
+from trainform.review.preview import Preview
+from trainform.review.whole import BY_WEIGHT, Read, contexts_of, review_of
 
 RUNS = Cost(
     before=usd("96.00"),
@@ -72,3 +75,23 @@ def test_what_is_not_known_of_one_is_not_known_of_the_sum() -> None:
     assert (found.known, found.before, found.after) == (False, usd("106.00"), None)
     assert (found.difference, found.percent, found.total) == (None, None, None)
     assert found.unknown == "The sum is not known, because the cost of bert-1.dev is not."
+
+
+def read(stack: str, cluster: str, *, own: bool = False) -> Read:
+    files = StackFiles(environment=environment(cluster={"context": cluster}), users=() if own else None)
+    return Read(stack, Preview("stream", ()), files, None)
+
+
+def test_the_stacks_of_environments_come_first_and_other_clusters_do_not_count() -> None:
+    names = [read("bert.dev", "lab"), read("resnet.dev", "lab"), read("dev", "lab", own=True), read("bert.prod", "gpu")]
+    contexts = contexts_of(names, [()] * 4, [None] * 4, None)
+    assert {each.stack: [other.stack for other in each.earlier] for each in contexts} == {
+        "bert.dev": ["dev"],
+        "resnet.dev": ["dev", "bert.dev"],
+        "dev": [],
+        "bert.prod": [],
+    }
+    unread = Read("bert.dev", Preview("stream", ()), StackFiles(), None)
+    assert [each.earlier for each in contexts_of([unread, unread], [()] * 2, [None] * 2, None)] == [(), ()]
+    default = [Read(name, Preview("stream", ()), StackFiles(environment=environment()), None) for name in ("a", "b")]
+    assert [len(each.earlier) for each in contexts_of(default, [()] * 2, [None] * 2, None)] == [0, 1]

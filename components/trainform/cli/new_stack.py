@@ -75,8 +75,7 @@ def _following(stack: str, target: Environment, checked: CheckedJob) -> dict[str
 
 
 def engine_commands(stack: str, over_ssh: bool, target: Environment) -> list[str]:
-    """Return the commands that make a stack, once its files pass `check`. over_ssh: its pods reach each other by keys
-    that follow from a secret of the stack."""
+    """Return the commands that create a stack whose files pass `check`. over_ssh: it needs a secret for SSH keys."""
     secret = [SSH_SECRET.format(stack=stack)] if over_ssh else []
     promote = [promote_command(stack.partition(".")[0], stack, target)] if needs_release(target.promotion) else []
     made = " && ".join([f"pulumi stack select --create {stack}", *secret, f"pulumi preview -s {stack}"])
@@ -84,8 +83,7 @@ def engine_commands(stack: str, over_ssh: bool, target: Environment) -> list[str
 
 
 def name_in_stack(environment: str, root: Path) -> str:
-    """Return the environment's name for the stack, in which paths are relative to the project instead of the current
-    folder."""
+    """Return the environment's name for the stack: paths are relative to the project's folder."""
     path, _ = find_file(Environment, environment, None)
     whole = path.resolve()
     if whole.parent == (root / "stacks" / "environments").resolve() and whole.suffix == ".yaml":

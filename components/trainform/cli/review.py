@@ -8,35 +8,54 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from msgspec import Struct, structs
 
 from trainform import defaults
 from trainform.cli import candidates
 from trainform.cli.arguments import WHICH_ENVIRONMENT, environment_option
 from trainform.cli.review_files import Form, forms_of
-from trainform.cli.review_saving import SAVE, Saving, saving_of
+from trainform.cli.review_saving import SAVE, saving_of
 from trainform.cli.review_stacks import (
     CHANGED_SINCE,
     PREVIEW,
     STORED,
     refuse_beside,
     refuse_wrong_words,
-    selection_since,
     stacks_of,
 )
 from trainform.errors import CommandLineError, InputError, Problem
+from trainform.project import project_root, require_project
 from trainform.terminal.lines import echo, output_stream, terminal_width
 
 if TYPE_CHECKING:
-    from trainform.cli.review_reading import Begin, Read
+    from trainform.cli.review_reading import Begin
     from trainform.review.fail_on import FailOn
-    from trainform.review.model import Review
+    from trainform.review.model import Review, Selection
+    from trainform.review.whole import Read
 
 WIDTH_OF_FILES = 100
-LENGTH, DETAILS = "--max-bytes", "--details"
+DETAILS = "--details"
 ADDRESS = re.compile(r"https://[A-Za-z0-9._~:/?#@!$&*+,;=%-]{1,2000}")
 STYLES = {"": "", "title": "bold", "high": "bold red", "medium": "yellow", "low": "cyan"}
 
+
+def _option(*names: str, metavar: str, text: str) -> typer.models.OptionInfo:
+    option: typer.models.OptionInfo = typer.Option(*names, metavar=metavar, help=text, show_default=False)
+    return option
+
+
+ALL = "Take all stacks of the environment that -e names, its own stack first."
+SINCE = "Review all stacks affected by changes since the merge base with REF, a branch, tag or commit."
+MADE = "Read the JSON of a preview instead of running one. May be repeated. `-`: standard input."
+WRITTEN = "Read a report that `-o FILE.json` has written instead of making one. `-`: standard input."
+FULL = "In a terminal: all objects, fields and reasons. Files always have them."
+TARGET = "Write the report to this file as well: FILE.md, FILE.html, FILE.json or FILE.txt. May be repeated."
+CONDITIONS = (
+    "End with exit code 3 if one of these is met: a category (data,restart), a level (high), a cost (cost:500/h, "
+    "cost:+20%), incomplete."
+)
+PAGE = "With --format comment: the address of the whole report, for a link in the comment."
+SAVED = "Save the review of one stack, so that `trainform apply FILE` applies what was reviewed, and nothing else."
+FORMS = "terminal|markdown|html|json|comment"
 StackArguments = Annotated[
     list[str] | None,
     typer.Argument(
@@ -46,100 +65,21 @@ StackArguments = Annotated[
         autocompletion=candidates.stacks,
     ),
 ]
-AllOption = Annotated[
-    bool, typer.Option("--all", help="Take all stacks of the environment that -e names, its own stack first.")
-]
+AllOption = Annotated[bool, typer.Option("--all", help=ALL)]
 EnvironmentOption = Annotated[str | None, environment_option(f"{WHICH_ENVIRONMENT} For --all.")]
-ChangedOption = Annotated[
-    str | None,
-    typer.Option(
-        CHANGED_SINCE,
-        metavar="REF",
-        help="Take all stacks that a change of files touches: from the commit where the current branch left REF, a "
-        "branch, tag or commit, to the files as they are now.",
-        show_default=False,
-    ),
-]
-PreviewsOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        PREVIEW,
-        metavar="FILE",
-        help="Read what Pulumi has printed of a preview as JSON, in place of running it. May be repeated. `-`: "
-        "standard input.",
-        show_default=False,
-    ),
-]
-StoredOption = Annotated[
-    str | None,
-    typer.Option(
-        STORED,
-        metavar="FILE",
-        help="Read a report that `-o FILE.json` has written, in place of making one. `-`: standard input.",
-        show_default=False,
-    ),
-]
-FormOption = Annotated[
-    Form, typer.Option("--format", metavar="terminal|markdown|html|json|comment", help="Form on standard output.")
-]
-FullOption = Annotated[
-    bool, typer.Option("--full", help="In a terminal: all objects, fields and reasons. Files always have them.")
-]
-FilesOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="FILE",
-        help="Write the report to this file as well: FILE.md, FILE.html, FILE.json or FILE.txt. May be repeated.",
-        show_default=False,
-    ),
-]
-FailOption = Annotated[
-    str | None,
-    typer.Option(
-        "--fail-on",
-        metavar="WORDS",
-        help="End with exit code 3 if one of these is met: a category (data,restart), a level (high), a cost "
-        "(cost:500/h, cost:+20%), incomplete.",
-        show_default=False,
-    ),
-]
+ChangedOption = Annotated[str | None, _option(CHANGED_SINCE, metavar="REF", text=SINCE)]
+PreviewsOption = Annotated[list[str] | None, _option(PREVIEW, metavar="FILE", text=MADE)]
+StoredOption = Annotated[str | None, _option(STORED, metavar="FILE", text=WRITTEN)]
+FormOption = Annotated[Form, typer.Option("--format", metavar=FORMS, help="Form on standard output.")]
+FullOption = Annotated[bool, typer.Option("--full", help=FULL)]
+FilesOption = Annotated[list[str] | None, _option("--output", "-o", metavar="FILE", text=TARGET)]
+FailOption = Annotated[str | None, _option("--fail-on", metavar="WORDS", text=CONDITIONS)]
 DurationOption = Annotated[
-    str | None,
-    typer.Option("--duration", metavar="TIME", help="Length of the run, for its cost: 72h.", show_default=False),
+    str | None, _option("--duration", metavar="TIME", text="Length of the run, for its cost: 72h.")
 ]
-LengthOption = Annotated[
-    int | None,
-    typer.Option(
-        LENGTH,
-        min=4000,
-        metavar="NUMBER",
-        help="With --format comment: the length of the comment, 65000 if it is not set. Parts that do not fit are "
-        "left out and counted.",
-        show_default=False,
-    ),
-]
-DetailsOption = Annotated[
-    str | None,
-    typer.Option(
-        DETAILS,
-        metavar="URL",
-        help="With --format comment: the address of the whole report, for a link in the comment.",
-        show_default=False,
-    ),
-]
-SaveOption = Annotated[
-    str | None,
-    typer.Option(
-        SAVE,
-        metavar="FILE",
-        help="Save the review of one stack, so that `trainform apply FILE` applies what was reviewed, and nothing "
-        "else.",
-        show_default=False,
-    ),
-]
-ClusterOption = Annotated[bool, typer.Option("--no-cluster", help="Ask the cluster nothing.")]
+DetailsOption = Annotated[str | None, _option(DETAILS, metavar="URL", text=PAGE)]
+SaveOption = Annotated[str | None, _option(SAVE, metavar="FILE", text=SAVED)]
+ClusterOption = Annotated[bool, typer.Option("--no-cluster", help="Do not read the cluster.")]
 
 
 def command(
@@ -155,7 +95,6 @@ def command(
     fail_on: FailOption = None,
     duration: DurationOption = None,
     no_cluster: ClusterOption = False,
-    max_bytes: LengthOption = None,
     details: DetailsOption = None,
     save: SaveOption = None,
 ) -> None:
@@ -168,10 +107,10 @@ def command(
     and --format comment, and without --fail-on, a preview that failed earlier does not count: the job that made the
     report has failed already.
     """
-    conditions = None if fail_on is None else _conditions(fail_on)
+    conditions = _conditions(fail_on)
     hours = None if duration is None else _hours(duration)
-    targets = forms_of([] if files is None else files)
-    named, given = [] if stacks is None else stacks, [] if preview_json is None else preview_json
+    targets = forms_of(files or [])
+    named, given = stacks or [], preview_json or []
     refuse_wrong_words(named, environment, given, changed_since, every=every)
     making = {
         "STACK": bool(named),
@@ -185,44 +124,41 @@ def command(
     beside_save = {name: there for name, there in making.items() if name not in ("STACK", "--duration")}
     beside_save |= {STORED: review_json is not None, "--no-cluster": no_cluster}
     saving = saving_of(save, named, targets, beside_save)
-    length_and_page = _comment_options(form, max_bytes, details)
+    if details is not None:
+        _check_details(details, form)
     if review_json is not None:
         from trainform.cli.review_reading import written_before
 
-        review = written_before(review_json)
+        read, review = [], written_before(review_json)
     else:
-        wanted = Wanted(named, environment if every else None, given, changed_since)
-        review = _review(wanted, hours, saving, ask_cluster=not no_cluster)
+        from trainform.cli.review_reading import cluster_reads
+
+        selection = None if changed_since is None else _selection(changed_since)
+        gathering = contextlib.nullcontext() if saving is None else saving.gathering()
+        with gathering, cluster_reads(ask_cluster=not no_cluster) as begin:
+            read = _read(named, environment if every else None, given, selection, begin)
+            from trainform.review.whole import review_of_read
+
+            review = review_of_read(read, selection, hours, ask_cluster=not no_cluster)
     forms_of([*targets])  # a preview may take minutes, in which others may make a file or a link of the name
     for file, chosen in targets.items():
         _write(review, file, chosen)
-    if form is Form.COMMENT:
-        from trainform.review.forms import comment
-
-        echo(*comment.render(review, *length_and_page).removesuffix("\n").split("\n"))
-    else:
-        _show(review, form, full=full)
+    _show(review, form, details, full=full)
     if saving is not None:
-        saving.write()
-    if review_json is None or form is not Form.COMMENT or conditions is not None:
-        _end(review, conditions)
+        saving.write(read)
+    if review_json is None or form is not Form.COMMENT or fail_on is not None:
+        from trainform.review.fail_on import exit_code
+
+        raise typer.Exit(exit_code(review, conditions))
 
 
 # --- arguments
 
 
-def _conditions(fail_on: str) -> FailOn:
-    from trainform.review.fail_on import parse_fail_on
+def _conditions(fail_on: str | None) -> FailOn:
+    from trainform.review.fail_on import FailOn, parse_fail_on
 
-    return parse_fail_on(fail_on)
-
-
-def _end(review: Review, conditions: FailOn | None) -> None:
-    from trainform.review.fail_on import FailOn, exit_code
-
-    code = exit_code(review, FailOn() if conditions is None else conditions)
-    if code:
-        raise typer.Exit(code)
+    return FailOn() if fail_on is None else parse_fail_on(fail_on)
 
 
 def _hours(duration: str) -> Fraction:
@@ -237,50 +173,31 @@ def _hours(duration: str) -> Fraction:
         raise InputError([Problem("--duration", duration, "is not a duration", DURATION_HINT)]) from None
 
 
-def _comment_options(form: Form, max_bytes: int | None, details: str | None) -> tuple[int, str | None]:
-    """Return the length of the comment and the address of the whole report. Raises an error for options of another
-    form."""
-    if form is not Form.COMMENT and (max_bytes, details) != (None, None):
-        name = DETAILS if max_bytes is None else LENGTH
-        raise CommandLineError(f"{name} has no meaning without --format comment", "add `--format comment`")
-    if details is not None and ADDRESS.fullmatch(details) is None:
+def _check_details(details: str, form: Form) -> None:
+    if form is not Form.COMMENT:
+        raise CommandLineError(f"{DETAILS} has no meaning without --format comment", "add `--format comment`")
+    if ADDRESS.fullmatch(details) is None:
         raise InputError([Problem(DETAILS, details, "is not an https address", "write it as https://example.com/page")])
-    return defaults.LONGEST_COMMENT if max_bytes is None else max_bytes, details
 
 
-# --- reading
-
-
-class Wanted(Struct, frozen=True):
-    """What is reviewed: stacks, all of an environment, previews that were made elsewhere, or what changed since a
-    commit."""
-
-    stacks: list[str]
-    environment: str | None
-    previews: list[str]
-    since: str | None
-
-
-def _review(wanted: Wanted, hours: Fraction | None, saving: Saving | None, *, ask_cluster: bool) -> Review:
-    from trainform.cli.review_reading import cluster_reads, review_of_read
-
-    selection = None if wanted.since is None else selection_since(wanted.since)
-    gathering = contextlib.nullcontext() if saving is None else saving.gathering()
-    stacks = wanted.stacks if selection is None else [*selection.touched]
-    with gathering, cluster_reads(ask_cluster=ask_cluster) as begin:
-        nothing = selection is not None and not stacks
-        read = [] if nothing else _read(structs.replace(wanted, stacks=stacks), begin)
-        if saving is not None:
-            saving.finish(read)
-        return review_of_read(read, selection, hours, ask_cluster=ask_cluster)
-
-
-def _read(wanted: Wanted, begin: Begin) -> list[Read]:
+def _read(
+    stacks: list[str], environment: str | None, previews: list[str], selection: Selection | None, begin: Begin
+) -> list[Read]:
     from trainform.cli.review_reading import made_elsewhere, made_here
 
-    if wanted.previews:
-        return made_elsewhere(wanted.previews, wanted.stacks, begin)
-    return made_here(*stacks_of(wanted.stacks, wanted.environment), begin)
+    if previews:
+        return made_elsewhere(previews, stacks, begin)
+    if selection is None:
+        return made_here(*stacks_of(stacks, environment), begin)
+    return made_here([*selection.touched], project_root(), begin) if selection.touched else []
+
+
+def _selection(since: str) -> Selection:
+    root = project_root()
+    require_project(root)
+    from trainform.review.touched import selection_since
+
+    return selection_since(since, root)
 
 
 # --- writing
@@ -291,35 +208,38 @@ def _write(review: Review, file: str, form: Form) -> None:
     from trainform.terminal.output import output_to
 
     with output_to(file, was_read):
-        echo(*_text(review, form, WIDTH_OF_FILES, full=True).removesuffix("\n").split("\n"))
+        _echo(_text(review, form, WIDTH_OF_FILES, None, full=True))
 
 
-def _text(review: Review, form: Form, width: int, *, full: bool) -> str:
-    if form is Form.TERMINAL:
-        from trainform.review.forms import terminal
+def _echo(text: str) -> None:
+    echo(*text.removesuffix("\n").split("\n"))
 
-        return terminal.render(review, width, full=full)
-    if form is Form.MARKDOWN:
-        from trainform.review.forms import markdown
 
-        return markdown.render(review)
-    if form is Form.HTML:
-        from trainform.review.forms import html
-
-        return html.render(review)
+def _text(review: Review, form: Form, width: int, details: str | None, *, full: bool) -> str:
     from trainform.review import stored
+    from trainform.review.forms import comment, html, markdown, terminal
 
-    return stored.render(review)
+    match form:
+        case Form.TERMINAL:
+            return terminal.render(review, width, full=full)
+        case Form.COMMENT:
+            return comment.render(review, defaults.LONGEST_COMMENT, details)
+        case Form.MARKDOWN:
+            return markdown.render(review)
+        case Form.HTML:
+            return html.render(review)
+        case Form.JSON:
+            return stored.render(review)
 
 
-def _show(review: Review, form: Form, *, full: bool) -> None:
+def _show(review: Review, form: Form, details: str | None, *, full: bool) -> None:
     """Print the review; in a terminal with colours."""
-    if form is Form.TERMINAL and output_stream().isatty():  # only then is rich worth the time of its import
-        from trainform.review.forms.terminal import lines
-        from trainform.terminal.screen import screen
-
-        made = screen()
-        for line in lines(review, terminal_width(), full=full):
-            made.print(line.text, style=STYLES[line.style], soft_wrap=True)
+    if form is not Form.TERMINAL or not output_stream().isatty():  # rich is worth the time of its import only there
+        _echo(_text(review, form, terminal_width(), details, full=full))
         return
-    echo(*_text(review, form, terminal_width(), full=full).removesuffix("\n").split("\n"))
+    from trainform.review.forms.terminal import lines
+    from trainform.terminal.screen import screen
+
+    made = screen()
+    for line in lines(review, terminal_width(), full=full):
+        made.print(line.text, style=STYLES[line.style], soft_wrap=True)

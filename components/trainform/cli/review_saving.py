@@ -16,7 +16,7 @@ from trainform.terminal.lines import echo, note
 from trainform.terminal.output import output_to
 
 if TYPE_CHECKING:
-    from trainform.cli.review_reading import Read
+    from trainform.review.whole import Read
     from trainform.saved.facts import Facts, Source
 
 SAVE = "--save"
@@ -24,12 +24,10 @@ Gathered = tuple["Facts", "Source", Mapping[str, Any]]
 
 
 class Saving:
-    """A review that is to be saved. text: of the file, once it is known. failed: why there is none."""
+    """A review that is to be saved."""
 
     def __init__(self, file: str, stack: str, root: Path) -> None:
         self.file, self.stack, self.root = file, stack, root
-        self.text = ""
-        self.failed: TrainformError | None = None
 
     @contextlib.contextmanager
     def gathering(self) -> Iterator[None]:
@@ -41,55 +39,43 @@ class Saving:
             self._gathered: Future[Gathered] = beside.submit(_gather, self.stack, self.root)
             yield
 
-    def finish(self, read: Sequence[Read]) -> None:
-        """Make the text. What fails is kept for `write`: a report is worth something without it."""
+    def write(self, read: Sequence[Read]) -> None:
+        """Write the file. TrainformError if something could not be gathered; a report is worth something without it."""
         from trainform.saved.file import text_of
         from trainform.saved.preview import saved_review
+        from trainform.spec.files import was_read
 
         try:
             facts, source, sealed = self._gathered.result()
             (only,) = read
-            review = saved_review(facts, only.preview, only.files.environment, source)
-            self.text = text_of(review, source.key, sealed)
-        except TrainformError as error:
-            self.failed = error
-
-    def write(self) -> None:
-        """Write the file. TrainformError if there is nothing to write."""
-        from trainform.spec.files import was_read
-
-        if self.failed is not None:
+            text = text_of(saved_review(facts, only.preview, only.files.environment, source), source.key, sealed)
+        except TrainformError:
             echo(f"trainform: {self.file} is not written:", err=True)
-            raise self.failed
+            raise
         refuse_save(self.file)  # a preview may take minutes, in which others may make a file of the name
         with output_to(self.file, was_read):
-            echo(*self.text.removesuffix("\n").split("\n"))
-        note(
-            f"trainform: saved; `trainform apply {shlex.quote(self.file)}` applies what was reviewed, and nothing else",
-            err=True,
-        )
+            echo(*text.removesuffix("\n").split("\n"))
+        words = shlex.quote(self.file)
+        note(f"trainform: saved; `trainform apply {words}` applies what was reviewed, and nothing else", err=True)
 
 
 def saving_of(
     file: str | None, stacks: list[str], reports: Mapping[str, object], given: Mapping[str, bool]
 ) -> Saving | None:
-    """How to save; None: not at all. reports: the files of the report. given: words that do not go with it, and whether
-    each is there."""
+    """Return how to save; None: not at all. reports: the files of the report. given: words that do not go with it."""
     if file is None:
         return None
     refuse_beside(SAVE, given, "save the review of one stack that is previewed here")
     found, root = stacks_of(stacks, None)
     if len(found) > 1:
-        raise CommandLineError(
-            f"{SAVE} takes the review of one stack, and {len(found)} are named", "save each by itself"
-        )
+        reason = f"{SAVE} takes the review of one stack, and {len(found)} are named"
+        raise CommandLineError(reason, "save each by itself")
     refuse_save(file, [*reports])
     return Saving(file, found[0], root)
 
 
 def refuse_save(file: str, others: Sequence[str] = ()) -> None:
-    """Raise `InputError` if the file cannot be written, or is there and is no saved review. others: files that are
-    written as well."""
+    """Raise `InputError` if the file cannot be written, is one of the others, or exists and is no saved review."""
     from trainform.saved.file import is_saved
 
     refuse_target(SAVE, file, is_saved, others)

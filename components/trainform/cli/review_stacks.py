@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from trainform.cli.arguments import ENVIRONMENT_VARIABLE
 from trainform.errors import CommandLineError, InputError, Problem, list_names
-from trainform.project import ENVIRONMENTS, known_names, known_stacks, project_root, require_project
-
-if TYPE_CHECKING:
-    from trainform.review.model import Selection
-    from trainform.spec.stack import Stack
+from trainform.project import known_stacks, project_root, require_project
 
 PREVIEW, STORED = "--preview-json", "--review-json"
 CHANGED_SINCE = "--changed-since"
@@ -23,111 +18,36 @@ CHANGED_SINCE = "--changed-since"
 def refuse_wrong_words(
     stacks: list[str], environment: str | None, previews: list[str], since: str | None, *, every: bool
 ) -> None:
-    """Raise `CommandLineError` if the words do not go together. A variable of the shell names the environment of
-    commands that take one."""
+    """Raise `CommandLineError` if the words do not go together."""
     from_shell = environment is not None and environment == os.environ.get(ENVIRONMENT_VARIABLE)
     if not every and environment is not None and not from_shell:
         raise CommandLineError("-e names the environment of --all", "add --all, or name stacks alone")
-    given = {CHANGED_SINCE: since is not None, "--all": every, "STACK": bool(stacks), PREVIEW: bool(previews)}
-    chosen = [name for name, is_given in given.items() if is_given]
-    if chosen[:1] in ([CHANGED_SINCE], ["--all"]) and len(chosen) > 1:
-        fix = "name stacks, or take all of them" if every else f"leave out {CHANGED_SINCE}, or all of the others"
-        raise CommandLineError(f"{chosen[0]} cannot be used with {', '.join(chosen[1:])}", fix)
+    others = {"STACK": bool(stacks), PREVIEW: bool(previews)}
+    if since is not None:
+        refuse_beside(CHANGED_SINCE, {"--all": every, **others}, f"leave out {CHANGED_SINCE}, or all of the others")
+    if every:
+        refuse_beside("--all", others, "name stacks, or take all of them")
     if every and environment is None:
         fix = f"name an environment with -e or in {ENVIRONMENT_VARIABLE}"
         raise CommandLineError("Missing option '--environment' / '-e'", fix)
 
 
 def refuse_beside(option: str, given: Mapping[str, bool], fix: str) -> None:
-    """Raise `CommandLineError` if a word is given that does not go with the option. given: the words, and whether each
-    is there."""
+    """Raise `CommandLineError` if one of the words is given (True) with the option."""
     extra = [name for name, there in given.items() if there]
     if extra:
         raise CommandLineError(f"{option} cannot be used with {', '.join(extra)}", fix)
 
 
 def stacks_of(stacks: Sequence[str], environment: str | None) -> tuple[list[str], Path]:
-    """The stacks, and the project's folder. environment: all of it, if no stack is named; None: the only one of the
-    project.
-
-    InputError with every stack that the project does not have.
-    """
+    """Return the stacks, and the project's folder. environment: all of it, if no stack is named; None: the only one of
+    the project. InputError with every stack that the project does not have."""
     root = project_root()
     require_project(root)
     if stacks:
         refuse_repeated(stacks)
         return _named(stacks, root), root
     return (_only(root) if environment is None else _of_environment(environment, root)), root
-
-
-def selection_since(since: str) -> Selection:
-    """The stacks that the change of files since its beginning touches: those of environments first, which the others
-    need, then by their names. A stack of which only the environment's file differs is touched if its objects differ.
-
-    InputError if git does not say what has changed, or with every problem of the files of config, which say what each
-    stack reads.
-    """
-    from trainform.review.changed_files import changed_files
-    from trainform.review.model import Selection
-    from trainform.review.stack_choice import files_read
-    from trainform.review.touched import removed, touched
-
-    root = project_root()
-    require_project(root)
-    changed = changed_files(root, since)
-    chosen = _chosen(root)
-    stacks = sorted(chosen, key=lambda stack: (not isinstance(chosen[stack], str), stack))
-    found = touched(changed.paths, {stack: files_read(stack, chosen[stack], root) for stack in stacks})
-    unaffected = [*_unaffected(found, chosen, changed.base, root)]
-    return Selection(
-        since=_text(since),
-        base=changed.base,
-        touched={stack: [*map(_text, files)] for stack, files in found.items() if stack not in unaffected},
-        unaffected=unaffected,
-        unrecorded=[*_unrecorded(changed.paths, chosen, root)],
-        removed=[*map(_text, removed(changed.paths, stacks))],
-    )
-
-
-def _unaffected(
-    touched: Mapping[str, list[str]], chosen: Mapping[str, Stack | str], base: str, root: Path
-) -> Iterator[str]:
-    """The stacks that are touched by their environment's file alone, and whose objects do not differ."""
-    for stack, files in touched.items():
-        runs = chosen[stack]
-        if isinstance(runs, str):
-            continue
-        from trainform.review.changed_files import text_before
-        from trainform.review.unaffected import is_unaffected
-
-        path = _environment_path(runs.environment)
-        if files != [path]:
-            continue
-        before = text_before(root, base, path)
-        if before is not None and is_unaffected(runs, before, root):
-            yield stack
-
-
-def _unrecorded(changed: Sequence[str], chosen: Mapping[str, Stack | str], root: Path) -> Iterator[str]:
-    """The environments whose file differs, and that have no stack of their own."""
-    recorded = {_environment_path(runs) for runs in chosen.values() if isinstance(runs, str)}
-    for name in known_names(ENVIRONMENTS, root):
-        if _environment_path(name) in changed and _environment_path(name) not in recorded:
-            yield name
-
-
-def _environment_path(environment: str) -> str:
-    from trainform.spec.environment import Environment
-    from trainform.spec.load import written_path
-
-    return os.path.normpath(written_path(Environment, environment))
-
-
-def _text(name: str) -> str:
-    """The name of a file as text: bytes that are none become escapes, and a secret is masked as in any other text."""
-    from trainform.secrets import masked_line
-
-    return masked_line(os.fsencode(name).decode(errors="backslashreplace"))
 
 
 def refuse_repeated(stacks: Iterable[str]) -> None:
@@ -163,35 +83,16 @@ def _only(root: Path) -> list[str]:
 
 
 def _of_environment(environment: str, root: Path) -> list[str]:
-    """All stacks in the environment: its own first, which the others need, then the others by their names.
-
-    InputError with every problem of the project's files of config, which say where each stack is.
-    """
-    from trainform.review.stack_choice import environment_file
+    """Return all stacks in the environment, its own first. InputError with every problem of the stacks' files."""
+    from trainform.review.stack_choice import chosen_stacks, environment_file
     from trainform.spec.environment import Environment
     from trainform.spec.load import find_file
 
     wanted = find_file(Environment, environment)[0].resolve()
     own, others = list[str](), list[str]()
-    for stack, runs in _chosen(root).items():
+    for stack, runs in chosen_stacks(root).items():
         if environment_file(runs if isinstance(runs, str) else runs.environment, root) == wanted:
             (own if isinstance(runs, str) else others).append(stack)
     if not own and not others:
         raise CommandLineError(f"no stack is in the environment {environment}", "`trainform new` writes one")
     return [*own, *others]
-
-
-def _chosen(root: Path) -> dict[str, Stack | str]:
-    """What each stack of the project runs, as `chosen_by` says it. InputError with every problem of their files of
-    config."""
-    from trainform.review.stack_choice import chosen_by
-
-    chosen, problems = dict[str, "Stack | str"](), list[Problem]()
-    for stack in known_stacks(root):
-        try:
-            chosen[stack] = chosen_by(stack, root)
-        except InputError as error:
-            problems += error.problems
-    if problems:
-        raise InputError(problems)
-    return chosen

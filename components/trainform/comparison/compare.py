@@ -35,7 +35,7 @@ def of_record(name: str, record: Record) -> Version:
     """Return the version that is deployed."""
     version = "" if record.version is None else record.version
     facts = {"revision": record.revision, "run": str(record.run), "trainform": version}
-    side = Side(record.experiment, record.environment, record.run, "record", record.version, record.job)
+    side = Side(record.experiment, record.environment, record.run, record.version, record.job)
     return Version(name, side, facts)
 
 
@@ -45,7 +45,7 @@ def of_file(name: str, given: Given, root: Path, environment: str = "", facts: M
     model = loaded.checked()
     where = {"environment": environment} if environment else {}
     overlays = None if environment or loaded.data is None else loaded.data.get(OVERLAYS)
-    side = Side(resolved(model), {}, 1, "record")
+    side = Side(resolved(model), {}, 1)
     return Version(name, side, {**facts, **where}, overlays if isinstance(overlays, dict) else {})
 
 

@@ -190,5 +190,5 @@ def version_of(job: RenderedJob) -> Version:
     """Return the target as it will be."""
     name = "as it will be"
     if job.plan.record is None:  # an experiment that is too large has none
-        return Version(name, Side(resolved(job.experiment), {}, job.plan.run, "record"))
+        return Version(name, Side(resolved(job.experiment), {}, job.plan.run))
     return of_record(name, job.plan.record)

@@ -1,5 +1,4 @@
-"""Why a job changes, by the fields of the experiment and the environment: the engine only sees another hash in a
-name."""
+"""Why a job changes, by the fields of its files: the engine only sees another hash in a name."""
 
 from __future__ import annotations
 
@@ -14,7 +13,7 @@ from trainform.plan.registries import pulled
 from trainform.review.context import JobReview
 from trainform.review.difference import Difference, Keys, differences, shown
 from trainform.review.model import Change, Place
-from trainform.review.wanted import Basis, Side, compared
+from trainform.review.wanted import Side
 from trainform.revision import change_in_job
 from trainform.spec.experiment import Experiment
 from trainform.spec.metadata import OnChange, field_at, on_change
@@ -31,8 +30,7 @@ DURATIONS = (("ttl",), ("network", "wait"))
 TIMEOUT = "timeout"  # of a policy, the job's or a role's
 
 OF_USE = frozenset({"backend", "rdma", "accelerators", "storage_classes", "registries"})
-"""What of the environment reaches a job only if its experiment uses it, as a whole or by names: that it comes or goes
-is the experiment's change."""
+"""Parts of the environment that reach a job only if its experiment uses them."""
 
 _NEVER_REPLACE = {OnChange.IN_PLACE, OnChange.NO_OBJECT, OnChange.GROWS, OnChange.CLAIM_REPLACED}
 
@@ -46,8 +44,6 @@ class Causes(Struct, frozen=True):
     """All of them, in the order of the files."""
     replacing: tuple[Change, ...] = ()
     """Those that can make a new revision."""
-    basis: Basis | None = None
-    """`inputs` if a side has no record; None if a side has no inputs either, so that the causes are unknown."""
 
     @property
     def visible(self) -> tuple[Change, ...]:
@@ -61,9 +57,8 @@ class Causes(Struct, frozen=True):
 
 
 def causes(job: JobReview, locate: Locate = lambda path: Place(path=path)) -> Causes:
-    """The causes of whatever happens to the job. Where both sides have a record, the records count: after an `up` that
-    failed, the components have what was wanted."""
-    old, new = compared(job)
+    """Return the causes of whatever happens to the job; none if a side has no record."""
+    old, new = job.sides
     if old is None or new is None:
         return Causes()
     found = [_as_pulled(each, old, new) for each in of_experiment(old, new)]
@@ -73,8 +68,7 @@ def causes(job: JobReview, locate: Locate = lambda path: Place(path=path)) -> Ca
             found.append(Difference((name,), (name,), was, will))
     replaces = _replacing(old, new)
     made = [(_change(difference, locate), replaces(difference)) for difference in found]
-    basis: Basis = "record" if old.basis == new.basis == "record" else "inputs"
-    return Causes(tuple(change for change, _ in made), tuple(change for change, counts in made if counts), basis)
+    return Causes(tuple(change for change, _ in made), tuple(change for change, counts in made if counts))
 
 
 def _as_pulled(found: Difference, old: Side, new: Side) -> Difference:
@@ -86,12 +80,11 @@ def _as_pulled(found: Difference, old: Side, new: Side) -> Difference:
     return structs.replace(found, before=was, after=will)
 
 
-def of_experiment(old: Side, new: Side, *, ordered: bool = True) -> list[Difference]:
-    """Return how two sides of the experiment differ. ordered: False if one of them has lost its order, as the inputs of
-    components have. If one side cannot be read, both are compared as they were written, without defaults."""
+def of_experiment(old: Side, new: Side) -> list[Difference]:
+    """Return how two sides of the experiment differ, without defaults if one side cannot be read."""
     readable = old.model is not None and new.model is not None
     was, will = (old.resolved, new.resolved) if readable else (old.experiment, new.experiment)
-    return differences(was, will, same=_same_time, ordered=lambda keys: ordered and _order_counts(keys))
+    return differences(was, will, same=_same_time, ordered=_order_counts)
 
 
 def _of_environment(old: Side, new: Side, others: bool) -> Iterator[Difference]:
@@ -103,8 +96,7 @@ def _of_environment(old: Side, new: Side, others: bool) -> Iterator[Difference]:
 
 
 def _of_use(keys: Keys) -> bool:
-    """True for a part of the environment as a whole that an experiment uses or not: a kind of accelerators, not a field
-    of it."""
+    """True for a whole part that an experiment uses or not: a kind of accelerators, not a field of it."""
     return keys[0] in OF_USE and len(keys) <= 2
 
 
@@ -118,8 +110,7 @@ def _same_time(keys: Keys, was: Any, will: Any) -> bool:
 
 
 def _order_counts(keys: Keys) -> bool:
-    """True where the order of a mapping reaches the pods: that of roles is the order of ranks, and a variable may refer
-    to one before it."""
+    """True where order reaches the pods: roles order the ranks, and a variable may refer to an earlier one."""
     return keys in (("roles",), ("storage",)) or keys[-1:] == ("env",)
 
 

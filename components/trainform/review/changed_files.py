@@ -1,5 +1,4 @@
-"""The files that differ between the working tree and the commit from which the change began, as git tells them. Nothing
-else here runs git."""
+"""The files that differ between the working tree and the commit from which the change began."""
 
 from __future__ import annotations
 
@@ -7,7 +6,6 @@ import difflib
 import os
 import posixpath
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 from msgspec import Struct
@@ -15,19 +13,9 @@ from msgspec import Struct
 from trainform.errors import InputError, Problem, without_credentials
 
 OPTION = "--changed-since"
-SECONDS = 120
-# What a repository's configuration would make git run: a monitor of files, hooks, other programs for differences. A
-# branch can also have a whole repository among its files, without `.git`, which would say in the place of the real one
-# what has changed.
-SETTINGS = (
-    "--no-pager",
-    "-c",
-    "core.fsmonitor=",
-    "-c",
-    "core.hooksPath=/dev/null",
-    "-c",
-    "safe.bareRepository=explicit",
-)
+# Without what a repository's configuration would make git run: a monitor of files, hooks, other programs for
+# differences. A branch may also have a bare repository among its files, which would answer for the real one.
+CONFIG = ("core.fsmonitor=", "core.hooksPath=/dev/null", "safe.bareRepository=explicit")
 DIFFERENCE = ("diff", "--raw", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=none")
 UNTRACKED = ("ls-files", "--others", "--exclude-standard", "-z")
 SUBMODULE = "160000"
@@ -39,28 +27,32 @@ BY_NAME = "or name the stacks"
 
 
 class ChangedFiles(Struct, frozen=True):
-    """base: the commit from which the change began. paths: from the project's folder on; that of another repository's
-    folder ends with `/`."""
+    """What a change of files consists of."""
 
     base: str
+    """The commit from which it began."""
     paths: tuple[str, ...]
+    """From the project's folder on; that of another repository's folder ends with `/`."""
 
 
 def changed_files(root: Path, since: str) -> ChangedFiles:
     """What differs between the working tree of the project in `root` and the merge base of `since` and HEAD: both names
     of a renamed file, and files that git does not track and does not ignore. InputError if git cannot say it."""
-    if not since or since.startswith("-"):
-        raise _error(since, "is no name of a commit", "give a branch, a tag or a commit: origin/main")
     git = _Git(root, since)
+    if not since or since.startswith("-"):
+        raise git.refused("is no name of a commit", "give a branch, a tag or a commit: origin/main")
     top, prefix = git.place()
     base = git.base(top)
-    changed = {*_differing(git.out(top, *DIFFERENCE, base, "--")), *_names(git.out(top, *UNTRACKED))}
-    return ChangedFiles(base, tuple(sorted(_from_project(path, prefix) for path in changed)))
+    parts = _names(git.out(top, *DIFFERENCE, base, "--"))  # for each path the modes before it
+    changed = {*_names(git.out(top, *UNTRACKED))}
+    for modes, path in zip(parts[::2], parts[1::2], strict=True):
+        changed.add(f"{path}/" if SUBMODULE in modes.lstrip(":").split(" ")[:2] else path)
+    from_project = {path: posixpath.relpath(path, prefix or ".") for path in changed}
+    return ChangedFiles(base, tuple(sorted(f"{name}{'/' * path.endswith('/')}" for path, name in from_project.items())))
 
 
 def text_before(root: Path, base: str, path: str) -> str | None:
-    """Return the text of a file at the commit; None if it was not there, or is not text. path: from the project's
-    folder on."""
+    """Return the text of a file of the project at the commit; None if it was not there, or is not text."""
     ran = _Git(root, base).run(root, "cat-file", "blob", f"{base}:./{path}")
     try:
         return None if ran.returncode else ran.stdout.decode()
@@ -68,26 +60,8 @@ def text_before(root: Path, base: str, path: str) -> str | None:
         return None
 
 
-def _differing(answer: bytes) -> Iterator[str]:
-    """The paths of `git diff --raw -z`: for each the modes, then the path itself."""
-    parts = _names(answer)
-    for modes, path in zip(parts[::2], parts[1::2], strict=True):
-        yield f"{path}/" if SUBMODULE in modes.lstrip(":").split(" ")[:2] else path
-
-
 def _names(answer: bytes) -> list[str]:
     return [os.fsdecode(name) for name in answer.split(b"\0") if name]
-
-
-def _from_project(path: str, prefix: str) -> str:
-    """The path from the project's folder on. prefix: that folder from the top of the repository on; "": it is the
-    top."""
-    end = "/" if path.endswith("/") else ""
-    return f"{posixpath.relpath(path, prefix if prefix else '.')}{end}"
-
-
-def _error(since: str, reason: str, fix: str) -> InputError:
-    return InputError([Problem(OPTION, since, reason, fix)])
 
 
 class _Git(Struct, frozen=True):
@@ -101,7 +75,7 @@ class _Git(Struct, frozen=True):
         ran = self.run(self.root, "rev-parse", "--show-toplevel")
         if ran.returncode:
             reason = f"git finds no repository with files of this project ({_said(ran)})"
-            raise self._refused(reason, f"run it in a clone of the project's repository, {BY_NAME}")
+            raise self.refused(reason, f"run it in a clone of the project's repository, {BY_NAME}")
         prefix = self.out(self.root, "rev-parse", "--show-prefix")
         return Path(os.fsdecode(ran.stdout.removesuffix(b"\n"))), os.fsdecode(prefix.removesuffix(b"\n"))
 
@@ -109,20 +83,19 @@ class _Git(Struct, frozen=True):
         """The commit from which the change began."""
         found = self.run(top, "rev-parse", "--verify", "--quiet", f"{self.since}^{{commit}}")
         if found.returncode:
-            raise self._refused("git knows no such branch, tag or commit", self._near(top))
+            raise self.refused("git knows no such branch, tag or commit", self._near(top))
         ran = self.run(top, "merge-base", _line(found.stdout), "HEAD")
         if ran.returncode == 0:
             return _line(ran.stdout)
         if self._is_shallow(top):
-            raise self._refused("the clone is shallow and lacks the commit from which the change began", WHOLE_HISTORY)
-        raise self._refused("it has no commit in common with HEAD", f"give a branch from which HEAD began, {BY_NAME}")
+            raise self.refused("the clone is shallow and lacks the commit from which the change began", WHOLE_HISTORY)
+        raise self.refused("it has no commit in common with HEAD", f"give a branch from which HEAD began, {BY_NAME}")
 
     def out(self, folder: Path, *words: str) -> bytes:
         ran = self.run(folder, *words)
         if ran.returncode:
-            raise self._refused(
-                f"`git {words[0]}` ended with exit code {ran.returncode} ({_said(ran)})", "mend what git says"
-            )
+            reason = f"`git {words[0]}` ended with exit code {ran.returncode} ({_said(ran)})"
+            raise self.refused(reason, "mend what git says")
         return ran.stdout
 
     def _near(self, top: Path) -> str:
@@ -140,31 +113,23 @@ class _Git(Struct, frozen=True):
 
     def run(self, folder: Path, *words: str) -> subprocess.CompletedProcess[bytes]:
         """Return the result of git in the folder, whatever its exit code is."""
-        command = ["git", *SETTINGS, *words]
+        command = ["git", "--no-pager", *(word for setting in CONFIG for word in ("-c", setting)), *words]
         try:
             return subprocess.run(
-                command, cwd=folder, env=_environ(), stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS,
-                check=False
-            )  # fmt: skip
+                command, cwd=folder, env=_environ(), stdin=subprocess.DEVNULL, capture_output=True, check=False
+            )
         except FileNotFoundError:
-            raise self._refused("there is no git on this machine", f"install git, {BY_NAME}") from None
-        except subprocess.TimeoutExpired:
-            fix = f"run it by hand to see why, {BY_NAME}"
-            raise self._refused(f"`git {words[0]}` has not ended within {SECONDS} s", fix) from None
+            raise self.refused("there is no git on this machine", f"install git, {BY_NAME}") from None
 
-    def _refused(self, reason: str, fix: str) -> InputError:
-        return _error(self.since, reason, fix)
+    def refused(self, reason: str, fix: str) -> InputError:
+        return InputError([Problem(OPTION, self.since, reason, fix)])
 
 
 def _environ() -> dict[str, str]:
-    """The environment without git's own variables: those of a hook or an alias name another repository, or a program to
-    run. Those that configure git stay: a CI allows the folder of another owner there."""
-    kept = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith("GIT_") or name.startswith("GIT_CONFIG")
-    }
-    return kept | {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}  # fmt: skip
+    """Return the variables without git's own, which may name another repository, but with its configuration."""
+    own = {name for name in os.environ if name.startswith("GIT_") and not name.startswith("GIT_CONFIG")}
+    kept = {name: value for name, value in os.environ.items() if name not in own}
+    return kept | {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
 
 
 def _line(answer: bytes) -> str:

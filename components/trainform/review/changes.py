@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -19,6 +20,7 @@ NOISE = OF_SERVER | {"status", "deletionTimestamp"}
 """Fields of objects and of their metadata that the API server writes."""
 TOOLS = ("pulumi.com/", "kubectl.kubernetes.io/", "meta.helm.sh/", "deployment.kubernetes.io/", "argocd.argoproj.io/")
 """Prefixes of annotations that tools write for themselves."""
+PARTS = re.compile(r'\["([^"]*)"\]|\[(\d+)\]|([^.\[\]]+)')  # of the engine's paths: data["tls.crt"], spec.a[0]
 OWN = "__"  # before the provider's own properties
 Names = Mapping[str, str]
 NO_NAMES: Names = {}
@@ -72,9 +74,8 @@ def _object_change(step: Step, names: Names) -> ObjectChange:
 
 
 def is_destructive(step: Step) -> bool:
-    """True if something is deleted or replaced, in the words of any version of the engine. A kept object stays."""
-    named = "delete" in step.operation or "replace" in step.operation
-    return named and not steps.leaves(step) and steps.fate(step) != "none"
+    """True if something is deleted or replaced. A kept object stays."""
+    return steps.fate(step) in ("delete", "replace") and not steps.leaves(step)
 
 
 def field_change(found: Difference) -> FieldChange:
@@ -93,17 +94,37 @@ def _value(variable: Any) -> Any:
 
 
 def field_differences(step: Step, names: Names = NO_NAMES) -> Iterator[Difference]:
-    """Return the fields of the object that differ, without noise. Of a Secret whose values change unseen, return the
-    field that has them. names: the old and the new names of a job; what only follows them is not a change."""
+    """Return the fields that differ, without noise and what follows from a job's new names, and changed masked ones."""
     if step.old is None or step.new is None:
         return
     found = body_differences(step.old.inputs, step.new.inputs)
     secret = {each.keys[:-1] for each in found if each.keys[-1:] == ("valueFrom",) and _names_secret(each)}
     masked = (_masked(each) if each.keys[-1:] == ("value",) and each.keys[:-1] in secret else each for each in found)
     yield from (each for each in masked if not _follows(each, names))
-    if not found and steps.kind(step) == steps.SECRET and steps.fate(step) == "update":
+    hidden = [*_masked_changes(step)]
+    yield from hidden
+    if not found and not hidden and steps.kind(step) == steps.SECRET and steps.fate(step) == "update":
         fields = [field for field in steps.SECRET_VALUES if field in step.new.inputs]
         yield from (Difference((field,), (field,), MASKED, CHANGED_MASK) for field in fields)
+
+
+def _masked_changes(step: Step) -> Iterator[Difference]:
+    """Yield the fields that change by the engine's words, and are masked alike on both sides."""
+    for path in step.detail or ():
+        keys = tuple(int(index) if index else quoted or name for quoted, index, name in PARTS.findall(path))
+        was, will = (_at({} if state is None else state.inputs, keys) for state in (step.old, step.new))
+        if was == will and MASKED in str(was):
+            yield Difference(keys, keys, MASKED, CHANGED_MASK)
+
+
+def _at(value: Any, keys: tuple[str | int, ...]) -> Any:
+    """Return the value at the keys, or the text in their way: a mask."""
+    for key in keys:
+        if isinstance(value, Mapping):
+            value = value.get(key)
+        elif isinstance(value, list) and isinstance(key, int) and key < len(value):
+            value = value[key]
+    return value
 
 
 def body_differences(before: Mapping[str, Any], after: Mapping[str, Any], names: Names = NO_NAMES) -> list[Difference]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import functools
 from collections.abc import Callable
 from fractions import Fraction
 
@@ -18,6 +19,7 @@ from trainform.releases.evidence import Lack
 from trainform.render import RenderedJob
 from trainform.review.model import Origin, Place
 from trainform.review.preview import Preview, Step
+from trainform.review.wanted import Side, side_of
 from trainform.spec.environment import Environment
 
 
@@ -37,6 +39,11 @@ class JobReview:
     """Of its objects and parts, without its own component."""
     not_checked: tuple[str, ...] = ()
     """Why its records cannot be read, as sentences."""
+
+    @functools.cached_property
+    def sides(self) -> tuple[Side | None, Side | None]:
+        """What is deployed and what will be; None for nothing, or if it is unknown."""
+        return side_of(self.before), side_of(self.after)
 
 
 Use = tuple[str, str]

@@ -53,7 +53,6 @@ def cost_of(context: Context) -> Cost:
     oldest = oldest_price(before, after)
     percent = percent_of(before, difference)
     total = None if context.hours is None or after.amount is None else _decimal(Fraction(after.amount) * context.hours)
-    spent = [each for job in context.jobs if (each := spent_by(fate(context, job), context)) is not None]
     currency = after.currency or before.currency
     return Cost(
         before=money(before.amount, before.currency),
@@ -64,7 +63,6 @@ def cost_of(context: Context) -> Cost:
         price_age_days=None if oldest is None else (context.today - oldest).days,
         hours=None if context.hours is None else _shown_hours(_decimal(context.hours)),
         total=money(total, after.currency),
-        spent=money(sum((each.amount for each in spent), Decimal(0)), spent[0].currency) if spent else None,
         known=before.known and after.known,
         unknown=" ".join(dict.fromkeys(side.why for side in (before, after) if side.why)),
     )

@@ -14,8 +14,7 @@ REFERENCES = ("secret", "secretKeyRef")  # where a variable's value comes from
 
 
 def shown(difference: Difference) -> tuple[Any, Any]:
-    """Both sides as they may be shown. Where one of them is secret, both are masked: by what the preview masks, by
-    their names, by their shape."""
+    """Return both sides as they may be shown: where one of them is secret, both are masked."""
     keys = difference.keys
     name = str(keys[-2] if len(keys) > 1 and keys[-1] == "value" else keys[-1]) if keys else ""
     before, after = (masked(value, name) for value in (difference.before, difference.after))

@@ -1,11 +1,10 @@
-"""What happens, as data: an effect for each job and each object that matters, with one sentence template for each
-case."""
+"""What happens, as data: an effect for each job and each object that matters, with a sentence template."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Literal
+from typing import Any
 
 from trainform.backends.workloads import value_at
 from trainform.errors import list_names
@@ -14,15 +13,13 @@ from trainform.review.causes import VERSION, because
 from trainform.review.changes import field_differences
 from trainform.review.context import Context
 from trainform.review.fate import Fate, accelerators, fate
-from trainform.review.model import Change, Effect, Thing
+from trainform.review.model import Change, Effect, EffectKind, Thing
 from trainform.review.mounts import kept_claims
 from trainform.review.platform import platform_causes
 from trainform.review.preview import Step
 from trainform.review.settings import all_settings
 
-Kind = Literal["create", "replace", "update", "scale", "delete", "keep", "stop", "none", "unknown"]
-
-SENTENCES: Mapping[str, tuple[Kind, str]] = {
+SENTENCES: Mapping[str, tuple[EffectKind, str]] = {
     # jobs
     "job create": ("create", "Creates {the}{note}."),
     "job update": ("update", "Changes {the} in place{why}."),
@@ -79,8 +76,8 @@ _Causes = Callable[[Step], list[Change]]
 
 
 def effects(context: Context) -> list[Effect]:
-    """Return all that happens: each job with its claims and other objects, then what belongs to no job. One effect
-    `none` if nothing happens. If the preview failed or is not complete, the last effect says that there may be more."""
+    """Return all that happens: each job with its objects, then what belongs to no job. One effect `none` if nothing
+    happens. If the preview failed or is not complete, the last effect says that there may be more."""
     found = [effect for job in context.jobs for effect in _of_job(fate(context, job))]
     found += _of_objects(steps.others(context), lambda step: platform_causes(step, context))
     found += _of_settings(context)
@@ -103,21 +100,10 @@ def _effect(
 ) -> Effect:
     """Return the effect of this case. data: its other fields. parts: of its sentence."""
     kind, sentence = SENTENCES[case]
-    reasons = [*causes]
-    why = f" {because(reasons)}" if reasons else ""
-    values = {
-        "the": f"the {thing} {name}",
-        "The": f"The {thing} {name}",
-        "note": "",
-        "object": name,
-        "why": why,
-        **parts,
-    }
-    fields = {} if data is None else {**data}
-    return Effect(
-        **{"kind": kind, "thing": thing, "object": name, "causes": reasons, **fields},
-        sentence=sentence.format(**values),
-    )
+    fields = {"kind": kind, "thing": thing, "object": name, "causes": [*causes], **(data or {})}
+    why = f" {because(fields['causes'])}" if fields["causes"] else ""
+    values = {"the": f"the {thing} {name}", "The": f"The {thing} {name}", "note": "", "object": name, "why": why}
+    return Effect(**fields, sentence=sentence.format(**{**values, **parts}))
 
 
 def _of_settings(context: Context) -> Iterator[Effect]:
@@ -163,22 +149,17 @@ def job_effect(happens: Fate, case: str = "") -> Effect:
     size = _size(happens, after=new)
     before: Any = None if new else happens.name
     after: Any = None if happens.kind == "delete" else happens.next_name
-    note, why = _already_deployed(happens), happens.reason if happens.kind == "replace" else happens.because
+    note, why, causes = _already_deployed(happens), happens.reason, [*happens.reasons]
     if happens.scaled:
         before = {each.role: each.before for each in happens.scaled}
         after = {each.role: each.after for each in happens.scaled}
         note = listed([each.text for each in happens.scaled])
         scaled = {f"roles.{each.role}.replicas" for each in happens.scaled}
-        more = because([change for change in happens.reasons if change.place.path not in scaled])
+        more = because([change for change in causes if change.place.path not in scaled])
         why = f"and changes the job {more}" if more else ""
-    data = {
-        "before": before,
-        "after": after,
-        "state": "" if new else happens.state,
-        "age": happens.shown_age if happens.is_running else "",
-        "size": size,
-        "causes": [*happens.reasons],
-    }
+    up = happens.shown_age if happens.is_running else ""
+    state = "" if new else happens.state
+    data = {"before": before, "after": after, "state": state, "age": up, "size": size, "causes": causes}
     the = f"the job {happens.next_name}{_in_brackets(size)}" if new else _the_job(happens, size)
     operation = "" if happens.job.job is None else happens.job.job.operation
     why = f" {why}" if why else ""
@@ -187,7 +168,7 @@ def job_effect(happens: Fate, case: str = "") -> Effect:
 
 
 def _already_deployed(happens: Fate) -> str:
-    """What is known of a job that is created although it is deployed: an `up` ended half way, or it was deleted."""
+    """Return what is known of a job that is created although it is deployed."""
     step, deployed = happens.job.job, "" if happens.before is None else happens.before.job
     if happens.again and step is not None and step.old is not None:
         return " again, since it is not in the cluster"
@@ -219,8 +200,7 @@ def _size(happens: Fate, *, after: bool) -> str:
 
 
 def _of_objects(given: Iterable[Step], causes: _Causes) -> Iterator[Effect]:
-    """The effects on other objects than job objects: one for each that matters, and one for several others of a
-    kind."""
+    """Yield the effects on other objects than jobs: one for each that matters, and one for several others of a kind."""
     groups: dict[tuple[str, str], list[Step]] = defaultdict(list)
     for step in sorted(filter(steps.is_resource, given), key=_order):
         groups[step.type, steps.fate(step)].append(step)
@@ -303,8 +283,8 @@ def object_causes(step: Step, of_job: Fate) -> list[Change]:
     """Return the changes of the experiment or the environment that change an object of a job."""
     kind = steps.kind(step)
     if kind == steps.CLAIM:
-        keys = dict.fromkeys(of_job.volumes_of_claims.get(steps.name(step), ()))
-        return of_job.causes.under(*(f"storage.{key}" for key in keys), "environment.storage_classes")
+        volumes = [f"storage.{key}" for key in of_job.volumes_of(steps.name(step))]
+        return of_job.causes.under(*volumes, "environment.storage_classes")
     paths = {steps.QUEUE: ("queue", "environment.accelerators"), steps.SECRET: ("ssh",)}
     return of_job.causes.under(*paths.get(kind, ()))
 

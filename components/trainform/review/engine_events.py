@@ -1,5 +1,4 @@
-"""What the engine says in each event, and in the digest, as it says it: with secrets. `read` alone uses it, and keeps
-nothing of it."""
+"""The engine's events and its digest, with secrets. Only `read` uses them, and keeps nothing of them."""
 
 from __future__ import annotations
 
@@ -8,6 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from trainform.manifests.shapes import mapping
 from trainform.review.preview import Message, PolicyResult
 
 SEVERITIES = {"info": "info", "info#err": "info", "warning": "warning", "error": "error"}
@@ -34,7 +34,6 @@ class RawStep(Struct):
     old: Mapping[str, Any] | None
     new: Mapping[str, Any] | None
     keys: tuple[str, ...]
-    diffs: tuple[str, ...]
     detail: Mapping[str, str] | None
     provider: str
     parts: set[str] = set()
@@ -47,7 +46,6 @@ class RawStep(Struct):
         self.old = other.old if self.old is None else self.old
         self.new = other.new if self.new is None else self.new
         self.keys = tuple(sorted({*self.keys, *other.keys}))
-        self.diffs = tuple(sorted({*self.diffs, *other.diffs}))
         self.detail = other.detail if self.detail is None else self.detail
 
 
@@ -63,8 +61,6 @@ class Raw(Struct):
     ended: bool = False
     result: str = ""
     unreadable: int = 0
-    counts: Mapping[str, int] = {}
-    """How many resources the engine counts by operation."""
     packs: Mapping[str, str] | None = None
     """The policy packs that ran, by name, with their versions; None if nothing says it."""
 
@@ -85,22 +81,17 @@ def of_stream(events: Iterable[Mapping[str, Any]]) -> Raw:
 
 def of_digest(digest: Mapping[str, Any]) -> Raw:
     """Return the steps of the one object that `pulumi preview --json` prints."""
-    raw = Raw(DIGEST, ended="steps" in digest or "changeSummary" in digest, counts=_counts(digest.get("changeSummary")))
+    raw = Raw(DIGEST, ended="steps" in digest or "changeSummary" in digest)
     for data in _items(digest.get("steps")):
-        names = {
-            "old": "oldState",
-            "new": "newState",
-            "keys": "replaceReasons",
-            "diffs": "diffReasons",
-            "diffKind": "kind",
-        }
-        _add_step(raw, data, names)
+        _add_step(raw, data, DIGEST_NAMES)
     for diagnostic in _items(digest.get("diagnostics")):
         _diagnostic(raw, diagnostic if isinstance(diagnostic, dict) else {})
     return raw
 
 
-_STREAM_NAMES = {"old": "old", "new": "new", "keys": "keys", "diffs": "diffs", "diffKind": "diffKind"}
+STREAM_NAMES = {"old": "old", "new": "new", "keys": "keys", "diffKind": "diffKind"}
+DIGEST_NAMES = {"old": "oldState", "new": "newState", "keys": "replaceReasons", "diffKind": "kind"}
+"""What the fields of a step are called in each form."""
 
 
 def _add_step(raw: Raw, data: Any, names: Mapping[str, str]) -> None:
@@ -114,23 +105,13 @@ def _add_step(raw: Raw, data: Any, names: Mapping[str, str]) -> None:
             raw.made[step.urn] = step
 
 
-def _pre(raw: Raw, body: Mapping[str, Any]) -> None:
-    _add_step(raw, body.get("metadata"), _STREAM_NAMES)
-
-
 def _outputs(raw: Raw, body: Mapping[str, Any]) -> None:
-    """The outputs that a component has in the preview come after its step, as does what a refresh has found."""
+    """What a refresh has found comes after its step."""
     metadata = mapping(body.get("metadata"))
     new = metadata.get("new")
     step = raw.made.get(text_of(metadata.get("urn")))
-    if step is None:
-        return
-    if step.operation == REFRESH:
+    if step is not None and step.operation == REFRESH:
         step.new = new if isinstance(new, dict) else None
-        return
-    outputs = mapping(mapping(new).get("outputs"))
-    if step.new is not None and outputs:
-        step.new = {**step.new, "outputs": outputs}
 
 
 def _failed_operation(raw: Raw, body: Mapping[str, Any]) -> None:
@@ -148,50 +129,34 @@ def _diagnostic(raw: Raw, body: Mapping[str, Any]) -> None:
         raw.messages.append(Message(severity, text, text_of(body.get("urn"))))
 
 
-def _standard_output(raw: Raw, body: Mapping[str, Any]) -> None:
-    _diagnostic(raw, {"severity": "info", "message": body.get("message")})
-
-
 def _policy(raw: Raw, body: Mapping[str, Any]) -> None:
-    raw.policies.append(_policy_result(body, text_of(body.get("enforcementLevel")), text_of(body.get("message"))))
-
-
-def _remediation(raw: Raw, body: Mapping[str, Any]) -> None:
-    """A policy that changes the resource: the step has the fields."""
-    raw.policies.append(_policy_result(body, "remediate", "The policy changes the resource."))
-
-
-def _policy_result(body: Mapping[str, Any], level: str, text: str) -> PolicyResult:
-    policy, urn, pack = (text_of(body.get(key)) for key in ("policyName", "resourceUrn", "policyPackName"))
-    return PolicyResult(policy, level, urn, text.strip(), pack)
-
-
-def _error(raw: Raw, body: Mapping[str, Any]) -> None:
-    raw.failures.append(f"The engine ended with an internal error: {text_of(body.get('error'))}")
+    names = ("policyName", "enforcementLevel", "resourceUrn", "message", "policyPackName")
+    policy, level, urn, text, pack = (text_of(body.get(name)).strip() for name in names)
+    raw.policies.append(PolicyResult(policy, level, urn, text, pack))
 
 
 def _summary(raw: Raw, body: Mapping[str, Any]) -> None:
     raw.ended = True
     raw.result = text_of(body.get("result"))
-    raw.counts = _counts(body.get("resourceChanges"))
     packs = body.get("PolicyPacks")
     if isinstance(packs, dict):
         raw.packs = {name.partition(OF_PACK)[0]: text_of(tag) for name, tag in sorted(packs.items())}
 
 
-def _counts(value: Any) -> dict[str, int]:
-    return {operation: count for operation, count in mapping(value).items() if is_number(count)}
-
-
 READERS: Mapping[str, Callable[[Raw, Mapping[str, Any]], None]] = {
-    "resourcePreEvent": _pre,
+    "resourcePreEvent": lambda raw, body: _add_step(raw, body.get("metadata"), STREAM_NAMES),
     "resOutputsEvent": _outputs,
     "resOpFailedEvent": _failed_operation,
     "diagnosticEvent": _diagnostic,
-    "stdoutEvent": _standard_output,
+    "stdoutEvent": lambda raw, body: _diagnostic(raw, {"severity": "info", "message": body.get("message")}),
     "policyEvent": _policy,
-    "policyRemediationEvent": _remediation,
-    "errorEvent": _error,
+    # the step has the fields that the policy changes
+    "policyRemediationEvent": lambda raw, body: _policy(
+        raw, {**body, "enforcementLevel": "remediate", "message": "The policy changes the resource."}
+    ),
+    "errorEvent": lambda raw, body: raw.failures.append(
+        f"The engine ended with an internal error: {text_of(body.get('error'))}"
+    ),
     "summaryEvent": _summary,
 }
 """What is read of each event. Of all others, and of those of newer engines, nothing is needed."""
@@ -212,7 +177,6 @@ def _step(data: Any, names: Mapping[str, str]) -> RawStep | None:
         old if isinstance(old, dict) else None,
         new if isinstance(new, dict) else None,
         _texts(data.get(names["keys"])),
-        _texts(data.get(names["diffs"])),
         _detail(detail, names["diffKind"]) if isinstance(detail, dict) else None,
         text_of(data.get("provider")),
         {operation},
@@ -231,11 +195,6 @@ def name_of(urn: str) -> str:
 
 def _type(urn: str) -> str:
     return urn.split("::", 3)[2].rpartition("$")[2]
-
-
-def mapping(value: Any) -> Mapping[str, Any]:
-    """Return the value if it is a mapping, else an empty one."""
-    return value if isinstance(value, dict) else {}
 
 
 def _items(value: Any) -> list[Any]:

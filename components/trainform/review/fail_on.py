@@ -10,12 +10,11 @@ from decimal import Decimal
 from msgspec import Struct
 
 from trainform.errors import InputError, Problem, shorten
-from trainform.review.model import Category, Cost, Level, Outcome, Report, Review
+from trainform.review.model import Category, Cost, Finding, Level, Outcome, Review
 
 OPTION = "--fail-on"
 CLEAR, FAILED, STOPPED = 0, 1, 3
-"""Exit codes: nothing stops the change, the review itself failed, and a condition of `--fail-on` is met. 2 is for wrong
-arguments."""
+"""Exit codes: nothing stops the change, the review failed, a condition is met. 2 is for wrong arguments."""
 INCOMPLETE = "incomplete"
 NEAR = 0.7  # how alike a word must be that is offered; below it `data high` is offered `data`
 WORDS = (*Category, *(level.name for level in reversed(Level)), INCOMPLETE)
@@ -24,16 +23,16 @@ _COST = re.compile(r"cost:(?P<rise>\+?)(?P<amount>[0-9]{1,12}(?:\.[0-9]{1,4})?)(
 
 
 class CostBound(Struct, frozen=True):
-    """A bound of the cost per hour. rise: whether it is one of the difference. percent: whether the difference is a
-    part of the cost before."""
+    """A bound of the cost per hour."""
 
     amount: Decimal
     rise: bool
+    """True for a bound of the difference."""
     percent: bool
+    """True if the difference is a part of the cost before."""
 
     def is_passed(self, cost: Cost) -> bool:
-        """True if the cost is above the bound, or not known: what nobody knows is not below a bound. A stack that cost
-        nothing before has no percentage, so that a bound of one says nothing about it."""
+        """True if the cost is above the bound or unknown. A stack that cost nothing before has no percentage."""
         money = cost.difference if self.rise else cost.after
         if money is None:
             return not cost.known
@@ -43,32 +42,28 @@ class CostBound(Struct, frozen=True):
 
 
 class FailOn(Struct, frozen=True):
-    """The conditions of `--fail-on`, of which one is enough. level: findings of this level or a higher one; None: of
-    none."""
+    """The conditions of `--fail-on`, of which one is enough."""
 
     categories: frozenset[Category] = frozenset()
     level: Level | None = None
+    """Findings of this level or a higher one; None: of none."""
     costs: tuple[CostBound, ...] = ()
     incomplete: bool = False
 
     def is_met(self, review: Review) -> bool:
-        """True if a stack has what it must not have, if all of them together cost more than they may, or if stacks that
-        are gone have no preview."""
+        """True if a finding counts, if all stacks together cost too much, or if something is not checked."""
         removed = review.selection is not None and bool(review.selection.removed)
+        unchecked = removed or any(report.not_checked for report in review.stacks)
+        findings = [finding for report in review.stacks for finding in report.findings if not finding.waived]
         return (
-            any(map(self._is_met_by, review.stacks))
+            any(map(self._counts, findings))
             or any(bound.is_passed(review.cost) for bound in self.costs)
-            or (self.incomplete and removed)
+            or (self.incomplete and unchecked)
         )
 
-    def _is_met_by(self, report: Report) -> bool:
-        """True if the stack has what it must not have. A finding that is waived does not count."""
-        return any(
-            self._counts(finding.category, Level[finding.level]) for finding in report.findings if not finding.waived
-        ) or (self.incomplete and bool(report.not_checked))
-
-    def _counts(self, category: Category, level: Level) -> bool:
-        return category in self.categories or (self.level is not None and level >= self.level)
+    def _counts(self, finding: Finding) -> bool:
+        is_bad = self.level is not None and Level[finding.level] >= self.level
+        return is_bad or finding.category in self.categories
 
 
 def parse_fail_on(given: str) -> FailOn:
@@ -81,7 +76,11 @@ def parse_fail_on(given: str) -> FailOn:
     return FailOn(
         frozenset(Category(word) for word in words if word in list(Category)),
         min(levels, default=None),
-        tuple(_bound(found) for word in words if (found := _COST.fullmatch(word)) is not None),
+        tuple(
+            CostBound(Decimal(found["amount"]), bool(found["rise"]), found["unit"] == "%")
+            for found in map(_COST.fullmatch, words)
+            if found is not None
+        ),
         INCOMPLETE in words,
     )
 
@@ -91,10 +90,6 @@ def exit_code(review: Review, fail_on: FailOn) -> int:
     if review.outcome is Outcome.failed:
         return FAILED
     return STOPPED if fail_on.is_met(review) else CLEAR
-
-
-def _bound(found: re.Match[str]) -> CostBound:
-    return CostBound(Decimal(found["amount"]), bool(found["rise"]), found["unit"] == "%")
 
 
 def _problems(word: str) -> Iterator[Problem]:

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import datetime
 import functools
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Literal
 
 from msgspec import Struct
 
 from trainform.cluster.facts import LiveFacts, LiveJob
 from trainform.plan.roles import claim_name
-from trainform.review import steps, wanted
+from trainform.review import steps
 from trainform.review.causes import VERSION, Causes, because, causes
 from trainform.review.context import Context, JobReview
 from trainform.review.model import Change
 from trainform.review.objects import accelerators_of, demands_of
 from trainform.review.preview import Step
+from trainform.review.wanted import Side
 from trainform.spec.environment import Environment
 
 FINISHED = ("Completed", "Failed", "Terminated", "Aborted", "Succeeded")
@@ -43,7 +43,7 @@ class Scaled(Struct, frozen=True):
         return f"the {'elastic ' if self.elastic else ''}role {self.role} {self.before} → {self.after}"
 
 
-class Fate(Struct, frozen=True, dict=True):
+class Fate(Struct, frozen=True):
     """What happens to a job."""
 
     job: JobReview
@@ -51,8 +51,8 @@ class Fate(Struct, frozen=True, dict=True):
     name: str
     """Name of the existing job object; of a new one the name that it gets."""
     next_name: str
-    before: wanted.Side | None
-    after: wanted.Side | None
+    before: Side | None
+    after: Side | None
     causes: Causes
     scaled: tuple[Scaled, ...] = ()
     live: LiveJob | None = None
@@ -92,43 +92,30 @@ class Fate(Struct, frozen=True, dict=True):
         found = self.causes.replacing if self.kind == "replace" else self.causes.changes
         return tuple(change for change in found if change.place.path != VERSION)
 
-    @functools.cached_property
-    def volumes_of_claims(self) -> Mapping[str, Sequence[str]]:
-        """The volumes of the experiment, before and after, by the names of their claims."""
-        found: dict[str, list[str]] = defaultdict(list)
+    def volumes_of(self, claim: str) -> set[str]:
+        """Return the volumes of the experiment, before and after, that have this claim."""
         models = [side.model for side in (self.before, self.after) if side is not None and side.model is not None]
-        for model in models:
-            for key in model.storage:
-                found[claim_name(model, key)].append(key)
-        return found
+        return {key for model in models for key in model.storage if claim_name(model, key) == claim}
 
     @property
     def versions(self) -> str:
-        """Which version of trainform deployed the job, and which one renders it now; empty if they are the same, or
-        unknown."""
+        """The versions of trainform that deployed the job and render it now; empty if they are the same, or unknown."""
         found = self.causes.under(VERSION)
         return f"trainform {found[0].before} deployed it, and {found[0].after} renders it now" if found else ""
 
     @property
-    def because(self) -> str:
-        """The causes as the end of a sentence; empty if none is visible."""
-        text = because(self.reasons)
-        if text and self.causes.basis == "inputs":
-            return f"{text} (compared with the inputs of the last `pulumi up`: no record of what is deployed)"
-        return text
-
-    @property
     def reason(self) -> str:
-        """The causes of a replacement as the end of a sentence, also where none is visible."""
-        if self.because:
-            return self.because
+        """The causes as the end of a sentence; empty if none is visible, and nothing is replaced."""
+        text = because(self.reasons)
+        if text or self.kind != "replace":
+            return text
         return "for an unknown reason, since the preview ended early" if self.cut_off else "for an unknown reason"
 
 
 @functools.lru_cache(MOST_JOBS)
 def fate(context: Context, job: JobReview) -> Fate:
     """Return what happens to the job. Most parts of the report ask for it."""
-    old, new = wanted.before(job), wanted.after(job)
+    old, new = job.sides
     step = job.job
     before_name = job.name if step is None else steps.name(step, step.old)
     after_name = job.name if step is None else steps.name(step, step.new)
@@ -140,8 +127,7 @@ def fate(context: Context, job: JobReview) -> Fate:
     if happens == "replace" and before_name == after_name and live is None and not unread:
         happens = "create"  # the former `up` ended half way, or the job was deleted by hand
     in_state = step is not None and step.old is not None
-    preview = context.preview
-    ended = (bool(preview.failed) or preview.incomplete) and job.component is not None and job.after is None
+    ended = bool(context.preview.failed) or context.preview.incomplete
     return Fate(
         job=job,
         kind="scale" if scaled else happens,
@@ -156,7 +142,7 @@ def fate(context: Context, job: JobReview) -> Fate:
         again=happens == "create" and (in_state or (old is not None and old.job == after_name)),
         shown_age="" if live is None or context.live is None else age(live.started, context.live.read_at),
         environment=context.environment,
-        cut_off=ended,
+        cut_off=ended and job.component is not None and job.after is None,
     )
 
 
@@ -175,7 +161,7 @@ def _not_read(live: LiveFacts | None, found: LiveJob | None, step: Step | None, 
     return f"its pods were not read ({live.not_read[pods[0]]})"
 
 
-def _scaled(old: wanted.Side | None, new: wanted.Side | None) -> tuple[Scaled, ...]:
+def _scaled(old: Side | None, new: Side | None) -> tuple[Scaled, ...]:
     if old is None or new is None or old.model is None or new.model is None:
         return ()
     both = [(name, old.model.roles[name], role) for name, role in new.model.roles.items() if name in old.model.roles]
@@ -187,8 +173,7 @@ def _scaled(old: wanted.Side | None, new: wanted.Side | None) -> tuple[Scaled, .
 
 
 def accelerators(happens: Fate, *, after: bool) -> Mapping[str, int]:
-    """Return the accelerators of all pods by kind, as the objects of that side have them; empty if the job has none, or
-    if that is unknown."""
+    """Return the accelerators of all pods by kind; empty if the job has none, or if that is unknown."""
     side = happens.after if after else happens.before
     asked = demands_of(happens.job, happens.environment, after=after)
     return accelerators_of(asked, {} if side is None else side.resolved.get("roles"))

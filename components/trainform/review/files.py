@@ -28,20 +28,23 @@ RUN = "run"
 
 
 class StackFiles(Struct, frozen=True):
-    """What the files of a stack hold. checked: the environment alone for its own stack; None where the files cannot be
-    read. left_out: why not. users: the experiments in the environment whose own stack it is; None for another stack.
-    lacks: what the stack lacks by the gates of its environment. origin: of its release. run: where the stack sets the
-    number of the run."""
+    """What the files of a stack hold."""
 
     checked: CheckedJob | CheckedPlatform | None = None
+    """The environment alone for its own stack; None if the files cannot be read."""
     environment: Environment | None = None
     experiment_source: Source = NOWHERE
     environment_source: Source = NOWHERE
     left_out: tuple[NotChecked, ...] = ()
+    """Why the files cannot be read."""
     users: tuple[User, ...] | None = None
+    """The experiments in the environment whose own stack it is; None for another stack."""
     lacks: tuple[Lack, ...] = ()
+    """What the stack lacks by the gates of its environment."""
     run: Place | None = None
+    """Where the stack sets the number of the run."""
     origin: Origin | None = None
+    """Of its release."""
 
     def locate(self, path: str) -> Place:
         """Where a path stands; one that begins with `environment.` is of the environment, and `run` of the stack."""
@@ -56,8 +59,7 @@ class StackFiles(Struct, frozen=True):
 
 
 def stack_files(chosen: Stack | str, root: Path, name: str = "") -> StackFiles:
-    """The files of what a stack runs. What cannot be read is left out, with the reason. name: of the stack; empty:
-    its release is not read."""
+    """Return the files of what a stack runs, without what cannot be read. name: of the stack; "": without release."""
     try:
         if isinstance(chosen, str):
             return _of_environment(chosen, root)
@@ -87,13 +89,8 @@ def _of_experiment(chosen: Stack, root: Path, name: str) -> StackFiles:
     lacks = () if model is None or not name else lacks_of(name, checked.name, chosen.release, model, root)
     origin = read_origin(checked.name, chosen.release, root) if name else None
     held = with_refusals(checked, lacks)
-    return StackFiles(held, model, experiment, environment, _unread(checked), lacks=lacks, origin=origin)
-
-
-def _unread(checked: CheckedJob) -> tuple[NotChecked, ...]:
-    if checked.job is not None:
-        return ()
-    return without_files(InputError(checked.problems)).left_out
+    left_out = () if checked.job is not None else without_files(InputError(checked.problems)).left_out
+    return StackFiles(held, model, experiment, environment, left_out, lacks=lacks, origin=origin)
 
 
 def _of_environment(name: str, root: Path) -> StackFiles:

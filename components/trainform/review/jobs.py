@@ -10,6 +10,7 @@ from trainform.backends.table import BACKENDS
 from trainform.errors import ClusterError
 from trainform.manifests.manifest import RECORD_KEY
 from trainform.plan.record import Record, read_record
+from trainform.review import steps
 from trainform.review.context import JobReview
 from trainform.review.limits import sentence
 from trainform.review.preview import Preview, State, Step
@@ -28,14 +29,17 @@ def jobs_of(preview: Preview) -> tuple[JobReview, ...]:
     components = [step for step in preview.steps if step.type == COMPONENT]
     of_components = [_of_component(step, (*_below(step, children),)) for step in components]
     taken = {id(step) for job in of_components for step in job.steps}
-    alone = [_of_object(step) for step in preview.steps if is_job(step) and id(step) not in taken]
+    alone = [
+        JobReview(steps.name(step), None, step, None, None, (step,))
+        for step in preview.steps
+        if is_job(step) and id(step) not in taken
+    ]
     return tuple(sorted((*of_components, *alone), key=lambda job: job.name))
 
 
 @functools.cache
 def job_kinds() -> frozenset[str]:
-    """Return `GROUP/KIND` of every operator's job objects: those that make pods, without templates, runtimes and
-    schedules."""
+    """Return `GROUP/KIND` of every operator's job objects, without templates, runtimes and schedules."""
     kinds = (kind for backend in BACKENDS.values() for kind in backend.PODS)
     return frozenset(kind for kind in kinds if "Job" in kind.rpartition("/")[2] and not kind.endswith(NO_JOBS))
 
@@ -55,24 +59,18 @@ def _below(component: Step, children: Mapping[str, list[Step]]) -> Iterator[Step
         level = [step.urn for step in below]
 
 
-def _of_component(component: Step, steps: tuple[Step, ...]) -> JobReview:
+def _of_component(component: Step, below: tuple[Step, ...]) -> JobReview:
     name = component.name
-    job = _current(step for step in steps if is_job(step))
-    record = _current(step for step in steps if step.type == RECORD_TYPE and step.name == f"{name}-{RECORD_KEY}")
+    job = _current(step for step in below if is_job(step))
+    record = _current(step for step in below if step.type == RECORD_TYPE and step.name == f"{name}-{RECORD_KEY}")
     before, not_before = _record(None if record is None else record.old, name)
     after, not_after = _record(None if record is None else record.new, name)
-    return JobReview(name, component, job, before, after, steps, tuple(dict.fromkeys((*not_before, *not_after))))
+    return JobReview(name, component, job, before, after, below, tuple(dict.fromkeys((*not_before, *not_after))))
 
 
-def _of_object(job: Step) -> JobReview:
-    metadata = job.state.inputs.get("metadata")
-    name = metadata.get("name") if isinstance(metadata, dict) else None
-    return JobReview(name if isinstance(name, str) else job.name, None, job, None, None, (job,))
-
-
-def _current(steps: Iterable[Step]) -> Step | None:
+def _current(found: Iterable[Step]) -> Step | None:
     """The step of the current resource; one that an earlier `up` has left may be deleted next to it."""
-    return min(steps, key=lambda step: step.operation == "delete", default=None)
+    return min(found, key=lambda step: step.operation == "delete", default=None)
 
 
 def _record(state: State | None, name: str) -> tuple[Record | None, tuple[str, ...]]:
@@ -80,10 +78,8 @@ def _record(state: State | None, name: str) -> tuple[Record | None, tuple[str, .
     if state is None:
         return None, ()
     data = state.inputs.get("data")
-    if data == UNKNOWN or (isinstance(data, dict) and UNKNOWN in data.values()):
-        return None, (f"The record of what is deployed of {name} is known only after apply.",)
-    if not isinstance(data, dict) or not all(isinstance(text, str) for text in data.values()):
-        return None, (f"The record of what is deployed of {name} cannot be read: its data is a secret or not text.",)
+    if not isinstance(data, dict) or not all(isinstance(text, str) and text != UNKNOWN for text in data.values()):
+        return None, (f"The record of what is deployed of {name} cannot be read: its data is secret or unknown.",)
     try:
         return read_record({"metadata": {"name": f"{name}-{RECORD_KEY}"}, "data": data}), ()
     except ClusterError as error:

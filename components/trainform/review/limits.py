@@ -58,8 +58,7 @@ def _finding(problem: Problem, severity: str, name: str, place: Place, *, is_wai
 
 
 def with_waivers(found: Iterable[Finding], job: RenderedJob, today: datetime.date) -> Iterator[Finding]:
-    """Yield the findings of a review: those that the experiment waives are marked, and the fix of those that it may
-    waive ends with the waiver to write."""
+    """Yield the findings, those that the experiment waives marked. The fix of others ends with the waiver to write."""
     accepted = waived(job.experiment.waivers, job.environment, today)
     for finding in found:
         allowed = owners(finding.code, job.environment) if finding.code in REVIEW_CODES else ()

@@ -47,8 +47,7 @@ def is_mark(value: Any) -> bool:
 
 
 def _leaves(value: Any, depth: int = 0) -> Iterator[Any]:
-    """Yield the marks in the value and what is no mapping and no list, and one of these where it is nested too deep to
-    be read."""
+    """Yield the marks, texts and numbers in the value, and what is nested too deep to be read."""
     if is_mark(value) or depth > DEEPEST or not isinstance(value, dict | list):
         yield value
         return
@@ -87,8 +86,7 @@ def plain_texts(value: Any) -> Iterator[str]:
 
 
 def forms_of(text: str) -> Iterator[str]:
-    """Yield the text as it may stand elsewhere: in base64 and out of it, without the spaces around it, and each long
-    line."""
+    """Yield the text as it may stand elsewhere: in base64 and out of it, stripped, and each long line."""
     if text in UNKNOWNS or text in (MASKED, CHANGED_MASK) or len(text) > LONGEST_TEXT:
         return
     plains = {text}

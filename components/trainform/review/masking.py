@@ -9,10 +9,11 @@ masked in every other, as a whole.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from trainform.escaping import without_invisible, without_sequences
+from trainform.manifests.shapes import mapping
 from trainform.review.engine_events import same
 from trainform.review.marks import (
     LONG_ENOUGH,
@@ -34,23 +35,20 @@ from trainform.secrets import DEEPEST, PRIVATE_KEY, has_shape, is_secret, name_o
 
 ITEMS = ("SecretList", "items")  # kind and field of a list of Secrets, which do not say their kind
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
-LONGEST_PATH = 4096  # characters of a path in a difference
 
 _SECRET_MANIFEST = re.compile(r"""\bkind["']?[ \t]*:[ \t]*["']?Secret(?![\w-])""")
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")  # of an object of Kubernetes
 _COLOUR = re.compile(r"<\{%[^%]{0,40}%\}>")
-_PART_OF_PATH = re.compile(r'\["((?:[^"\\]|\\.)*)"\]|\[(\d+)\]|([^.\[\]]+)')
 _EMPTY: tuple[Any, ...] = (None, {}, [])
 
 Path = tuple[Any, ...]
 """The keys that lead to a value. That of an item of a list is its index, or a pair: `("name", NAME)`, and `("word",
 TEXT)` in a list of texts."""
-States = tuple[Any, ...]
+States = Sequence[Any]
 
 
 class Masks:
-    """The masks of one preview. Every step is looked at before any is hidden: a secret that one step shows may stand in
-    another."""
+    """The masks of one preview. Every step is looked at before any is hidden: it may have secrets of another."""
 
     def __init__(self, marked: bool = True) -> None:
         """marked: False if the engine has marked nothing in the preview."""
@@ -62,33 +60,29 @@ class Masks:
         self._seen: dict[str, bool] = {}
         self.count = 0
 
-    def look(
-        self, type_: str, urn: str, states: States, outputs: States, diffs: Iterable[str]
-    ) -> tuple[States, tuple[str, ...]]:
-        """Return the states of a step without the secrets that it shows itself, and the paths of secrets that stand as
+    def look(self, type_: str, urn: str, states: States, outputs: States) -> tuple[States, tuple[str, ...]]:
+        """Return both states of a step without the secrets that it shows itself, and the paths of secrets that stand as
         plain text in the new state and did not in the old one.
 
-        states: the inputs before and after, then the outputs that are kept. outputs: all of them, of which only the
-        secrets count. diffs: the paths that change, as the engine names them.
+        states: the inputs before and after. outputs: of which only the secrets count.
         """
         kind = type_.rpartition(":")[2].removesuffix("Patch")
         every = (*states, *outputs) if self._marked else states
         index = _Index()
         of_states = [[*_secrets(state, kind=kind)] for state in every]
         paths, keys = _secret_paths(every, {path for found in of_states for path, _ in found}, index)
-        old, new, *kept = (_masked(state, paths) for state in states)
         found = {path: [index.at(path, state) for state in every] for path in paths}
-        if changed := {*_changed(found, old, new, diffs, index)}:
-            new = _masked(states[1], paths, changed)
+        changed = {path for path, (before, after, *_) in found.items() if _differ(before, after)}
+        old, new = _masked(states[0], paths), _masked(states[1], paths, changed)
         self.count += keys
         for path, values in found.items():
-            self.count += any(value not in _EMPTY for value in values[: len(states)])
+            self.count += any(value not in _EMPTY for value in values[:2])
             texts = [text for value in values for text in plain_texts(value)]
             self._known.update(form for text in texts for form in forms_of(text))
             self._secret_names.update(texts if path[:1] == ("metadata",) else ())
         self._names.update(_names(urn, type_, (old, new)))
         was, will = ({_text(path) for path, is_plain in found if is_plain} for found in of_states[:2])
-        return (old, new, *kept), tuple(sorted(will - was))
+        return (old, new), tuple(sorted(will - was))
 
     def end_looks(self) -> None:
         """Note that every step was looked at. The names of objects stay visible, whatever else has the same text."""
@@ -119,8 +113,7 @@ class Masks:
         return shown
 
     def text(self, text: str) -> str:
-        """Return a message without colours and control sequences, with the mask in place of each line that holds a
-        secret."""
+        """Return a message without colours and control sequences, and with each line masked that holds a secret."""
         plain = without_sequences(_COLOUR.sub("", whole_characters(text)))
         if len(plain) > LONGEST_TEXT or PRIVATE_KEY.search(plain) is not None:
             shown = MASKED
@@ -156,8 +149,8 @@ def _secret_paths(states: States, found: set[Path], index: _Index) -> tuple[set[
 
 
 def _secrets(value: Any, name: str = "", path: Path = (), kind: str = "") -> Iterator[tuple[Path, bool]]:
-    """Yield the path of each secret in a state, and whether it is plain text that the engine has not marked. The path
-    of a key which is a secret ends with None. name: of the field. kind: of the object."""
+    """Yield the path of each secret, and whether the engine has not marked it. The path of a key that is a secret ends
+    with None. name: of the field. kind: of the object."""
     inside = inside_text(value) if isinstance(value, str) else None
     if is_mark(value) or len(path) > DEEPEST:
         yield path, False
@@ -241,8 +234,7 @@ def _type(part: Any) -> Any:
 
 
 def _pairs(value: Any) -> list[tuple[Any, Any]]:
-    """Return the parts of paths and the values of a mapping, of a list or of JSON in a text; nothing of anything
-    else."""
+    """Return the parts of paths and the values of a mapping, of a list or of JSON in a text."""
     value = inside_text(value) if isinstance(value, str) else value
     if isinstance(value, dict):
         return [*value.items()]
@@ -277,40 +269,18 @@ def _masked(value: Any, paths: set[Path], changed: Iterable[Path] = (), path: Pa
     return value if shown_inside == inside else dumped(shown_inside)
 
 
-def _changed(
-    found: Mapping[Path, list[Any]], old: Any, new: Any, diffs: Iterable[str], index: _Index
-) -> Iterator[Path]:
-    """Yield the paths of secrets that change. One that the engine does not tell is changed if the engine names it, and
-    nothing else explains that."""
-    paths = (_parts(text, new, index) for text in diffs)
-    named = {path for path in paths if same(index.at(path, old), index.at(path, new))}
-    above = {path[:length] for path in named for length in range(len(path))}
-    for path, (before, after, *_) in found.items():
-        if before in _EMPTY or after in _EMPTY:
-            continue
-        if not is_opaque(before) and not is_opaque(after):
-            if not same(told(before), told(after)):
-                yield path
-        elif path in above or any(path[:length] in named for length in range(len(path) + 1)):
-            yield path
-
-
-def _parts(text: str, value: Any, index: _Index) -> Path:
-    """Return the engine's path in parts: `spec.containers[0]`, `data["tls.crt"]`. value: in which it is."""
-    path: Path = ()
-    for match in _PART_OF_PATH.finditer(text[:LONGEST_PATH]):
-        part: Any = int(match[2]) if match[2] else match[3] if match[3] else match[1].replace('\\"', '"')
-        items = [*index.entries(index.at(path, value))] if isinstance(part, int) else []
-        path = (*path, items[part] if items and part < len(items) else part)
-    return path
+def _differ(before: Any, after: Any) -> bool:
+    """Return True for two secrets of which the preview shows that they differ."""
+    if before in _EMPTY or after in _EMPTY or is_opaque(before) or is_opaque(after):
+        return False
+    return not same(told(before), told(after))
 
 
 def _names(urn: str, type_: str, states: Iterable[Any]) -> Iterator[str]:
-    """Yield what a preview cannot be read without: stack, project and kind, and the names of objects and namespaces
-    that are not secret."""
+    """Yield the names without which a preview cannot be read: of stack, project, kind, objects and namespaces."""
     yield from (*urn.removeprefix("urn:pulumi:").split("::")[:2], type_.rpartition(":")[2])
     for state in states if type_.startswith("kubernetes:") else ():
-        metadata = state.get("metadata") if isinstance(state, dict) else None
+        metadata = mapping(state).get("metadata")
         for value in metadata.values() if isinstance(metadata, dict) else (metadata,):
             if isinstance(value, str) and _NAME.fullmatch(value) is not None:
                 yield value

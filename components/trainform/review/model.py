@@ -1,5 +1,4 @@
-"""The report of a review: what it holds, and its JSON Schema. Every form of a review is made from it, and nothing
-else."""
+"""The report of a review, and its JSON Schema. Every form of a review is made from it."""
 
 import enum
 from decimal import Decimal
@@ -53,11 +52,7 @@ class Place(Part):
     path: str = Field(description="Path of the field: roles.worker.env.NCCL_DEBUG.")
     file: str = Field(default="", description="File from the project's folder on; empty: unknown.")
     line: int = Field(default=0, description="Line in the file, from 1; 0: unknown.")
-    origin: str = Field(
-        default="",
-        description="Path in the file where the experiment sets the field for this environment alone: "
-        "environments.prod.queue; empty: it is `path`.",
-    )
+    origin: str = Field(default="", description="Path in the file, if it is another: environments.prod.queue.")
 
 
 class Change(Part):
@@ -68,6 +63,7 @@ class Change(Part):
     after: JsonValue = None
 
 
+EffectKind = Literal["create", "replace", "update", "scale", "delete", "keep", "stop", "none", "unknown"]
 Thing = Literal[
     "job", "claim", "queue", "Secret", "namespace", "priority class", "environment", "record", "object", "stack"
 ]
@@ -76,16 +72,13 @@ Thing = Literal[
 class Effect(Part):
     """One thing that happens, with the changes that cause it."""
 
-    kind: Literal["create", "replace", "update", "scale", "delete", "keep", "stop", "none", "unknown"]
+    kind: EffectKind
     thing: Thing = Field(default="object", description="What it happens to; stack: to nothing, or it is not known.")
     object: str = Field(description="Name of the object or component: sdxl-lora-1f3a9c.")
-    before: JsonValue = Field(
-        default=None,
-        description="Of a job its name, of a scaled one its replicas by role, of a resized claim its size.",
-    )
+    before: JsonValue = Field(default=None, description="Of a job its name or replicas by role, of a claim its size.")
     after: JsonValue = None
     state: Literal["running", "finished", "pending", "absent", "unknown", ""] = Field(
-        default="", description="What the cluster reports of the existing job; empty: it is not a job, or it is new."
+        default="", description="Of an existing job in the cluster."
     )
     age: str = Field(default="", description="How long the job has been running: 16 h; empty: not running or unknown.")
     size: str = Field(default="", description="What the job holds or asks for: 32 a800, or 2 pods; empty: unknown.")
@@ -94,8 +87,7 @@ class Effect(Part):
 
 
 class Dependents(Part):
-    """An object of an environment's own stack that changes or goes, or the environment itself, and the experiments of
-    the project that use it."""
+    """An object of an environment that changes, or the environment itself, and the experiments that use it."""
 
     kind: str = Field(description="Queue, PersistentVolumeClaim, Namespace, PriorityClass or Environment.")
     object: str
@@ -118,17 +110,12 @@ class WaiverUse(Part):
 class Finding(Part):
     """Something that a reviewer must know."""
 
-    code: str = Field(
-        description="Stable name of the kind of finding: TR-DATA-1; of a limit of the environment: TF-IMG-2."
-    )
+    code: str = Field(description="Stable name of the kind: TR-DATA-1; of a limit of the environment: TF-IMG-2.")
     category: Category
     level: Literal["low", "medium", "high"]
     object: str
     field: str = ""
-    before: JsonValue = Field(
-        default=None,
-        description="null: not set; also where what is wanted is judged, whatever was there before (limits, capacity).",
-    )
+    before: JsonValue = Field(default=None, description="null: not set, or not compared (limits, capacity).")
     after: JsonValue = None
     title: str = Field(description="What it is, as one whole sentence.")
     why: str = Field(description="Why it matters.")
@@ -167,9 +154,6 @@ class Cost(Part):
     price_age_days: int | None = None
     hours: str | None = Field(default=None, description="The run's length in hours, where it is known or given.")
     total: Money | None = Field(default=None, description="`after` times `hours`.")
-    spent: Money | None = Field(
-        default=None, description="What the running jobs that are replaced or deleted have cost since they started."
-    )
     known: bool = Field(default=True, description="false: something has a price that is not known.")
     unknown: str = Field(default="", description="Why an amount is missing, as a sentence; empty: none is.")
 
@@ -182,10 +166,7 @@ class Shortage(Part):
     available: str
     missing: str
     holders: list[str] = Field(default=[], description="ai/bert-77aa01: 8 (queue night, priority 100).")
-    evicts: list[str] = Field(
-        default=[],
-        description="Holders that give way where the scheduler's `preempt` or `reclaim` action is on.",
-    )
+    evicts: list[str] = Field(default=[], description="Holders that the actions `preempt` and `reclaim` evict.")
 
 
 class RoleRoom(Part):
@@ -214,9 +195,7 @@ class Capacity(Part):
 
     verdict: Literal["now", "later", "never", "unknown", "unchanged"]
     sentence: str
-    clause: str = Field(
-        default="", description="Why the new job does not start now: waits for 8 a800 held by clip-77aa01."
-    )
+    clause: str = Field(default="", description="Why the job does not start: waits for 8 a800 held by clip-77aa01.")
     reason: str = Field(default="", description="Why not all pods start now, or why it is unknown.")
     basis: Literal["cluster", "environment", "none"]
     shortages: list[Shortage] = Field(default=[])
@@ -249,13 +228,6 @@ class ObjectChange(Part):
     destructive: bool = Field(description="Whether something is deleted or made anew.")
     fields: list[FieldChange] = Field(default=[])
     fields_known: bool = Field(default=True, description="false: the preview does not say which fields differ.")
-
-
-class LiveFact(Part):
-    """What the cluster said of one thing: phase, age, pods of a job, what a queue holds."""
-
-    object: str
-    sentence: str
 
 
 class NotChecked(Part):
@@ -305,8 +277,7 @@ class Origin(Part):
 
 
 class Report(Part):
-    """The report on one stack. An empty list of findings means: looked, none; what was not looked at stands in
-    `not_checked`."""
+    """The report on one stack."""
 
     stack: str
     environment: str = ""
@@ -315,50 +286,32 @@ class Report(Part):
     origin: Origin | None = Field(default=None, description="Of the release; null: there is none, or it is not known.")
     outcome: Outcome
     headline: str
-    failure: list[str] = Field(
-        default=[],
-        description="Of a preview that failed: the lines that follow the one in the headline, with what to do.",
-    )
+    failure: list[str] = Field(default=[], description="Of a preview that failed: the lines after the headline's.")
     facts: list[Fact] = Field(default=[], description="In the order run, data, cost, queue; empty: the preview failed.")
     effects: list[Effect] = Field(default=[])
-    dependents: list[Dependents] = Field(
-        default=[], description="Of an environment's own stack: who uses what changes or goes."
-    )
+    dependents: list[Dependents] = Field(default=[], description="Of an environment's own stack.")
     findings: list[Finding] = Field(default=[])
     cost: Cost
     capacity: Capacity
     objects: list[ObjectChange] = Field(default=[])
     pictures: list[Picture] = Field(default=[])
-    live: list[LiveFact] = Field(default=[])
+    read_at: str = Field(default="", description="When the cluster was read, in RFC 3339; empty: it was not read.")
     waivers: list[WaiverUse] = Field(default=[])
-    limits: str = Field(
-        default="", description="Who checked the limits of the environment, as a sentence; empty: nobody."
-    )
+    limits: str = Field(default="", description="Who checked the environment's limits; empty: they are not checked.")
     not_checked: list[NotChecked] = Field(default=[])
     messages: list[EngineMessage] = Field(default=[])
-    masked: int = Field(default=0, description="How many secret values are masked; also 0 is said.")
+    masked: int = Field(default=0, description="How many secret values are masked.")
 
 
 class Selection(Part):
-    """The stacks that a change of files touches, in place of named ones (`--changed-since`). Paths count from the
-    project's folder."""
+    """The stacks that a change of files touches (`--changed-since`). Paths count from the project's folder."""
 
     since: str = Field(description="What was given: origin/main.")
     base: str = Field(description="The commit from which the change began: the merge base of `since` and HEAD.")
     touched: dict[str, list[str]] = Field(description="The files that touch each of the stacks that are reviewed.")
-    removed: list[str] = Field(
-        default=[],
-        description="Stacks whose file of config is gone: they are not previewed, and their resources stay.",
-    )
-    unaffected: list[str] = Field(
-        default=[],
-        description="Stacks that are not previewed: only their environment's file differs, and no object of theirs.",
-    )
-    unrecorded: list[str] = Field(
-        default=[],
-        description="Environments whose file differs and that have no stack of their own: their settings are not "
-        "reviewed.",
-    )
+    removed: list[str] = Field(default=[], description="Stacks without a file now: not previewed, resources stay.")
+    unaffected: list[str] = Field(default=[], description="Not previewed: only the environment's file differs.")
+    unrecorded: list[str] = Field(default=[], description="Environments that differ and have no stack of their own.")
 
 
 class Review(Part):

@@ -1,5 +1,4 @@
-"""The volumes that the pods of a job see on each side of a preview, with merge patches, and which of them keep their
-data in place."""
+"""The volumes that the pods of a job see before and after, and those that keep their data in place."""
 
 from __future__ import annotations
 

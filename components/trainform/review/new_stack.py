@@ -13,7 +13,6 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from trainform.project import PROJECT_FILE, stack_path
 
@@ -28,26 +27,18 @@ ENCRYPTED = (
     "encrypted values\nfix: `pulumi stack select --create {stack}` with the passphrase of the file"
 )
 _ENCRYPTION = re.compile(r"^(encryptionsalt|encryptedkey|secretsprovider):.*\n?", re.MULTILINE)
+_SECURE = re.compile(r"(?:^|[\s{,])[\"']?secure[\"']?\s*:", re.MULTILINE)
 STACKS = "stacks"
 
 
 def has_encrypted_values(stack: str, root: Path) -> bool:
-    """True if the stack's file has a value that only its passphrase or key can read."""
-    from trainform.spec.read import read_content
-
-    name = stack_path(stack)
-    return _is_encrypted(read_content(root / name, name).data.get("config"))
-
-
-def _is_encrypted(value: Any) -> bool:
-    if isinstance(value, dict):
-        return "secure" in value or any(map(_is_encrypted, value.values()))
-    return isinstance(value, list) and any(map(_is_encrypted, value))
+    """Return True if the stack's file has a value that only its passphrase or key can read."""
+    return _SECURE.search((root / stack_path(stack)).read_text(encoding="utf-8")) is not None
 
 
 @contextlib.contextmanager
 def temporary_copy(stack: str, root: Path, environ: Mapping[str, str]) -> Iterator[tuple[Path, dict[str, str]]]:
-    """Copy the project as long as the block runs; its folder, and the variables with which the engine uses it."""
+    """Copy the project as long as the block runs; return its folder, and the variables for the engine."""
     with tempfile.TemporaryDirectory(prefix="trainform-preview-") as name:
         folder, state = Path(name) / "project", Path(name) / "state"
         (folder / STACKS).mkdir(parents=True)

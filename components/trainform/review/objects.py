@@ -14,12 +14,14 @@ from trainform import defaults
 from trainform.backends.judged import named
 from trainform.backends.queues import API_VERSION as QUEUE_API
 from trainform.backends.table import BACKENDS
-from trainform.cluster.facts import AppliedObject, AskedJob
+from trainform.cluster.facts import AppliedObject, AskedJob, LiveFacts
 from trainform.deployed.accelerators import accelerators_of_roles
+from trainform.manifests.named_objects import named_objects
 from trainform.manifests.shapes import mapping
 from trainform.manifests.templates import Template
 from trainform.plan.build import chosen_backend
 from trainform.render import render_job
+from trainform.review import steps
 from trainform.review.context import Context, JobReview
 from trainform.review.preview import Preview, State, Step
 from trainform.review.stand_ins import CHANGED_MASK, MASKED, UNKNOWN
@@ -28,11 +30,8 @@ from trainform.rules.limits.judged import Judged
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 
-LEFT_ALONE = frozenset({"same", "read", "refresh"})
-"""Operations that change nothing in the cluster."""
 QUEUE_KINDS = ("Queue", "QueuePatch")
 OF_QUEUES = f"kubernetes:{QUEUE_API.partition('/')[0]}/"
-HIDDEN = frozenset({MASKED, CHANGED_MASK, UNKNOWN})
 
 
 def body_of(state: State | None) -> dict[str, Any]:
@@ -48,7 +47,7 @@ def metadata_of(state: State | None) -> dict[str, Any]:
 def places_pods(job: JobReview) -> bool:
     """True if the engine creates or replaces the job object, or changes in place how many pods it has."""
     step = job.job
-    if step is None or step.new is None or step.operation in LEFT_ALONE:
+    if step is None or step.new is None or steps.fate(step) == "none":
         return False
     return step.operation != "update" or step.old is None or _numbers(step.old) != _numbers(step.new)
 
@@ -95,8 +94,7 @@ def _queue_names(job: JobReview, admission: str, *, after: bool) -> list[str]:
 
 
 def templates_of(job: JobReview, environment: Environment | None, *, after: bool = True) -> list[Template] | None:
-    """Return the pods of the job; None if they are unknown. If several objects define the pods together, the record is
-    rendered again."""
+    """Return the pods of the job; None if unknown. If several objects define them together, render the record again."""
     found = [pods for state in states_of(job, after=after) for pods in state.pods]
     if found and not any(pods.elsewhere or pods.job for pods in found):
         return [pods.template for pods in found]
@@ -112,8 +110,7 @@ def templates_of(job: JobReview, environment: Environment | None, *, after: bool
 
 
 def demands_of(job: JobReview, environment: Environment | None, *, after: bool) -> list[Demand] | None:
-    """Return the accelerators that the pods ask for, with merge patches; None if the pods are unknown, or if the
-    environment has other kinds or resources now."""
+    """Return the accelerators that the pods ask for; None if unknown, or if the environment has other kinds now."""
     record = job.after if after else job.before
     roles = {} if record is None else mapping(record.experiment.get("roles"))
     kinds = {str(kind) for role in roles.values() for kind in mapping(mapping(role).get("accelerators"))}
@@ -127,12 +124,13 @@ def demands_of(job: JobReview, environment: Environment | None, *, after: bool) 
 
 
 def accelerators_of(asked: Iterable[Demand] | None, roles: Any) -> Counter[str]:
-    """Return how many accelerators of each kind the pods ask for together; if that is unknown, how many the roles of
-    the experiment have."""
+    """Return how many accelerators of each kind the pods ask for; if unknown, how many the experiment's roles have."""
+    if asked is None:
+        return accelerators_of_roles(roles)
     counts: Counter[str] = Counter()
-    for demand in () if asked is None else asked:
+    for demand in asked:
         counts[demand.kind] += demand.total
-    return accelerators_of_roles(roles) if asked is None else +counts
+    return +counts
 
 
 def queue_steps(preview: Preview) -> Iterator[tuple[str, Step]]:
@@ -154,8 +152,7 @@ class Asked(Struct, frozen=True):
 
 
 def asked_of(preview: Preview, jobs: Sequence[JobReview]) -> Asked:
-    """Return the jobs, queues and objects of the preview, without objects that the program only reads, or that do not
-    exist yet."""
+    """Return the jobs, queues and objects of the preview, without what the program only reads or creates."""
     of_jobs = [
         AskedJob(applied(job.job.old), "" if job.before is None else str(job.before.experiment.get("name", "")))
         for job in jobs
@@ -177,8 +174,7 @@ def queues_of(context: Context) -> set[str]:
 
 
 def applied(state: State | None) -> AppliedObject:
-    """Return the object of the state as it was applied, without values that are secret or unknown and so cannot be
-    compared."""
+    """Return the object of the state as it was applied, without secret and unknown values."""
     return AppliedObject(_without_hidden(body_of(state)))
 
 
@@ -190,4 +186,29 @@ def _without_hidden(value: Any) -> Any:
 
 def _is_hidden(value: Any) -> bool:
     items = value if isinstance(value, list) else [value]
-    return any(isinstance(item, str) and item in HIDDEN for item in items)
+    return any(item in (MASKED, CHANGED_MASK, UNKNOWN) for item in items)
+
+
+# --- Secrets of jobs without a component, for which no preflight has looked
+
+def needed_secrets(preview: Preview, jobs: Iterable[JobReview]) -> list[AppliedObject]:
+    """Return the Secrets that new pods name and the preview does not have: those to look for in the cluster."""
+    own = {applied(step.new).name for step in preview.steps if step.is_object and steps.kind(step) == steps.SECRET}
+    found: dict[tuple[str, str], AppliedObject] = {}
+    for job in jobs:
+        if job.component is None and job.job is not None and places_pods(job):
+            namespace = str(metadata_of(job.job.new).get("namespace", ""))
+            for template in steps.templates(job.job, job.job.new):
+                for named in named_objects(template.spec):
+                    if named.kind == "Secret" and not named.optional:
+                        metadata = {"name": named.name, **({"namespace": namespace} if namespace else {})}
+                        body = {"apiVersion": "v1", "kind": named.kind, "metadata": metadata}
+                        found[namespace, named.name] = AppliedObject(body)
+    return [secret for (_, name), secret in found.items() if name not in own]
+
+
+def missing_secrets(needed: Sequence[AppliedObject], live: LiveFacts | None) -> tuple[str, ...]:
+    """Return the needed Secrets that the cluster does not have: `the Secret hf`."""
+    missing = () if live is None else live.missing
+    return tuple(f"the Secret {secret.name}" for secret in needed if f"Secret/{secret.name}" in missing)
+

@@ -26,8 +26,7 @@ def policy_findings(preview: Preview) -> Iterator[Finding]:
 
 def packs_of(preview: Preview) -> tuple[str, ...]:
     """The names of the policy packs that ran, as far as the preview says it."""
-    told = () if preview.packs is None else preview.packs
-    return tuple(sorted({*told, *(result.pack for result in preview.policies)} - {""}))
+    return tuple(sorted({*(preview.packs or ()), *(result.pack for result in preview.policies)} - {""}))
 
 
 def refusal(results: Iterable[PolicyResult]) -> str:
@@ -40,16 +39,15 @@ def refusal(results: Iterable[PolicyResult]) -> str:
 
 
 def _finding(result: PolicyResult) -> Finding:
-    name, text = result.urn.rpartition("::")[2], masked_lines(result.text.strip())
+    text = masked_lines(result.text.strip())
     rule = BY_CODE.get(result.policy)
     own = _FINGERPRINT.search(text) if rule is not None else None
-    pack = f"the policy pack {result.pack}" if result.pack else "a policy pack"
-    level = result.level if result.level else "no level"
+    pack, level = f"the policy pack {result.pack}" if result.pack else "a policy pack", result.level or "no level"
     return Finding.model_validate({
         "code": result.policy,
         "category": Category.limits,
         "level": LEVELS.get(result.level, UNKNOWN_LEVEL),
-        "object": name,
+        "object": result.urn.rpartition("::")[2],
         "title": sentence(text),
         "why": f"It is a rule of {pack} ({level})." if rule is None else LIMIT_SAYS.format(rule.title),
         "fix": "Change what the policy names, or ask those who own the policy pack.",

@@ -13,19 +13,21 @@ from trainform.backends.workloads import Pods
 
 
 class State(Struct, frozen=True, dict=True):
-    """One side of a step: the resource before or after.
-
-    inputs: without secrets. id: the provider's, None for a resource that does not exist yet, and for components.
-    parent: its URN, "" for the stack. keep: `retain_on_delete`. provider: the reference URN::ID, "" for components.
-    """
+    """One side of a step: the resource before or after."""
 
     inputs: Mapping[str, Any]
+    """Without secrets."""
     id: str | None = None
+    """The provider's; None for a resource that does not exist yet, and for components."""
     parent: str = ""
+    """Its URN; "" for the stack."""
     keep: bool = False
+    """`retain_on_delete`."""
     protect: bool = False
     provider: str = ""
-    outputs: Mapping[str, Any] = {}
+    """The reference URN::ID; "" for components."""
+    identity: str = ""
+    """Of an object its UID in the cluster, of a `TrainingJob` its revision; "" if unknown."""
 
     @functools.cached_property
     def pods(self) -> tuple[Pods, ...]:
@@ -34,32 +36,26 @@ class State(Struct, frozen=True, dict=True):
 
 
 class Step(Struct, frozen=True):
-    """What the engine will do to one resource.
-
-    operation: in the engine's words (`same`, `create`, `update`, `delete`, `replace`, `create-replacement`,
-    `delete-replaced`, `read`, `refresh`, `import`, `discard`…); newer engines may have others. A replacement is one
-    step of a `Preview`: `replace`. keys: the properties that force a replacement. diffs: those that differ. detail:
-    what differs by path with the engine's kind (`add`, `delete-replace`…); None if the provider gave no detail, which
-    is not the same as no difference. plain_secrets: the paths of secrets that stand as plain text in the new side, and
-    did not in the old one.
-    """
+    """What the engine will do to one resource. A replacement is one step of a `Preview`: `replace`."""
 
     operation: str
+    """In the engine's words (`same`, `create`, `update`, `refresh`, `import`…); newer engines may have others."""
     urn: str
     type: str
     name: str
     old: State | None = None
     new: State | None = None
     keys: tuple[str, ...] = ()
-    diffs: tuple[str, ...] = ()
+    """The properties that force a replacement."""
     detail: Mapping[str, str] | None = None
+    """What differs by path with the engine's kind (`add`, `delete-replace`…); None if the provider gave no detail."""
     plain_secrets: tuple[str, ...] = ()
+    """The paths of secrets that stand as plain text in the new side, and did not in the old one."""
 
     @property
     def state(self) -> State:
         """The state after, or the one before where there is no other."""
-        found = self.new if self.new is not None else self.old
-        return State({}) if found is None else found
+        return self.new or self.old or State({})
 
     @property
     def kind(self) -> str:
@@ -73,44 +69,42 @@ class Step(Struct, frozen=True):
 
 
 class PolicyResult(Struct, frozen=True):
-    """What a policy of a policy pack says of a resource. level: advisory, mandatory, remediate or disabled."""
+    """What a policy of a policy pack says of a resource."""
 
     policy: str
     level: str
+    """advisory, mandatory, remediate or disabled."""
     urn: str
     text: str
     pack: str = ""
 
 
 class Message(Struct, frozen=True):
-    """A diagnostic of the engine. severity: info, warning or error; those for debugging are dropped when they are
-    read."""
+    """A diagnostic of the engine, without those for debugging."""
 
     severity: str
+    """info, warning or error."""
     text: str
     urn: str = ""
 
 
 class Preview(Struct, frozen=True):
-    """A whole preview.
-
-    form: `stream` (engine events) or `digest`. failed: the reason if the engine ended with an error, otherwise "".
-    not_checked: what this form cannot say, each as a whole sentence; `policies`, `errors` and unchanged claims are
-    missing in a digest. masked: how many values are masked. incomplete: steps are missing, so that what is not in the
-    preview may happen all the same. packs: the policy packs that ran, by name, with their versions; None where the form
-    does not say it. refreshed: the refreshes that have found something else than the state has: `old` is the state,
-    `new` the cluster, None for an object that is gone. unreadable: how many events or steps cannot be read, in words;
-    "" if all can.
-    """
+    """A whole preview."""
 
     form: str
+    """`stream` (engine events) or `digest`."""
     steps: tuple[Step, ...]
     policies: tuple[PolicyResult, ...] = ()
     messages: tuple[Message, ...] = ()
     failed: str = ""
+    """The reason if the engine ended with an error."""
     not_checked: tuple[str, ...] = ()
+    """What this form does not have, each as a whole sentence."""
     masked: int = 0
+    """How many values are masked."""
     incomplete: bool = False
+    """True if steps are missing, so that what is not in the preview may happen all the same."""
     packs: Mapping[str, str] | None = None
+    """The policy packs that ran, by name, with their versions; None if the form does not list them."""
     refreshed: tuple[Step, ...] = ()
-    unreadable: str = ""
+    """Refreshes that found another state: `old` is Pulumi's, `new` the cluster's; None for an object that is gone."""

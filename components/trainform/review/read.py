@@ -11,13 +11,13 @@ import itertools
 import json
 import math
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NoReturn
 
 from msgspec import structs
 
 from trainform.errors import InputError, Problem
+from trainform.manifests.shapes import mapping
 from trainform.review.engine_events import (
     DIGEST,
     READERS,
@@ -25,7 +25,6 @@ from trainform.review.engine_events import (
     Raw,
     RawStep,
     is_number,
-    mapping,
     name_of,
     of_digest,
     of_stream,
@@ -33,7 +32,7 @@ from trainform.review.engine_events import (
     text_of,
 )
 from trainform.review.marks import SIGNATURE
-from trainform.review.masking import Masks
+from trainform.review.masking import Masks, States
 from trainform.review.policies import refusal
 from trainform.review.preview import Message, PolicyResult, Preview, State, Step
 from trainform.review.stand_ins import MASKED
@@ -47,8 +46,6 @@ COMPONENT = "trainform:index:TrainingJob"
 # Parts of one replacement; which comes first depends on what the provider can do.
 REPLACEMENT = ("replace", "create-replacement", "delete-replaced")
 NO_REASON = "preview failed"
-# Of an object's outputs: all else is its status, or the same as its inputs.
-IDENTITY = ("name", "namespace", "uid", "creationTimestamp")
 
 DIGEST_LACKS = (
     "A digest has no policy results, failed operations and internal errors of the engine.",
@@ -59,41 +56,23 @@ INCOMPLETE = (
     "The preview is incomplete: it ends before the engine's summary, so steps, findings of policies and errors may "
     "be missing."
 )
-# What a digest does not list, but counts.
-NOT_LISTED = ("same", "read")
 # A digest begins a line, unless text stands before it that does not end its own; so may a few lines of other text.
 MOST_BEGINNINGS = 64
-LONGEST_REASON = 4000  # characters
+OF_DIGEST = frozenset({"steps", "changeSummary", "diagnostics"})
 
+Looked = tuple[States, tuple[str, ...]]
 _BEGINNING = re.compile(r'^\{|\{(?=\r?\n    ")', re.MULTILINE)
 _EVENT = "Event"
 _SEQUENCE = '{"sequence"'
 
 
-def _refuse_constant(name: str) -> NoReturn:
-    """NaN and Infinity are read by Python, but are not JSON."""
-    raise ValueError(name)
-
-
 def _finite(text: str) -> float | str:
-    """The number; one that is too large to be one stays text, since JSON has no infinity."""
+    """Return the number; as text if JSON has no such number (NaN, 1e999)."""
     number = float(text)
     return number if math.isfinite(number) else text
 
 
-class RepeatedKeyError(ValueError):
-    """A key that is there twice. Its text is the key."""
-
-
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The object. What has a key twice was not written by the engine, and nobody can say which of the values counts."""
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise RepeatedKeyError(next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1))
-    return found
-
-
-DECODER = json.JSONDecoder(object_pairs_hook=_without_repeats, parse_float=_finite, parse_constant=_refuse_constant)
+DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=_finite)
 
 
 def read_preview(text: str, source: str = STDIN) -> Preview:
@@ -118,8 +97,7 @@ def _refuse(source: str, reason: str, fix: str) -> NoReturn:
 
 
 def _events(text: str) -> tuple[list[dict[str, Any]], int]:
-    """The engine's events, one on a line, in order, and how many cannot be read. Other programs may write before
-    them."""
+    """Return the engine's events in order, and how many cannot be read. Programs may write before them."""
     events: list[dict[str, Any]] = []
     unreadable = 0
     for line in text.split("\n") if f'{_EVENT}"' in text else ():
@@ -141,22 +119,16 @@ def _is_event(found: Mapping[str, Any]) -> bool:
 
 
 def _digest(text: str, source: str) -> dict[str, Any]:
-    """Return the digest, before which a program may have printed what looks like one without steps. InputError if the
-    text has none."""
-    bare: dict[str, Any] | None = None
+    """Return the digest. InputError if the text has none."""
     for beginning in itertools.islice(_BEGINNING.finditer(text), MOST_BEGINNINGS):
         try:
             found, _ = DECODER.raw_decode(text, beginning.end() - 1)
         except (ValueError, RecursionError):
             continue
-        if isinstance(found, dict) and isinstance(found.get("steps"), list):
+        if isinstance(found, dict) and found.keys() & OF_DIGEST and "result" not in found:
             return found
-        if isinstance(found, dict) and bare is None and not found.keys() & {"steps", "result"}:
-            bare = found if found.keys() & {"changeSummary", "diagnostics"} else None
-    if bare is None:
-        reason = "it has no preview of Pulumi in JSON that can be read to its end" if text.strip() else "it is empty"
-        _refuse(source, reason, f"make it again with: {STREAM_COMMAND}")
-    return bare
+    reason = "it has no preview of Pulumi in JSON that can be read to its end" if text.strip() else "it is empty"
+    _refuse(source, reason, f"make it again with: {STREAM_COMMAND}")
 
 
 # --- to a preview without secrets
@@ -167,14 +139,9 @@ def _preview(raw: Raw, masks: Masks) -> Preview:
     not_checked = [*(DIGEST_LACKS if raw.form == DIGEST else ()), *(() if raw.ended else (INCOMPLETE,))]
     if raw.form == DIGEST and any(step.operation == REFRESH for step in whole):
         not_checked.append(DIGEST_OF_REFRESH)
-    unreadable = ""
     if raw.unreadable:
         unreadable = f"{raw.unreadable} event{'s or steps' if raw.unreadable > 1 else ' or step'} cannot be read"
         not_checked.append(f"The preview is incomplete: {unreadable}.")
-    missing = _missing(raw, whole)
-    if missing:
-        counted = ", ".join(f"{count} {masks.name(operation)}" for operation, count in missing.items())
-        not_checked.append(f"The preview is incomplete: the engine counts steps that are not in it ({counted}).")
     looked, found = ([(step, _looked(step, masks)) for step in given] for given in (whole, _refreshed(raw.steps)))
     masks.end_looks()
     steps, refreshed = (tuple(_shown_step(*each, masks) for each in given) for given in (looked, found))
@@ -188,35 +155,14 @@ def _preview(raw: Raw, masks: Masks) -> Preview:
         _failure(raw, messages, masks),
         tuple(not_checked),
         masks.count,
-        bool(missing or raw.unreadable),
+        bool(raw.unreadable),
         None if raw.packs is None else {masks.name(name): masks.name(tag) for name, tag in raw.packs.items()},
         refreshed,
-        unreadable,
     )
 
 
-def _missing(raw: Raw, steps: Iterable[RawStep]) -> dict[str, int]:
-    """How many steps of each operation the engine counts, and the preview does not have. The other way round nothing is
-    missing: the engine does not count what fails, what is only read, and what a replacement has left."""
-    seen = Counter(_counted_as(step) for step in steps)
-    unlisted = NOT_LISTED if raw.form == DIGEST else ()
-    return {
-        operation: count - seen[operation]
-        for operation, count in sorted(raw.counts.items())
-        if operation not in unlisted and count > seen[operation]
-    }
-
-
-def _counted_as(step: RawStep) -> str:
-    """The operation as which the engine counts the step: a refresh by what it found."""
-    if step.operation != REFRESH:
-        return step.operation
-    return "delete" if step.new is None else "same" if same(step.old, step.new) else "update"
-
-
 def _shown_message(message: Message, masks: Masks) -> Message:
-    """The message without the word of its severity, which a digest puts before it, and an SDK or a program once
-    more."""
+    """Return the message without the word of its severity, which a digest and some programs put before it."""
     text, word = masks.text(message.text), f"{message.severity}:"
     while text.startswith(word):
         text = text.removeprefix(word).lstrip()
@@ -224,17 +170,11 @@ def _shown_message(message: Message, masks: Masks) -> Message:
 
 
 def _failure(raw: Raw, messages: Iterable[Message], masks: Masks) -> str:
-    """Why the preview failed: the first error, which is what the others follow from; without one the policy that
-    refuses the change."""
+    """Return why the preview failed: its first error, or else the policy that refuses the change."""
     errors = [message.text for message in messages if message.severity == "error" and message.text != NO_REASON]
     failures = [*errors, *map(masks.text, raw.failures)]
-    if not failures:
-        return _failure_without_reason(raw, masks)
-    reason = failures[0].strip()
-    return reason if len(reason) <= LONGEST_REASON else f"{reason[: LONGEST_REASON - 1]}…"
-
-
-def _failure_without_reason(raw: Raw, masks: Masks) -> str:
+    if failures:
+        return failures[0].strip()
     if not raw.ended:
         return INCOMPLETE
     if raw.result == "canceled":
@@ -242,7 +182,7 @@ def _failure_without_reason(raw: Raw, masks: Masks) -> str:
     if raw.result != "failed":
         return ""
     refused = refusal(_shown_policy(result, masks) for result in raw.policies)
-    return refused if refused else "The engine says that the preview failed, and not why."
+    return refused or "The engine reports that the preview failed, and not why."
 
 
 def _collapsed(steps: Iterable[RawStep]) -> Iterator[RawStep]:
@@ -273,8 +213,7 @@ def _collapsed(steps: Iterable[RawStep]) -> Iterator[RawStep]:
 
 
 def _refreshed(steps: list[RawStep]) -> list[RawStep]:
-    """The refreshes that have found something else than the state has. A digest does not say what they have found, but
-    the step after one begins with it."""
+    """Return the refreshes that found another state. In a digest it is the one with which the next step begins."""
     after = {step.urn: step for step in reversed(steps) if step.operation != REFRESH and not _is_left(step)}
     found = []
     for step in steps:
@@ -291,57 +230,44 @@ def _is_left(step: RawStep) -> bool:
     return mapping(step.old).get("delete") is True
 
 
-def _looked(step: RawStep, masks: Masks) -> tuple[tuple[Any, ...], tuple[str, ...]]:
+def _looked(step: RawStep, masks: Masks) -> Looked:
     old, new = mapping(step.old), mapping(step.new)
-    outputs = mapping(old.get("outputs")), mapping(new.get("outputs"))
-    kept = (_kept_outputs(step.type, each) for each in outputs)
-    states = (mapping(old.get("inputs")), mapping(new.get("inputs")), *kept)
-    return masks.look(step.type, step.urn, states, outputs, step.diffs if step.detail is None else step.detail)
+    inputs, outputs = ([mapping(state.get(key)) for state in (old, new)] for key in ("inputs", "outputs"))
+    return masks.look(step.type, step.urn, inputs, outputs)
 
 
-def _kept_outputs(type_: str, outputs: Mapping[str, Any]) -> Mapping[str, Any]:
-    if type_ == COMPONENT:
-        return outputs
-    metadata = mapping(outputs.get("metadata")) if type_.startswith("kubernetes:") else {}
-    kept = {key: metadata[key] for key in IDENTITY if key in metadata}
-    return {"metadata": kept} if kept else {}
-
-
-def _shown_step(step: RawStep, looked: tuple[tuple[Any, ...], tuple[str, ...]], masks: Masks) -> Step:
+def _shown_step(step: RawStep, looked: Looked, masks: Masks) -> Step:
     states, plain = looked
-    old, new, old_outputs, new_outputs = map(masks.hide, states)
+    old, new = map(masks.hide, states)
     return Step(
         masks.name(step.operation),
         masks.name(step.urn),
         masks.name(step.type),
         masks.name(name_of(step.urn)),
-        _state(step.old, step, old, old_outputs, masks),
-        _state(step.new, step, new, new_outputs, masks),
+        _state(step.old, step, old, masks),
+        _state(step.new, step, new, masks),
         tuple(map(masks.name, step.keys)),
-        tuple(map(masks.name, step.diffs)),
         None if step.detail is None else {masks.name(path): masks.name(kind) for path, kind in step.detail.items()},
         tuple(map(masks.name, plain)),
     )
 
 
-def _state(
-    state: Mapping[str, Any] | None, step: RawStep, inputs: Mapping[str, Any], outputs: Mapping[str, Any], masks: Masks
-) -> State | None:
+def _state(state: Mapping[str, Any] | None, step: RawStep, inputs: Mapping[str, Any], masks: Masks) -> State | None:
     if state is None:
         return None
-    identity = text_of(state.get("id"))
+    id_, outputs = text_of(state.get("id")), mapping(state.get("outputs"))
+    identity = outputs.get("revision") if step.type == COMPONENT else mapping(outputs.get("metadata")).get("uid")
     return State(
         inputs,
-        masks.name(identity) if identity else None,
+        masks.name(id_) if id_ else None,
         masks.name(text_of(state.get("parent"))),
         state.get("retainOnDelete") is True,
         state.get("protect") is True,
         masks.name(text_of(state.get("provider")) or step.provider),
-        outputs,
+        masks.name(text_of(identity)),
     )
 
 
 def _shown_policy(result: PolicyResult, masks: Masks) -> PolicyResult:
-    names = (masks.name(text) for text in (result.policy, result.level, result.urn, result.pack))
-    policy, level, urn, pack = names
+    policy, level, urn, pack = map(masks.name, (result.policy, result.level, result.urn, result.pack))
     return PolicyResult(policy, level, urn, masks.text(result.text), pack)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from trainform import defaults
 from trainform.check import CheckedJob
 from trainform.check_platform import CheckedPlatform
-from trainform.cluster.amounts import resource_names
-from trainform.cluster.facts import NO_HOLDERS, LiveFacts, LiveJob, LiveQueue
-from trainform.errors import Problem, in_order
+from trainform.errors import Problem, in_order, list_names
 from trainform.escaping import escaped
 from trainform.releases.evidence import ANOTHER_STACK, NO_RELEASE
 from trainform.review.capacity import capacity_of, not_considered
@@ -31,19 +29,16 @@ from trainform.review.model import (
     EngineMessage,
     Finding,
     Level,
-    LiveFact,
     NotChecked,
     Outcome,
     Report,
 )
 from trainform.review.picture.compare import pictures
 from trainform.review.policies import packs_of, policy_findings
-from trainform.review.preview import Message, Preview, Step
+from trainform.review.preview import Message, Preview
 from trainform.review.stand_ins import UNKNOWN
 from trainform.secrets import masked_lines
-from trainform.spec.environment import Environment
 
-SEVERITIES = ("info", "warning", "error")
 MOST_PATHS = 5
 MOST_LINES = 20  # of what a failed preview reports
 LONGEST_REASON = 400  # characters
@@ -51,20 +46,20 @@ NOT_REACHED = "It failed, so what it has not reached is not checked."
 NO_FILES = "The stack's files cannot be read, and the preview has no results of the policy pack {}."
 OF_WHOLE_PREVIEWS = (Category.cost, Category.capacity)
 Checked = CheckedJob | CheckedPlatform | None
-"""The experiment in its environment, or the environment alone for its own stack; None if their files cannot be
-read."""
+"""The experiment in its environment, or the environment of its own stack; None if their files cannot be read."""
 
 
 def build_report(context: Context, checked: Checked = None, left_out: Iterable[NotChecked] = ()) -> Report:
-    """Return the report. checked: the stack's files as they are now. left_out: what could not be read, with the
-    reason."""
+    """Return the report. checked: the stack's files. left_out: what could not be read, with the reason."""
     preview = context.preview
     ended = FAILED if preview.failed else INCOMPLETE if preview.incomplete else ""
     not_checked = list(dict.fromkeys([*left_out, *_not_checked(context, checked)]))
     found, happens = _findings(context, checked), effects(context)
     first, failure = "", list[str]()
     if preview.failed:
-        problems = _why_it_failed(preview, checked)
+        problems = [] if checked is None else in_order(checked.problems)
+        # the program ended with them, or with something else
+        problems = problems if problems and problems[0].reason in preview.failed else []
         first, failure = _failure(preview, problems)
         told = {problem.code for problem in problems} - {NO_RELEASE, ANOTHER_STACK}  # these must be agreed to
         found = [
@@ -90,7 +85,7 @@ def build_report(context: Context, checked: Checked = None, left_out: Iterable[N
         capacity=capacity,
         objects=list(object_changes(context)),
         pictures=pictures(context),
-        live=[] if context.live is None else list(live_facts(context.live, context.environment)),
+        read_at="" if context.live is None else context.live.read_at,
         waivers=[] if job is None else list(waiver_uses(job, context.today, found)),
         limits=_judges(context, checked),
         not_checked=not_checked,
@@ -106,16 +101,9 @@ def _outcome(preview: Preview, counted: list[Finding], not_checked: list[NotChec
 
 
 def _unknown_amounts(ended: str) -> tuple[Cost, Capacity]:
-    """Cost and capacity of a preview that does not have every step."""
     cost = Cost(known=False, unknown=f"The preview {ended}, so the cost is unknown.")
     room = f"The preview {ended}, so it is unknown whether the pods fit."
     return cost, Capacity(verdict="unknown", sentence=room, basis="none")
-
-
-def _why_it_failed(preview: Preview, checked: Checked) -> list[Problem]:
-    """The problems of the stack's files, if the program ended with them."""
-    problems = [] if checked is None else in_order(checked.problems)
-    return problems if problems and problems[0].reason in preview.failed else []
 
 
 def _failure(preview: Preview, problems: Sequence[Problem]) -> tuple[str, list[str]]:
@@ -129,7 +117,7 @@ def _failure(preview: Preview, problems: Sequence[Problem]) -> tuple[str, list[s
         # a line that only counts or introduces those below it is not the reason
         number = next((number for number, line in enumerate(lines) if not line.endswith(":")), 0)
         first = lines.pop(number).strip().removeprefix("error:").strip() if lines else ""
-        first = first if first else "the engine does not report why"
+        first = first or "the engine does not report why"
     first = first if len(first) <= LONGEST_REASON else f"{first[: LONGEST_REASON - 1]}…"
     more = [f"and {len(lines) - MOST_LINES} more lines"] if len(lines) > MOST_LINES else []
     return f"The preview failed: {first}", [*lines[:MOST_LINES], *more]
@@ -139,8 +127,7 @@ def _failure(preview: Preview, problems: Sequence[Problem]) -> tuple[str, list[s
 
 
 def _findings(context: Context, checked: Checked) -> list[Finding]:
-    """All findings, the worst first. What a rule and the policy of the same name find in the same place is one
-    finding."""
+    """Return all findings, the worst first. A rule and the policy of its name make one finding of a place."""
     found = itertools.chain(*(find(context) for find in FINDERS), _of_limits(context, checked))
     merged = {(finding.code, finding.fingerprint): finding for finding in found}
     for finding in policy_findings(context.preview):
@@ -157,21 +144,13 @@ def _of_limits(context: Context, checked: Checked) -> Iterator[Finding]:
         yield from platform_findings(checked.platform, context.locate)
 
 
-def _has_other_problems(checked: CheckedJob | CheckedPlatform) -> bool:
-    """True if the files have problems that no limit reports: the limits have then judged a draft at most."""
-    return any(not problem.code for problem in checked.problems)
-
-
 def _order(finding: Finding) -> tuple[Any, ...]:
     return -Level[finding.level], finding.code, finding.object, finding.field, finding.fingerprint
 
 
 def _message(message: Message) -> EngineMessage:
-    return EngineMessage.model_validate({
-        "severity": message.severity if message.severity in SEVERITIES else "info",
-        "text": masked_lines(message.text.strip()),
-        "object": message.urn.rpartition("::")[2],
-    })  # fmt: skip
+    text, name = masked_lines(message.text.strip()), message.urn.rpartition("::")[2]
+    return EngineMessage.model_validate({"severity": message.severity, "text": text, "object": name})
 
 
 # --- names
@@ -192,40 +171,11 @@ def _experiment(context: Context, checked: Checked) -> str:
     return ", ".join(sorted(names - {""}))
 
 
-# --- what the cluster reports
-
-
-def live_facts(live: LiveFacts, environment: Environment | None) -> Iterator[LiveFact]:
-    """A sentence for each job and each queue that was read."""
-    names = resource_names(environment)
-    if live.jobs is not None:
-        yield from (LiveFact(object=job.name, sentence=_job(job, live.read_at)) for job in live.jobs)
-    if live.queues is not None and NO_HOLDERS not in live.not_read:
-        yield from (LiveFact(object=queue.name, sentence=_queue(queue, names)) for queue in live.queues)
-
-
-def _job(job: LiveJob, read_at: str) -> str:
-    pods = ", ".join(f"{count} {phase}" for phase, count in sorted(job.pods.items()) if count)
-    since = f", and its first pod has run since {job.started}" if job.started else ""
-    return f"At {read_at} the job {job.name} is {job.phase}{since}; pods: {pods if pods else 'none'}."
-
-
-def _queue(queue: LiveQueue, names: Mapping[str, str]) -> str:
-    if not queue.holders:
-        return f"In the queue {queue.name} no job holds anything."
-    held = "; ".join(f"{job} holds {_amounts(amounts, names)}" for job, amounts in sorted(queue.holders.items()))
-    return f"In the queue {queue.name}: {held}."
-
-
-def _amounts(amounts: Mapping[str, str], names: Mapping[str, str]) -> str:
-    return ", ".join(f"{amount} {names.get(resource, resource)}" for resource, amount in sorted(amounts.items()))
-
-
 # --- what was not checked
 
 
 def _not_checked(context: Context, checked: Checked) -> Iterator[NotChecked]:
-    """What the preview, the cluster and the files do not say."""
+    """Yield what the preview, the cluster and the files do not have."""
     if context.preview.failed:
         yield NotChecked(what="preview", reason=NOT_REACHED)
     yield from (NotChecked(what="preview", reason=text) for text in context.preview.not_checked)
@@ -236,13 +186,17 @@ def _not_checked(context: Context, checked: Checked) -> Iterator[NotChecked]:
         yield from (NotChecked(what=what, reason=sentence(why)) for what, why in sorted(context.live.not_read.items()))
     yield from not_read(context)
     yield from (NotChecked(what="capacity", reason=reason) for reason in not_considered(context))
-    if not _are_judged(checked):
-        if defaults.POLICY_PACK not in packs_of(context.preview):
-            yield NotChecked(what="limits", reason=NO_FILES.format(defaults.POLICY_PACK))
-    elif checked is not None and _has_other_problems(checked):
+    judged = _judged(checked)
+    if judged == "draft":
         reason = f"The files have other problems, which `trainform check -s {context.stack}` lists."
         yield NotChecked(what="limits", reason=reason)
-    yield from (_not_known(step, paths) for step in context.preview.steps if (paths := [*_unknown(_after(step))]))
+    elif not judged and defaults.POLICY_PACK not in packs_of(context.preview):
+        yield NotChecked(what="limits", reason=NO_FILES.format(defaults.POLICY_PACK))
+    for step in context.preview.steps:
+        paths = [] if step.new is None else [*_unknown(step.new.inputs)]
+        if paths:
+            reason = f"Known only at `pulumi up`: {list_names(paths, MOST_PATHS)}."
+            yield NotChecked(what=f"{step.kind} {step.name}", reason=reason)
 
 
 def _is_not_checked(message: Message) -> bool:
@@ -254,35 +208,22 @@ def _is_listed_elsewhere(message: Message, preview: Preview) -> bool:
     return _is_not_checked(message) or message.text.strip() == preview.failed
 
 
-def _are_judged(checked: Checked) -> bool:
-    """True if the rules of the limits have judged the files."""
-    return checked is not None and (checked.job if isinstance(checked, CheckedJob) else checked.platform) is not None
+def _judged(checked: Checked) -> Literal["", "draft", "whole"]:
+    """Return what of the files the limits have judged. They judge a draft at most if the files have other problems."""
+    if checked is None or (checked.job if isinstance(checked, CheckedJob) else checked.platform) is None:
+        return ""
+    return "whole" if all(problem.code for problem in checked.problems) else "draft"
 
 
 def _judges(context: Context, checked: Checked) -> str:
-    """Who has checked the limits of the environment, as a sentence; empty if they are not checked."""
-    by_files = checked is not None and _are_judged(checked) and not _has_other_problems(checked)
-    judges = [
-        *(["trainform in the stack's files"] if by_files else []),
-        *([f"the policy pack {defaults.POLICY_PACK}"] if defaults.POLICY_PACK in packs_of(context.preview) else []),
-    ]
+    """Return who has checked the limits of the environment, as a sentence; empty if they are not checked."""
+    judges = ["trainform in the stack's files"] if _judged(checked) == "whole" else []
+    judges += [f"the policy pack {pack}" for pack in packs_of(context.preview) if pack == defaults.POLICY_PACK]
     return f"The limits of the environment were checked by {' and '.join(judges)}." if judges else ""
 
 
-def _after(step: Step) -> Mapping[str, Any]:
-    return {} if step.new is None else step.new.inputs
-
-
-def _not_known(step: Step, paths: list[str]) -> NotChecked:
-    more = f" and {len(paths) - MOST_PATHS} more" if len(paths) > MOST_PATHS else ""
-    return NotChecked(
-        what=f"{step.kind} {step.name}",
-        reason=f"Known only at `pulumi up`: {', '.join(paths[:MOST_PATHS])}{more}.",
-    )
-
-
 def _unknown(value: Any, path: str = "") -> Iterator[str]:
-    """The paths of the values that the engine does not know yet."""
+    """Yield the paths of the values that the engine does not know yet."""
     if value == UNKNOWN:
         yield path
     elif isinstance(value, Mapping):

@@ -1,5 +1,4 @@
-"""Runs `pulumi preview` of one stack or of several for its event stream. The stream carries secrets in clear: it stays
-in memory, and nothing of it is written anywhere."""
+"""Runs `pulumi preview` for its event stream, which has secrets in clear and stays in memory."""
 
 from __future__ import annotations
 
@@ -13,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
 from pathlib import Path
+from subprocess import DEVNULL, PIPE
 
 from trainform.deployed.engine import environ_of_engine, pulumi, without_variables
 from trainform.errors import TrainformError
@@ -28,16 +28,15 @@ MOST_AT_ONCE = 4
 
 @dataclasses.dataclass(frozen=True)
 class EngineRun:
-    """A run of the engine.
-
-    text: its standard output, with secrets, for `read_preview` alone. errors: its standard error without them. note:
-    what is to be said of the run, "" for nothing.
-    """
+    """A run of the engine."""
 
     text: str = dataclasses.field(repr=False)
+    """Its standard output, with secrets, for `read_preview` alone."""
     code: int
     errors: str
+    """Its standard error without secrets."""
     note: str = ""
+    """Information about the run for the report; "" for none."""
 
 
 @contextlib.contextmanager
@@ -46,16 +45,12 @@ def previews_in(
     arguments: Sequence[str] = (),
     watch: Callable[[Sequence[str]], None] = lambda running: None,
 ) -> Iterator[Callable[[str], Future[EngineRun]]]:
-    """Return what begins `pulumi preview` of a stack in the project's folder, next to those that run, each in its own
-    process.
-
-    Whatever ends the block early (Ctrl-C, an error) ends all of them. arguments: further options of the engine, for
-    tests. watch: is called with the stacks whose preview runs, whenever one begins or ends. ToolchainError if there is
-    no pulumi.
-    """
+    """Return what begins `pulumi preview` of a stack in the project's folder, in its own process. Whatever ends the
+    block early (Ctrl-C, an error) ends all previews. arguments: further options of the engine, for tests. watch: is
+    called with the stacks whose preview runs, whenever one begins or ends. ToolchainError if there is no pulumi."""
     words = [pulumi(), "preview", "--json", "--non-interactive", "--color", "never", *arguments]
     engines = _Engines(words, folder, {**environ_of_engine(), STREAMING: "true"}, watch)
-    with exit_on_termination(), ThreadPoolExecutor(_at_once()) as pool:
+    with exit_on_termination(), ThreadPoolExecutor(min(MOST_AT_ONCE, os.cpu_count() or 1)) as pool:
         try:
             yield lambda stack: pool.submit(engines.run, stack)
         except BaseException:
@@ -64,22 +59,14 @@ def previews_in(
 
 
 def finished(run: Future[EngineRun]) -> EngineRun:
-    """The run, when it has ended. It waits in steps: a signal that comes in the moment in which Python begins to wait
-    ends no wait."""
+    """Return the run, when it has ended. A signal that comes when Python begins to wait would end no single wait."""
     while not run.done():
         wait([run], timeout=STEP_SECONDS)
     return run.result()
 
 
-def _at_once() -> int:
-    """Previews that run at once: no more than there are processors, and one where their number is not known."""
-    processors = os.cpu_count()
-    return 1 if processors is None else min(MOST_AT_ONCE, processors)
-
-
 class _Engines:
-    """Engines that run in threads, one for a stack. The thread that has started them ends them: signals reach no
-    other."""
+    """Engines that run in threads, one for a stack. The thread that has started them ends them."""
 
     def __init__(
         self, words: Sequence[str], folder: Path, environ: Mapping[str, str], watch: Callable[[Sequence[str]], None]
@@ -128,20 +115,13 @@ class _Engines:
             # Its own session: Ctrl-C is sent to trainform alone, which passes it on once. The engine takes a second one
             # as an order to stop at once.
             self._running[stack] = subprocess.Popen(
-                words,
-                cwd=folder,
-                env=environ,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                start_new_session=True,
+                words, cwd=folder, env=environ, stdin=DEVNULL, stdout=PIPE, stderr=PIPE, start_new_session=True
             )
             self._watch([*self._running])
             return self._running[stack]
 
     def end(self) -> None:
-        """Ask all engines to stop, as Ctrl-C in a terminal does; then stop what is left of them. None begins
-        afterwards."""
+        """Ask all engines to stop, as Ctrl-C does; then stop what is left of them. None begins afterwards."""
         running: list[subprocess.Popen[bytes]] = []
         with contextlib.suppress(KeyboardInterrupt, SystemExit):  # who presses Ctrl-C again does not want to wait
             with signals_delayed(), self._lock:
@@ -160,8 +140,7 @@ def _send(number: signal.Signals, processes: Sequence[subprocess.Popen[bytes]]) 
 
 
 def _wait(processes: Sequence[subprocess.Popen[bytes]]) -> None:
-    """Wait until all have ended, at most for the time that they have together. Their threads read what they still
-    print."""
+    """Wait until all have ended, at most for `GRACE_SECONDS` together. Their threads read what they still print."""
     until = time.monotonic() + GRACE_SECONDS
     for process in processes:
         with contextlib.suppress(subprocess.TimeoutExpired):

@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 
 from trainform.check_files import load_experiment
-from trainform.errors import InputError, TrainformError
-from trainform.project import release_path, stack_path
+from trainform.errors import InputError, Problem, TrainformError
+from trainform.project import known_stacks, release_path, stack_path
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.load import find_file, written_path
@@ -15,35 +15,41 @@ from trainform.spec.stack import OwnStackError, Stack, load_stack
 
 
 def chosen_by(stack: str, root: Path) -> Stack | str:
-    """What the stack runs; the name of the environment if it is an environment's own. InputError if the stack's file is
-    wrong."""
+    """Return what the stack runs, or its environment if it is the environment's own. InputError for a bad file."""
     try:
         return load_stack(stack, root)
     except OwnStackError as error:
         return error.environment
 
 
+def chosen_stacks(root: Path) -> dict[str, Stack | str]:
+    """Return what each stack of the project runs. InputError with every problem of their files of config."""
+    chosen, problems = dict[str, Stack | str](), list[Problem]()
+    for stack in known_stacks(root):
+        try:
+            chosen[stack] = chosen_by(stack, root)
+        except InputError as error:
+            problems += error.problems
+    if problems:
+        raise InputError(problems)
+    return chosen
+
+
 def files_read(stack: str, chosen: Stack | str, root: Path) -> set[str]:
-    """Return the files that the stack reads, from the project's folder on: those that it names, whether they exist or
-    not, and those to which links lead."""
+    """Return the files that the stack reads, from the project's folder on, also missing ones and targets of links."""
     environment = chosen if isinstance(chosen, str) else chosen.environment
     named = [stack_path(stack), written_path(Environment, environment)]
     if not isinstance(chosen, str):
-        named += [_written(chosen), *_read_by(chosen, root)]
+        is_own, stem = chosen.release is None, Path(chosen.experiment).stem
+        own = written_path(Experiment, chosen.experiment) if is_own else release_path(stem, str(chosen.release))
+        named += [own, *_read_by(chosen, root)]
     real = os.path.realpath(root)
     behind_links = {os.path.relpath(os.path.realpath(root / name), real) for name in named}
     return {os.path.relpath(root / name, root) for name in named} | behind_links
 
 
-def _written(chosen: Stack) -> str:
-    """The file in which the experiment is: its own, or that of the release."""
-    if chosen.release is None:
-        return written_path(Experiment, chosen.experiment)
-    return release_path(Path(chosen.experiment).stem, chosen.release)
-
-
 def _read_by(chosen: Stack, root: Path) -> list[str]:
-    """What an experiment reads beside its own file in its environment. Of one that cannot be read nothing is known."""
+    """Return what an experiment reads next to its own file; nothing if it cannot be read."""
     try:
         model = load_experiment(chosen.given, root, chosen.environment).model
     except TrainformError:

@@ -22,17 +22,11 @@ FATES: Mapping[str, Fate] = {
 }
 """The effect of each operation of the engine. Any other one (`import`, or one of a newer engine) is unknown."""
 
-CLAIM, QUEUE, SECRET, NAMESPACE, PRIORITY_CLASS = (
-    "PersistentVolumeClaim",
-    "Queue",
-    "Secret",
-    "Namespace",
-    "PriorityClass",
-)
+CLAIM = "PersistentVolumeClaim"
+QUEUE, SECRET, NAMESPACE, PRIORITY_CLASS = "Queue", "Secret", "Namespace", "PriorityClass"
 SECRET_VALUES = ("data", "stringData")
 PATCH = "Patch"
 IDENTITY = ("metadata.namespace", "metadata.name")
-NAMING = {"apiVersion", "kind"}  # fields that a program may leave out
 RECORD = {"revision", "job", "experiment", "environment"}
 """Entries of the record of what is deployed."""
 COMPONENT, ENGINE = "trainform:index:", "pulumi:"
@@ -44,8 +38,7 @@ def fate(step: Step) -> Fate:
 
 
 def is_resource(step: Step) -> bool:
-    """True for what exists somewhere: not a component, a provider or a stack. Resources of other packages have a
-    provider."""
+    """True for what exists somewhere. Resources of other packages have a provider; components and stacks have none."""
     return step.is_object or (not step.type.startswith((COMPONENT, ENGINE)) and bool(step.state.provider))
 
 
@@ -61,8 +54,7 @@ def kind_before(step: Step) -> str:
 
 
 def body(step: Step, state: State | None) -> dict[str, Any]:
-    """Return the object on one side, with version and kind from its type where the program leaves them out; empty if
-    there is none."""
+    """Return the object on one side, with the version and kind of its type; empty if there is none."""
     if state is None:
         return {}
     version = step.type.removeprefix("kubernetes:").rpartition(":")[0].removeprefix("core/")
@@ -70,8 +62,7 @@ def body(step: Step, state: State | None) -> dict[str, Any]:
 
 
 def name(step: Step, state: State | None = None) -> str:
-    """Return the name of the object in the cluster; of another resource, or where it is unknown yet, the one in the
-    program."""
+    """Return the name of the object in the cluster, or if that is unknown, the one in the program."""
     found = value_at({**(step.state if state is None else state).inputs}, "metadata.name") if step.is_object else None
     return found if isinstance(found, str) and found else step.name
 
@@ -99,14 +90,11 @@ def others(context: Context) -> tuple[Step, ...]:
 
 
 def templates(step: Step, state: State | None) -> tuple[Template, ...]:
-    """Return the pods of the object on one side; none where its form cannot be read."""
+    """Return the pods of the object on one side."""
     if state is None:
         return ()
-    try:
-        found = state.pods if state.inputs.keys() >= NAMING else pods_of(body(step, state))
-        return tuple(pods.template for pods in found)
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError, ArithmeticError, RecursionError):
-        return ()
+    found = state.pods if "kind" in state.inputs else pods_of(body(step, state))
+    return tuple(pods.template for pods in found)
 
 
 def is_one_object(step: Step) -> bool:

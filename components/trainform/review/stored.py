@@ -1,5 +1,4 @@
-"""Writes a report as JSON, and reads one that was written before. That may come from a job that ran somebody else's
-program, so that nothing in it is believed."""
+"""Writes a report as JSON, and reads one back. It may come from another program: nothing in it is believed."""
 
 from __future__ import annotations
 
@@ -26,8 +25,7 @@ def render(review: Review) -> str:
 
 
 def read_review(text: str, option: str, source: str) -> Review:
-    """The review in the text. InputError with what is wrong with it. option, source: where it comes from, for
-    messages."""
+    """Return the review in the text. InputError with what is wrong. option, source: where it comes from."""
     try:
         data = json.loads(text)
     except (ValueError, RecursionError):

@@ -20,8 +20,7 @@ from trainform.spec.stack import Stack
 
 
 def users_in(environment: str, root: Path) -> tuple[User, ...]:
-    """The experiments of the environment by their stacks. A stack of which nobody can tell what it runs is one that
-    cannot be read."""
+    """Return the experiments of the environment by their stacks, also those that cannot be read."""
     wanted = environment_file(environment, root)
     return tuple(user for stack in known_stacks(root) if (user := _user(stack, wanted, root)) is not None)
 
@@ -44,8 +43,7 @@ def _user(stack: str, environment: Path | None, root: Path) -> User | None:
 
 
 def uses_of(job: RenderedJob) -> frozenset[Use]:
-    """The kinds and names of what the job needs of its environment beside the namespace, with what its merge patches
-    add."""
+    """Return the kinds and names of what the job needs of its environment, with merge patches."""
     plan = job.plan
     named: set[tuple[str, str | None]] = {(steps.QUEUE, plan.queue.name), (steps.PRIORITY_CLASS, plan.priority_class)}
     if plan.queue.request is not None:

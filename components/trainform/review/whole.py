@@ -2,16 +2,109 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from decimal import ROUND_HALF_UP, Decimal
+from fractions import Fraction
 
+from msgspec import Struct
+
+from trainform.cluster.facts import LiveFacts
+from trainform.cluster.live import LiveReads
 from trainform.errors import list_names
+from trainform.project import project_root
+from trainform.review.context import Context, JobReview
 from trainform.review.cost import TENTH, Side, difference_of, money, percent_of
-from trainform.review.model import Cost, Money, Outcome, Report, Review, Selection
+from trainform.review.files import StackFiles
+from trainform.review.jobs import jobs_of
+from trainform.review.model import Cost, Money, NotChecked, Outcome, Report, Review, Selection
+from trainform.review.objects import asked_of, missing_secrets, needed_secrets
+from trainform.review.preview import Preview
+from trainform.review.report import build_report
+from trainform.review.settings import namespace_before
+from trainform.spec.environment import Environment
+from trainform.spec.stack import project_name
 
 BY_WEIGHT = (Outcome.clean, Outcome.incomplete, Outcome.findings, Outcome.failed)
-"""Outcomes, the worst last: a finding says more than what was left out, and a preview that failed says nothing for
-sure."""
+"""Outcomes, the worst last."""
+
+
+class Read(Struct, frozen=True):
+    """What was read of a stack, and what is read of the cluster since its files are known; None: nothing is."""
+
+    stack: str
+    preview: Preview
+    files: StackFiles
+    reads: LiveReads | None
+
+
+def review_of_read(
+    read: Sequence[Read], selection: Selection | None, hours: Fraction | None, *, ask_cluster: bool
+) -> Review:
+    """Return the review of all that was read. The cluster is waited for once for all stacks."""
+    jobs = [jobs_of(each.preview) for each in read]
+    with ThreadPoolExecutor(max(len(read), 1)) as pool:
+        live = [*pool.map(_live, read, jobs)]
+    contexts = contexts_of(read, jobs, live, hours)
+    reports = [_report(each, context, ask_cluster=ask_cluster) for each, context in zip(read, contexts, strict=True)]
+    # a comment of an earlier run is found by the project, also where there is no resource
+    urns = (step.urn.split("::") for each in read for step in each.preview.steps)
+    named = next((parts[1] for parts in urns if len(parts) > 1), None)
+    return review_of(reports, selection, project_name(project_root()) if named is None else named)
+
+
+def _live(read: Read, jobs: tuple[JobReview, ...]) -> LiveFacts | None:
+    """Return what the cluster reports; None if it is not asked."""
+    if read.reads is None:
+        return None
+    if read.files.users is not None and read.files.environment is not None:
+        model = read.files.environment
+        read.reads.list_deployed(model.name, namespace_before(read.preview) or model.namespace.name)
+    asked = asked_of(read.preview, jobs)
+    return read.reads.facts(asked.jobs, asked.queues, (*asked.objects, *needed_secrets(read.preview, jobs)))
+
+
+def contexts_of(
+    read: Sequence[Read],
+    jobs: Sequence[tuple[JobReview, ...]],
+    live: Sequence[LiveFacts | None],
+    hours: Fraction | None,
+) -> list[Context]:
+    """Return all about each stack, with the stacks on its cluster that are deployed before it."""
+    today = datetime.datetime.now(datetime.UTC).date()
+    found: dict[int, Context] = {}
+    for at in sorted(range(len(read)), key=lambda at: read[at].files.users is None):
+        files, where = read[at].files, _cluster(read[at].files.environment)
+        earlier = (other for other in found.values() if where is not None and _cluster(other.environment) == where)
+        found[at] = Context(
+            read[at].stack,
+            read[at].preview,
+            jobs[at],
+            environment=files.environment,
+            live=live[at],
+            locate=files.locate,
+            today=today,
+            hours=hours,
+            users=files.users,
+            lacks=files.lacks,
+            missing=missing_secrets(needed_secrets(read[at].preview, jobs[at]), live[at]),
+            earlier=tuple(earlier),
+            origin=files.origin,
+        )
+    return [found[at] for at in range(len(read))]
+
+
+def _cluster(environment: Environment | None) -> str | None:
+    return None if environment is None else environment.cluster.uid or environment.cluster.context or ""
+
+
+def _report(read: Read, context: Context, *, ask_cluster: bool) -> Report:
+    left_out = [*read.files.left_out]
+    if context.live is None:
+        why = "Without the environment's file nothing says which one it is." if ask_cluster else "--no-cluster is set."
+        left_out.append(NotChecked(what="cluster", reason=why))
+    return build_report(context, read.files.checked, left_out)
 
 
 def review_of(reports: Sequence[Report], selection: Selection | None = None, project: str = "") -> Review:
@@ -23,8 +116,7 @@ def review_of(reports: Sequence[Report], selection: Selection | None = None, pro
 
 
 def _sum(reports: Sequence[Report]) -> Cost:
-    """The cost of all stacks together. What is not known of one is not known of the sum, and amounts in several
-    currencies are not added."""
+    """Return the cost of all stacks together. Amounts in several currencies are not added."""
     costs = [report.cost for report in reports]
     if len(costs) == 1:
         return costs[0]
@@ -55,8 +147,7 @@ def _sum(reports: Sequence[Report]) -> Cost:
 
 
 def _side(costs: Sequence[Cost], of: Callable[[Cost], Money | None]) -> Side:
-    """One side of all stacks. It is known where it is known of each: without an amount that is so only where all of the
-    cost is known."""
+    """Return one side of all stacks, which is known if it is known of each."""
     amounts = [found for cost in costs if (found := of(cost)) is not None]
     if any(of(cost) is None and not cost.known for cost in costs):
         return Side(None, known=False)

@@ -14,7 +14,6 @@ from trainform.review.model import (
     Fact,
     FieldChange,
     Finding,
-    LiveFact,
     Money,
     NotChecked,
     ObjectChange,
@@ -166,13 +165,7 @@ USUAL = Report(
         ),
         ObjectChange(operation="create", kind="ConfigMap", name="sdxl-lora-launch-script-7b20de", destructive=False),
     ],
-    live=[
-        LiveFact(
-            object="sdxl-lora-1f3a9c",
-            sentence="The job sdxl-lora-1f3a9c is Running, with a pod that runs since 2026-11-22T11:20:31Z; pods: 4 "
-            "Running.",
-        )
-    ],
+    read_at="2026-11-23T03:20:31Z",
 )
 RICH = USUAL.model_copy(
     update={

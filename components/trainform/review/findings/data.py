@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Sequence
 
 from trainform.backends.workloads import value_at
-from trainform.manifests.shapes import mapping, quantity
+from trainform.manifests.shapes import quantity
 from trainform.review import steps
 from trainform.review.context import Context
 from trainform.review.effects import AFTER_KEEP, SIZE, object_causes, refused
@@ -133,8 +133,7 @@ def _replaced(step: Step, name: str, place: Place | None, lost: Container[str]) 
 
 def _identity(step: Step) -> str:
     """Return what a waiver of a loss is bound to: this claim, and no later one of its name."""
-    outputs = {} if step.old is None else step.old.outputs
-    return f"{steps.name_before(step)} {mapping(outputs.get('metadata')).get('uid', '')}"
+    return f"{steps.name_before(step)} {'' if step.old is None else step.old.identity}"
 
 
 def _shrunk(step: Step, name: str, place: Place | None) -> Iterator[Finding]:

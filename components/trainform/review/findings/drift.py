@@ -6,15 +6,14 @@ from collections.abc import Iterator
 
 from trainform.cluster.drift import writer
 from trainform.errors import shorten
-from trainform.review import steps, wanted
-from trainform.review.causes import of_experiment
+from trainform.review import steps
 from trainform.review.changes import field_differences
 from trainform.review.context import Context, JobReview
 from trainform.review.difference import shown
 from trainform.review.kinds import kind
 from trainform.review.model import Finding
 from trainform.review.objects import own_names
-from trainform.review.preview import Preview, Step
+from trainform.review.preview import Step
 
 DIFFERS = kind("TR-DRIFT-1")
 MISSING = kind("TR-DRIFT-2")
@@ -23,12 +22,11 @@ GONE = kind("TR-DRIFT-2", "gone")
 REFRESHED = kind("TR-DRIFT-1", "refreshed")
 KINDS = (DIFFERS, MISSING, FAILED)
 CLAIM = "PersistentVolumeClaim"
-STREAM = "stream"
 
 
 def find(context: Context) -> Iterator[Finding]:
     """Jobs whose last `up` failed, then fields that differ, then objects that are gone."""
-    failed = [job for job in context.jobs if _failed(job)] if _has_all_parts(context.preview) else []
+    failed = [job for job in context.jobs if _failed(job)]
     for job in failed:
         deployed = None if job.before is None else job.before.job
         title = f"The last `pulumi up` of {job.name} did not succeed; recorded as deployed: {deployed or 'nothing'}."
@@ -60,12 +58,6 @@ def find(context: Context) -> Iterator[Finding]:
         yield gone.finding(name, before=missing, title=title)
 
 
-def _has_all_parts(preview: Preview) -> bool:
-    """False where components that do not change are missing, or may be: what was wanted cannot be put together from the
-    rest."""
-    return preview.form == STREAM and not preview.incomplete
-
-
 def _found_by_refresh(step: Step) -> Iterator[Finding]:
     """The fields of which the refresh has found something else than was applied, so that the other steps of the preview
     begin with that."""
@@ -84,16 +76,12 @@ def _key(step: Step) -> str:
 
 
 def _failed(job: JobReview) -> bool:
-    """True if what the components were given is not what is recorded as deployed. Sides of two versions of trainform
-    have other defaults, and are not compared."""
+    """True if the component, which the engine registers first, has another revision than the record, which comes
+    last."""
     if job.component is None or job.component.old is None or job.after is None:
         return False
-    if job.before is None:
-        return True
-    asked, deployed = wanted.of_components(job, old=True), wanted.before(job)
-    if asked is None or deployed is None or job.before.version != job.after.version:
-        return False
-    return asked.run != deployed.run or bool(of_experiment(asked, deployed, ordered=False))
+    asked = job.component.old.identity
+    return job.before is None or asked not in ("", job.before.revision)
 
 
 def _shown(value: object) -> str:

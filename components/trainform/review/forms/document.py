@@ -142,7 +142,8 @@ def details(report: Report) -> list[Section]:
     masked = f"{counted(report.masked, 'secret value')} {'is' if report.masked == 1 else 'are'} masked."
     objects = sorted(report.objects, key=lambda change: not change.destructive)
     about = f"Experiment {report.experiment} in the environment {report.environment}." if report.experiment else ""
-    sources = [about, *(fact.sentence for fact in report.live), report.limits, masked]
+    read = f"The cluster was read at {report.read_at}." if report.read_at else ""
+    sources = [about, read, report.limits, masked]
     return bounded([
         Section("Effects", tuple(each(report.effects, _effect))),
         Section("Users of what changes", tuple(each(report.dependents, lambda users: Item(users.sentence)))),
