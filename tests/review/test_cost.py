@@ -81,11 +81,10 @@ def test_what_a_running_job_has_cost() -> None:
     name = job.job.old.inputs["metadata"]["name"]  # type: ignore[union-attr]
     running = structs.replace(live_job(name, Running=2), started="2026-11-22T10:00:00Z")
     made = context(job, environment=CLUSTER, live=live(jobs=(running,)))
-    assert cost_of(made).spent == usd("806.40")
     (restart,) = restarts(made)
     assert restart.title.endswith("; it has cost 806.40 USD since its start.")
     pending = context(job, environment=CLUSTER, live=live(jobs=(live_job(name, "Pending"),)))
-    assert cost_of(pending).spent is None
+    assert [*restarts(pending)] == []
 
 
 STORAGE_PRICE = {"amount": 0.2, "currency": "USD", "as_of": datetime.date(2026, 2, 1)}

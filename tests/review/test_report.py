@@ -18,8 +18,8 @@ from tests.support.leaks import GITHUB_TOKEN
 from trainform.errors import Problem
 from trainform.review.context import Context
 from trainform.review.fail_on import FAILED, exit_code, parse_fail_on
-from trainform.review.findings.table import BY_CODE, KINDS
 from trainform.review.forms import terminal
+from trainform.review.kinds import BY_CODE, KINDS
 from trainform.review.model import Level, NotChecked, Outcome, Report
 from trainform.review.preview import Message, PolicyResult
 from trainform.review.report import build_report

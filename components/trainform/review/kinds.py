@@ -78,3 +78,8 @@ def fingerprint(code: str, name: str, field: str, before: Any, after: Any) -> st
     """The identity of a finding: it changes with the object, the field and both values, and not with time or order."""
     text = json.dumps([code, name, field, before, after], sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:FINGERPRINT_DIGITS]
+
+
+KINDS = tuple(map(kind, _texts()))
+"""All kinds of findings, from which a page of the documents is made."""
+BY_CODE = {each.code: each for each in KINDS}

@@ -41,7 +41,7 @@ def recorded(state: State | None) -> Environment | None:
         return None
 
 
-@functools.lru_cache(maxsize=1)  # each object and several parts of the report ask for it
+@functools.lru_cache(maxsize=16)  # each object and several parts of the report ask for it
 def recorded_in(context: Context) -> tuple[Recorded, ...]:
     """Return each environment of the preview that is recorded on both sides."""
     found = []

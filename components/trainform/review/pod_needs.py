@@ -67,6 +67,11 @@ class Need(Struct, frozen=True, dict=True):
         """The namespace of the job object."""
         return self.name.partition("/")[0]
 
+    @property
+    def local_place(self) -> str:
+        """NAMESPACE/NAME of the job's LocalQueue."""
+        return f"{self.namespace}/{self.local_queue}"
+
     @functools.cached_property
     def gang(self) -> Amounts:
         """What the pods that start together request."""

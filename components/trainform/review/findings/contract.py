@@ -17,7 +17,6 @@ RANKS = kind("TR-CONTRACT-2")
 LAUNCHER = kind("TR-CONTRACT-3")
 MOUNTS = kind("TR-CONTRACT-5")
 MISSING = kind("TR-CONTRACT-6")
-KINDS = (WORLD, RANKS, LAUNCHER, MOUNTS, MISSING)
 
 
 def find(context: Context) -> Iterator[Finding]:

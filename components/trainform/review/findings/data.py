@@ -27,7 +27,6 @@ KEPT = kind("TR-DATA-2", "kept")
 SAME_NAME = kind("TR-DATA-2", "same_name")
 NOT_PROTECTED = kind("TR-DATA-4", "protect")
 PROTECTED_ALONE = kind("TR-DATA-4", "protected")
-KINDS = (DELETED, REPLACED, SHRUNK, NOT_KEPT, NAMESPACE_GONE, RENAMED)
 
 
 def find(context: Context) -> Iterator[Finding]:

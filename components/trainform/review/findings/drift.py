@@ -21,7 +21,6 @@ MISSING = kind("TR-DRIFT-2")
 FAILED = kind("TR-DRIFT-3")
 GONE = kind("TR-DRIFT-2", "gone")
 REFRESHED = kind("TR-DRIFT-1", "refreshed")
-KINDS = (DIFFERS, MISSING, FAILED)
 CLAIM = "PersistentVolumeClaim"
 STREAM = "stream"
 

@@ -14,7 +14,6 @@ from trainform.spec.release import SETTING
 ELSEWHERE = kind("TR-PROMOTION-1")
 WITHOUT_GATE = kind("TR-PROMOTION-2")
 WITHOUT_RELEASE = kind("TR-PROMOTION-3")
-KINDS = (ELSEWHERE, WITHOUT_GATE, WITHOUT_RELEASE)
 
 
 def find(context: Context) -> Iterator[Finding]:

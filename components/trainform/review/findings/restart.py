@@ -17,7 +17,6 @@ GONE = kind("TR-RESTART-3")
 EVICTED = kind("TR-RESTART-4")
 STOPPED = kind("TR-RESTART-5")
 UNEXPLAINED = kind("TR-UNKNOWN-1")
-KINDS = (RESTARTED, FINISHED, GONE, EVICTED, STOPPED, UNEXPLAINED)
 
 
 def find(context: Context) -> Iterator[Finding]:
