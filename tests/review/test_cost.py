@@ -82,7 +82,7 @@ def test_what_a_running_job_has_cost() -> None:
     running = structs.replace(live_job(name, Running=2), started="2026-11-22T10:00:00Z")
     made = context(job, environment=CLUSTER, live=live(jobs=(running,)))
     (restart,) = restarts(made)
-    assert restart.title.endswith("; it has cost 806.40 USD since its start.")
+    assert restart.title.endswith("; it has cost 806.40 USD.")
     pending = context(job, environment=CLUSTER, live=live(jobs=(live_job(name, "Pending"),)))
     assert [*restarts(pending)] == []
 
