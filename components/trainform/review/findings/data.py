@@ -30,21 +30,31 @@ PROTECTED_ALONE = kind("TR-DATA-4", "protected")
 
 
 def find(context: Context) -> Iterator[Finding]:
-    """The findings about data: the claims of each job, then all others, by name."""
-    lost = {steps.name_before(step): step for step in _namespaces_gone(context)}
+    """Yield the findings about data: the claims of each job, then all others, by name."""
+    lost = {
+        steps.name_before(step): step
+        for step in steps.of_kind(context.preview.steps, steps.NAMESPACE)
+        if steps.fate(step) in ("delete", "replace") and not (step.old is not None and step.old.keep)
+    }
     for job in context.jobs:
         happens = fate(context, job)
         for step in steps.of_kind(job.steps, steps.CLAIM):
             yield from _of_claim(step, object_causes(step, happens), lost)
     for step in steps.of_kind(steps.others(context), steps.CLAIM):
         yield from _of_claim(step, platform_causes(step, context), lost)
+    queues = () if context.live is None or context.live.queues is None else context.live.queues
+    holders = {holder.partition("/") for queue in queues for holder in queue.holders}
     for name, step in lost.items():
-        yield _namespace(name, step, context)
+        jobs = sorted(job for namespace, _, job in holders if namespace == name)
+        living = f", also what is there now: {', '.join(jobs)}" if jobs else ""
+        title = f"The namespace {name} is {steps.fate(step)}d, and everything in it is deleted{living}."
+        place = next((cause.place for cause in platform_causes(step, context)), None)
+        yield NAMESPACE_GONE.finding(name, title=title, place=place)
     yield from _renamed(context.preview.steps)
 
 
 def _renamed(given: Sequence[Step]) -> Iterator[Finding]:
-    """Objects that one resource makes and another one loses. Kept ones stay, and so does what a patch gives back."""
+    """Yield objects that one resource makes and another one loses. Kept ones stay, and what a patch gives back."""
     made = {_object(step, step.new): step for step in given if step.is_object and steps.fate(step) == "create"}
     made.pop((), None)
     for step in given:
@@ -60,36 +70,11 @@ def _renamed(given: Sequence[Step]) -> Iterator[Finding]:
 
 
 def _object(step: Step, state: State | None) -> tuple[str, ...]:
-    """What the object is in its cluster; empty if its name is not known."""
+    """Return what the object is in its cluster; empty if its name is not known."""
     namespace, name = (value_at(steps.body(step, state), path) for path in steps.IDENTITY)
     if state is None or not isinstance(name, str) or name in (UNKNOWN, MASKED):
         return ()
     return (step.type, state.provider, str(namespace), name)
-
-
-def _namespaces_gone(context: Context) -> Iterator[Step]:
-    for step in steps.of_kind(context.preview.steps, steps.NAMESPACE):
-        if steps.fate(step) in ("delete", "replace") and not (step.old is not None and step.old.keep):
-            yield step
-
-
-def _namespace(name: str, step: Step, context: Context) -> Finding:
-    verb = {"delete": "deleted", "replace": "replaced"}[steps.fate(step)]
-    jobs = sorted(_jobs_in(name, context))
-    living = f", also what is there now: {', '.join(jobs)}" if jobs else ""
-    causes = platform_causes(step, context)
-    return NAMESPACE_GONE.finding(
-        name,
-        title=f"The namespace {name} is {verb}, and everything in it is deleted{living}.",
-        place=causes[0].place if causes else None,
-    )
-
-
-def _jobs_in(namespace: str, context: Context) -> set[str]:
-    """The jobs of the namespace that hold something of a queue now, as far as the cluster was read."""
-    queues = () if context.live is None or context.live.queues is None else context.live.queues
-    holders = {holder.partition("/") for queue in queues for holder in queue.holders}
-    return {name for of, _, name in holders if of == namespace}
 
 
 def _of_claim(step: Step, causes: Sequence[Change], lost: Container[str]) -> Iterator[Finding]:
