@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
-from operator import attrgetter
 from typing import Literal
 
 from msgspec import Struct
@@ -137,18 +136,19 @@ class _Judge:
             why = (reasons[what] for what in ("cluster", "nodes", NO_HOLDERS) if what in reasons)
             yield Lack("unknown", next(why, "the nodes of the cluster were not read"))
             return
-        shut = next((pods for pods in self.pods if pods.gang and not admitting([pods], self.now)), None)
+        gang, every = ([(pods, getattr(pods, count)) for pods in self.pods] for count in ("gang", "every"))
+        shut = next((pods for pods, count in gang if count and not admitting([(pods, count)], self.now)), None)
         if shut is not None:
             yield Lack("never", kept_out(shut, self.nodes))
             return
-        empty = too_few(self.pods, (), rooms_of(self.nodes, None), attrgetter("gang"))
+        empty = too_few(gang, (), rooms_of(self.nodes, None))
         if empty is not None:
             reason = f"{self._reason(empty, '')}{cordoned(self.nodes)}"
             yield Lack("never", reason, empty.resource, empty.asked, empty.missing)
             return
-        before = [pods for need in self.jobs.earlier for pods in need.pods]
-        for part in (False, True):
-            short = too_few(self.pods, before, self.now, attrgetter("every" if part else "gang"))
+        before = [(pods, pods.gang) for need in self.jobs.earlier for pods in need.pods]
+        for part, groups in ((False, gang), (True, every)):
+            short = too_few(groups, before, self.now)
             if short is not None:
                 held, reason = self._held(short), self._reason(short, " now")
                 yield Lack("later", reason, short.resource, short.asked, short.missing, held, part)
@@ -188,7 +188,7 @@ class _Judge:
                 yield self._job(job)
 
     def _role(self, pods: Pods) -> RoleRoom:
-        here = admitting([pods], self.now)
+        here = admitting([(pods, pods.every)], self.now)
         resource, fitting = scarcest(pods, here), [pods.fit(room.free) for room in here]
         largest = max((room.free.get(resource, NOTHING) for room in here), default=NOTHING)
         return RoleRoom(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from trainform.cluster.drift import writer
 from trainform.errors import shorten
@@ -11,71 +12,63 @@ from trainform.review.causes import of_experiment
 from trainform.review.changes import field_differences
 from trainform.review.context import Context, JobReview
 from trainform.review.difference import shown
-from trainform.review.kinds import kind
+from trainform.review.kinds import Kind, kind
 from trainform.review.model import Finding
 from trainform.review.objects import own_names
-from trainform.review.preview import Preview, Step
+from trainform.review.preview import Step
 
 DIFFERS = kind("TR-DRIFT-1")
 MISSING = kind("TR-DRIFT-2")
 FAILED = kind("TR-DRIFT-3")
 GONE = kind("TR-DRIFT-2", "gone")
 REFRESHED = kind("TR-DRIFT-1", "refreshed")
-CLAIM = "PersistentVolumeClaim"
 STREAM = "stream"
 
 
 def find(context: Context) -> Iterator[Finding]:
-    """Jobs whose last `up` failed, then fields that differ, then objects that are gone."""
-    failed = [job for job in context.jobs if _failed(job)] if _has_all_parts(context.preview) else []
+    """Yield jobs whose last `up` failed, then fields that differ, then objects that are gone."""
+    # without components that do not change, what was wanted cannot be put together
+    has_all_parts = context.preview.form == STREAM and not context.preview.incomplete
+    failed = [job for job in context.jobs if has_all_parts and _failed(job)]
     for job in failed:
         deployed = None if job.before is None else job.before.job
         title = f"The last `pulumi up` of {job.name} did not succeed; recorded as deployed: {deployed or 'nothing'}."
         yield FAILED.finding(job.name, before=deployed, title=title)
     refreshed = [step for step in context.preview.refreshed if step.is_object and not steps.is_record(step)]
     for step in refreshed:
-        yield from _found_by_refresh(step)
+        for found in field_differences(step):
+            was, is_now = shown(found)
+            end = f"and after the refresh the stack's state has {_shown(is_now)}"
+            yield _differs(REFRESHED, steps.kind(step), steps.name_before(step), found.path, was, is_now, end)
     live = context.live
     for drift in () if live is None or live.drift is None else live.drift:
-        title = (
-            f"The live {drift.kind} {drift.name} differs in {drift.path}: applied was {_shown(drift.applied)}, the "
-            f"cluster has {_shown(drift.live)}"
-            f" ({writer(drift.manager, drift.written, '' if live is None else live.read_at)})."
-        )
-        yield DIFFERS.finding(drift.name, drift.path, drift.applied, drift.live, title=title)
-    jobs = {name.rpartition("/")[2] for job in context.jobs for name in own_names(job)}
-    explained = {name.rpartition("/")[2] for job in failed for name in own_names(job)}
+        by = writer(drift.manager, drift.written, "" if live is None else live.read_at)
+        end = f"the cluster has {_shown(drift.live)} ({by})"
+        yield _differs(DIFFERS, drift.kind, drift.name, drift.path, drift.applied, drift.live, end)
+    yield from _gone(context, failed, [_key(step) for step in refreshed if step.new is None])
+
+
+def _differs(about: Kind, kind: str, name: str, path: str, applied: Any, live: Any, end: str) -> Finding:
+    title = f"The live {kind} {name} differs in {path}: applied was {_shown(applied)}, {end}."
+    return about.finding(name, path, applied, live, title=title)
+
+
+def _gone(context: Context, failed: list[JobReview], not_found: list[str]) -> Iterator[Finding]:
+    """Yield the objects that are not in the cluster. failed: jobs whose last `up` failed: the old job goes before the
+    new one is refused. not_found: by the refresh."""
+    jobs, explained = (
+        {name.rpartition("/")[2] for job in each for name in own_names(job)} for each in (context.jobs, failed)
+    )
     made_anew = {_key(step) for step in context.preview.steps if step.old is not None and steps.fate(step) != "none"}
-    not_found = [_key(step) for step in refreshed if step.new is None]
-    for missing in dict.fromkeys([*not_found, *(() if live is None else live.missing)]):
+    for missing in dict.fromkeys([*not_found, *(() if context.live is None else context.live.missing)]):
         type_, _, name = missing.partition("/")
-        # the old job goes before the new one is refused; a missing Secret of the pods is not drift
-        if name in explained or f"the {type_} {name}" in context.missing:
+        if name in explained or f"the {type_} {name}" in context.missing:  # a missing Secret of the pods is not drift
             continue
         gone = GONE if missing in made_anew or missing in not_found else MISSING
-        gone = gone.weighing("high") if type_ == CLAIM else gone
+        gone = gone.weighing("high") if type_ == steps.CLAIM else gone
         the, by_ttl = (f"job {name}", ", by its `ttl`") if name in jobs else (f"{type_} {name}", "")
         title = f"The {the} is not in the cluster: it was deleted by hand{by_ttl}, or by an `up` that ended half way."
         yield gone.finding(name, before=missing, title=title)
-
-
-def _has_all_parts(preview: Preview) -> bool:
-    """False where components that do not change are missing, or may be: what was wanted cannot be put together from the
-    rest."""
-    return preview.form == STREAM and not preview.incomplete
-
-
-def _found_by_refresh(step: Step) -> Iterator[Finding]:
-    """The fields of which the refresh has found something else than was applied, so that the other steps of the preview
-    begin with that."""
-    name = steps.name_before(step)
-    for found in field_differences(step):
-        was, is_now = shown(found)
-        title = (
-            f"The live {steps.kind(step)} {name} differs in {found.path}: applied was {_shown(was)}, and after the "
-            f"refresh the stack's state has {_shown(is_now)}."
-        )
-        yield REFRESHED.finding(name, found.path, was, is_now, title=title)
 
 
 def _key(step: Step) -> str:
