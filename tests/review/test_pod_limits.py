@@ -25,121 +25,92 @@ from trainform.cluster.facts import NO_HOLDERS, LiveClusterQueue, LiveKueue, Liv
 from trainform.review.capacity import capacity_of, not_considered
 from trainform.review.context import Context
 
-# --- Volcano's queues
+# --- Volcano's queues, and quotas of the namespace
 
-NIGHT = new_job(**workers(4), queue="night")  # 32 a800
+HOLDER = f"{NAMESPACE}/bert-77aa01"
+WIDER = queue_step("night", {"capability": {GPU: "24"}}, {"capability": {GPU: "32"}})
+PATCHED = queue_step("night", {"weight": 1}, {"weight": 2}, "QueuePatch")
+TEAM = (
+    live_queue("team", {GPU: "24"}),
+    structs.replace(live_queue("day", bert_77aa01=8), parent="team"),
+)
+BELOW = (structs.replace(live_queue("night"), parent="team"),)
+UNKNOWN = {NO_HOLDERS: "this account may not list pod groups"}
 
 
 def night(capability: int, **holders: int) -> tuple[Any, ...]:
     return (live_queue("night", {GPU: str(capability)}, **holders),)
 
 
-def test_a_gang_larger_than_its_queue_never_starts() -> None:
-    capacity = judged(NIGHT, *NODES, queues=night(24))
-    assert capacity.clause == "never starts: the queue night may hold 24 a800, and the job needs 32 a800"
-    assert capacity.queue is not None
-    assert [*capacity.queue.model_dump().values()] == ["night", "a800", 0, 32, 24]
-
-
-def test_a_queue_in_which_others_hold_something() -> None:
-    capacity = judged(NIGHT, *NODES, queues=night(32, bert_77aa01=8), priorities={BERT: 100})
-    assert capacity.sentence == (
-        "Waits for 8 a800 held by team-b/bert-77aa01: the queue night has 24 of 32 a800 left, and the job needs 32 "
-        "a800."
-    )
-    assert capacity.shortages[0].model_dump() == {
-        "resource": "a800",
-        "asked": "32",
-        "available": "24",
-        "missing": "8",
-        "holders": ["team-b/bert-77aa01: 8 (queue night, priority 100)"],
-        "evicts": [],
-    }
-    assert (capacity.queue.held, capacity.queue.requested) == (8, 32)  # type: ignore[union-attr]
-    assert judged(NIGHT, *NODES, queues=night(40, bert_77aa01=8)).verdict == "now"
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "kind", "verdict"),
-    [
-        ({"capability": {GPU: "24"}}, {"capability": {GPU: "32"}}, "Queue", "now"),
-        ({"weight": 1}, {"weight": 2}, "QueuePatch", "never"),
-    ],
-)
-def test_the_queue_counts_as_the_preview_makes_it(before: Any, after: Any, kind: str, verdict: str) -> None:
-    step = queue_step("night", before, after, kind)
-    assert judged(NIGHT, *NODES, queues=night(24), steps=(step,)).verdict == verdict
-
-
-def test_a_queue_above_limits_all_queues_below_it() -> None:
-    below = structs.replace(live_queue("night"), parent="team")
-    beside = structs.replace(live_queue("day", bert_77aa01=8), parent="team")
-    queues = {"queues": (below,), "other_queues": (live_queue("team", {GPU: "24"}), beside)}
-    capacity = judged(new_job(**workers(3), queue="night"), *NODES, **queues)
-    assert capacity.clause == "waits for 8 a800 held by team-b/bert-77aa01"
-    assert "the queue team has 16 of 24 a800 left" in capacity.sentence
-    assert judged(new_job(**workers(2), queue="night"), *NODES, **queues).verdict == "now"
-    assert judged(NIGHT, *NODES, **queues).verdict == "never"
-
-
-def test_where_the_holders_are_unknown_the_room_in_the_queue_is_unknown() -> None:
-    parts = {"queues": night(32), "not_read": {NO_HOLDERS: "this account may not list pod groups"}}
-    capacity = judged(NIGHT, *NODES, **parts)
-    assert (capacity.verdict, capacity.queue) == ("unknown", None)
-    assert "the queue night was not read (this account may not list pod groups)" in capacity.sentence
-    assert judged(new_job(**workers(5), queue="night"), *NODES, **parts).verdict == "never"
-
-
-# --- quotas of the namespace
-
-
 def quota(hard: dict[str, str], **parts: Any) -> dict[str, tuple[LiveQuota, ...]]:
     return {NAMESPACE: (LiveQuota(NAMESPACE, "team", hard, **{"holders": {}, **parts}),)}
 
 
-def test_a_gang_larger_than_the_quota_never_starts() -> None:
-    capacity = judged(new_job(**workers(4)), *NODES, quotas=quota({f"requests.{GPU}": "24"}))
-    assert capacity.clause == (
-        f"never starts: the ResourceQuota team of the namespace {NAMESPACE} may hold 24 a800, and the job needs 32 a800"
-    )
-    assert [(each.resource, each.missing) for each in capacity.shortages] == [("a800", "8")]
-
-
-WITH_AMOUNTS = {"spec": {"containers": {"main": {"resources": {"requests": {"cpu": "8", "memory": "64Gi"}}}}}}
-
-
 @pytest.mark.parametrize(
-    ("hard", "verdict"),
+    ("replicas", "parts", "verdict", "said"),
     [
-        ({f"requests.{GPU}": "32"}, "now"),
-        ({"count/pods": "3"}, "never"),
-        ({"count/pods": "4", "pods": "4"}, "now"),
-        ({"cpu": "64", "requests.memory": "1Ti"}, "now"),
-        ({"requests.cpu": "31", "cpu": "32"}, "never"),
-        ({"configmaps": "1"}, "now"),
+        (4, {"queues": night(24)}, "never", "the queue night may hold 24 a800, and the job needs 32 a800"),
+        (4, {"queues": night(40, bert_77aa01=8)}, "now", ""),
+        (4, {"queues": night(32, bert_77aa01=8)}, "later", "the queue night has 24 of 32 a800 left"),
+        (4, {"queues": night(24), "steps": (WIDER,)}, "now", ""),
+        (4, {"queues": night(24), "steps": (PATCHED,)}, "never", "the queue night may hold 24 a800"),
+        (2, {"queues": BELOW, "other_queues": TEAM}, "now", ""),
+        (3, {"queues": BELOW, "other_queues": TEAM}, "later", "the queue team has 16 of 24 a800 left"),
+        (4, {"queues": BELOW, "other_queues": TEAM}, "never", "the queue team may hold 24 a800"),
+        (
+            4,
+            {"queues": night(32), "not_read": UNKNOWN},
+            "unknown",
+            "was not read (this account may not list pod groups",
+        ),
+        (5, {"queues": night(32), "not_read": UNKNOWN}, "never", "the queue night may hold 32 a800"),
+        (4, {"quotas": quota({f"requests.{GPU}": "32"})}, "now", ""),
+        (
+            4,
+            {"quotas": quota({f"requests.{GPU}": "24"})},
+            "never",
+            f"the ResourceQuota team of the namespace {NAMESPACE} may hold 24 a800, and the job needs 32 a800",
+        ),
+        (
+            4,
+            {"quotas": quota({f"requests.{GPU}": "32"}, holders={HOLDER: {GPU: "8"}})},
+            "later",
+            "Waits for 8 a800 held by bert-77aa01",
+        ),
+        (4, {"quotas": quota({"count/pods": "3"})}, "never", "may hold 3 pods"),
+        (4, {"quotas": quota({"count/pods": "4", "pods": "4"})}, "now", ""),
+        (4, {"quotas": quota({"cpu": "64", "requests.memory": "1Ti"})}, "now", ""),
+        (4, {"quotas": quota({"requests.cpu": "31", "cpu": "32"})}, "never", "may hold 31 cpu"),
+        (4, {"quotas": quota({"configmaps": "1"})}, "now", ""),
     ],
 )
-def test_the_resources_of_pods_in_a_quota(hard: dict[str, str], verdict: str) -> None:
-    assert judged(new_job(**workers(4, pod_overrides=WITH_AMOUNTS)), *NODES, quotas=quota(hard)).verdict == verdict
+def test_queues_and_quotas(replicas: int, parts: dict[str, Any], verdict: str, said: str) -> None:
+    amounts = {"spec": {"containers": {"main": {"resources": {"requests": {"cpu": "8", "memory": "64Gi"}}}}}}
+    job = new_job(**workers(replicas, pod_overrides=amounts), queue="night")
+    capacity = judged(job, *NODES, **parts)
+    assert capacity.verdict == verdict
+    assert said in capacity.sentence
 
 
-def test_a_quota_of_which_others_hold_a_part() -> None:
-    holder = f"{NAMESPACE}/bert-77aa01"
-    limited = quota({f"requests.{GPU}": "32"}, holders={holder: {GPU: "8", "pods": "1"}})
-    capacity = judged(new_job(**workers(4)), *NODES, quotas=limited)
-    assert capacity.clause == "waits for 8 a800 held by bert-77aa01"
-    assert "has 24 of 32 a800 left, and the job needs 32 a800" in capacity.sentence
-    capacity = judged(new_job(**workers(4)), *NODES[:3], live_node("node-3", {holder: 8}), quotas=limited)
-    assert [(each.missing, each.holders) for each in capacity.shortages] == [("8", [f"{holder}: 8"])]
+def test_the_shortage_and_the_use_of_a_queue() -> None:
+    job = new_job(**workers(4), queue="night")
+    capacity = judged(job, *NODES, queues=night(32, bert_77aa01=8), priorities={BERT: 100})
+    holders = ["team-b/bert-77aa01: 8 (queue night, priority 100)"]
+    assert [*capacity.shortages[0].model_dump().values()] == ["a800", "32", "24", "8", holders, []]
+    assert capacity.queue is not None
+    assert [*capacity.queue.model_dump().values()] == ["night", "a800", 8, 32, 32]
+    assert judged(job, *NODES, queues=night(32), not_read=UNKNOWN).queue is None
+    full = [*NODES[:3], live_node("node-3", {HOLDER: 8})]
+    limited = quota({f"requests.{GPU}": "32"}, holders={HOLDER: {GPU: "8"}})
+    assert len(judged(job, *full, quotas=limited).shortages) == 1, "of node and quota"
 
 
 def test_the_part_of_a_quota_that_the_replaced_job_holds_is_free() -> None:
     before, after = (rendered(CLUSTER, **workers(4), env=env) for env in ({}, {"A": "B"}))
     own = {f"{NAMESPACE}/{before.plan.job}": {GPU: "32", "pods": "4"}}
-    full = {f"requests.{GPU}": "32"}
-    assert judged(job_review(before, after), *NODES, quotas=quota(full, holders=own)).verdict == "now"
-    assert judged(job_review(None, after), *NODES, quotas=quota(full, holders=own)).verdict == "later"
-    assert judged(job_review(before, after), *NODES, quotas=quota(full, holders=None)).verdict == "unknown"
+    for old, holders, verdict in ((before, own, "now"), (None, own, "later"), (before, None, "unknown")):
+        limited = quota({f"requests.{GPU}": "32"}, holders=holders)
+        assert judged(job_review(old, after), *NODES, quotas=limited).verdict == verdict
 
 
 # --- Kueue's queues
@@ -197,26 +168,24 @@ GUARANTEED = structs.replace(live_queue("day"), guarantee={GPU: "8"})
 @pytest.mark.parametrize(
     ("made", "ignored"),
     [
-        (
-            reviewed(new_job(**workers(4)), *NODES, quotas=quota({"pods": "1"}, scoped=True)),
-            ["the ResourceQuota team, which counts only some pods"],
-        ),
+        ({"quotas": quota({"pods": "1"}, scoped=True)}, "the ResourceQuota team, which counts only some pods"),
+        ({"queues": (*night(32), GUARANTEED)}, "the `guarantee` of other queues: day"),
         (
             on_kueue(cluster_queue("research", 32), local="other"),
-            [f"the LocalQueue {NAMESPACE}/team, whose ClusterQueue was not found"],
+            f"the LocalQueue {NAMESPACE}/team, whose ClusterQueue was not found",
         ),
         (
             on_kueue(cluster_queue("research", 32, "all", nested=True)),
-            ["the cohort all, which has quotas of its own or a parent"],
+            "the cohort all, which has quotas of its own or a parent",
         ),
         (
             on_kueue(cluster_queue("research", 32, in_part=True)),
-            ["flavors and borrowing limits of the ClusterQueue research"],
+            "flavors and borrowing limits of the ClusterQueue research",
         ),
-        (on_kueue(cluster_queue("research", 32)), []),
-        (reviewed(NIGHT, *NODES, queues=(*night(32), GUARANTEED)), ["the `guarantee` of other queues: day"]),
+        (on_kueue(cluster_queue("research", 32)), ""),
     ],
 )
-def test_quotas_and_queues_that_are_not_considered(made: Context, ignored: list[str]) -> None:
-    assert capacity_of(made).verdict == "now"
-    assert [*not_considered(made)] == [f"Not considered: {each}." for each in ignored]
+def test_quotas_and_queues_that_are_not_considered(made: Any, ignored: str) -> None:
+    seen = reviewed(new_job(**workers(4), queue="night"), *NODES, **made) if isinstance(made, dict) else made
+    assert capacity_of(seen).verdict == "now"
+    assert [*not_considered(seen)] == ([f"Not considered: {ignored}."] if ignored else [])
