@@ -13,14 +13,15 @@ from trainform.plan.inputs import environment_inputs, recorded_environment
 from trainform.review.context import Context
 from trainform.review.effects import effects
 from trainform.review.model import Change, Place
-from trainform.review.platform import PLATFORM, recorded_in
 from trainform.review.preview import State, Step
 from trainform.review.settings import (
+    PLATFORM,
     Setting,
     all_settings,
     changed_settings,
     namespace_before,
     not_compared,
+    recorded_in,
 )
 from trainform.spec.environment import Environment
 from trainform.spec.merge_patch import merge_patch

@@ -6,7 +6,6 @@ import datetime
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from decimal import ROUND_HALF_UP, Decimal
-from fractions import Fraction
 
 from msgspec import Struct, structs
 
@@ -19,9 +18,8 @@ from trainform.review.context import Context, JobReview
 from trainform.review.fate import Fate, fate
 from trainform.review.model import Cost, Money
 from trainform.review.objects import accelerators_of, demands_of, places_pods, templates_of
-from trainform.review.platform import recorded_in
 from trainform.review.preview import State, Step
-from trainform.review.settings import all_settings
+from trainform.review.settings import all_settings, recorded_in
 from trainform.spec.environment import Environment
 
 CENT = Decimal("0.01")
@@ -53,10 +51,8 @@ def cost_of(context: Context) -> Cost:
     for was, will in filter(None, (each.price_change for each in all_settings(context) if known)):
         difference, base = (difference or Decimal(0)) + will.amount - was.amount, (base or Decimal(0)) + was.amount
         currency, days = was.currency, [*days, was.as_of]
-    if not context.jobs and difference is None and known:
-        return Cost(unknown="The stack has no job, and nothing else has a price.")
     percent, hours = percent_of(base, difference), context.hours
-    total = None if hours is None or after.amount is None else _decimal(Fraction(after.amount) * hours)
+    total = None if hours is None or after.amount is None else after.amount * hours.numerator / hours.denominator
     return Cost(
         before=money(before.amount, before.currency),
         after=money(after.amount, after.currency),
@@ -97,10 +93,10 @@ def spent_by(happens: Fate, context: Context) -> Money | None:
         return None
     try:
         began, now = map(datetime.datetime.fromisoformat, (live.started, context.live.read_at))
-        hours = Fraction(int((now - began).total_seconds()), 3600)
+        seconds = max(int((now - began).total_seconds()), 0)
     except (TypeError, ValueError):
         return None
-    return money(_decimal(Fraction(side.amount) * max(hours, Fraction(0))), side.currency)
+    return money(side.amount * seconds / 3600, side.currency)
 
 
 # --- jobs
@@ -110,14 +106,10 @@ def _of_jobs(context: Context, *, after: bool) -> Side:
     there = [job for job in context.jobs if _is_there(job, after=after)]
     idle = {job: "" if after and places_pods(job) else _idle(job, context) for job in there}
     running = [job for job in there if not idle[job]]
-    notes = [f"The job {fate(context, job).name} is {why} and costs nothing now." for job, why in idle.items() if why]
-    if after:
-        notes = [] if there else ["No job is left, so nothing costs anything afterwards."]
-    elif not there:
-        notes = ["Nothing is deployed, so nothing costs anything now."]
     environment = context.environment if after else _environment_before(context)
     side = _side(running, environment, after=after) if running else Side(None)
-    return structs.replace(side, why=" ".join(filter(None, [*notes, side.why])))
+    notes = [f"The job {fate(context, job).name} is {why} and costs nothing now." for job, why in idle.items() if why]
+    return side if after else structs.replace(side, why=" ".join(filter(None, [*notes, side.why])))
 
 
 def _environment_before(context: Context) -> Environment | None:
@@ -200,10 +192,6 @@ def _claims(given: Iterable[Step], *, after: bool) -> Iterator[State]:
         if step.operation != "read":
             states = [step.new, step.old if leaves and not steps.is_one_object(step) else None]
             yield from filter(None, states if after else [step.old])
-
-
-def _decimal(exact: Fraction) -> Decimal:
-    return Decimal(exact.numerator) / exact.denominator
 
 
 def money(amount: Decimal | None, currency: str) -> Money | None:

@@ -12,8 +12,8 @@ from trainform.review.effects import AFTER_KEEP, SIZE, object_causes, refused
 from trainform.review.fate import fate
 from trainform.review.kinds import kind
 from trainform.review.model import Change, Finding, Place
-from trainform.review.platform import platform_causes
 from trainform.review.preview import State, Step
+from trainform.review.settings import platform_causes
 from trainform.review.stand_ins import MASKED, UNKNOWN
 
 DELETED = kind("TR-DATA-1")

@@ -12,8 +12,7 @@ from trainform.review.context import Context
 from trainform.review.findings.cost import level_of_rise
 from trainform.review.kinds import kind
 from trainform.review.model import Finding
-from trainform.review.platform import PLATFORM
-from trainform.review.settings import Settings, all_settings
+from trainform.review.settings import PLATFORM, Settings, all_settings
 
 LOOSENED = kind("TR-ENVIRONMENT-1")
 NO_LONGER_PASSES = kind("TR-ENVIRONMENT-2")

@@ -23,7 +23,6 @@ DELETED = kind("TR-NEIGHBOURS-2")
 MOVED = kind("TR-NEIGHBOURS-3")
 HOLDERS = kind("TR-NEIGHBOURS-4")
 OVER = kind("TR-NEIGHBOURS-4", "capability")
-NOT_KNOWN = kind("TR-NEIGHBOURS-5")
 
 FIELDS = ("weight", "capability", "guarantee", "deserved", "reclaimable")
 TAKEN_AT_ONCE = ("guarantee", "deserved", "reclaimable")
@@ -33,12 +32,9 @@ Holders = Mapping[str, Mapping[str, str]]
 
 def find(context: Context) -> Iterator[Finding]:
     """Yield what the owners of other jobs must know."""
-    touched: set[str] = set()
     changing = [(name, step) for name, step in queue_steps(context.preview) if steps.fate(step) != "none"]
     for name, step in changing:
-        found = [*_of_queue(name, step, context)]
-        touched |= {name} if found and step.old is not None else set()
-        yield from found
+        yield from _of_queue(name, step, context)
     joined: set[str] = set()
     for job in context.jobs:
         before, after = (queue_of(job, after=side) for side in (False, True))
@@ -47,12 +43,9 @@ def find(context: Context) -> Iterator[Finding]:
             title = f"The job {job.name} moves from the queue {before} to the queue {after}."
             yield MOVED.finding(job.name, "queue", before, after, title=title, place=context.locate("queue"))
     live = context.live
-    if live is not None and None not in (live.queues, live.nodes) and NO_HOLDERS not in live.not_read:
-        yield from _holders(context, live, joined) if changing or joined else ()
-        return
-    for name in sorted(touched | joined):
-        title = f"It is unknown which jobs hold something in the queue {name}: the cluster was not read."
-        yield NOT_KNOWN.finding(name, title=title)
+    is_read = live is not None and None not in (live.queues, live.nodes) and NO_HOLDERS not in live.not_read
+    if live is not None and is_read and (changing or joined):
+        yield from _holders(context, live, joined)
 
 
 def _of_queue(name: str, step: Step, context: Context) -> Iterator[Finding]:
