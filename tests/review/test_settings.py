@@ -18,10 +18,8 @@ from trainform.review.settings import (
     PLATFORM,
     Setting,
     all_settings,
-    changed_settings,
     namespace_before,
     not_compared,
-    recorded_in,
 )
 from trainform.spec.environment import Environment
 from trainform.spec.merge_patch import merge_patch
@@ -46,8 +44,8 @@ def reviewed(before: dict[str, Any], after: dict[str, Any], **more: Any) -> Cont
 def changed(before: Environment, after: Environment) -> tuple[Setting, ...]:
     """The settings that differ in what is recorded."""
     states = [State(environment_inputs(each)) for each in (before, after)]
-    [found] = recorded_in(context(others=[step("update", PLATFORM, "dev", *states)]))
-    return changed_settings(found)
+    [found] = all_settings(context(others=[step("update", PLATFORM, "dev", *states)]))
+    return found.changed
 
 
 def test_what_is_recorded_can_be_read_back_and_has_no_cluster_and_no_secret() -> None:

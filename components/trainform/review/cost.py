@@ -19,7 +19,7 @@ from trainform.review.fate import Fate, fate
 from trainform.review.model import Cost, Money
 from trainform.review.objects import accelerators_of, demands_of, places_pods, templates_of
 from trainform.review.preview import State, Step
-from trainform.review.settings import all_settings, recorded_in
+from trainform.review.settings import all_settings
 from trainform.spec.environment import Environment
 
 CENT = Decimal("0.01")
@@ -115,7 +115,7 @@ def _of_jobs(context: Context, *, after: bool) -> Side:
 def _environment_before(context: Context) -> Environment | None:
     """Return the environment with the prices from before a stack that the same review deploys earlier."""
     name = None if context.environment is None else context.environment.name
-    recorded = (each.before for other in context.earlier for each in recorded_in(other) if each.before.name == name)
+    recorded = (each.before for other in context.earlier for each in all_settings(other) if each.before.name == name)
     return next(recorded, context.environment)
 
 

@@ -33,32 +33,12 @@ SECTIONS = {
 """Section of the environment's file by kind of the object."""
 
 
-class Recorded(Struct, frozen=True):
-    """An environment that is recorded before and after."""
-
-    before: Environment
-    after: Environment
-    differences: tuple[Difference, ...]
-
-
 def recorded(state: State | None) -> Environment | None:
     """Return what a stack has recorded; None if that is nothing, or if this version of trainform cannot read it."""
     try:
         return None if state is None or not state.inputs else recorded_environment(state.inputs)
     except (ValueError, RecursionError):
         return None
-
-
-@functools.lru_cache(maxsize=16)  # each object and several parts of the report ask for it
-def recorded_in(context: Context) -> tuple[Recorded, ...]:
-    """Return each environment of the preview that is recorded on both sides."""
-    found = []
-    for step in context.preview.steps:
-        before, after = (recorded(state if step.type == PLATFORM else None) for state in (step.old, step.new))
-        if before is not None and after is not None:
-            old, new = (each.model_dump(mode="json", by_alias=True, exclude={"cluster"}) for each in (before, after))
-            found.append(Recorded(before, after, tuple(differences(old, new))))
-    return tuple(found)
 
 
 def platform_causes(step: Step, context: Context) -> list[Change]:
@@ -68,13 +48,13 @@ def platform_causes(step: Step, context: Context) -> list[Change]:
     if section is None or f"{PLATFORM}::" not in step.state.parent:
         return []
     keys = (section,) if section == "namespace" else (section, steps.name(step))
-    every = (found for each in recorded_in(context) for found in each.differences)
-    return [_change(found, context) for found in every if found.keys[: len(keys)] == keys]
-
-
-def _change(found: Difference, context: Context) -> Change:
-    path, (before, after) = f"environment.{found.path}", shown(found)
-    return Change(place=context.locate(path).model_copy(update={"path": path}), before=before, after=after)
+    changes = []
+    for found in (found for each in all_settings(context) for found in each.differences):
+        if found.keys[: len(keys)] == keys:
+            path, (before, after) = f"environment.{found.path}", shown(found)
+            place = context.locate(path).model_copy(update={"path": path})
+            changes.append(Change(place=place, before=before, after=after))
+    return changes
 
 
 NOT_RECORDED = (
@@ -133,14 +113,31 @@ class Impact(Struct, frozen=True):
     restarts: bool
 
 
-class Settings(Struct, frozen=True):
-    """An environment before and after. changed: without what shows in objects of the stack. impacts: on the experiments
-    that are deployed, or on all of the project where what is deployed was not read."""
+class Settings(Struct, frozen=True, dict=True):
+    """An environment that is recorded before and after."""
 
+    context: Context
     before: Environment
     after: Environment
-    changed: tuple[Setting, ...]
-    impacts: tuple[Impact, ...]
+
+    @functools.cached_property
+    def differences(self) -> tuple[Difference, ...]:
+        """All fields that differ."""
+        was, will = (
+            each.model_dump(mode="json", by_alias=True, exclude={"cluster"}) for each in (self.before, self.after)
+        )
+        return tuple(differences(was, will))
+
+    @functools.cached_property
+    def changed(self) -> tuple[Setting, ...]:
+        """What differs, without what shows in the objects of the stack."""
+        return tuple(_setting(found, self) for found in self.differences if not _is_object(found, self))
+
+    @functools.cached_property
+    def impacts(self) -> tuple[Impact, ...]:
+        """What that does to the experiments that are deployed, or to all of the project where what is deployed was not
+        read."""
+        return tuple(_impacts(self)) if self.differences else ()
 
     @property
     def repriced(self) -> Mapping[str, tuple[HourlyCost | None, HourlyCost | None]]:
@@ -161,16 +158,12 @@ class Settings(Struct, frozen=True):
         return HourlyCost(before, currency, oldest), HourlyCost(after, currency, oldest)
 
 
-@functools.lru_cache(maxsize=1)  # four parts of the report ask for it, and each experiment is rendered anew
+@functools.lru_cache(maxsize=16)  # several parts of the report ask for it, and each experiment is rendered anew
 def all_settings(context: Context) -> tuple[Settings, ...]:
-    """Return the settings that differ, by environment; nothing where one is new, goes, or is not recorded."""
-    found = []
-    for each in recorded_in(context):
-        if each.differences:
-            changed = changed_settings(each)
-            impacts = tuple(_impacts(context, each.before, each.after, changed))
-            found.append(Settings(each.before, each.after, changed, impacts))
-    return tuple(found)
+    """Return the settings of each environment of the preview that is recorded on both sides."""
+    platforms = (step for step in context.preview.steps if step.type == PLATFORM)
+    sides = ((recorded(step.old), recorded(step.new)) for step in platforms)
+    return tuple(Settings(context, old, new) for old, new in sides if old is not None and new is not None)
 
 
 def not_compared(context: Context) -> Iterator[str]:
@@ -185,7 +178,7 @@ def not_compared(context: Context) -> Iterator[str]:
 def of_other_projects(context: Context) -> list[str]:
     """Return the stacks of other projects that are deployed in an environment whose settings differ."""
     live = None if context.live is None else context.live.deployed
-    if live is None or not all_settings(context):
+    if live is None or not any(each.differences for each in all_settings(context)):
         return []
     return sorted(stack for stack in live if not stack.startswith(f"{_project(context)}/"))
 
@@ -196,14 +189,7 @@ def namespace_before(preview: Preview) -> str:
     return next((environment.namespace.name for environment in found if environment is not None), "")
 
 
-def changed_settings(environment: Recorded) -> tuple[Setting, ...]:
-    """Return what differs, without what shows in the objects of the stack."""
-    return tuple(
-        _setting(found, environment) for found in environment.differences if not _is_object(found, environment)
-    )
-
-
-def _is_object(found: Difference, environment: Recorded) -> bool:
+def _is_object(found: Difference, environment: Settings) -> bool:
     section, *name = found.keys
     if section == "namespace":
         return environment.before.namespace.create and environment.after.namespace.create
@@ -213,7 +199,7 @@ def _is_object(found: Difference, environment: Recorded) -> bool:
     return any(queue is not None and queue.create for queue in queues)
 
 
-def _setting(found: Difference, environment: Recorded) -> Setting:
+def _setting(found: Difference, environment: Settings) -> Setting:
     way = next((way for prefix, way in JUDGED.items() if found.path.startswith(prefix)), None)
     if way is None:
         return Setting(found.path, found.before, found.after)
@@ -256,16 +242,15 @@ def _allows_more(was: Room, will: Room) -> bool:
 # --- the experiments
 
 
-def _impacts(
-    context: Context, before: Environment, after: Environment, changed: tuple[Setting, ...]
-) -> Iterator[Impact]:
-    gates = {setting.gate for setting in changed if setting.tighter} - {""}
+def _impacts(settings: Settings) -> Iterator[Impact]:
+    context, before = settings.context, settings.before
+    gates = {setting.gate for setting in settings.changed if setting.tighter} - {""}
     if gates and ("required" in gates or not asked_gates(before.promotion)):
         gates.add("")  # no gate at all: there is no release, or it is that of another stack
     live = None if context.live is None else context.live.deployed
     for user in () if context.users is None else context.users:
         is_deployed = live is None or f"{_project(context)}/{user.stack}" in live
-        if not is_deployed or user.job is None or user.job.environment.name != after.name:
+        if not is_deployed or user.job is None or user.job.environment.name != settings.after.name:
             continue
         now = user.job
         then = render_job(now.experiment, before, now.plan.run, today=context.today)
