@@ -28,6 +28,8 @@ class Kind(Struct, frozen=True):
     """A whole sentence about any object."""
     why: str
     fix: str
+    text: str = ""
+    """The sentence of one finding, with places for what is in it; empty: the title."""
 
     def weighing(self, level: Literal["low", "medium", "high"]) -> Kind:
         """Return the same kind with another level."""
@@ -43,10 +45,15 @@ class Kind(Struct, frozen=True):
         title: str | None = None,
         place: Place | None = None,
         identity: str | None = None,
+        **words: object,
     ) -> Finding:
-        """Return a finding about `thing`. title: a sentence with the names in it; None: the kind's own. identity: what
-        the fingerprint is made of instead of the name, for an object whose name contains its revision."""
-        texts = structs.asdict(self) | ({} if title is None else {"title": title})
+        """Return a finding about `thing`. title: its whole sentence, instead of that of the kind. identity: what the
+        fingerprint is made of instead of the name, for an object whose name contains its revision. words: of the
+        sentence."""
+        texts = structs.asdict(self)
+        text = texts.pop("text") or self.title
+        words |= {"object": thing, "field": field, "before": before, "after": after}
+        texts["title"] = text.format(**words) if title is None else title
         of = fingerprint(self.code, thing if identity is None else identity, field, before, after)
         return Finding(**texts, object=thing, field=field, before=before, after=after, place=place, fingerprint=of)
 

@@ -16,15 +16,15 @@ WORLD = kind("TR-CONTRACT-1")
 RANKS = kind("TR-CONTRACT-2")
 LAUNCHER = kind("TR-CONTRACT-3")
 MOUNTS = kind("TR-CONTRACT-5")
-NEW_MOUNT = MOUNTS.weighing("low")
+GONE_MOUNT = kind("TR-CONTRACT-5", "gone")
+NEW_MOUNT = kind("TR-CONTRACT-5", "new")
 MISSING = kind("TR-CONTRACT-6")
 
 
 def find(context: Context) -> Iterator[Finding]:
     """Yield what the new pods lack, then the findings of each job that exists before and after."""
     for missing in context.missing:
-        title = f"The new pods need {missing}, which does not exist."
-        yield MISSING.finding(context.stack, after=missing, title=title)
+        yield MISSING.finding(context.stack, after=missing)
     for job in context.jobs:
         happens = fate(context, job)
         old, new = (None if side is None else side.model for side in (happens.before, happens.after))
@@ -33,13 +33,11 @@ def find(context: Context) -> Iterator[Finding]:
         yield from _world(happens, old, new, context)
         was, will = _ranked(old), _ranked(new)
         if was != will:
-            title = f"The ranked roles of {new.name} are {', '.join(will)} in order of rank, and were {', '.join(was)}."
-            yield RANKS.finding(new.name, "roles", was, will, title=title, place=context.locate("roles"))
+            names = {"was": ", ".join(was), "will": ", ".join(will)}
+            yield RANKS.finding(new.name, "roles", was, will, place=context.locate("roles"), **names)
         kinds = old.launcher.kind, new.launcher.kind
         if kinds[0] != kinds[1]:
-            title = f"The program of {new.name} is started by {kinds[1]} and no longer by {kinds[0]}."
-            place = context.locate(f"launcher.{kinds[1]}")
-            yield LAUNCHER.finding(new.name, "launcher", *kinds, title=title, place=place)
+            yield LAUNCHER.finding(new.name, "launcher", *kinds, place=context.locate(f"launcher.{kinds[1]}"))
         yield from _mounts(happens, [name for name in will if name in old.roles], new, context)
 
 
@@ -48,12 +46,7 @@ def _world(happens: Fate, old: Experiment, new: Experiment, context: Context) ->
     was, will = plan_world(old), plan_world(new)
     before, after = ({"nodes": world.nodes, "processes": world.processes} for world in (was, will))
     if before != after and (was.bounds is None or was.bounds != will.bounds):
-        title = (
-            f"The training world of {new.name} has {will.nodes} nodes and {will.processes} processes, "
-            f"and had {was.nodes} nodes and {was.processes} processes."
-        )
-        place = _place(happens, context, "roles", "launcher")
-        yield WORLD.finding(new.name, "world", before, after, title=title, place=place)
+        yield WORLD.finding(new.name, "world", before, after, place=_place(happens, context, "roles", "launcher"))
 
 
 def _ranked(experiment: Experiment) -> list[str]:
@@ -76,14 +69,8 @@ def _mounts(happens: Fate, roles: list[str], new: Experiment, context: Context) 
         )
         for path in sorted(was.keys() | will.keys()):
             before, after = was.get(path), will.get(path)
-            if before == after:
-                continue
-            said = f"has {after} at {path}, and had {before}"
-            if after is None:
-                said = f"no longer has {before} at {path}"
-            elif before is None:
-                said = f"has {after} at {path}, where nothing was mounted"
-            title = f"The ranked role {role} of {new.name} {said}."
-            place = _place(happens, context, f"roles.{role}.pod_overrides", by_mount.get(path, "storage"))
-            about = NEW_MOUNT if before is None else MOUNTS
-            yield about.finding(new.name, f"roles.{role}: {path}", before, after, title=title, place=place)
+            if before != after:
+                place = _place(happens, context, f"roles.{role}.pod_overrides", by_mount.get(path, "storage"))
+                about = GONE_MOUNT if after is None else NEW_MOUNT if before is None else MOUNTS
+                field = f"roles.{role}: {path}"
+                yield about.finding(new.name, field, before, after, place=place, role=role, path=path)

@@ -37,14 +37,13 @@ def find(context: Context) -> Iterator[Finding]:
     percent = percent_of(before.amount, rise)
     level = level_of_rise(rise, percent, levels)
     if rise > 0 and (percent is not None or level != "low"):  # a small first cost stands in the report's Cost
-        more = "" if percent is None else f" ({percent:+f} %)"
-        title = f"The stack costs {rise:f} {after.currency} per hour more{more}: {before.text} → {after.text}."
-        yield RISES.weighing(level).finding(context.stack, "cost", before.text, after.text, title=title)
+        more, amount = "" if percent is None else f" ({percent:+f} %)", f"{rise:f} {after.currency}"
+        about = RISES.weighing(level)
+        yield about.finding(context.stack, "cost", before.text, after.text, rise=amount, percent=more)
     age, day = cost.price_age_days, cost.prices_of
     if rise and day is not None and age is not None and age > OLDEST_DAYS:
         place = context.locate(_path_of_price(context, day))
-        title = f"The oldest price is of {day}, {age} days ago."
-        yield OLD.finding(context.stack, "as_of", after=day, title=title, place=place)
+        yield OLD.finding(context.stack, "as_of", after=day, place=place, age=age)
 
 
 def level_of_rise(rise: Decimal, percent: Decimal | None, levels: CostLevels) -> Literal["low", "medium", "high"]:

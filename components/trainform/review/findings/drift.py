@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from trainform.cluster.drift import writer
 from trainform.errors import shorten
@@ -12,7 +11,7 @@ from trainform.review.causes import of_experiment
 from trainform.review.changes import field_differences
 from trainform.review.context import Context, JobReview
 from trainform.review.difference import shown
-from trainform.review.kinds import Kind, kind
+from trainform.review.kinds import kind
 from trainform.review.model import Finding
 from trainform.review.objects import own_names
 from trainform.review.preview import Step
@@ -32,25 +31,21 @@ def find(context: Context) -> Iterator[Finding]:
     failed = [job for job in context.jobs if has_all_parts and _failed(job)]
     for job in failed:
         deployed = None if job.before is None else job.before.job
-        title = f"The last `pulumi up` of {job.name} did not succeed; recorded as deployed: {deployed or 'nothing'}."
-        yield FAILED.finding(job.name, before=deployed, title=title)
+        yield FAILED.finding(job.name, before=deployed, deployed=deployed or "nothing")
     refreshed = [step for step in context.preview.refreshed if step.is_object and not steps.is_record(step)]
     for step in refreshed:
         for found in field_differences(step):
-            was, is_now = shown(found)
-            end = f"and after the refresh the stack's state has {_shown(is_now)}"
-            yield _differs(REFRESHED, steps.kind(step), steps.name_before(step), found.path, was, is_now, end)
+            was, now = shown(found)
+            name, kind_of = steps.name_before(step), steps.kind(step)
+            yield REFRESHED.finding(name, found.path, was, now, kind=kind_of, was=_shown(was), now=_shown(now))
     live = context.live
     for drift in () if live is None or live.drift is None else live.drift:
         by = writer(drift.manager, drift.written, "" if live is None else live.read_at)
-        end = f"the cluster has {_shown(drift.live)} ({by})"
-        yield _differs(DIFFERS, drift.kind, drift.name, drift.path, drift.applied, drift.live, end)
+        was, now = drift.applied, drift.live
+        yield DIFFERS.finding(
+            drift.name, drift.path, was, now, kind=drift.kind, was=_shown(was), now=_shown(now), writer=by
+        )
     yield from _gone(context, failed, [_key(step) for step in refreshed if step.new is None])
-
-
-def _differs(about: Kind, kind: str, name: str, path: str, applied: Any, live: Any, end: str) -> Finding:
-    title = f"The live {kind} {name} differs in {path}: applied was {_shown(applied)}, {end}."
-    return about.finding(name, path, applied, live, title=title)
 
 
 def _gone(context: Context, failed: list[JobReview], not_found: list[str]) -> Iterator[Finding]:
@@ -66,9 +61,8 @@ def _gone(context: Context, failed: list[JobReview], not_found: list[str]) -> It
             continue
         gone = GONE if missing in made_anew or missing in not_found else MISSING
         gone = gone.weighing("high") if type_ == steps.CLAIM else gone
-        the, by_ttl = (f"job {name}", ", by its `ttl`") if name in jobs else (f"{type_} {name}", "")
-        title = f"The {the} is not in the cluster: it was deleted by hand{by_ttl}, or by an `up` that ended half way."
-        yield gone.finding(name, before=missing, title=title)
+        which, ttl = (f"job {name}", ", by its `ttl`") if name in jobs else (f"{type_} {name}", "")
+        yield gone.finding(name, before=missing, which=which, ttl=ttl)
 
 
 def _key(step: Step) -> str:

@@ -15,8 +15,10 @@ from trainform.review.model import Finding
 from trainform.review.settings import PLATFORM, Settings, all_settings
 
 LOOSENED = kind("TR-ENVIRONMENT-1")
+NO_RELEASES = kind("TR-ENVIRONMENT-1", "releases")
 NO_LONGER_PASSES = kind("TR-ENVIRONMENT-2")
 PRICE = kind("TR-ENVIRONMENT-3")
+PRICE_UNKNOWN = kind("TR-ENVIRONMENT-3", "unknown")
 NAMESPACE = kind("TR-ENVIRONMENT-4")
 NOT_KEPT_YET = kind("TR-ENVIRONMENT-5")
 MOST_STACKS = 5
@@ -32,8 +34,7 @@ def find(context: Context) -> Iterator[Finding]:
     for step in steps.of_kind(context.preview.steps, steps.NAMESPACE):
         stays = steps.fate(step) in ("none", "update") and f"{PLATFORM}::" in step.state.parent
         if stays and step.old is not None and step.new is not None and step.new.keep and not step.old.keep:
-            title = f"The state does not yet say that the namespace {steps.name_before(step)} is kept."
-            yield NOT_KEPT_YET.finding(steps.name_before(step), title=title)
+            yield NOT_KEPT_YET.finding(steps.name_before(step))
 
 
 def _loosened(settings: Settings, context: Context) -> Iterator[Finding]:
@@ -43,14 +44,13 @@ def _loosened(settings: Settings, context: Context) -> Iterator[Finding]:
         gates = [setting.path for setting in looser if setting.gate]
         looser = [setting for setting in looser if not setting.gate]
         named = list_names([f"`{path}`" for path in gates], MOST_STACKS)
-        title = f"{environment} no longer takes releases only, so its stacks may follow any file; loosened: {named}."
         place = context.locate("environment.promotion")
-        yield LOOSENED.finding(environment, place.path, before=", ".join(gates), title=title, place=place)
+        yield NO_RELEASES.finding(environment, place.path, before=", ".join(gates), place=place, gates=named)
     for setting in looser:
-        what = "gate" if setting.gate else "limit"
-        title = f"The {what} `{setting.path}` is loosened: {_value(setting.before)} → {_value(setting.after)}."
         place = context.locate(f"environment.{setting.path}")
-        yield LOOSENED.finding(environment, place.path, setting.before, setting.after, title=title, place=place)
+        words = {"what": "gate" if setting.gate else "limit", "path": setting.path}
+        words |= {"was": _value(setting.before), "will": _value(setting.after)}
+        yield LOOSENED.finding(environment, place.path, setting.before, setting.after, place=place, **words)
 
 
 def _value(value: object) -> str:
@@ -66,10 +66,10 @@ def _no_longer_passes(settings: Settings) -> Iterator[Finding]:
     if failing:
         named = list_names([f"{stack} ({', '.join(fails)})" for stack, fails in failing.items()], MOST_STACKS)
         first = next(iter(failing.values()))
-        only = f": {next(iter(first.values())).removesuffix('.')}" if len(failing) == 1 else ""
+        reason = f": {next(iter(first.values())).removesuffix('.')}" if len(failing) == 1 else ""
         verb = "1 stack no longer passes" if len(failing) == 1 else f"{len(failing)} stacks no longer pass"
         after = {stack: [*fails] for stack, fails in failing.items()}
-        yield NO_LONGER_PASSES.finding(settings.after.name, after=after, title=f"{verb}: {named}{only}.")
+        yield NO_LONGER_PASSES.finding(settings.after.name, after=after, verb=verb, stacks=named, reason=reason)
 
 
 def _prices(settings: Settings, context: Context) -> Iterator[Finding]:
@@ -78,22 +78,19 @@ def _prices(settings: Settings, context: Context) -> Iterator[Finding]:
     path = next(setting.path for setting in settings.changed if ".price_per_hour" in setting.path)
     place, stacks = context.locate(f"environment.{path}"), list_names(settings.repriced, MOST_STACKS)
     if settings.price_change is None:
-        why = "the difference is unknown, since a price is missing or in another currency"
-        yield PRICE.finding(settings.after.name, place.path, title=f"Other prices for {stacks}: {why}.", place=place)
+        yield PRICE_UNKNOWN.finding(settings.after.name, place.path, place=place, stacks=stacks)
         return
     before, after = settings.price_change
     rise = after.amount - before.amount
     level = level_of_rise(rise, rise / before.amount * 100 if before.amount else None, settings.after.cost_levels)
-    title = f"Other prices: {rise:+.2f} {after.currency}/h for {stacks}: {before.text}/h → {after.text}/h."
-    yield PRICE.weighing(level).finding(
-        settings.after.name, place.path, f"{before.text}/h", f"{after.text}/h", title=title, place=place
-    )
+    shown, words = [f"{each.text}/h" for each in (before, after)], {"rise": f"{rise:+.2f} {after.currency}"}
+    about = PRICE.weighing(level)
+    yield about.finding(settings.after.name, place.path, *shown, place=place, stacks=stacks, **words)
 
 
 def _namespace(settings: Settings, context: Context) -> Iterator[Finding]:
     before, after = settings.before.namespace.name, settings.after.namespace.name
     stacks = [impact.user.stack for impact in settings.impacts]
     if before != after and stacks:
-        title = f"The namespace changes from {before} to {after}; deployed in {before}: {list_names(stacks)}."
         place = context.locate("environment.namespace.name")
-        yield NAMESPACE.finding(before, place.path, before, after, title=title, place=place)
+        yield NAMESPACE.finding(before, place.path, before, after, place=place, stacks=list_names(stacks))

@@ -19,6 +19,7 @@ from trainform.review.preview import Step
 from trainform.review.shares import Shares, above, fair_share, held_below, offered, shares_of
 
 SHARE = kind("TR-NEIGHBOURS-1")
+NEW = kind("TR-NEIGHBOURS-1", "new")
 DELETED = kind("TR-NEIGHBOURS-2")
 MOVED = kind("TR-NEIGHBOURS-3")
 HOLDERS = kind("TR-NEIGHBOURS-4")
@@ -40,8 +41,7 @@ def find(context: Context) -> Iterator[Finding]:
         before, after = (queue_of(job, after=side) for side in (False, True))
         if before and after and before != after:
             joined.add(after)
-            title = f"The job {job.name} moves from the queue {before} to the queue {after}."
-            yield MOVED.finding(job.name, "queue", before, after, title=title, place=context.locate("queue"))
+            yield MOVED.finding(job.name, "queue", before, after, place=context.locate("queue"))
     live = context.live
     is_read = live is not None and None not in (live.queues, live.nodes) and NO_HOLDERS not in live.not_read
     if live is not None and is_read and (changing or joined):
@@ -53,19 +53,18 @@ def _of_queue(name: str, step: Step, context: Context) -> Iterator[Finding]:
     former = str(metadata_of(step.old).get("name", name))
     if step.old is not None and step.kind == "Queue" and former != str(metadata_of(step.new).get("name", "")):
         jobs = _others(dict(held_below(former, shares_of(context, own=False))), context)
-        title = f"The queue {former} is deleted{f', with jobs in it: {_named(jobs, context)}' if jobs else ''}."
-        yield DELETED.finding(former, before=former, title=title, place=_place(context, former))
+        living = f", with jobs in it: {_named(jobs, context)}" if jobs else ""
+        yield DELETED.finding(former, before=former, place=_place(context, former), living=living)
         return
     old, new = (budgets.queue(body_of(state)) for state in (step.old, step.new))
     for field in TAKEN_AT_ONCE if step.old is None else FIELDS:
         before, after = getattr(old, field), getattr(new, field)
         if before == after or (isinstance(before, Mapping) and amounts_of(before) == amounts_of(after)):
             continue
-        was = f"`{field}` of the queue {name} changes from {_words(before, context)} to"
-        what = was if step.old is not None else f"`{field}` of the new queue {name} is"
-        title = f"{what} {_words(after, context)}."
-        values = None if step.old is None or before == {} else before, None if after == {} else after
-        yield SHARE.finding(name, f"spec.{field}", *values, title=title, place=_place(context, name, f".{field}"))
+        about, was = (NEW, None) if step.old is None else (SHARE, None if before == {} else before)
+        words = {"name": field, "was": _words(before, context), "will": _words(after, context)}
+        place = _place(context, name, f".{field}")
+        yield about.finding(name, f"spec.{field}", was, None if after == {} else after, place=place, **words)
 
 
 def _words(value: Any, context: Context) -> str:
@@ -93,8 +92,7 @@ def _holders(context: Context, live: LiveFacts, joined: Set[str]) -> Iterator[Fi
         old, new = before[name], after[name]
         was, most = amounts_of(old.capability), amounts_of(new.capability)
         lowered = {each: most[each] for each in most if each not in was or most[each] < was[each]}
-        title = f"Nothing new starts in the queue {name} until its jobs have given back {{0}}: {{2}}."
-        yield from _above(OVER, name, title, lowered, dict(held_below(name, after)), after, context)
+        yield from _above(OVER, name, lowered, dict(held_below(name, after)), after, context)
         if not new.reclaimable:
             continue
         keeps: Amounts = {}
@@ -102,15 +100,13 @@ def _holders(context: Context, live: LiveFacts, joined: Set[str]) -> Iterator[Fi
             then, now = (fair_share(name, each, shares, total) for shares in (before, after))
             if now < then or name in joined or not old.reclaimable:
                 keeps[each] = now.to_integral_value("ROUND_FLOOR")
-        title = f"The queue {name} will hold {{0}} above its share of {{1}}: {{2}}."
-        yield from _above(HOLDERS, name, title, keeps, new.holders, after, context)
+        yield from _above(HOLDERS, name, keeps, new.holders, after, context)
 
 
 def _above(
-    about: Kind, queue: str, title: str, most: Amounts, holders: Holders, shares: Shares, context: Context
+    about: Kind, queue: str, most: Amounts, holders: Holders, shares: Shares, context: Context
 ) -> Iterator[Finding]:
-    """Yield the finding, if other jobs hold something that is above the amounts with the pods of the preview. title:
-    with places for what is above, the amounts and the jobs."""
+    """Yield the finding, if other jobs hold something that is above the amounts with the pods of the preview."""
     jobs = _others(holders, context)
     coming = [need.gang for need in needs_of(context) or () if queue in (need.queue, *above(need.queue, shares))]
     held = summed([*map(amounts_of, jobs.values()), *coming])
@@ -118,10 +114,10 @@ def _above(
     firm = shares[queue].firm if about is HOLDERS else ()
     jobs = {job: held for job, held in jobs.items() if job not in firm and any(map(amounts_of(held).get, over))}
     if jobs:
-        words = [_words({name: spelled(name, each[name]) for name in over}, context) for each in (over, most)]
-        said = title.format(*words, _named(jobs, context))
+        above_it, limit = (_words({name: spelled(name, each[name]) for name in over}, context) for each in (over, most))
+        words = {"over": above_it, "most": limit, "jobs": _named(jobs, context)}
         field = "spec.capability" if about is OVER else ""
-        yield about.finding(queue, field, after=sorted(jobs), title=said, place=_place(context, queue))
+        yield about.finding(queue, field, after=sorted(jobs), place=_place(context, queue), **words)
 
 
 def _others(holders: Holders, context: Context) -> dict[str, Mapping[str, str]]:

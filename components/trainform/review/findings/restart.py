@@ -12,10 +12,12 @@ from trainform.review.kinds import Kind, kind
 from trainform.review.model import Finding
 
 RESTARTED = kind("TR-RESTART-1")
+NOT_READ = kind("TR-RESTART-1", "not_read")
 FINISHED = kind("TR-RESTART-2")
 GONE = kind("TR-RESTART-3")
 EVICTED = kind("TR-RESTART-4")
 STOPPED = kind("TR-RESTART-5")
+STOP_NOT_READ = kind("TR-RESTART-5", "not_read")
 UNEXPLAINED = kind("TR-UNKNOWN-1")
 
 
@@ -26,14 +28,11 @@ def find(context: Context) -> Iterator[Finding]:
         if happens.kind == "replace":
             yield from _replaced(happens, context)
         elif happens.kind == "delete" and happens.is_running:
-            title = f"The running job {happens.name} is stopped{_spent(happens, context)}."
-            yield STOPPED.finding(happens.name, title=title)
+            yield STOPPED.finding(happens.name, spent=_spent(happens, context))
         elif happens.kind == "delete" and happens.not_read:
-            title = f"The job {happens.name} is deleted; whether it runs is not known: {happens.not_read}."
-            yield STOPPED.weighing("medium").finding(happens.name, title=title)
+            yield STOP_NOT_READ.finding(happens.name, not_read=happens.not_read)
         elif happens.again:
-            title = f"The job {happens.next_name}, which was deployed, is created again."
-            yield GONE.finding(happens.next_name, title=title)
+            yield GONE.finding(happens.next_name)
         yield from () if happens.is_finished else _evicted(happens)
 
 
@@ -44,40 +43,35 @@ def _spent(happens: Fate, context: Context) -> str:
 
 def _replaced(happens: Fate, context: Context) -> Iterator[Finding]:
     why = "" if happens.reasons else f" {happens.reason}"  # the place of the finding is the cause
-    name = happens.name
     if happens.is_running:
-        yield _about(RESTARTED, happens, f"The running job {name} is replaced{why}{_spent(happens, context)}.")
+        yield _about(RESTARTED, happens, why=why, spent=_spent(happens, context))
     elif happens.is_finished:
-        yield _about(FINISHED, happens, f"The finished job {name} is replaced and trains again{why}.")
+        yield _about(FINISHED, happens, why=why)
     elif happens.not_read:
-        title = f"The job {name} is replaced{why}; whether it runs is not known: {happens.not_read}."
-        yield _about(RESTARTED.weighing("medium"), happens, title)
+        yield _about(NOT_READ, happens, why=why, not_read=happens.not_read)
     if not happens.reasons and not happens.cut_off:
         versions = f": {happens.versions}" if happens.versions else ""
-        title = f"The job {name} is replaced by {happens.next_name} with no visible cause{versions}."
-        yield _about(UNEXPLAINED, happens, title)
+        yield _about(UNEXPLAINED, happens, next_name=happens.next_name, versions=versions)
 
 
 def _evicted(happens: Fate) -> Iterator[Finding]:
     known = f"; whether they run is not known: {happens.not_read}" if happens.not_read else ""
     for role, before, after in ((each.role, each.before, each.after) for each in happens.scaled):
         if after < before:
-            field = f"roles.{role}.replicas"
-            title = f"The role {role} of {happens.name} loses {before - after} of its {before} pods{known}."
+            field, lost, identity = f"roles.{role}.replicas", before - after, happens.job.name
             place = next((change.place for change in happens.causes.under(field)), None)
             yield EVICTED.finding(
-                happens.name, field, before, after, title=title, place=place, identity=happens.job.name
+                happens.name, field, before, after, place=place, identity=identity, role=role, lost=lost, known=known
             )
 
 
-def _about(about: Kind, happens: Fate, title: str) -> Finding:
+def _about(about: Kind, happens: Fate, **words: str) -> Finding:
     """Return a finding about the replacement of the job: another revision makes another finding. What changes is shown
     if it is one field alone; next to the place of the first of several the names of the jobs would be taken for its
     values."""
     place = next((change.place for change in happens.reasons if change.place.file), None)
-    found = about.finding(
-        happens.name, "", happens.name, happens.next_name, title=title, place=place, identity=happens.job.name
-    )
+    names = happens.name, happens.next_name
+    found = about.finding(happens.name, "", *names, place=place, identity=happens.job.name, **words)
     if not happens.reasons:
         return found
     cause, *others = happens.reasons

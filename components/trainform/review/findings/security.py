@@ -87,20 +87,21 @@ class Subject(Struct, frozen=True):
     context: Context
 
     def finding(
-        self, about: Kind, roles: Sequence[str], where: str, before: Any, after: Any, title: str, fields: Sequence[str]
+        self,
+        about: Kind,
+        roles: Sequence[str],
+        where: str,
+        values: tuple[Any, Any],
+        fields: Sequence[str],
+        **words: str,
     ) -> Finding:
         """Return a finding about a place in the pods of some roles, caused by one of the fields. The object of a job
         has the revision in its name, so its identity is the job."""
         name = steps.name(self.step)
-        return about.finding(
-            name,
-            ": ".join(filter(None, [", ".join(roles), where])),
-            before,
-            after,
-            title=title,
-            place=self._place(roles, fields),
-            identity=name if self.job is None else self.job.name,
-        )
+        owner = name if self.job is None else self.job.name
+        pods = f"{', '.join(roles) or self.step.kind} of {owner}"
+        field, place = ": ".join(filter(None, [", ".join(roles), where])), self._place(roles, fields)
+        return about.finding(name, field, *values, place=place, identity=owner, where=where, pods=pods, **words)
 
     def _place(self, roles: Sequence[str], fields: Sequence[str]) -> Place | None:
         """The place of the first change of the experiment that can be the cause; without one, of the first field that
@@ -117,11 +118,6 @@ class Subject(Struct, frozen=True):
         paths += [f"roles.{role}" for role in roles]
         found = next((path for path in paths if value_at(experiment, path)), None)
         return None if found is None else self.context.locate(found)
-
-    def pods(self, roles: Iterable[str]) -> str:
-        """Return the pods of the roles in words."""
-        owner = steps.name(self.step) if self.job is None else self.job.name
-        return f"{', '.join(roles) or self.step.kind} of {owner}"
 
 
 def find(context: Context) -> Iterator[Finding]:
@@ -152,8 +148,7 @@ def _of_subject(subject: Subject) -> Iterator[Finding]:
     yield from _images(old, new, subject)
     if not steps.is_record(subject.step):  # the pods have the variables of the record too
         for where in subject.step.plain_secrets:
-            title = f"A secret stands as plain text in {subject.pods(())}: {where}."
-            yield subject.finding(LITERAL, (), where, None, MASKED, title, ())
+            yield subject.finding(LITERAL, (), where, (None, MASKED), ())
 
 
 def _of_dangers(old: Iterable[Template], new: Iterable[Template], subject: Subject) -> Iterator[Finding]:
@@ -166,12 +161,12 @@ def _of_dangers(old: Iterable[Template], new: Iterable[Template], subject: Subje
         if (danger, spot, role) not in before:
             found.setdefault((danger, spot), []).append(role)
     for (danger, spot), roles in found.items():
-        about, value, allowed = danger.kind, masked(spot.value), ""
-        if danger.harmless(spot, openings):
-            about, allowed = about.weighing("low"), "; the environment allows it"
-        shown = str(value).lower() if isinstance(value, bool) else value
-        title = f"{about.title.removesuffix('.')}: {spot.where} = {shown} in {subject.pods(roles)}{allowed}."
-        yield subject.finding(about, roles, spot.where, None, value, title, danger.fields)
+        value, is_allowed = masked(spot.value), danger.harmless(spot, openings)
+        about, allowed = (
+            (danger.kind.weighing("low"), "; the environment allows it") if is_allowed else (danger.kind, "")
+        )
+        shown = str(value).lower() if isinstance(value, bool) else str(value)
+        yield subject.finding(about, roles, spot.where, (None, value), danger.fields, shown=shown, allowed=allowed)
 
 
 def _dangers(templates: Iterable[Template]) -> Iterator[tuple[Danger, Spot, str]]:
@@ -191,21 +186,19 @@ def _plain(value: Any) -> Any:
 def _images(old: Iterable[Template], new: Iterable[Template], subject: Subject) -> Iterator[Finding]:
     """Yield a finding for each image that is new and has no digest, or comes from another registry than before."""
     was, now = _by_place(old), _by_place(new)
-    found: dict[tuple[Kind, str], list[tuple[str, str]]] = {}
+    found: dict[tuple[Kind, str, str], list[tuple[str, str]]] = {}
     for at, image in now.items():
         known = None if was.get(at) in HIDDEN else was.get(at)
         if image in (was.get(at), *HIDDEN):
             continue
         if DIGEST not in image and (known is None or DIGEST in known):
-            found.setdefault((MUTABLE, f"has no digest: {masked(image)}"), []).append(at)
+            found.setdefault((MUTABLE, image, ""), []).append(at)
         if known is not None and _registry(known) != _registry(image):
-            said = f"comes from {_registry(image)}, and came from {_registry(known)}"
-            found.setdefault((REGISTRY, said), []).append(at)
-    for (about, said), spots in found.items():
+            found.setdefault((REGISTRY, _registry(image), _registry(known)), []).append(at)
+    for (about, registry, former), spots in found.items():
         roles, first = [*dict.fromkeys(role for role, _ in spots)], spots[0]
-        before, after = masked(was.get(first)), masked(now[first])
-        title = f"The image of {subject.pods(roles)} {said}."
-        yield subject.finding(about, roles, first[1], before, after, title, IMAGES)
+        images = masked(was.get(first)), masked(now[first])
+        yield subject.finding(about, roles, first[1], images, IMAGES, registry=registry, former=former)
 
 
 def _registry(image: str) -> str:
