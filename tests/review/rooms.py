@@ -17,7 +17,7 @@ OF_CLUSTER = ("queues", "other_queues", "quotas", "kueue", "not_read", "prioriti
 
 
 def new_job(name: str = "sdxl-lora", **parts: Any) -> JobReview:
-    return job_review(None, rendered(CLUSTER, **{"name": name, **parts}), name=name)
+    return job_review(None, rendered(CLUSTER, **{"name": name, **parts}))
 
 
 def reviewed(job: JobReview, *nodes: LiveNode, **parts: Any) -> Context:

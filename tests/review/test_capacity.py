@@ -50,7 +50,7 @@ def test_pods_that_fit_when_others_finish() -> None:
 @pytest.mark.parametrize(("before", "after"), [({}, {}), ({}, {"labels": {"team": "vision"}})])
 def test_a_job_that_keeps_its_pods_needs_no_room(before: dict[str, Any], after: dict[str, Any]) -> None:
     old, new = (rendered(CLUSTER, **workers(2), **parts) for parts in (before, after))
-    capacity = judged(job_review(old, new, "update" if after else None))
+    capacity = judged(job_review(old, new))
     assert (capacity.verdict, capacity.basis, capacity.clause) == ("unchanged", "none", "")
 
 
@@ -58,24 +58,25 @@ def test_pods_that_are_added_to_a_gang() -> None:
     before, after = (rendered(CLUSTER, **workers(count, 1), launcher=ELASTIC) for count in (4, 8))
     own = live_node("node-0", {f"{NAMESPACE}/{before.plan.job}": 4, BERT: 4})
     full = [live_node(f"node-{index}", {"team-c/vit-010203": 8}) for index in (1, 2, 3)]
-    capacity = judged(job_review(before, after, "update"), own, *full)
+    capacity = judged(job_review(before, after), own, *full)
     held = "4 a800 held by team-c/vit-010203 and team-b/bert-77aa01"
     assert (capacity.verdict, capacity.clause) == ("later", f"gets its new pods later: they wait for {held}")
-    assert judged(job_review(before, after, "update"), own, *NODES[1:]).verdict == "now"
-    anew = judged(job_review(before, after), own, *full)
+    assert judged(job_review(before, after), own, *NODES[1:]).verdict == "now"
+    other = rendered(CLUSTER, **workers(8, 1), launcher=ELASTIC, env={"A": "B"})
+    anew = judged(job_review(before, other), own, *full)
     assert anew.clause == f"starts with a part of its pods; the others wait for {held}"
 
 
 def test_an_elastic_job_that_grows_beyond_its_queue() -> None:
     before, after = (rendered(CLUSTER, **workers(count, 1), launcher=ELASTIC, queue="night") for count in (2, 4))
     small = (live_queue("night", {GPU: "3"}),)
-    scaled = judged(job_review(before, after, "update"), *NODES, queues=small)
+    scaled = judged(job_review(before, after), *NODES, queues=small)
     why = "the queue night may hold 3 a800, and all pods of the job need 4 a800"
     assert (scaled.verdict, scaled.clause) == ("later", f"gets only a part of its new pods: {why}")
-    anew = judged(job_review(before, after), *NODES, queues=small)
+    anew = judged(job_review(None, after), *NODES, queues=small)
     assert anew.clause == f"starts with a part of its pods: {why}"
     held = (live_queue("night", {GPU: "4"}, bert_77aa01=1),)
-    others = judged(job_review(before, after, "update"), *NODES, queues=held)
+    others = judged(job_review(before, after), *NODES, queues=held)
     assert others.clause == "gets its new pods later: they wait for 1 a800 held by team-b/bert-77aa01"
 
 
@@ -84,7 +85,7 @@ def test_the_room_of_jobs_that_end_is_free() -> None:
     nodes = [live_node(f"node-{index}", {f"{NAMESPACE}/{before.plan.job}": 8}) for index in range(4)]
     assert judged(job_review(before, after), *nodes).verdict == "now"
     assert judged(new_job(**workers(4)), live_node("a", {BERT: 8}), *nodes[1:]).verdict == "later"
-    renamed = context(job_review(before, None, name="old"), new_job(**workers(4)), live=live(nodes=tuple(nodes)))
+    renamed = context(job_review(before, None), new_job(**workers(4)), live=live(nodes=tuple(nodes)))
     assert capacity_of(renamed).verdict == "now"
 
 
@@ -146,7 +147,7 @@ def test_jobs_that_the_same_review_starts_before_take_their_room() -> None:
 def test_jobs_that_the_same_review_ends_before_leave_their_room() -> None:
     old = rendered(CLUSTER, **workers(4), name="clip")
     full = [live_node(f"node-{index}", {f"{NAMESPACE}/{old.plan.job}": 8}) for index in range(4)]
-    first = reviewed(job_review(old, None, name="clip"), *full)
+    first = reviewed(job_review(old, None), *full)
     assert judged(new_job(**workers(4)), *full).verdict == "later"
     assert judged(new_job(**workers(4)), *full, earlier=(first,)).verdict == "now"
 

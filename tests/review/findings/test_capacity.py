@@ -47,7 +47,7 @@ def test_a_job_that_is_scaled_in_place_runs_on() -> None:
     elastic = {"torchrun": {"script": "/app/train.py", "elastic": {"min_nodes": 2, "max_nodes": 8}}}
     before, after = (rendered(CLUSTER, **workers(count), launcher=elastic) for count in (2, 5))
     facts = live(nodes=(*NODES, BUSY, live_node("node-4")))
-    (finding,) = find(context(job_review(before, after, "update"), environment=CLUSTER, live=facts))
+    (finding,) = find(context(job_review(before, after), environment=CLUSTER, live=facts))
     assert finding.code == "TR-CAPACITY-2"
     assert finding.why == "The job runs on with the pods that it has; only the further ones wait."
     (anew,) = find(wanting(4, *NODES, BUSY))
