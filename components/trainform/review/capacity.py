@@ -33,10 +33,8 @@ class Lack(Struct, frozen=True):
     resource: str = ""
     asked: Decimal = NOTHING
     missing: Decimal = NOTHING
-    held: Mapping[str, Decimal] = {}
-    """What each other job has of the resource."""
-    part: bool = False
-    """The pods that start together do start, and others wait."""
+    held: Mapping[str, Decimal] = {}  # what each other job has of the resource
+    part: bool = False  # the pods that start together do start, and others wait
 
 
 @functools.lru_cache(maxsize=MOST_CONTEXTS)

@@ -20,16 +20,13 @@ TEXTS = Path(__file__).parent / "findings" / "kinds.toml"
 class Kind(Struct, frozen=True):
     """A kind of finding, with its texts."""
 
-    code: str
-    """Its name for ever."""
+    code: str  # its name for ever
     category: Category
     level: Literal["low", "medium", "high"]
-    title: str
-    """A whole sentence about any object."""
+    title: str  # a whole sentence about any object
     why: str
     fix: str
-    text: str = ""
-    """The sentence of one finding, with places for what is in it; empty: the title."""
+    text: str = ""  # the sentence of one finding, with places for what is in it; empty: the title
 
     def weighing(self, level: Literal["low", "medium", "high"]) -> Kind:
         """Return the same kind with another level."""
@@ -78,4 +75,3 @@ def fingerprint(code: str, name: str, field: str, before: Any, after: Any) -> st
 
 KINDS = tuple(map(kind, _texts()))
 """All kinds of findings, from which a page of the documents is made."""
-BY_CODE = {each.code: each for each in KINDS}

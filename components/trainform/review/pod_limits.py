@@ -23,20 +23,13 @@ class Limit(Struct, frozen=True):
 
     name: str
     most: Amounts = {}
-    asked: Amounts = {}
-    """By the pods of the preview that start together."""
-    every: Amounts = {}
-    """By all pods of the preview."""
-    held: Mapping[str, Amounts] = {}
-    """By each other job."""
-    unknown: str = ""
-    """Why `held` is unknown."""
-    queue: str = ""
-    """The name, if it is the queue of a job."""
-    stopped: str = ""
-    """Kueue's policy by which it admits nothing, however much is free."""
-    ignored: str = ""
-    """What decides about the room too and is not judged."""
+    asked: Amounts = {}  # by the pods of the preview that start together
+    every: Amounts = {}  # by all pods of the preview
+    held: Mapping[str, Amounts] = {}  # by each other job
+    unknown: str = ""  # why `held` is unknown
+    queue: str = ""  # the name, if it is the queue of a job
+    stopped: str = ""  # Kueue's policy by which it admits nothing, however much is free
+    ignored: str = ""  # what decides about the room too and is not judged
 
 
 class Jobs(Struct, frozen=True):
