@@ -123,7 +123,7 @@ def test_a_finding_of_the_review_can_be_waived() -> None:
 
 
 def test_every_kind_of_finding_can_be_waived_but_secrets_gates_and_environments() -> None:
-    assert REVIEW_CODES <= {kind.code for kind in KINDS}
+    assert {kind.code for kind in KINDS} >= REVIEW_CODES
     categories = {kind.category for kind in KINDS if kind.code in REVIEW_CODES}
     assert {kind.code for kind in KINDS if kind.category in categories} - REVIEW_CODES == {"TR-SECURITY-9"}
 

@@ -3,7 +3,7 @@ environment say whether it is allowed; these findings say what the change adds, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from msgspec import Struct, structs
@@ -20,16 +20,10 @@ from trainform.review.preview import Step
 from trainform.review.stand_ins import MASKED, UNKNOWN
 from trainform.rules.limits.places import Place as Spot
 from trainform.rules.limits.places import places
-from trainform.rules.limits.pod_security import CONTROLS, Openings, effective
+from trainform.rules.limits.pod_security import CONTROLS, Control, Openings
 from trainform.secrets import masked
 from trainform.spec.names import qualified, split_registry
 
-PRIVILEGED = kind("TR-SECURITY-1")
-HOST_PATH = kind("TR-SECURITY-2")
-HOST_NETWORK = kind("TR-SECURITY-3")
-HOST_NAMESPACES = kind("TR-SECURITY-4")
-CAPABILITY = kind("TR-SECURITY-5")
-ROOT = kind("TR-SECURITY-6")
 MUTABLE = kind("TR-SECURITY-7")
 REGISTRY = kind("TR-SECURITY-8")
 LITERAL = kind("TR-SECURITY-9")
@@ -37,45 +31,35 @@ ADMISSION = kind("TR-SECURITY-10")
 
 DIGEST = "@sha256:"
 HIDDEN = (MASKED, UNKNOWN)
-_STANDARD = Openings(False, (), ())
-_BY_NAME = {control.name: control for control in CONTROLS}
 IMAGES = ("image", "environment.registries")
 """The fields that decide about an image."""
+_STANDARD = Openings(False, (), ())
+_CONTROLS = {control.name: control for control in CONTROLS}
+_HOST_NETWORK = Control(
+    "hostNetwork",
+    "baseline",
+    lambda body: places(body, "spec.hostNetwork"),
+    lambda spot, openings: openings.host_network or spot.value in (None, False),
+    "",
+)
 
 
 class Danger(Struct, frozen=True):
-    """Something that pods may do. looks: the places in a pod template. harmless: whether a place is none, with what is
-    open. fields: those of the experiment and the environment that cause it, apart from merge patches."""
+    """Something that pods may do, by a control of the Pod Security Standards. fields: those of the experiment and the
+    environment that cause it, apart from merge patches."""
 
     kind: Kind
-    looks: Callable[[Mapping[str, Any]], Iterable[Spot]]
-    harmless: Callable[[Spot, Openings], bool]
+    control: Control
     fields: tuple[str, ...] = ()
 
 
-def _of_control(about: Kind, name: str, *fields: str) -> Danger:
-    """Return what a control of the Pod Security Standards judges."""
-    control = _BY_NAME[name]
-    return Danger(about, control.looks_at, control.allowed, fields)
-
-
 DANGERS = (
-    _of_control(PRIVILEGED, "privileged"),
-    _of_control(HOST_PATH, "hostPathVolumes"),
-    Danger(
-        HOST_NETWORK,
-        lambda body: places(body, "spec.hostNetwork"),
-        lambda spot, openings: openings.host_network or spot.value in (None, False),
-        ("network.host",),
-    ),
-    _of_control(HOST_NAMESPACES, "hostNamespaces"),
-    _of_control(CAPABILITY, "capabilities_baseline", "network.rdma", "environment.rdma"),
-    Danger(
-        ROOT,
-        lambda body: effective(body, "runAsUser"),
-        lambda spot, openings: bool(spot.value != 0),
-        ("run_as",),
-    ),
+    Danger(kind("TR-SECURITY-1"), _CONTROLS["privileged"]),
+    Danger(kind("TR-SECURITY-2"), _CONTROLS["hostPathVolumes"]),
+    Danger(kind("TR-SECURITY-3"), _HOST_NETWORK, ("network.host",)),
+    Danger(kind("TR-SECURITY-4"), _CONTROLS["hostNamespaces"]),
+    Danger(kind("TR-SECURITY-5"), _CONTROLS["capabilities_baseline"], ("network.rdma", "environment.rdma")),
+    Danger(kind("TR-SECURITY-6"), _CONTROLS["runAsUser"], ("run_as",)),
 )
 
 
@@ -161,7 +145,7 @@ def _of_dangers(old: Iterable[Template], new: Iterable[Template], subject: Subje
         if (danger, spot, role) not in before:
             found.setdefault((danger, spot), []).append(role)
     for (danger, spot), roles in found.items():
-        value, is_allowed = masked(spot.value), danger.harmless(spot, openings)
+        value, is_allowed = masked(spot.value), danger.control.allowed(spot, openings)
         about, allowed = (
             (danger.kind.weighing("low"), "; the environment allows it") if is_allowed else (danger.kind, "")
         )
@@ -172,9 +156,9 @@ def _of_dangers(old: Iterable[Template], new: Iterable[Template], subject: Subje
 def _dangers(templates: Iterable[Template]) -> Iterator[tuple[Danger, Spot, str]]:
     for template in templates:
         for danger in DANGERS:
-            for where, value in danger.looks(template.body):
+            for where, value in danger.control.looks_at(template.body):
                 spot = Spot(where, _plain(value))
-                if spot.value not in HIDDEN and not danger.harmless(spot, _STANDARD):
+                if spot.value not in HIDDEN and not danger.control.allowed(spot, _STANDARD):
                     yield danger, spot, template.role
 
 
