@@ -45,11 +45,12 @@ def cost_of(context: Context) -> Cost:
     """Return the cost of all jobs and claims of the stack together. In the difference of an environment's own stack
     other prices of what is deployed there count too."""
     before, after = (_with_claims(_of_jobs(context, after=side), context, after=side) for side in (False, True))
-    difference, currency, base = difference_of(before, after), after.currency or before.currency, before.amount
+    difference, currency, base = difference_of(before, after), after.currency or before.currency, before
     days = [side.as_of for side in (before, after) if side.as_of is not None]
     known = before.known and after.known
     for was, will in filter(None, (each.price_change for each in all_settings(context) if known)):
-        difference, base = (difference or Decimal(0)) + will.amount - was.amount, (base or Decimal(0)) + was.amount
+        difference = (difference or Decimal(0)) + will.amount - was.amount
+        base = Side((before.amount or Decimal(0)) + was.amount)
         currency, days = was.currency, [*days, was.as_of]
     percent, hours = percent_of(base, difference), context.hours
     total = None if hours is None or after.amount is None else after.amount * hours.numerator / hours.denominator
@@ -77,9 +78,11 @@ def difference_of(before: Side, after: Side) -> Decimal | None:
     return (after.amount or Decimal(0)) - (before.amount or Decimal(0))
 
 
-def percent_of(before: Decimal | None, difference: Decimal | None) -> Decimal | None:
+def percent_of(before: Side, difference: Decimal | None) -> Decimal | None:
     """Return the difference in percent of the cost before, to a tenth; None if that is nothing, or unknown."""
-    return None if difference is None or not before else (difference / before * 100).quantize(TENTH, ROUND_HALF_UP)
+    if difference is None or not before.amount:
+        return None
+    return (difference / before.amount * 100).quantize(TENTH, ROUND_HALF_UP)
 
 
 def spent_by(happens: Fate, context: Context) -> Money | None:

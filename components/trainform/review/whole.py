@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
 
 from trainform.errors import list_names
-from trainform.review.cost import Side, difference_of, money, percent_of
+from trainform.review.cost import TENTH, Side, difference_of, money, percent_of
 from trainform.review.model import Cost, Money, Outcome, Report, Review, Selection
 
 BY_WEIGHT = (Outcome.clean, Outcome.incomplete, Outcome.findings, Outcome.failed)
@@ -37,14 +37,14 @@ def _sum(reports: Sequence[Report]) -> Cost:
     unknown = [report.stack for report in reports if not report.cost.known]
     before, after = _side(costs, lambda cost: cost.before), _side(costs, lambda cost: cost.after)
     difference = difference_of(before, after)
-    percent = percent_of(before.amount, difference)
+    percent = percent_of(before, difference)
     currency = next(iter(currencies), "")
     lengths = {cost.hours for cost in costs if cost.total is not None}
     return Cost(
         before=money(before.amount, currency),
         after=money(after.amount, currency),
         difference=money(difference, currency),
-        percent=None if percent is None else f"{percent:+f}",
+        percent=None if percent is None else f"{percent.quantize(TENTH, ROUND_HALF_UP):+f}",
         prices_of=oldest,
         price_age_days=age,
         hours=lengths.pop() if len(lengths) == 1 else None,

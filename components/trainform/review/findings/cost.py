@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Literal
 
 from trainform.review.context import Context
-from trainform.review.cost import cost_of, percent_of
+from trainform.review.cost import Side, cost_of, percent_of
 from trainform.review.kinds import kind
 from trainform.review.model import Finding, Money
 from trainform.spec.environment import CostLevels
@@ -34,7 +34,7 @@ def find(context: Context) -> Iterator[Finding]:
     before, after = (none if each is None else each for each in (cost.before, cost.after))
     rise = after.amount - before.amount
     levels = CostLevels() if context.environment is None else context.environment.cost_levels
-    percent = percent_of(before.amount, rise)
+    percent = percent_of(Side(before.amount), rise)
     level = level_of_rise(rise, percent, levels)
     if rise > 0 and (percent is not None or level != "low"):  # a small first cost stands in the report's Cost
         more, amount = "" if percent is None else f" ({percent:+f} %)", f"{rise:f} {after.currency}"
