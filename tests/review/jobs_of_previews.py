@@ -6,13 +6,14 @@ from __future__ import annotations
 import datetime
 from typing import Any
 
+from tests.review import jobs
+from tests.review.jobs import job_review as job_review
 from tests.support.samples import CLUSTER, JOB
 from trainform.backends.queues import API_VERSION as QUEUE_API
 from trainform.cluster.facts import LiveFacts, LiveJob, LiveNode, LiveQueue
-from trainform.manifests.manifest import Manifest
-from trainform.render import RenderedJob, render_job
+from trainform.render import render_job
 from trainform.review.context import Context, JobReview
-from trainform.review.preview import Preview, State, Step
+from trainform.review.preview import State, Step
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 
@@ -29,35 +30,14 @@ def environment(**parts: Any) -> Environment:
     return Environment.model_validate({**CLUSTER, "accelerators": kinds, **parts})
 
 
-def rendered(cluster: Environment, **parts: Any) -> RenderedJob:
+def rendered(cluster: Environment, **parts: Any) -> jobs.Deployed:
     """A job of the environment."""
-    return render_job(Experiment.model_validate({**JOB, **parts}), cluster)
+    return jobs.side(render_job(Experiment.model_validate({**JOB, **parts}), cluster))
 
 
 def workers(replicas: int, accelerators: int = 8, kind: str = "a800", **more: Any) -> dict[str, Any]:
     """Roles with one group of pods."""
     return {"roles": {"worker": {"replicas": replicas, "accelerators": {kind: accelerators}, **more}}}
-
-
-def job_review(
-    before: RenderedJob | None, after: RenderedJob | None, operation: str | None = None, name: str = "sdxl-lora"
-) -> JobReview:
-    """The job of a preview in which `before` is deployed and `after` is wanted."""
-    sides = [{} if job is None else {each.key: each for each in job.manifests} for job in (before, after)]
-    steps = tuple(_step(key, sides[0].get(key), sides[1].get(key), operation) for key in {**sides[0], **sides[1]})
-    old, new = (None if job is None else job.plan.record for job in (before, after))
-    component = Step("update", f"urn:{name}", "trainform:index:TrainingJob", name)
-    return JobReview(name, component, next(step for step in steps if step.name == "job"), old, new, steps)
-
-
-def _step(key: str, before: Manifest | None, after: Manifest | None, operation: str | None) -> Step:
-    old, new = (None if each is None else State(each.body, id=f"{NAMESPACE}/{key}") for each in (before, after))
-    body = (after or before).body  # type: ignore[union-attr]
-    group = body["apiVersion"] if "/" in body["apiVersion"] else f"core/{body['apiVersion']}"
-    if operation is None:
-        same = old is not None and new is not None and old.inputs == new.inputs
-        operation = "same" if same else "create" if old is None else "delete" if new is None else "replace"
-    return Step(operation, f"urn:{key}:{body['metadata']['name']}", f"kubernetes:{group}:{body['kind']}", key, old, new)
 
 
 def queue_step(name: str, before: dict[str, Any] | None, after: dict[str, Any] | None, kind: str = "Queue") -> Step:
@@ -71,10 +51,9 @@ def _queue(name: str, spec: dict[str, Any]) -> dict[str, Any]:
     return {"apiVersion": QUEUE_API, "kind": "Queue", "metadata": {"name": name}, "spec": spec}
 
 
-def context(*jobs: JobReview, steps: tuple[Step, ...] = (), **parts: Any) -> Context:
+def context(*given: JobReview, steps: tuple[Step, ...] = (), **parts: Any) -> Context:
     """What the report is made from."""
-    every = tuple(step for job in jobs for step in job.steps) + steps
-    return Context("sdxl-lora.dev", Preview("stream", every), jobs, **{"today": TODAY, **parts})
+    return jobs.context(*given, others=steps, **{"today": TODAY, **parts})
 
 
 def live(**parts: Any) -> LiveFacts:

@@ -15,9 +15,8 @@ from trainform.review.context import Context
 from trainform.review.fate import Fate, accelerators, fate
 from trainform.review.model import Change, Effect, EffectKind, Thing
 from trainform.review.mounts import kept_claims
-from trainform.review.platform import platform_causes
 from trainform.review.preview import Step
-from trainform.review.settings import all_settings
+from trainform.review.settings import all_settings, platform_causes
 
 SENTENCES: Mapping[str, tuple[EffectKind, str]] = {
     # jobs

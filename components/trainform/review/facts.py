@@ -86,6 +86,8 @@ def _cost(cost: Cost) -> Fact:
         return Fact(key="cost", number="no price" if cost.known else "unknown", text="" if cost.known else cost.unknown)
     before, after = (money.text if money is not None else "0" for money in (cost.before, cost.after))
     text = f"{after} an hour as before" if before == after else f"{before} → {after} an hour"
+    if cost.before is cost.after is None:
+        text = "for what is deployed, by other prices"
     if cost.total is not None:
         text += f", {cost.total.text} for {cost.hours} h"
     return Fact(key="cost", number=f"{cost.difference.amount:+.2f} {cost.difference.currency}/h", text=text)

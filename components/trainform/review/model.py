@@ -197,7 +197,7 @@ class Capacity(Part):
     sentence: str
     clause: str = Field(default="", description="Why the job does not start: waits for 8 a800 held by clip-77aa01.")
     reason: str = Field(default="", description="Why not all pods start now, or why it is unknown.")
-    basis: Literal["cluster", "environment", "none"]
+    basis: Literal["cluster", "none"]
     shortages: list[Shortage] = Field(default=[])
     roles: list[RoleRoom] = Field(default=[])
     queue: QueueUse | None = Field(default=None, description="null: no queue, or what it holds is unknown.")

@@ -24,7 +24,7 @@ def found(made: Context) -> list[tuple[str, str]]:
 def test_a_running_job_is_restarted() -> None:
     (finding,) = find(change(LORA, IMAGE, running(NAME)))
     assert (finding.code, finding.level) == ("TR-RESTART-1", "high")
-    assert finding.title == f"The running job {NAME} is replaced because `image` changes."
+    assert finding.title == f"The running job {NAME} is replaced."
     assert (finding.before, finding.after) == (LORA["image"], IMAGE["image"])
     names = fingerprint("TR-RESTART-1", LORA["name"], "", NAME, name_of(IMAGE))
     assert finding.fingerprint == names, "the identity belongs to the revisions"

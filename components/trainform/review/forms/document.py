@@ -201,10 +201,10 @@ def per_hour(cost: model.Cost) -> str:
     percent = "" if cost.percent is None else f", {cost.percent}%"
     more = cost.difference
     change = "" if more is None else f" ({more.amount:+.2f} {more.currency} per hour{percent})"
-    return missing if cost.before is cost.after is None else f"{before} → {after}{change}"
+    return f"{missing if cost.before is cost.after is None else f'{before} → {after}'}{change}"
 
 
-BASES = {"cluster": "what the cluster has and holds now", "environment": "the environment's file alone", "none": ""}
+BASES = {"cluster": "what the cluster has and holds now", "none": ""}
 
 
 def capacity_items(capacity: model.Capacity) -> Iterator[Item]:
