@@ -37,7 +37,6 @@ _STANDARD = Openings(False, (), ())
 _CONTROLS = {control.name: control for control in CONTROLS}
 _HOST_NETWORK = Control(
     "hostNetwork",
-    "baseline",
     lambda body: places(body, "spec.hostNetwork"),
     lambda spot, openings: openings.host_network or spot.value in (None, False),
     "",
