@@ -4,8 +4,7 @@ and all rules."""
 from __future__ import annotations
 
 import datetime
-import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from msgspec import Struct, structs
 
@@ -16,11 +15,11 @@ from trainform.backends.notes import job_notes
 from trainform.backends.own_keys import overwritten
 from trainform.backends.placeholders import placeholder_problems
 from trainform.backends.queues import CRDS as QUEUE_CRDS
-from trainform.backends.refusals import support_problems
+from trainform.backends.refusals import size_problems, support_problems
 from trainform.backends.table import BACKENDS
 from trainform.backends.waived import with_waivers
 from trainform.errors import Problem
-from trainform.manifests.manifest import Manifest, override_key
+from trainform.manifests.manifest import Manifest
 from trainform.objects import draft_plan, job_manifests, patched_manifests, rendered_manifests
 from trainform.plan import Plan
 from trainform.plan.inputs import job_record
@@ -79,7 +78,7 @@ def render_job(
     draft = draft_plan(experiment, environment, run)
     backend = BACKENDS[draft.backend]
     valid, manifests, patch_problems = _with_valid_patches(draft, backend, environment)
-    sizes = (*_size_problems(valid, manifests),)
+    sizes = (*size_problems(valid, manifests),)
     # what is too large to be an object is too large to be judged: each rule would read all of it
     judged = Judged({}, (), experiment.user_set()) if sizes else judged_job(experiment, valid, manifests, backend)
     limits = _judged_by_limits(experiment, environment, valid, judged, today)
@@ -145,31 +144,6 @@ def _secrets_of_base(experiment: Experiment, environment: Environment, plan: Pla
         return ()
     found = judge(Judged({}, (), experiment.base.user_set()), environment, [BY_CODE[SECRETS]])
     return tuple(problem_of(judgement, plan, experiment) for judgement in found)
-
-
-_SMALLER = (
-    "put large values into a ConfigMap, or into a file of the image or of a volume, or use fewer roles, steps or "
-    "replicas"
-)
-_FEWER_PORTS = "use `ports: shared`, or fewer replicas: each replica with ports of its own has a pod template"
-
-
-def _size_problems(plan: Plan, manifests: Iterable[Manifest]) -> Iterator[Problem]:
-    """Yield a problem for each object that is too large for etcd. A dry run stores nothing, so no server reports them
-    before `up`."""
-    for manifest in manifests:
-        size = len(json.dumps(manifest.body, ensure_ascii=False, separators=(",", ":")).encode())
-        if size > defaults.LARGEST_OBJECT:
-            key = override_key(manifest)
-            per_replica = manifest.is_job and any(role.per_replica for role in plan.roles)
-            path = f"manifest_overrides.{key}" if key in plan.manifest_overrides else ""
-            reason = (
-                f"the object {key} has {size} bytes, and etcd stores at most {defaults.LARGEST_OBJECT} beside what "
-                "servers add"
-            )
-            yield Problem(
-                "network.ports" if per_replica else path, None, reason, _FEWER_PORTS if per_replica else _SMALLER
-            )
 
 
 def _admission_problems(plan: Plan) -> Iterator[Problem]:
