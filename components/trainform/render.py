@@ -15,8 +15,7 @@ from trainform.backends.notes import job_notes
 from trainform.backends.own_keys import overwritten
 from trainform.backends.placeholders import placeholder_problems
 from trainform.backends.queues import CRDS as QUEUE_CRDS
-from trainform.backends.refusals import support_problems
-from trainform.backends.sizes import size_problems
+from trainform.backends.refusals import size_problems, support_problems
 from trainform.backends.table import BACKENDS
 from trainform.backends.waived import with_waivers
 from trainform.errors import Problem

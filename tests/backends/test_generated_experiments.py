@@ -50,35 +50,6 @@ def mangled(data: dict[str, Any], how: str) -> dict[str, Any]:
 
 HOSTS = environment(limits={"host_network": True})
 
-
-def test_any_patch_of_an_object_is_applied_or_refused(backend: str) -> None:
-    """A merge patch on any field of any object: it is applied or refused, and never raises."""
-    fields: dict[str, Any] = {
-        "backend": backend,
-        "storage": {"checkpoints": {"size": "2Ti", "mount": "/mnt/output"}},
-        "queue": {"weight": 2},
-        "roles": {"master": {"replicas": 1}, "worker": {"replicas": 2, "shared_memory": "20Gi"}},
-    }
-    objects = {override_key(made): made.body for made in job_manifests(plan(**fields))}
-    places = [(key, *way) for key, body in objects.items() for way in ways(body)]
-    counts = {True: 0, False: 0}
-
-    @settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
-    @given(patches_at(places))
-    def check(overrides: dict[str, Any]) -> None:
-        try:
-            patched = experiment(**fields, manifest_overrides=overrides)
-        except ValidationError:
-            return
-        problems = job_problems(patched, environment())
-        counts[bool(problems)] += 1
-        if not problems:
-            plan_job(patched, environment())
-
-    check()
-    assert min(counts.values()) > 0
-
-
 REPLICAS: dict[str, tuple[dict[str, Any], str]] = {
     "kubeflow": ({"command": ["x"]}, "pytorchReplicaSpecs"),
     "kubedl": ({"command": ["x"]}, "pytorchReplicaSpecs"),

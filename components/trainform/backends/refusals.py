@@ -1,20 +1,49 @@
-"""Problems with fields that a backend does not support, and fixes that name the backends that do."""
+"""Problems with objects that are too large, and with fields that a backend does not support, with fixes that name the
+backends that do."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterable, Iterator
 
+from trainform import defaults
 from trainform.backends.backend import Backend
 from trainform.backends.support import Fields, Support, non_default
 from trainform.backends.table import BACKENDS
 from trainform.errors import Problem
+from trainform.manifests.manifest import Manifest, override_key
+from trainform.plan.model import Plan
 from trainform.spec.experiment import Experiment
+
+_SMALLER = (
+    "put large values into a ConfigMap, or into a file of the image or of a volume, or use fewer roles, steps or "
+    "replicas"
+)
+_FEWER_PORTS = "use `ports: shared`, or fewer replicas: each replica with ports of its own has a pod template"
 
 # What an operator may lack beyond single fields (`Backend.LACKS`).
 EXTRA_ROLES = "roles besides its replica types"
 EVALUATORS = "evaluators"
 JOB_RESTARTS = "restarts of the whole job"
 STEPS_OF_ONE_POD = "steps of one pod for whose end the others wait, however long it takes"
+
+
+def size_problems(plan: Plan, manifests: Iterable[Manifest]) -> Iterator[Problem]:
+    """Yield a problem for each object that is too large for etcd. A dry run stores nothing, so no server reports them
+    before `up`."""
+    for manifest in manifests:
+        size = len(json.dumps(manifest.body, ensure_ascii=False, separators=(",", ":")).encode())
+        if size > defaults.LARGEST_OBJECT:
+            key = override_key(manifest)
+            per_replica = manifest.is_job and any(role.per_replica for role in plan.roles)
+            path = f"manifest_overrides.{key}" if key in plan.manifest_overrides else ""
+            reason = (
+                f"the object {key} has {size} bytes, and etcd stores at most {defaults.LARGEST_OBJECT} beside what "
+                "servers add"
+            )
+            yield Problem(
+                "network.ports" if per_replica else path, None, reason, _FEWER_PORTS if per_replica else _SMALLER
+            )
 
 
 def support_problems(experiment: Experiment, fields: Fields) -> Iterator[Problem]:

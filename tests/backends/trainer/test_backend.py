@@ -260,13 +260,6 @@ def test_an_elastic_job_whose_gang_is_all_of_it() -> None:
     assert any("Trainer has a fixed number of pods" in note for note in planned.notes)
 
 
-@pytest.mark.parametrize("mount", ["/etc/mpi", "/etc/mpi-ssh/"])
-def test_extras_have_no_mounts_of_trainers(mount: str) -> None:
-    roles = {**APART["roles"], "watcher": {"ranked": False, "command": ["watch"]}}
-    volume = {"claim": "c", "mount": mount, "roles": ["watcher"]}
-    assert problems_on(**{**APART, "roles": roles}, storage={"files": volume}) == {}
-
-
 @pytest.mark.parametrize(
     ("key", "patch", "reason"),
     [
