@@ -73,10 +73,9 @@ def field_of(judgement: Judgement, plan: Plan, experiment: Experiment) -> str:
         return finding.where if finding.key is None else _of_object(finding, experiment)
     if role is None:
         return "manifest_overrides.job"
-    patch, whole = patch_of(role, plan), ".".join(finding.where.split(".")[:3])
-    place = (
-        f"{patch}.{finding.where}" if whole in _places(role.overrides) else patch
-    )  # something that the patch adds lacks a field
+    # something that the patch adds may lack a field
+    patch, added = patch_of(role, plan), ".".join(finding.where.split(".")[:3])
+    place = f"{patch}.{finding.where}" if added in _places(role.overrides) else patch
     return next(_fields(finding, role, experiment), place)
 
 
