@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import secrets
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -41,21 +41,16 @@ def from_plan(plan: Plan) -> Workload:
         if not reference.optional and reference.name not in (known if reference.kind == SECRET else config_maps)
     ]
     stand_ins = {kind: _stand_ins(missing, kind) for kind in (CONFIG_MAP, SECRET)}
-    return Workload(
-        experiment=plan.experiment,
-        namespace=plan.namespace,
-        pods=tuple(pods),
+    return _workload(
+        plan,
+        pods,
         config_maps=config_maps | stand_ins[CONFIG_MAP],
         secrets=known
         | {name: {key: value.encode() for key, value in data.items()} for name, data in stand_ins[SECRET].items()},
         services=(*_of_kind(bodies, "Service"), *_operator_services(plan, pods)),
-        ends_with=_ending_pods(plan, pods),
-        restarts=_restarts(plan),
         notes=tuple(
             _stand_in_note(kind, name, data) for kind, named in stand_ins.items() for name, data in named.items()
         ),
-        agent=plan.naming.agent,
-        lookup_containers=BACKENDS[plan.backend].LOOKUP_CONTAINERS,
     )
 
 
@@ -75,10 +70,9 @@ def from_cluster(cluster: Cluster, plan: Plan) -> Workload:
     read = {(reference.kind, reference.name): reference for reference in references(pods)}
     bodies = {key: _read(cluster, plan.namespace, reference) for key, reference in read.items()}
     present = {key: body for key, body in bodies.items() if body is not None}
-    return Workload(
-        experiment=plan.experiment,
-        namespace=plan.namespace,
-        pods=tuple(pods),
+    return _workload(
+        plan,
+        pods,
         config_maps={name: body.get("data", {}) for (kind, name), body in present.items() if kind == CONFIG_MAP},
         secrets={name: secret_data(body) for (kind, name), body in present.items() if kind == SECRET},
         services=tuple(
@@ -86,11 +80,7 @@ def from_cluster(cluster: Cluster, plan: Plan) -> Workload:
             for service in cluster.find_all("Service", plan.namespace, {})  # an operator's own have labels of its own
             if any(selects(service, pod) for pod in pods)
         ),
-        ends_with=_ending_pods(plan, pods),
-        restarts=_restarts(plan),
         notes=() if len(pods) == plan.totals.pods else (f"the cluster has {len(pods)} of {plan.totals.pods} pods",),
-        agent=plan.naming.agent,
-        lookup_containers=BACKENDS[plan.backend].LOOKUP_CONTAINERS,
     )
 
 
@@ -131,17 +121,21 @@ def _read(cluster: Cluster, namespace: str, reference: Reference) -> Mapping[str
     return found.body
 
 
-def _ending_pods(plan: Plan, pods: Iterable[dict[str, Any]]) -> frozenset[str]:
-    """The pods whose success ends the job; empty where all pods have to succeed."""
-    role = plan.ending_role if ends_by(plan.ending_role, plan.ends_with) else None
-    planned = {pod.name for pod in plan.pods() if pod.role == role}
-    return frozenset(pod_name(pod) for pod in pods if planned_name(pod) in planned)
-
-
-def _restarts(plan: Plan) -> int:
-    """How often a pod may be restarted, by the role that allows the most. The operators' `max_retry` counts the last
-    failure too."""
-    return max(role.max_retry for role in plan.roles) - 1
+def _workload(plan: Plan, pods: Sequence[dict[str, Any]], **found: Any) -> Workload:
+    """The workload of these pods. found: the objects that they use, and the notes."""
+    ending = plan.ending_role if ends_by(plan.ending_role, plan.ends_with) else None
+    planned = {pod.name for pod in plan.pods() if pod.role == ending}
+    return Workload(
+        experiment=plan.experiment,
+        namespace=plan.namespace,
+        pods=tuple(pods),
+        ends_with=frozenset(pod_name(pod) for pod in pods if planned_name(pod) in planned),
+        # by the role that allows the most; the operators' `max_retry` counts the last failure too
+        restarts=max(role.max_retry for role in plan.roles) - 1,
+        agent=plan.naming.agent,
+        lookup_containers=BACKENDS[plan.backend].LOOKUP_CONTAINERS,
+        **found,
+    )
 
 
 def _of_kind(bodies: Iterable[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
@@ -163,9 +157,11 @@ def _stand_in_note(kind: str, name: str, data: Mapping[str, str]) -> str:
 
 
 CONFIG_MAP, SECRET = "ConfigMap", "Secret"
-_ENV = {"configMapKeyRef": CONFIG_MAP, "secretKeyRef": SECRET}
-_ENV_FROM = {"configMapRef": CONFIG_MAP, "secretRef": SECRET}
-_VOLUMES = {"configMap": CONFIG_MAP, "secret": SECRET}
+# The fields that refer to one: of variables, of `envFrom`, of volumes.
+_FIELDS = {
+    **dict.fromkeys(("configMapKeyRef", "configMapRef", "configMap"), CONFIG_MAP),
+    **dict.fromkeys(("secretKeyRef", "secretRef", "secret"), SECRET),
+}
 
 
 class Reference(Struct, frozen=True):
@@ -180,24 +176,18 @@ class Reference(Struct, frozen=True):
 def references(pods: Iterable[dict[str, Any]]) -> Iterator[Reference]:
     """Every reference in the pods' containers and volumes."""
     for pod in pods:
+        entries: list[dict[str, Any]] = []
         for container in containers(pod):
-            for entry in container.get("envFrom", []):
-                yield from _named(entry, _ENV_FROM)
-            for entry in container.get("env", []):
-                yield from _named(entry.get("valueFrom", {}), _ENV)
+            entries += container.get("envFrom", [])
+            entries += (entry.get("valueFrom", {}) for entry in container.get("env", []))
         for volume in pod["spec"].get("volumes", []):
             if not holds_token(volume):
-                yield from _named(volume, _VOLUMES)
-                for source in volume.get("projected", {}).get("sources", []):
-                    yield from _named(source, _VOLUMES)
+                entries += (volume, *volume.get("projected", {}).get("sources", []))
+        for entry in entries:
+            yield from (_reference(kind, entry[field]) for field, kind in _FIELDS.items() if field in entry)
 
 
-def _named(entry: dict[str, Any], kinds: dict[str, str]) -> Iterator[Reference]:
-    for field, kind in kinds.items():
-        if field in entry:
-            reference = entry[field]
-            name = reference["secretName"] if "secretName" in reference else reference["name"]
-            keys = (
-                (reference["key"],) if "key" in reference else tuple(item["key"] for item in reference.get("items", []))
-            )
-            yield Reference(kind, name, keys, reference.get("optional", False))
+def _reference(kind: str, found: dict[str, Any]) -> Reference:
+    name = found["secretName"] if "secretName" in found else found["name"]
+    keys = [found["key"]] if "key" in found else [item["key"] for item in found.get("items", [])]
+    return Reference(kind, name, tuple(keys), found.get("optional", False))
