@@ -22,7 +22,6 @@ from bench.rounds import in_turn
 from bench.samples import Ratio, Sample, Series, compare
 from bench.sections import Section
 from bench.shapes import write_shape
-from bench.spelling import spell_megabytes, spell_ratio, spell_seconds
 from bench.workplace import Workplace
 from trainform.check import check_experiment
 from trainform.errors import TrainformError
@@ -45,11 +44,6 @@ def test_ratios_are_of_pairs_not_of_medians() -> None:
     """The machine is twice as slow in the last two rounds: the ratio of each pair stays what it is."""
     ratio = compare(series("ours", 1.0, 2.0, 2.4), series("theirs", 2.0, 4.0, 4.0))
     assert ratio == Ratio("ours / theirs", 0.5, 0.5, 0.6)
-
-
-def test_series_of_different_length_are_no_pairs() -> None:
-    with pytest.raises(ValueError, match="zip"):
-        compare(series("ours", 1.0), series("theirs", 1.0, 2.0))
 
 
 @pytest.mark.parametrize(
@@ -78,19 +72,6 @@ def test_rounds_alternate_and_the_first_does_not_count() -> None:
     assert called == ["a", "b"] * 3
     assert [sample.seconds for sample in first.samples] == [3.0, 5.0]
     assert [sample.seconds for sample in second.samples] == [4.0, 6.0]
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [(0.0000093, "9.3 µs"), (0.00042, "0.42 ms"), (0.0123, "12.3 ms"), (0.35, "350 ms"), (2.304, "2.30 s")],
-)
-def test_times_are_spelled_with_three_digits(seconds: float, text: str) -> None:
-    assert spell_seconds(seconds) == text
-
-
-def test_spans_memory_and_ratios_are_spelled() -> None:
-    assert spell_ratio(Ratio("a / b", 1.039, 0.98, 1.1)) == "1.04 (0.98 … 1.10)"
-    assert (spell_megabytes(36.4), spell_megabytes(None)) == ("36 MB", "")
 
 
 def test_the_report_goes_between_the_markers_and_nowhere_else() -> None:
@@ -195,11 +176,6 @@ def test_a_failed_command_is_an_error_with_the_end_of_its_output() -> None:
     assert sample.seconds > 0
     assert sample.megabytes is not None
     assert sample.megabytes > 1
-
-
-def test_a_missing_command_is_an_error() -> None:
-    with pytest.raises(TrainformError, match="`no-such-command` could not be started"):
-        measure(Command("nothing", ("no-such-command",), REPOSITORY))
 
 
 def test_growth_is_shown_side_by_side_and_judged_by_its_last_step() -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import json
+from collections import Counter
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -57,8 +58,12 @@ def probed(workload: Workload, plan: Plan, launcher: Launcher, seconds: float = 
 
     seconds: how long the world may take to form. InputError for a role whose own command the launcher does not
     start."""
-    if problems := [_unreachable(role) for role in plan.roles if role.launched and not _replaceable(plan, role)]:
-        raise InputError(problems)
+    # a launcher does not start a role's own command
+    own = [role for role in plan.roles if role.launched and _starts(role, COMMAND_SCRIPT)]
+    if own and plan.launcher not in ONE_PER_POD:
+        reason = "is not started by the launcher, so a probe cannot take its place"
+        fix = "rehearse without --probe, or remove the role's own command"
+        raise InputError([Problem(f"roles.{role.name}.command", "…", reason, fix) for role in own])
     variables = expectations(plan)
     pods = tuple(_probed_pod(pod, plan, launcher, variables, seconds) for pod in workload.pods)
     return dataclasses.replace(workload, pods=pods, config_maps={**workload.config_maps, CONFIG_MAP: programs()})
@@ -140,12 +145,8 @@ def _processes(plan: Plan, pod: Pod, place: int) -> int:
 
 def _cluster(plan: Plan) -> dict[str, str]:
     """The number of tasks in TensorFlow's cluster, by type; the evaluator is not part of the cluster."""
-    counts: dict[str, int] = {}
-    for pod in _nodes(plan):
-        role = next(role for role in plan.roles if role.name == pod.role)
-        kind = _task(role)["TRAINFORM_EXPECT_TASK"]
-        counts[kind] = counts.get(kind, 0) + 1
-    return {"TRAINFORM_EXPECT_CLUSTER": json.dumps(counts)}
+    kinds = {role.name: _task(role)["TRAINFORM_EXPECT_TASK"] for role in plan.roles}
+    return {"TRAINFORM_EXPECT_CLUSTER": json.dumps(Counter(kinds[pod.role] for pod in _nodes(plan)))}
 
 
 def _task(role: RolePlan) -> dict[str, str]:
@@ -161,20 +162,6 @@ def _value(roles: tuple[RolePlan, ...], name: str) -> str | None:
 
 def _starts(role: RolePlan, script: str) -> bool:
     return any(word.endswith(f"/{script}") for word in role.command)
-
-
-def _replaceable(plan: Plan, role: RolePlan) -> bool:
-    """True if a probe can take the place of what the role runs. A launcher does not start a role's own command."""
-    return plan.launcher in ONE_PER_POD or not _starts(role, COMMAND_SCRIPT)
-
-
-def _unreachable(role: RolePlan) -> Problem:
-    return Problem(
-        f"roles.{role.name}.command",
-        "…",
-        "is not started by the launcher, so a probe cannot take its place",
-        "rehearse without --probe, or remove the role's own command",
-    )
 
 
 def _probed_pod(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import secrets
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from trainform import defaults
@@ -40,21 +40,16 @@ def from_plan(plan: Plan) -> Workload:
         if not reference.optional and reference.name not in (known if reference.kind == SECRET else config_maps)
     ]
     stand_ins = {kind: _stand_ins(missing, kind) for kind in (CONFIG_MAP, SECRET)}
-    return Workload(
-        experiment=plan.experiment,
-        namespace=plan.namespace,
-        pods=tuple(pods),
+    return _workload(
+        plan,
+        pods,
         config_maps=config_maps | stand_ins[CONFIG_MAP],
         secrets=known
         | {name: {key: value.encode() for key, value in data.items()} for name, data in stand_ins[SECRET].items()},
         services=(*_of_kind(bodies, "Service"), *_operator_services(plan, pods)),
-        ends_with=_ending_pods(plan, pods),
-        restarts=_restarts(plan),
         notes=tuple(
             _stand_in_note(kind, name, data) for kind, named in stand_ins.items() for name, data in named.items()
         ),
-        agent=plan.naming.agent,
-        lookup_containers=BACKENDS[plan.backend].LOOKUP_CONTAINERS,
     )
 
 
@@ -74,10 +69,9 @@ def from_cluster(cluster: Cluster, plan: Plan) -> Workload:
     read = {(reference.kind, reference.name): reference for reference in references(pods)}
     bodies = {key: _read(cluster, plan.namespace, reference) for key, reference in read.items()}
     present = {key: body for key, body in bodies.items() if body is not None}
-    return Workload(
-        experiment=plan.experiment,
-        namespace=plan.namespace,
-        pods=tuple(pods),
+    return _workload(
+        plan,
+        pods,
         config_maps={name: body.get("data", {}) for (kind, name), body in present.items() if kind == CONFIG_MAP},
         secrets={name: secret_data(body) for (kind, name), body in present.items() if kind == SECRET},
         services=tuple(
@@ -85,11 +79,7 @@ def from_cluster(cluster: Cluster, plan: Plan) -> Workload:
             for service in cluster.find_all("Service", plan.namespace, {})  # an operator's own have labels of its own
             if any(selects(service, pod) for pod in pods)
         ),
-        ends_with=_ending_pods(plan, pods),
-        restarts=_restarts(plan),
         notes=() if len(pods) == plan.totals.pods else (f"the cluster has {len(pods)} of {plan.totals.pods} pods",),
-        agent=plan.naming.agent,
-        lookup_containers=BACKENDS[plan.backend].LOOKUP_CONTAINERS,
     )
 
 
@@ -130,17 +120,21 @@ def _read(cluster: Cluster, namespace: str, reference: NamedObject) -> Mapping[s
     return found.body if found.found else None
 
 
-def _ending_pods(plan: Plan, pods: Iterable[dict[str, Any]]) -> frozenset[str]:
-    """The pods whose success ends the job; empty where all pods have to succeed."""
-    role = plan.ending_role if ends_by(plan.ending_role, plan.ends_with) else None
-    planned = {pod.name for pod in plan.pods() if pod.role == role}
-    return frozenset(pod_name(pod) for pod in pods if planned_name(pod) in planned)
-
-
-def _restarts(plan: Plan) -> int:
-    """How often a pod may be restarted, by the role that allows the most. The operators' `max_retry` counts the last
-    failure too."""
-    return max(role.max_retry for role in plan.roles) - 1
+def _workload(plan: Plan, pods: Sequence[dict[str, Any]], **found: Any) -> Workload:
+    """The workload of these pods. found: the objects that they use, and the notes."""
+    ending = plan.ending_role if ends_by(plan.ending_role, plan.ends_with) else None
+    planned = {pod.name for pod in plan.pods() if pod.role == ending}
+    return Workload(
+        experiment=plan.experiment,
+        namespace=plan.namespace,
+        pods=tuple(pods),
+        ends_with=frozenset(pod_name(pod) for pod in pods if planned_name(pod) in planned),
+        # by the role that allows the most; the operators' `max_retry` counts the last failure too
+        restarts=max(role.max_retry for role in plan.roles) - 1,
+        agent=plan.naming.agent,
+        lookup_containers=BACKENDS[plan.backend].LOOKUP_CONTAINERS,
+        **found,
+    )
 
 
 def _of_kind(bodies: Iterable[dict[str, Any]], kind: str) -> list[dict[str, Any]]:

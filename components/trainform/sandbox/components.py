@@ -33,10 +33,6 @@ class Context(Struct, frozen=True):
     scheduler_configuration: Path
 
 
-def _no_environment(context: Context) -> dict[str, str]:
-    return {}
-
-
 class Component(Struct, frozen=True):
     """One process. `wave`: a wave starts when the components of the earlier waves are ready. `port`: the name of the
     port that it listens on, None if it does not listen."""
@@ -46,7 +42,7 @@ class Component(Struct, frozen=True):
     wave: int
     arguments: Callable[[Context], list[str]]
     port: str | None = None
-    environment: Callable[[Context], dict[str, str]] = _no_environment
+    environment: Callable[[Context], dict[str, str]] = lambda context: {}
 
 
 class Program(Struct, frozen=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from msgspec import Struct
@@ -83,7 +84,9 @@ class PodRunner:
                 self._record_end(FAILED, code, f"init container {container['name']}: {why}")
                 return
         records.change(self.name, phase=RUNNING)
-        ends = self._run_together(self._pod["spec"]["containers"])
+        together = self._pod["spec"]["containers"]
+        with ThreadPoolExecutor(len(together)) as pool:
+            ends = list(pool.map(self._run_with_restarts, together))
         failed = next((end for end in ends if end[0] != 0), None)
         if failed is None:
             self._record_end(SUCCEEDED, 0, "")
@@ -100,36 +103,11 @@ class PodRunner:
         if not self._over.is_set():
             self._context.records.end(self.name, phase, code, reason)
 
-    def _run_together(self, containers: list[dict[str, Any]]) -> list[tuple[int, str]]:
-        """Run the containers at the same time, and return the exit code and reason of each, in order."""
-        first, *others = containers
-        ends: dict[str, tuple[int, str]] = {}
-        threads = [
-            threading.Thread(target=self._run_beside_the_first, args=(container, ends), daemon=True)
-            for container in others
-        ]
-        for thread in threads:
-            thread.start()
-        try:
-            ends[first["name"]] = self._run_with_restarts(first, main=True)
-        finally:
-            for thread in threads:
-                thread.join()
-        return [ends[container["name"]] for container in containers if container["name"] in ends]
-
-    def _run_beside_the_first(self, container: dict[str, Any], ends: dict[str, tuple[int, str]]) -> None:
-        try:
-            ends[container["name"]] = self._run_with_restarts(container)
-        except RemovedError:
-            pass
-        except Exception as error:
-            self._context.records.fail(error)
-
-    def _run_with_restarts(self, container: dict[str, Any], main: bool = False) -> tuple[int, str]:
+    def _run_with_restarts(self, container: dict[str, Any]) -> tuple[int, str]:
         """Run a container and restart it as often as the policy allows; return the exit code and reason of the last
         run."""
         while True:
-            code, why = self._run_once(container, main)
+            code, why = self._run_once(container)
             may_restart = self._pod["spec"].get("restartPolicy") != NEVER and self._restarts < self._context.restarts
             if code == 0 or not may_restart or self._over.is_set():
                 return code, why
@@ -139,7 +117,7 @@ class PodRunner:
             if self._over.wait(RESTART_SECONDS):
                 raise RemovedError(self.name)
 
-    def _run_once(self, container: dict[str, Any], main: bool) -> tuple[int, str]:
+    def _run_once(self, container: dict[str, Any]) -> tuple[int, str]:
         try:
             identity = self._make(container)
             self._context.engine.start(identity)
