@@ -148,7 +148,7 @@ def judge(run: DryRun, answer: Answer | ClusterError, stack: StackContext, plan:
     if conflicts:
         return Outcome([*_conflicts(run, conflicts, stack)])
     if answer.found:
-        told = (_shown(text) for text in answer.warnings if defaults.POD_SECURITY in text)
+        told = (shown_text(text) for text in answer.warnings if defaults.POD_SECURITY in text)
         return Outcome(warnings=[f"{run.what}: {text}" for text in told])
     message = answer.message
     denied = _DENIED in message
@@ -161,7 +161,7 @@ def judge(run: DryRun, answer: Answer | ClusterError, stack: StackContext, plan:
         return Outcome(not_checked=[(run.what, reason)])
     undecided = _WEBHOOK_DOWN in message or (_QUOTA in message and _makes_room(run, stack))
     if undecided or not (denied or _TYPES in message or answer.status in _REFUSALS):
-        return Outcome(not_checked=[(run.what, _shown(message))])
+        return Outcome(not_checked=[(run.what, shown_text(message))])
     return Outcome([_problem(run, plan, fields, reason) for fields, reason in _refusals(answer)])
 
 
@@ -194,7 +194,7 @@ def _causes(answer: Answer) -> list[dict[str, Any]]:
 def _conflicts(run: DryRun, causes: Iterable[Mapping[str, Any]], stack: StackContext) -> Iterator[Problem]:
     """Yield the fields that another manager owns with another value: Pulumi stops at them."""
     for cause in causes:
-        field, told = str(cause.get("field", "")).removeprefix("."), _shown(str(cause.get("message", "")))
+        field, told = str(cause.get("field", "")).removeprefix("."), shown_text(str(cause.get("message", "")))
         if not told.startswith(run.taken_over):
             reason = f"another manager owns {field} of {run.what}, and Pulumi does not overwrite it: {told}"
             fix = f"write the value that it has in the cluster, or overwrite it: {FORCE}=true pulumi up -s {stack.name}"
@@ -202,7 +202,7 @@ def _conflicts(run: DryRun, causes: Iterable[Mapping[str, Any]], stack: StackCon
 
 
 def _problem(run: DryRun, plan: Plan | None, fields: Sequence[str], reason: str) -> Problem:
-    shown = f"the API server refuses {run.what}: {_shown(reason)}"
+    shown = f"the API server refuses {run.what}: {shown_text(reason)}"
     if plan is None or run.path:
         shown = shown if not fields or fields[0] in shown else f"{shown} ({fields[0]})"
         return Problem(run.path, None, shown, run.fix if run.fix else "change what the message names")
@@ -224,7 +224,7 @@ def _problem(run: DryRun, plan: Plan | None, fields: Sequence[str], reason: str)
     return Problem(path, None, shown, fix)
 
 
-def _shown(text: str) -> str:
+def shown_text(text: str) -> str:
     """Return a text of the server on one line, without values and secrets."""
     told = " ".join(masked_line(without_credentials(_VALUES.sub(r"\1", text))).split())
     return told if len(told) <= LONGEST else f"{told[: LONGEST - 1]}…"
