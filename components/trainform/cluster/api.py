@@ -20,12 +20,12 @@ from trainform import defaults
 from trainform.cluster.connection import (
     choose_config,
     cluster_name,
+    impersonate,
     not_a_kubernetes_api,
     shown_server,
     translate_connection_errors,
     unusable_kubeconfig,
 )
-from trainform.cluster.impersonation import impersonate
 from trainform.errors import ClusterError, without_credentials
 
 MAX_CONNECTIONS = 10
