@@ -73,7 +73,7 @@ def dry_runs(
 ) -> list[DryRun]:
     """Return the dry runs of a job, pod templates first: the server names the field of a mistake in them more
     precisely. A job that has not changed is left out."""
-    collection = f"/api/v1/namespaces/{plan.namespace}/podtemplates"
+    templates_path = f"/api/v1/namespaces/{plan.namespace}/podtemplates"
     # pods of a role with templates of their own differ in labels and ports, unless a patch of the job changes one of
     # them
     by_role = "job" not in plan.manifest_overrides
@@ -87,19 +87,15 @@ def dry_runs(
             "template": template.body,
         }
         patches = tuple(path for path in plan.overrides if path in (template.path, "manifest_overrides.job"))
-        request = Request("POST", collection, _DRY, body)
+        request = Request("POST", templates_path, _DRY, body)
         runs.append(DryRun(f"the pods of {template.role}", request, body, template.role, patches))
-    return [
-        *runs,
-        *(_of_job(plan, manifest, stack) for manifest in manifests if manifest.is_job and not stack.leaves(manifest)),
-    ]
-
-
-def _of_job(plan: Plan, manifest: Manifest, stack: StackContext) -> DryRun:
-    body = manifest.body
-    # the plural of every operator's job is regular
-    collection = f"/apis/{body['apiVersion']}/namespaces/{plan.namespace}/{body['kind'].lower()}s"
-    return of_object(manifest, f"{collection}/{body['metadata']['name']}", stack, plan)
+    for manifest in manifests:
+        if manifest.is_job and not stack.leaves(manifest):
+            job = manifest.body
+            plural = f"{job['kind'].lower()}s"  # that of every operator's job is regular
+            path = f"/apis/{job['apiVersion']}/namespaces/{plan.namespace}/{plural}/{job['metadata']['name']}"
+            runs.append(of_object(manifest, path, stack, plan))
+    return runs
 
 
 def of_object(manifest: Manifest, url: str, stack: StackContext, plan: Plan | None = None) -> DryRun:
@@ -203,25 +199,21 @@ def _conflicts(run: DryRun, causes: Iterable[Mapping[str, Any]], stack: StackCon
 
 def _problem(run: DryRun, plan: Plan | None, fields: Sequence[str], reason: str) -> Problem:
     shown = f"the API server refuses {run.what}: {shown_text(reason)}"
+    with_field = shown if not fields or fields[0] in shown else f"{shown} ({fields[0]})"
     if plan is None or run.path:
-        shown = shown if not fields or fields[0] in shown else f"{shown} ({fields[0]})"
-        return Problem(run.path, None, shown, run.fix if run.fix else "change what the message names")
+        return Problem(run.path, None, with_field, run.fix if run.fix else "change what the message names")
     places = [place_in(run.body, field) for field in fields]
     roles = [place.role or run.role for place in places] or [run.role]
     paths = (experiment_field(plan, place, role) for place, role in zip(places, roles, strict=False))
     path = next(filter(None, paths), "")
     if path:
         return Problem(path, None, shown, "correct it as the message says")
-    shown = shown if not fields or fields[0] in shown else f"{shown} ({fields[0]})"
-    path = f"roles.{roles[0]}" if roles[0] else ", ".join(run.patches)
+    fix = "change what the message names; "
     if run.patches:
-        fix = f"change what the message names; the patches set {set_by_patches(plan, run.patches)}"
-        return Problem(path, None, shown, fix)
-    fix = (
-        "change what the message names; if the experiment does not set it, ask the platform team, whose cluster "
-        "refuses it"
-    )
-    return Problem(path, None, shown, fix)
+        fix += f"the patches set {set_by_patches(plan, run.patches)}"
+    else:
+        fix += "if the experiment does not set it, ask the platform team, whose cluster refuses it"
+    return Problem(f"roles.{roles[0]}" if roles[0] else ", ".join(run.patches), None, with_field, fix)
 
 
 def shown_text(text: str) -> str:
