@@ -130,9 +130,9 @@ class ClusterApi:
         with self.reading(path):
             return str(answer.body["metadata"]["uid"])
 
-    def get(self, path: str, parameters: Mapping[str, str] | None = None, metadata_only: bool = False) -> Answer:
+    def get(self, path: str, metadata_only: bool = False) -> Answer:
         """Return the response for a path. `metadata_only`: without the object's content."""
-        return self._send("GET", path, headers=_METADATA_ONLY if metadata_only else {}, params=parameters)
+        return self._send("GET", path, headers=_METADATA_ONLY if metadata_only else {})
 
     def find(
         self, path: str, what: str, keep: Callable[[Any], Any] = lambda item: item, metadata_only: bool = False
