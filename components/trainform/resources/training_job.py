@@ -219,11 +219,11 @@ def with_own_record(manifests: Iterable[Manifest]) -> tuple[Manifest, ...]:
 
     `trainform render` prints neither, so that what it prints is the same in each version and stack.
     """
-    return tuple(_recorded(manifest) if manifest.is_record else manifest for manifest in manifests)
-
-
-def _recorded(manifest: Manifest) -> Manifest:
-    body = copy.deepcopy(manifest.body)
-    body["data"]["version"] = version("trainform")
-    body["metadata"]["annotations"][defaults.STACK_ANNOTATION] = f"{pulumi.get_project()}/{pulumi.get_stack()}"
-    return structs.replace(manifest, body=body)
+    found = list(manifests)
+    for number, manifest in enumerate(found):
+        if manifest.is_record:
+            body = copy.deepcopy(manifest.body)
+            body["data"]["version"] = version("trainform")
+            body["metadata"]["annotations"][defaults.STACK_ANNOTATION] = f"{pulumi.get_project()}/{pulumi.get_stack()}"
+            found[number] = structs.replace(manifest, body=body)
+    return tuple(found)
