@@ -189,7 +189,12 @@ def hooks_of(manifest: Manifest, resource: str) -> pulumi.ResourceHookBinding | 
     def again(failed: pulumi.ErrorHookArgs) -> bool:
         if kind == "Queue":
             _explain_closed_queue(name, failed)
-        return _is_late(manifest.late_refusals, failed)
+        # a webhook may not see yet another object that was just created
+        late = any(all(word in failed.errors[0] for word in words) for words in manifest.late_refusals)
+        if not late or len(failed.errors) >= ATTEMPTS:
+            return False
+        time.sleep(AGAIN_SECONDS)
+        return True
 
     return pulumi.ResourceHookBinding(on_error=[pulumi.ErrorHook(resource, again)])
 
@@ -200,13 +205,3 @@ def _explain_closed_queue(name: str, failed: pulumi.ErrorHookArgs) -> None:
         reason = f"the queue {name} has not opened within {defaults.QUEUE_OPEN_SECONDS} s; "
         fix = f"{QUEUES}'s controller opens queues: {UNOPENED_FIX}, then run this again"
         pulumi.log.error(escaped(reason + fix))
-
-
-def _is_late(refusals: tuple[tuple[str, ...], ...], failed: pulumi.ErrorHookArgs) -> bool:
-    """True, after a pause, if a webhook has refused the object because it does not yet see another object that was just
-    created."""
-    late = any(all(word in failed.errors[0] for word in words) for words in refusals)
-    if not late or len(failed.errors) >= ATTEMPTS:
-        return False
-    time.sleep(AGAIN_SECONDS)
-    return True
