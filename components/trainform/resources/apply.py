@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
@@ -76,18 +76,12 @@ def as_run_error() -> Iterator[None]:
         raise pulumi.RunError("\n".join(["", *error.lines()])) from None
 
 
-def show_warnings(warnings: Iterable[str], component: pulumi.Resource) -> None:
-    """Show what the environment's rules find without being a problem among the diagnostics of a preview and an `up`."""
-    for text in warnings:
-        pulumi.log.warn(escaped(text), component)
-
-
-def show_outcome(outcome: Outcome | None, component: pulumi.Resource) -> None:
+def show_outcome(outcome: Outcome, component: pulumi.Resource) -> None:
     """Show the warnings, and what could not be checked, among the diagnostics of a preview and an `up`."""
-    if outcome is not None:
-        show_warnings(outcome.warnings, component)
-        for what, reason in outcome.not_checked:
-            pulumi.log.info(escaped(f"{defaults.NOT_CHECKED}{what}: {reason}"), component)
+    for text in outcome.warnings:
+        pulumi.log.warn(escaped(text), component)
+    for what, reason in outcome.not_checked:
+        pulumi.log.info(escaped(f"{defaults.NOT_CHECKED}{what}: {reason}"), component)
 
 
 def token(api_version: str, kind: str, patch: bool = False) -> str:

@@ -12,6 +12,7 @@ from msgspec import structs
 
 from trainform import defaults
 from trainform.check import check_experiment
+from trainform.cluster.outcome import Outcome
 from trainform.cluster.preflight import check_job
 from trainform.errors import InputError, Problem
 from trainform.manifests.manifest import Component, Manifest
@@ -27,7 +28,6 @@ from trainform.resources.apply import (
     register,
     set_outputs,
     show_outcome,
-    show_warnings,
 )
 from trainform.resources.components import Rendezvous, RoleGroup, SharedStorage, TrainingQueue
 from trainform.resources.part import Part
@@ -115,8 +115,7 @@ class TrainingJob(pulumi.ComponentResource):
             )
         inputs = job_inputs(rendered.experiment, environment, plan)
         super().__init__("trainform:index:TrainingJob", name, inputs.job, opts)
-        show_warnings(rendered.warnings, self)
-        show_outcome(outcome, self)
+        show_outcome(Outcome(warnings=[*rendered.warnings]) + outcome, self)
 
         provider = cluster_provider(self, environment)
         manifests = {component: [m for m in objects if m.component is component] for component in Component}
