@@ -181,8 +181,11 @@ def hooks_of(manifest: Manifest, resource: str) -> pulumi.ResourceHookBinding | 
     kind, name = manifest.body["kind"], manifest.body["metadata"]["name"]
 
     def again(failed: pulumi.ErrorHookArgs) -> bool:
-        if kind == "Queue":
-            _explain_closed_queue(name, failed)
+        if kind == "Queue" and any("timed out" in error for error in failed.errors):
+            # the provider's own error is "timed out waiting for the condition"
+            reason = f"the queue {name} has not opened within {defaults.QUEUE_OPEN_SECONDS} s; "
+            fix = f"{QUEUES}'s controller opens queues: {UNOPENED_FIX}, then run this again"
+            pulumi.log.error(escaped(reason + fix))
         # a webhook may not see yet another object that was just created
         late = any(all(word in failed.errors[0] for word in words) for words in manifest.late_refusals)
         if not late or len(failed.errors) >= ATTEMPTS:
@@ -191,11 +194,3 @@ def hooks_of(manifest: Manifest, resource: str) -> pulumi.ResourceHookBinding | 
         return True
 
     return pulumi.ResourceHookBinding(on_error=[pulumi.ErrorHook(resource, again)])
-
-
-def _explain_closed_queue(name: str, failed: pulumi.ErrorHookArgs) -> None:
-    """Log what a wait was for if it timed out: the provider's own error is "timed out waiting for the condition"."""
-    if any("timed out" in error for error in failed.errors):
-        reason = f"the queue {name} has not opened within {defaults.QUEUE_OPEN_SECONDS} s; "
-        fix = f"{QUEUES}'s controller opens queues: {UNOPENED_FIX}, then run this again"
-        pulumi.log.error(escaped(reason + fix))
