@@ -33,40 +33,36 @@ def environment() -> Environment:
     return Environment.model_validate({"name": "prod", "namespace": {"name": "team"}, "queues": QUEUES})
 
 
-@CASES
-def test_before_anything_is_registered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, queue: str, fix: str) -> None:
-    experiment = {
+def refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, declared: frozenset[tuple[str, str]], **parts: Any) -> Any:
+    """The findings of the preflight on a cluster that has nothing."""
+    data = {
         "name": "bert",
         "image": "registry.example.com/a:1",
         "launcher": {"command": ["true"]},
         "roles": {"worker": {}},
-        "queue": queue,
+        **parts,
     }
-    plan = draft_plan(Experiment.model_validate(experiment), environment())
+    plan = draft_plan(Experiment.model_validate(data), environment())
     with website(MISSING) as server:
         use(tmp_path / "kubeconfig", monkeypatch, server, {"token": "t0ken"})
-        with pytest.raises(ClusterError, match=f"the queue {queue} does not exist") as caught:
-            check_job(Cluster(None), plan, [], (), (), StackContext(declared=DECLARED))
-    (found,) = (fixes for reason, fixes in caught.value.findings if reason.startswith("the queue"))
+        with pytest.raises(ClusterError) as caught:
+            check_job(Cluster(None), plan, [], (), (), StackContext(declared=declared))
+    return caught.value.findings
+
+
+@CASES
+def test_before_anything_is_registered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, queue: str, fix: str) -> None:
+    findings = refused(tmp_path, monkeypatch, DECLARED, queue=queue)
+    (found,) = (fixes for reason, fixes in findings if reason == f"the queue {queue} does not exist")
     assert [words in found for words in (MADE, THERE, SCHEDULER)] == [
         words == fix for words in (MADE, THERE, SCHEDULER)
     ]
 
 
-def test_what_the_environments_file_declares(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    experiment = {
-        "name": "bert",
-        "image": "registry.example.com/a:1",
-        "launcher": {"command": ["true"]},
-        "roles": {"worker": {}},
-        "queue": "ours",
-        "priority_class": "urgent",
-        "storage": {"data": {"claim": "datasets", "mount": "/data"}},
-    }
-    plan = draft_plan(Experiment.model_validate(experiment), environment())
-    with website(MISSING) as server:
-        use(tmp_path / "kubeconfig", monkeypatch, server, {"token": "t0ken"})
-        for declared in (DECLARED, frozenset[tuple[str, str]]()):
-            with pytest.raises(ClusterError, match="4 problems") as caught:
-                check_job(Cluster(None), plan, [], (), (), StackContext(declared=declared))
-            assert [fix == MADE for _, fix in caught.value.findings] == [bool(declared)] * 4
+@pytest.mark.parametrize("declared", [DECLARED, frozenset()])
+def test_what_the_environments_file_declares(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, declared: frozenset[tuple[str, str]]
+) -> None:
+    storage = {"data": {"claim": "datasets", "mount": "/data"}}
+    findings = refused(tmp_path, monkeypatch, declared, queue="ours", priority_class="urgent", storage=storage)
+    assert [fix == MADE for _, fix in findings] == [bool(declared)] * 4

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from trainform.cli.app import prints_data
 from trainform.cli.arguments import WHICH_ENVIRONMENT, JsonOption, environment_option, from_input
-
-if TYPE_CHECKING:
-    from trainform.doctor.model import Check, Finding
 
 STYLES = {"not checked": "dim", "note": "yellow", "missing": "red"}
 Data = dict[str, Any]
@@ -68,7 +65,17 @@ def command(
     offered = None if environment is None else check_environment(from_input(environment)).checked()
     request = Request(project_root(), offered, timeout)
     findings = with_sandbox_fix(run_checks(CHECKS, request), request)
-    made = {check.name: _as_data(check, findings[check.name]) for check in CHECKS if check.name in findings}
+    made = {
+        check.name: {
+            "state": finding.state,
+            "found": finding.text,
+            "fix": finding.fix,
+            "needed_for": list(check.verbs),
+            "details": finding.details,
+        }
+        for check in CHECKS
+        if (finding := findings.get(check.name)) is not None
+    }
     verdicts = {verb: _verdict(verb, made) for verb in VERBS}
     ready = all(verdicts[verb]["ready"] for verb in chosen)
     if as_json:
@@ -91,18 +98,15 @@ def _chosen(texts: Sequence[str]) -> list[str]:
     return names
 
 
-def _as_data(check: Check, finding: Finding) -> Data:
-    words = {"state": finding.state, "found": finding.text, "fix": finding.fix}
-    return {**words, "needed_for": list(check.verbs), "details": finding.details}
-
-
 def _verdict(verb: str, made: Data) -> Data:
     """Return what is missing for a command."""
-    missing, unknown = (
-        [name for name, check in made.items() if verb in check["needed_for"] and check["state"] == state]
-        for state in ("missing", "not checked")
-    )
-    return {"ready": not missing, "missing": missing, "not_checked": unknown}
+    needed = {name: check["state"] for name, check in made.items() if verb in check["needed_for"]}
+    missing = [name for name, state in needed.items() if state == "missing"]
+    return {
+        "ready": not missing,
+        "missing": missing,
+        "not_checked": [name for name, state in needed.items() if state == "not checked"],
+    }
 
 
 def _print(made: Data, verdicts: Data) -> None:
@@ -119,29 +123,24 @@ def _print(made: Data, verdicts: Data) -> None:
 def _lines(made: Data, verdicts: Data) -> Iterator[tuple[str, str]]:
     """Yield a line for this machine, one for the cluster and one for the commands that are ready; then what is missing,
     with its fix."""
-    from trainform.doctor.checks import ON_MACHINE
+    from trainform.doctor.checks import IN_CLUSTER, ON_MACHINE
 
-    machine = {check.name for check in ON_MACHINE}
-    for place, here in (("this machine", True), ("cluster", False)):
-        found = [name for name, check in made.items() if (name in machine) is here and check["state"] == "ok"]
-        texts = [f"{_title(name)} {made[name]['found']}" for name in found]
-        if texts:
+    for place, checks in (("this machine", ON_MACHINE), ("cluster", IN_CLUSTER)):
+        found = [name for name in (check.name for check in checks) if made.get(name, {}).get("state") == "ok"]
+        if found:
+            texts = (f"{_title(name)} {made[name]['found']}" for name in found)
             yield "", f"{place}: {'; '.join(texts)}"
     verbs: dict[str, list[str]] = {}
     for verb, verdict in verdicts.items():
         verbs.setdefault(", ".join(map(_title, verdict["missing"])), []).append(verb)
     for missing, named in verbs.items():
-        yield (
-            "",
-            f"{'not ready' if missing else 'ready'}: {', '.join(named)}{f' ({missing} missing)' if missing else ''}",
-        )
+        yield "", f"not ready: {', '.join(named)} ({missing} missing)" if missing else f"ready: {', '.join(named)}"
     wanting = [name for state in STYLES for name, check in made.items() if check["state"] == state]
-    for (state, _), group in itertools.groupby(wanting, key=lambda name: (made[name]["state"], made[name]["fix"])):
-        names = list(group)
+    for (state, fix), names in itertools.groupby(wanting, key=lambda name: (made[name]["state"], made[name]["fix"])):
         for name in names:
             yield state, f"{state}: {_title(name)}: {made[name]['found']}"
-        if made[names[0]]["fix"]:
-            yield "", f"  fix: {made[names[0]]['fix']}"
+        if fix:
+            yield "", f"  fix: {fix}"
 
 
 def _title(name: str) -> str:

@@ -20,16 +20,15 @@ from trainform import defaults
 from trainform.cluster.connection import (
     choose_config,
     cluster_name,
+    impersonate,
     not_a_kubernetes_api,
     shown_server,
     translate_connection_errors,
     unusable_kubeconfig,
 )
-from trainform.cluster.impersonation import impersonate
 from trainform.errors import ClusterError, without_credentials
 
 MAX_CONNECTIONS = 10
-AT_ONCE = 4  # requests of one `send_all`
 PAGE = "250"  # objects in one response: a node with its list of images has up to 50 kB
 _WARNING = re.compile(r'299 \S+ "(.*)"')  # RFC 7234
 _APPLY = "application/apply-patch+yaml"  # of which JSON is a part
@@ -130,9 +129,9 @@ class ClusterApi:
         with self.reading(path):
             return str(answer.body["metadata"]["uid"])
 
-    def get(self, path: str, parameters: Mapping[str, str] | None = None, metadata_only: bool = False) -> Answer:
+    def get(self, path: str, metadata_only: bool = False) -> Answer:
         """Return the response for a path. `metadata_only`: without the object's content."""
-        return self._send("GET", path, headers=_METADATA_ONLY if metadata_only else {}, params=parameters)
+        return self._send("GET", path, headers=_METADATA_ONLY if metadata_only else {})
 
     def find(
         self, path: str, what: str, keep: Callable[[Any], Any] = lambda item: item, metadata_only: bool = False
@@ -204,7 +203,7 @@ class ClusterApi:
         return self._send(request.method, request.path, params=request.parameters, headers=headers, json=request.body)
 
     def send_all(self, requests: Sequence[Request]) -> list[Answer | ClusterError]:
-        """Return the answer to each request, or why there is none; a few requests are under way at the same time."""
+        """Return the answer to each request, or why there is none; several are under way at the same time."""
 
         def send(request: Request) -> Answer | ClusterError:
             try:
@@ -212,7 +211,7 @@ class ClusterApi:
             except ClusterError as error:
                 return error
 
-        return each(send, requests, AT_ONCE)
+        return each(send, requests)
 
     def _send(self, method: str, path: str, **parts: Any) -> Answer:
         with translate_connection_errors(self._context, self.server):

@@ -20,9 +20,10 @@ ADMITS = (None, "", "None")  # stop policies of a queue that is not stopped
 def queue(body: Any) -> LiveQueue:
     """A queue of Volcano without its holders."""
     spec = _spec(body)
+    weight = spec.get("weight")
     return LiveQueue(
         name=_place(body)[1],
-        weight=_weight(spec),
+        weight=weight if isinstance(weight, int) else 1,
         capability=_texts(spec.get("capability")),
         deserved=_texts(spec.get("deserved")),
         holders={},
@@ -132,11 +133,6 @@ def kueue(
 
 
 # --- parts
-
-
-def _weight(spec: Mapping[str, Any]) -> int:
-    weight = spec.get("weight")
-    return weight if isinstance(weight, int) else 1
 
 
 def _spec(body: Any) -> dict[str, Any]:

@@ -10,17 +10,17 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import httpx2
 import yaml
 from lightkube import KubeConfig
 from lightkube.config import client_adapter
 from lightkube.config.kubeconfig import SingleConfig, to_mapping
+from lightkube.config.models import User
 from lightkube.core.exceptions import ConfigError
 
 from trainform import defaults
-from trainform.cluster.impersonation import ImpersonatingUser
 from trainform.errors import ClusterError, InputError, list_names, without_credentials
 from trainform.project import ENVIRONMENTS, known_names, project_root, sandbox_up
 from trainform.spec.files import read_text
@@ -38,11 +38,22 @@ _PLAIN = (ConfigError, OSError, httpx2.HTTPError, AssertionError, binascii.Error
 # Errors that contain a value in quotation marks: a header with the token, or a part of a URL.
 _QUOTING = (httpx2.InvalidURL, httpx2.LocalProtocolError, UnicodeError)
 _QUOTED = re.compile(r"b?'.*'|b?\".*\"", re.DOTALL)
-
-
+# The fields of a user by their names in the file, and what a header's name may contain besides letters and digits,
+# without "%".
+_NAMES = {"as_user": "as", "as_uid": "as-uid", "as_groups": "as-groups", "as_extra": "as-user-extra"}
+_IN_HEADERS = "!#$&'*+-.^_`|~"
 # lightkube decodes a kubeconfig with msgspec, which may crash when two threads decode a type for the first time. A
 # review of several stacks reads the cluster of each at the same time.
 _DECODING = threading.Lock()
+
+
+class ImpersonatingUser(User, omit_defaults=True, rename=_NAMES):
+    """A user of the kubeconfig with the fields that lightkube does not read."""
+
+    as_user: str | None = None
+    as_uid: str | None = None
+    as_groups: list[str] | None = None
+    as_extra: dict[str, list[str]] | None = None
 
 
 class _NoSandboxContextError(ConfigError):
@@ -209,3 +220,24 @@ def _reason(error: Exception) -> str:
     else:
         text = type(error).__name__
     return without_credentials(" ".join(text.split()))
+
+
+# --- impersonation, which kubectl and Pulumi send with each request, and lightkube leaves out
+
+
+def impersonate(client: httpx2.Client, config: SingleConfig) -> None:
+    """Let the client act as the kubeconfig says. As with kubectl, groups without a user name count for nothing."""
+    if isinstance(config.user, ImpersonatingUser) and config.user.as_user:
+        client.headers.update([(name.encode(), value.encode()) for name, value in _headers(config.user)])
+
+
+def _headers(user: ImpersonatingUser) -> Iterator[tuple[str, str]]:
+    """Yield names and values of headers; a header of several values comes once for each of them."""
+    for name, value in (("User", user.as_user), ("Uid", user.as_uid)):
+        if value:
+            yield f"Impersonate-{name}", value
+    if user.as_groups is not None:
+        yield from (("Impersonate-Group", group) for group in user.as_groups)
+    if user.as_extra is not None:
+        for key, values in user.as_extra.items():
+            yield from ((f"Impersonate-Extra-{quote(key, safe=_IN_HEADERS)}", value) for value in values)

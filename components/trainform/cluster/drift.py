@@ -69,7 +69,7 @@ def drift_of(applied: Mapping[str, Any], live: Mapping[str, Any]) -> Iterator[Dr
         if (each.before is not None or isinstance(each.keys[-1], int))
         and not any(str(key).startswith("__") for key in each.keys)
     ]
-    for _, drift in _drifts(found, applied, live, applied):
+    for _, drift in _drifts(found, applied, live):
         yield drift
 
 
@@ -77,16 +77,15 @@ def drift_from(answer: Mapping[str, Any], live: Mapping[str, Any]) -> Iterator[t
     """Return the fields that would change if the object was applied again, also items and fields of others that would
     go. answer: what the API server says the object would be."""
     after, before = _without_tools(_without_server(answer)), _without_tools(_without_server(live))
-    return _drifts(differences(after, before, _same), answer, live, live)
+    return _drifts(differences(after, before, _same), answer, live)
 
 
 def _drifts(
-    found: Iterable[Difference], applied: Mapping[str, Any], live: Mapping[str, Any], named: Mapping[str, Any]
+    found: Iterable[Difference], applied: Mapping[str, Any], live: Mapping[str, Any]
 ) -> Iterator[tuple[Path, Drift]]:
     """Return each difference with its last writer. A list whose items have no names is one value: next to an item of it
     no name says that it is a secret."""
-    kind, name = str(named.get("kind", "")), str(mapping(named.get("metadata")).get("name", ""))
-    entries = mappings(mapping(live.get("metadata")).get("managedFields"))
+    kind, name, entries = str(applied.get("kind", "")), _name(applied), _entries(live)
     values = dict[Path, tuple[Any, Any]]()
     for each in found:
         index = next((index for index, key in enumerate(each.keys) if isinstance(key, int)), None)
@@ -100,8 +99,7 @@ def _drifts(
 
 def written_by_others(keys: Sequence[str], body: Mapping[str, Any], ours: Callable[[str], bool]) -> Iterator[Drift]:
     """Which of the entries of `data` are not ours any more, by `managedFields` alone: no value is read."""
-    kind, name = str(body.get("kind", "")), str(mapping(body.get("metadata")).get("name", ""))
-    entries = mappings(mapping(body.get("metadata")).get("managedFields"))
+    kind, name, entries = str(body.get("kind", "")), _name(body), _entries(body)
     for key in keys:
         owners = [entry for entry in entries if _owns(entry.get("fieldsV1"), ("data", key), None)]
         if not any(ours(str(entry.get("manager", ""))) for entry in owners):
@@ -115,8 +113,7 @@ def fields_of_others(live: Mapping[str, Any], ours: Callable[[str], bool]) -> It
 
     Of Secrets and of what a tool notes for itself nothing is told.
     """
-    kind, metadata = str(live.get("kind", "")), mapping(live.get("metadata"))
-    entries = mappings(metadata.get("managedFields"))
+    kind, name, entries = str(live.get("kind", "")), _name(live), _entries(live)
     without = {*OF_CLUSTER, *(str(entry.get("manager", "")) for entry in entries if _writes_status(entry))}
     for entry in entries:
         manager = str(entry.get("manager", ""))
@@ -127,15 +124,23 @@ def fields_of_others(live: Mapping[str, Any], ours: Callable[[str], bool]) -> It
             value = value_at(live, path)
             if not noted and value is not None and ".".join(path) not in SWITCHED_BY_KUEUE:
                 shown = NOT_READ if kind == SECRETS and path[0] != METADATA else _shown(path, value)
-                drift = Drift(kind, str(metadata.get("name", "")), ".".join(path), None, shown, manager,
-                    str(entry.get("time", "")))  # fmt: skip
-                yield path, drift
+                time = str(entry.get("time", ""))
+                yield path, Drift(kind, name, ".".join(path), None, shown, manager, time)
 
 
 def is_scaled(live: Mapping[str, Any], path: str) -> bool:
     """True if an autoscaler has written the field: a part of Kubernetes does that through the subresource `scale`."""
-    last = _last_entry(mappings(mapping(live.get("metadata")).get("managedFields")), tuple(path.split(".")), live)
+    last = _last_entry(_entries(live), tuple(path.split(".")), live)
     return last.get("subresource") == SCALE and last.get("manager") in OF_CLUSTER
+
+
+def _name(body: Mapping[str, Any]) -> str:
+    return str(mapping(body.get("metadata")).get("name", ""))
+
+
+def _entries(live: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return what the object says of the writers of its fields."""
+    return mappings(mapping(live.get("metadata")).get("managedFields"))
 
 
 def value_at(value: Any, path: Path) -> Any:

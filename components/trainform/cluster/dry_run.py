@@ -73,7 +73,7 @@ def dry_runs(
 ) -> list[DryRun]:
     """Return the dry runs of a job, pod templates first: the server names the field of a mistake in them more
     precisely. A job that has not changed is left out."""
-    collection = f"/api/v1/namespaces/{plan.namespace}/podtemplates"
+    templates_path = f"/api/v1/namespaces/{plan.namespace}/podtemplates"
     # pods of a role with templates of their own differ in labels and ports, unless a patch of the job changes one of
     # them
     by_role = "job" not in plan.manifest_overrides
@@ -87,19 +87,15 @@ def dry_runs(
             "template": template.body,
         }
         patches = tuple(path for path in plan.overrides if path in (template.path, "manifest_overrides.job"))
-        request = Request("POST", collection, _DRY, body)
+        request = Request("POST", templates_path, _DRY, body)
         runs.append(DryRun(f"the pods of {template.role}", request, body, template.role, patches))
-    return [
-        *runs,
-        *(_of_job(plan, manifest, stack) for manifest in manifests if manifest.is_job and not stack.leaves(manifest)),
-    ]
-
-
-def _of_job(plan: Plan, manifest: Manifest, stack: StackContext) -> DryRun:
-    body = manifest.body
-    # the plural of every operator's job is regular
-    collection = f"/apis/{body['apiVersion']}/namespaces/{plan.namespace}/{body['kind'].lower()}s"
-    return of_object(manifest, f"{collection}/{body['metadata']['name']}", stack, plan)
+    for manifest in manifests:
+        if manifest.is_job and not stack.leaves(manifest):
+            job = manifest.body
+            plural = f"{job['kind'].lower()}s"  # that of every operator's job is regular
+            path = f"/apis/{job['apiVersion']}/namespaces/{plan.namespace}/{plural}/{job['metadata']['name']}"
+            runs.append(of_object(manifest, path, stack, plan))
+    return runs
 
 
 def of_object(manifest: Manifest, url: str, stack: StackContext, plan: Plan | None = None) -> DryRun:
@@ -148,7 +144,7 @@ def judge(run: DryRun, answer: Answer | ClusterError, stack: StackContext, plan:
     if conflicts:
         return Outcome([*_conflicts(run, conflicts, stack)])
     if answer.found:
-        told = (_shown(text) for text in answer.warnings if defaults.POD_SECURITY in text)
+        told = (shown_text(text) for text in answer.warnings if defaults.POD_SECURITY in text)
         return Outcome(warnings=[f"{run.what}: {text}" for text in told])
     message = answer.message
     denied = _DENIED in message
@@ -161,7 +157,7 @@ def judge(run: DryRun, answer: Answer | ClusterError, stack: StackContext, plan:
         return Outcome(not_checked=[(run.what, reason)])
     undecided = _WEBHOOK_DOWN in message or (_QUOTA in message and _makes_room(run, stack))
     if undecided or not (denied or _TYPES in message or answer.status in _REFUSALS):
-        return Outcome(not_checked=[(run.what, _shown(message))])
+        return Outcome(not_checked=[(run.what, shown_text(message))])
     return Outcome([_problem(run, plan, fields, reason) for fields, reason in _refusals(answer)])
 
 
@@ -194,7 +190,7 @@ def _causes(answer: Answer) -> list[dict[str, Any]]:
 def _conflicts(run: DryRun, causes: Iterable[Mapping[str, Any]], stack: StackContext) -> Iterator[Problem]:
     """Yield the fields that another manager owns with another value: Pulumi stops at them."""
     for cause in causes:
-        field, told = str(cause.get("field", "")).removeprefix("."), _shown(str(cause.get("message", "")))
+        field, told = str(cause.get("field", "")).removeprefix("."), shown_text(str(cause.get("message", "")))
         if not told.startswith(run.taken_over):
             reason = f"another manager owns {field} of {run.what}, and Pulumi does not overwrite it: {told}"
             fix = f"write the value that it has in the cluster, or overwrite it: {FORCE}=true pulumi up -s {stack.name}"
@@ -202,29 +198,25 @@ def _conflicts(run: DryRun, causes: Iterable[Mapping[str, Any]], stack: StackCon
 
 
 def _problem(run: DryRun, plan: Plan | None, fields: Sequence[str], reason: str) -> Problem:
-    shown = f"the API server refuses {run.what}: {_shown(reason)}"
+    shown = f"the API server refuses {run.what}: {shown_text(reason)}"
+    with_field = shown if not fields or fields[0] in shown else f"{shown} ({fields[0]})"
     if plan is None or run.path:
-        shown = shown if not fields or fields[0] in shown else f"{shown} ({fields[0]})"
-        return Problem(run.path, None, shown, run.fix if run.fix else "change what the message names")
+        return Problem(run.path, None, with_field, run.fix if run.fix else "change what the message names")
     places = [place_in(run.body, field) for field in fields]
     roles = [place.role or run.role for place in places] or [run.role]
     paths = (experiment_field(plan, place, role) for place, role in zip(places, roles, strict=False))
     path = next(filter(None, paths), "")
     if path:
         return Problem(path, None, shown, "correct it as the message says")
-    shown = shown if not fields or fields[0] in shown else f"{shown} ({fields[0]})"
-    path = f"roles.{roles[0]}" if roles[0] else ", ".join(run.patches)
+    fix = "change what the message names; "
     if run.patches:
-        fix = f"change what the message names; the patches set {set_by_patches(plan, run.patches)}"
-        return Problem(path, None, shown, fix)
-    fix = (
-        "change what the message names; if the experiment does not set it, ask the platform team, whose cluster "
-        "refuses it"
-    )
-    return Problem(path, None, shown, fix)
+        fix += f"the patches set {set_by_patches(plan, run.patches)}"
+    else:
+        fix += "if the experiment does not set it, ask the platform team, whose cluster refuses it"
+    return Problem(f"roles.{roles[0]}" if roles[0] else ", ".join(run.patches), None, with_field, fix)
 
 
-def _shown(text: str) -> str:
+def shown_text(text: str) -> str:
     """Return a text of the server on one line, without values and secrets."""
     told = " ".join(masked_line(without_credentials(_VALUES.sub(r"\1", text))).split())
     return told if len(told) <= LONGEST else f"{told[: LONGEST - 1]}…"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from trainform import defaults
+from trainform.manifests.shapes import mapping
 
 if TYPE_CHECKING:
     from trainform.cluster.drift import Drift
@@ -135,14 +136,12 @@ class AppliedObject(Struct, frozen=True):
     @property
     def name(self) -> str:
         """Its name, "" if it has none."""
-        metadata = self.body.get("metadata")
-        return str(metadata.get("name", "")) if isinstance(metadata, Mapping) else ""
+        return str(mapping(self.body.get("metadata")).get("name", ""))
 
     @property
     def namespace(self) -> str:
         """The namespace that its metadata names, "" if they name none."""
-        metadata = self.body.get("metadata")
-        return str(metadata.get("namespace", "")) if isinstance(metadata, Mapping) else ""
+        return str(mapping(self.body.get("metadata")).get("namespace", ""))
 
     @property
     def api_version(self) -> str:

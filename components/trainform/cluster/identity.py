@@ -61,7 +61,9 @@ def identity_problem(connection: ClusterApi, wanted: str, bound: str, gone: str)
             FIELD, wanted, reason, f"ask the platform team for `get` of the namespace {defaults.KUBE_SYSTEM}"
         )
     reason = f"{bound} is bound to this cluster, and {place(connection)} leads to another one, whose UID is {found}"
-    return Problem(FIELD, wanted, reason, _fix(connection, gone))
+    example = ", as that of a sandbox which was made anew" if is_sandbox(connection) else ""
+    fix = f"set KUBECONFIG to the file of the right cluster; if that cluster is gone for ever{example}: {gone}"
+    return Problem(FIELD, wanted, reason, fix)
 
 
 def place(connection: ClusterApi) -> str:
@@ -86,9 +88,3 @@ def unbound_note(connection: ClusterApi, environment: Environment) -> str:
         f"works on whichever cluster {place(connection)} leads to; `trainform doctor -e {environment.name}` shows "
         "the line to write"
     )
-
-
-def _fix(connection: ClusterApi, gone: str) -> str:
-    """gone: what to do if there is no way back to the wanted cluster."""
-    example = ", as that of a sandbox which was made anew" if is_sandbox(connection) else ""
-    return f"set KUBECONFIG to the file of the right cluster; if that cluster is gone for ever{example}: {gone}"

@@ -14,10 +14,10 @@ from msgspec import Struct
 from trainform.backends.backend import Backend
 from trainform.backends.queues import API_VERSION as QUEUE_API
 from trainform.cluster.api import ClusterApi, NotReadError, each, labelled
+from trainform.cluster.drift import SECRETS
 from trainform.cluster.operators import KUEUE
 from trainform.manifests.shapes import mappings
 
-SECRETS = "Secret"
 FEW = 4  # objects of a kind in a namespace that are read one by one, so that one stack does not read all others
 _API_VERSION = re.compile(r"(?:[a-z0-9][a-z0-9.-]*/)?v[a-z0-9]+")
 Key = tuple[str, str, str, str]

@@ -39,8 +39,7 @@ def served_operators(api: ClusterApi) -> tuple[str, ...]:
     return tuple(operator.name for operator in operators() if operator.api_version in served)
 
 
-def project_of(crd: str) -> str | None:
-    """Return the project that installs a CRD, None if it is unknown: the one with the longest domain at the end of the
-    name."""
+def project_of(crd: str) -> str:
+    """Return the project that installs a CRD: the one with the longest domain at the end of the name."""
     fitting = [operator for operator in operators() if crd.endswith(f".{operator.domain}")]
-    return max(fitting, key=lambda operator: len(operator.domain)).project if fitting else None
+    return max(fitting, key=lambda operator: len(operator.domain)).project if fitting else "what serves it"

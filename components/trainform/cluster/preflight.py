@@ -237,15 +237,12 @@ def _job_of_lost_state(cluster: Cluster, live: dict[str, Any], plan: Plan, stack
 
 
 def _crds(cluster: Cluster, crds: tuple[str, ...]) -> Outcome:
-    found = Outcome()
-    for name in crds:
-        if cluster.get("CustomResourceDefinition", name).missing:
-            project = project_of(name)
-            missing = "what serves it" if project is None else project
-            found += refused(
-                f"{cluster.cluster_name} has no {name}", f"install {missing} there, or choose another cluster"
-            )
-    return found
+    absent = (name for name in crds if cluster.get("CustomResourceDefinition", name).missing)
+    outcomes = (
+        refused(f"{cluster.cluster_name} has no {name}", f"install {project_of(name)} there, or choose another cluster")
+        for name in absent
+    )
+    return sum(outcomes, Outcome())
 
 
 def _namespace(cluster: Cluster, found: Answer, namespace: str, environment: str, stack: StackContext) -> Outcome:

@@ -83,7 +83,7 @@ def _packages_fix(root: Path) -> str:
 
 def _interpreter(root: Path) -> Path:
     """Return the Python with which Pulumi runs the project's program; outside of a project, that of this process."""
-    name = _setting(root, "runtime", "options", "virtualenv")
+    name = _option(root, "virtualenv")
     if name is not None or _uses_uv(root):
         return root / str(".venv" if name is None else name) / "bin" / "python"
     if not (root / "Pulumi.yaml").is_file():
@@ -94,18 +94,15 @@ def _interpreter(root: Path) -> Path:
 
 
 def _uses_uv(root: Path) -> bool:
-    return bool(_setting(root, "runtime", "options", "toolchain") == "uv")
+    return bool(_option(root, "toolchain") == "uv")
 
 
-def _setting(root: Path, *keys: str) -> Any:
-    """Return the value at these keys of Pulumi.yaml, None if there is none."""
+def _option(root: Path, name: str) -> Any:
+    """Return an option of the runtime in Pulumi.yaml, None if there is none."""
     try:
-        found: Any = yaml.safe_load((root / "Pulumi.yaml").read_bytes())
-    except (OSError, ValueError, yaml.YAMLError):
+        return yaml.safe_load((root / "Pulumi.yaml").read_bytes())["runtime"]["options"].get(name)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, yaml.YAMLError):
         return None
-    for key in keys:
-        found = found.get(key) if isinstance(found, dict) else None
-    return found
 
 
 # --- Pulumi

@@ -8,18 +8,16 @@ from typing import Self
 
 from trainform import defaults
 from trainform.cluster.api import ClusterApi, Request, each, labelled
+from trainform.cluster.dry_run import shown_text
 from trainform.cluster.identity import environment_problem
 from trainform.cluster.objects import FEW, Key, Live, ObjectReader, path_of
 from trainform.deployed.records import Deployed, all_deployed, deployed
 from trainform.drift.compare import MANAGER
-from trainform.errors import ClusterError, without_credentials
+from trainform.errors import ClusterError
 from trainform.manifests.manifest import Manifest
 from trainform.manifests.shapes import mapping
-from trainform.review.forms.sections import cut
-from trainform.secrets import masked_line
 from trainform.spec.environment import Environment
 
-LONGEST = 300  # characters of what a webhook answers
 DRY_RUN = {"dryRun": "All", "fieldManager": MANAGER, "force": "true"}
 
 
@@ -81,7 +79,7 @@ class Reads:
         kind, name = manifest.body["kind"], manifest.body["metadata"]["name"]
         if answer.forbidden and "admission" not in answer.message:
             return Live(None, f"this account has no permission for a dry run of {kind}/{name} (verb patch)")
-        return Live(None, cut(" ".join(masked_line(without_credentials(answer.message)).split()), LONGEST))
+        return Live(None, shown_text(answer.message))
 
 
 def key_of(manifest: Manifest) -> Key:

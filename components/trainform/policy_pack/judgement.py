@@ -86,23 +86,18 @@ def verdict(
     """Judge the object by the rule. An object that the rule cannot read is a finding, since it may hold anything.
     queues: those that the stack brings."""
     try:
-        found_pods = pods_of(resource.body)
-        if not resource.is_ours and not found_pods:
-            return Verdict()
-        return _verdict(rule, resource, found_pods, environment, today, queues)
+        return _verdict(rule, resource, environment, today, queues)
     except UNREADABLE as error:
         reason = f"the rule cannot read this object ({type(error).__name__}), and what it cannot read may break it"
         return Verdict((f"{reason}: correct the types of its fields",))
 
 
 def _verdict(
-    rule: Rule,
-    resource: Resource,
-    found_pods: Sequence[Pods],
-    environment: Environment,
-    today: datetime.date,
-    queues: frozenset[str],
+    rule: Rule, resource: Resource, environment: Environment, today: datetime.date, queues: frozenset[str]
 ) -> Verdict:
+    found_pods = pods_of(resource.body)
+    if not resource.is_ours and not found_pods:
+        return Verdict()
     unknown = tuple(unknown_places(resource.body))
     judged = judged_object(resource.key, resource.body, [pods.template for pods in found_pods], environment.admission)
     accepted = waived(_waivers(resource), environment, today)

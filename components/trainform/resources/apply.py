@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
@@ -76,18 +76,12 @@ def as_run_error() -> Iterator[None]:
         raise pulumi.RunError("\n".join(["", *error.lines()])) from None
 
 
-def show_warnings(warnings: Iterable[str], component: pulumi.Resource) -> None:
-    """Show what the environment's rules find without being a problem among the diagnostics of a preview and an `up`."""
-    for text in warnings:
-        pulumi.log.warn(escaped(text), component)
-
-
-def show_outcome(outcome: Outcome | None, component: pulumi.Resource) -> None:
+def show_outcome(outcome: Outcome, component: pulumi.Resource) -> None:
     """Show the warnings, and what could not be checked, among the diagnostics of a preview and an `up`."""
-    if outcome is not None:
-        show_warnings(outcome.warnings, component)
-        for what, reason in outcome.not_checked:
-            pulumi.log.info(escaped(f"{defaults.NOT_CHECKED}{what}: {reason}"), component)
+    for text in outcome.warnings:
+        pulumi.log.warn(escaped(text), component)
+    for what, reason in outcome.not_checked:
+        pulumi.log.info(escaped(f"{defaults.NOT_CHECKED}{what}: {reason}"), component)
 
 
 def token(api_version: str, kind: str, patch: bool = False) -> str:
@@ -187,26 +181,16 @@ def hooks_of(manifest: Manifest, resource: str) -> pulumi.ResourceHookBinding | 
     kind, name = manifest.body["kind"], manifest.body["metadata"]["name"]
 
     def again(failed: pulumi.ErrorHookArgs) -> bool:
-        if kind == "Queue":
-            _explain_closed_queue(name, failed)
-        return _is_late(manifest.late_refusals, failed)
+        if kind == "Queue" and any("timed out" in error for error in failed.errors):
+            # the provider's own error is "timed out waiting for the condition"
+            reason = f"the queue {name} has not opened within {defaults.QUEUE_OPEN_SECONDS} s; "
+            fix = f"{QUEUES}'s controller opens queues: {UNOPENED_FIX}, then run this again"
+            pulumi.log.error(escaped(reason + fix))
+        # a webhook may not see yet another object that was just created
+        late = any(all(word in failed.errors[0] for word in words) for words in manifest.late_refusals)
+        if not late or len(failed.errors) >= ATTEMPTS:
+            return False
+        time.sleep(AGAIN_SECONDS)
+        return True
 
     return pulumi.ResourceHookBinding(on_error=[pulumi.ErrorHook(resource, again)])
-
-
-def _explain_closed_queue(name: str, failed: pulumi.ErrorHookArgs) -> None:
-    """Log what a wait was for if it timed out: the provider's own error is "timed out waiting for the condition"."""
-    if any("timed out" in error for error in failed.errors):
-        reason = f"the queue {name} has not opened within {defaults.QUEUE_OPEN_SECONDS} s; "
-        fix = f"{QUEUES}'s controller opens queues: {UNOPENED_FIX}, then run this again"
-        pulumi.log.error(escaped(reason + fix))
-
-
-def _is_late(refusals: tuple[tuple[str, ...], ...], failed: pulumi.ErrorHookArgs) -> bool:
-    """True, after a pause, if a webhook has refused the object because it does not yet see another object that was just
-    created."""
-    late = any(all(word in failed.errors[0] for word in words) for words in refusals)
-    if not late or len(failed.errors) >= ATTEMPTS:
-        return False
-    time.sleep(AGAIN_SECONDS)
-    return True

@@ -38,6 +38,7 @@ from trainform.spec.storage import ClaimRequest
 class TrainingQueue(Part):
     """A Volcano Queue with the name of the component."""
 
+    OUTPUT = "queue"
     queue: pulumi.Output[str]
     """Name of the queue, known when the queue is open."""
 
@@ -58,10 +59,6 @@ class TrainingQueue(Part):
             plan = QueuePlan(name, request, queue_amounts(request, environment))
             manifest = with_own_annotations(queue_manifest(plan, ownership(name, environment=environment.name)))
         set_outputs(self, self._outputs(self._make(name, request.user_set(), [manifest], environment, opts, CRDS)))
-
-    def _outputs(self, names: Mapping[str, pulumi.Output[str]]) -> dict[str, Any]:
-        (queue,) = names.values()
-        return {"queue": queue}
 
 
 class SharedStorage(Part):
@@ -109,6 +106,7 @@ class Rendezvous(Part):
     """A headless Service that gives each selected pod with `subdomain: <name>` the address `<pod>.<name>`, ready or
     not."""
 
+    OUTPUT = "service"
     service: pulumi.Output[str]
     """Name of the Service, known when the Service exists."""
 
@@ -136,9 +134,6 @@ class Rendezvous(Part):
                 rendezvous_service(name, environment.namespace.name, dict(selector), labels)
             )
         set_outputs(self, self._outputs(self._make(name, {"selector": dict(selector)}, [manifest], environment, opts)))
-
-    def _outputs(self, names: Mapping[str, pulumi.Output[str]]) -> dict[str, Any]:
-        return {"service": names["service"]} if "service" in names else {}
 
 
 class RoleGroup(Part):

@@ -4,7 +4,7 @@ too."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import pulumi
 
@@ -23,8 +23,10 @@ from trainform.spec.environment import Environment
 
 
 class Part(pulumi.ComponentResource):
-    """A component with Kubernetes objects as its children. A subclass returns its outputs from `_outputs`."""
+    """A component with Kubernetes objects as its children."""
 
+    OUTPUT: ClassVar[str] = ""
+    """The output with the name of its object."""
     objects: dict[str, pulumi.CustomResource]
     """The objects that are registered as its children, by the keys of their manifests."""
 
@@ -91,4 +93,4 @@ class Part(pulumi.ComponentResource):
 
     def _outputs(self, names: Mapping[str, pulumi.Output[str]]) -> dict[str, Any]:
         """The component's outputs, from the names that `_register_objects` returns."""
-        return {}
+        return {self.OUTPUT: next(iter(names.values()))} if names else {}

@@ -9,6 +9,7 @@ import pulumi
 
 from trainform.backends.queues import CRDS
 from trainform.check_platform import check_platform
+from trainform.cluster.outcome import Outcome
 from trainform.cluster.preflight import check_objects
 from trainform.manifests.manifest import Manifest
 from trainform.plan.inputs import environment_inputs
@@ -19,7 +20,6 @@ from trainform.resources.apply import (
     register,
     set_outputs,
     show_outcome,
-    show_warnings,
 )
 from trainform.resources.preflight import preflight
 from trainform.spec.environment import Environment
@@ -48,8 +48,7 @@ class Platform(pulumi.ComponentResource):
             environment, manifests = rendered.environment, rendered.manifests
             outcome = preflight(lambda cluster, stack: check_objects(cluster, manifests, CRDS, stack), environment)
         super().__init__("trainform:index:Platform", name, environment_inputs(environment), opts)
-        show_warnings(rendered.warnings, self)
-        show_outcome(outcome, self)
+        show_outcome(Outcome(warnings=[*rendered.warnings]) + outcome, self)
         provider = cluster_provider(self, environment)
         registered: dict[str, pulumi.CustomResource] = {}
         for manifest in manifests:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any
 
 import pulumi
 from pulumi.runtime.mocks import MockMonitor
@@ -13,7 +13,7 @@ from pulumi.runtime.settings import get_monitor
 
 from trainform.cluster.api import ClusterApi
 from trainform.cluster.identity import FIELD, identity_problem, refuse_another, unbound_note
-from trainform.cluster.outcome import StackContext, object_key
+from trainform.cluster.outcome import Outcome, StackContext, object_key
 from trainform.cluster.read import Cluster
 from trainform.errors import InputError, Problem, TrainformError
 from trainform.escaping import escaped
@@ -22,7 +22,6 @@ from trainform.spec.environment import Environment
 
 PROVIDER = "pulumi:providers:kubernetes"
 OBJECT = "kubernetes:"
-Result = TypeVar("Result")
 
 
 def mocked() -> bool:
@@ -30,11 +29,12 @@ def mocked() -> bool:
     return isinstance(get_monitor(), MockMonitor)
 
 
-def preflight(check: Callable[[Cluster, StackContext], Result], environment: Environment) -> Result | None:
-    """Run the check on the environment's live cluster and return its result; None without a cluster. Raise ClusterError
-    with everything that the check finds. Before that, InputError if the environment is bound to another cluster."""
+def preflight(check: Callable[[Cluster, StackContext], Outcome], environment: Environment) -> Outcome:
+    """Run the check on the environment's live cluster and return its result, which is empty under mocks. Raise
+    ClusterError with everything that the check finds. Before that, InputError if the environment is bound to another
+    cluster."""
     if mocked():
-        return None
+        return Outcome()
     cluster = Cluster(environment.cluster.context)
     refuse_another(cluster.api, environment)
     _refuse_moved(cluster.api, environment)

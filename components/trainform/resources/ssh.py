@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import pulumi
 from pulumi.runtime.config import get_config, is_config_secret
 
@@ -39,6 +36,7 @@ class SshIdentity(Part):
     no change until `rotation` counts up. The Secret of a job is called `<experiment>-ssh`.
     """
 
+    OUTPUT = "secret"
     secret: pulumi.Output[str]
     """Name of the Secret, known when the Secret exists."""
 
@@ -72,9 +70,6 @@ class SshIdentity(Part):
             manifest = with_own_annotations(ssh_secret(name, names, ownership(name, environment=environment.name)))
             files = private_files(names, rotation)
         set_outputs(self, self._outputs(self._make(name, given, [manifest], environment, opts, secrets=files)))
-
-    def _outputs(self, names: Mapping[str, pulumi.Output[str]]) -> dict[str, Any]:
-        return {"secret": names["ssh"]}
 
 
 def private_files(names: Names, rotation: int) -> dict[str, pulumi.Output[dict[str, str]]]:

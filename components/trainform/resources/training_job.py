@@ -12,6 +12,7 @@ from msgspec import structs
 
 from trainform import defaults
 from trainform.check import check_experiment
+from trainform.cluster.outcome import Outcome
 from trainform.cluster.preflight import check_job
 from trainform.errors import InputError, Problem
 from trainform.manifests.manifest import Component, Manifest
@@ -27,7 +28,6 @@ from trainform.resources.apply import (
     register,
     set_outputs,
     show_outcome,
-    show_warnings,
 )
 from trainform.resources.components import Rendezvous, RoleGroup, SharedStorage, TrainingQueue
 from trainform.resources.part import Part
@@ -115,8 +115,7 @@ class TrainingJob(pulumi.ComponentResource):
             )
         inputs = job_inputs(rendered.experiment, environment, plan)
         super().__init__("trainform:index:TrainingJob", name, inputs.job, opts)
-        show_warnings(rendered.warnings, self)
-        show_outcome(outcome, self)
+        show_outcome(Outcome(warnings=[*rendered.warnings]) + outcome, self)
 
         provider = cluster_provider(self, environment)
         manifests = {component: [m for m in objects if m.component is component] for component in Component}
@@ -219,11 +218,11 @@ def with_own_record(manifests: Iterable[Manifest]) -> tuple[Manifest, ...]:
 
     `trainform render` prints neither, so that what it prints is the same in each version and stack.
     """
-    return tuple(_recorded(manifest) if manifest.is_record else manifest for manifest in manifests)
-
-
-def _recorded(manifest: Manifest) -> Manifest:
-    body = copy.deepcopy(manifest.body)
-    body["data"]["version"] = version("trainform")
-    body["metadata"]["annotations"][defaults.STACK_ANNOTATION] = f"{pulumi.get_project()}/{pulumi.get_stack()}"
-    return structs.replace(manifest, body=body)
+    found = list(manifests)
+    for number, manifest in enumerate(found):
+        if manifest.is_record:
+            body = copy.deepcopy(manifest.body)
+            body["data"]["version"] = version("trainform")
+            body["metadata"]["annotations"][defaults.STACK_ANNOTATION] = f"{pulumi.get_project()}/{pulumi.get_stack()}"
+            found[number] = structs.replace(manifest, body=body)
+    return tuple(found)
