@@ -22,13 +22,13 @@ HEAD = """\
 
 
 def read_release(experiment: str, name: str, root: Path) -> Release:
-    """The release; InputError if its file is not there or has been changed."""
+    """Return the release; InputError if its file is not there or has been changed."""
     content = read_release_file(experiment, name, root)
     return release_of(content.data, content.source)
 
 
 def releases_of(experiment: str, root: Path) -> dict[str, Release]:
-    """Every release of the experiment by its name, the oldest first. InputError with every file that cannot be read."""
+    """Return the releases of the experiment by name, the oldest first. InputError with each that cannot be read."""
     names = [path.stem for path in (root / "stacks" / RELEASES / experiment).glob("[!.]*.yaml")]
     found = each_result(lambda name: read_release(experiment, name, root), names)
     return dict(sorted(zip(names, found, strict=True), key=lambda item: (item[1].promoted.at, item[0])))
@@ -53,7 +53,7 @@ def write_releases(releases: Iterable[Release], root: Path) -> None:
 
 
 def as_text(release: Release) -> str:
-    """The file's text, for people to read too."""
+    """Return the text of the file, for people to read too."""
     return HEAD + str(yaml.dump(release.data(), Dumper=ReadableDumper, sort_keys=False, width=1000, allow_unicode=True))
 
 
@@ -61,7 +61,7 @@ FIX = "`trainform history EXPERIMENT` shows the releases of an experiment"
 
 
 def released(name: str, root: Path) -> Released:
-    """The release of whichever experiment; InputError if there is none of this name."""
+    """Return the release of any experiment; InputError if there is none of this name."""
     found = sorted(root.glob(release_path("*", name)))
     if not found:
         raise InputError([Problem("release", name, f"no file of stacks/{RELEASES}/ has this name", FIX)])

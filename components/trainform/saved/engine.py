@@ -18,12 +18,12 @@ STANDARD_ERROR = 2
 
 
 def engine_version(root: Path) -> str:
-    """The version of the engine: v3.259.0."""
+    """Return the version of the engine: v3.259.0."""
     return printed(root, "version").strip()
 
 
 def backend(root: Path) -> str:
-    """Where the states of stacks are kept."""
+    """Return where the states of stacks are kept."""
     return place_of_backend(str(json.loads(printed(root, "whoami", "--verbose", "--json"))["url"]))
 
 
