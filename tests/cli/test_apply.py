@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import json
 from pathlib import Path
 
 import pytest
@@ -94,18 +93,10 @@ def verdict(**more: object) -> Verdict:
     )
 
 
-def shown(found: Verdict, form: Form = Form.TERMINAL) -> list[str]:
+def shown(found: Verdict) -> list[str]:
     with contextlib.redirect_stdout(io.StringIO()) as out:
-        apply._show(found, form)
+        apply._show(found, Form.TERMINAL)
     return out.getvalue().splitlines()
-
-
-def test_nothing_moved() -> None:
-    assert shown(verdict()) == [
-        "Apply of resnet.prod",
-        "  Nothing has changed since the review of 2026-11-23T09:20:00Z: `trainform",
-        "  apply` without --check applies it.",
-    ]
 
 
 def moved() -> Verdict:
@@ -146,15 +137,3 @@ def test_what_moved_in_a_terminal() -> None:
         "What to do",
         "  Look at it.",
     ]
-
-
-def test_what_moved_as_json() -> None:
-    data = json.loads("\n".join(shown(moved(), Form.JSON)))
-    assert (data["version"], data["stack"], data["result"]) == (1, "resnet.prod", "moved")
-    assert data["moved"][0] == {
-        "what": "versions",
-        "path": "pulumi",
-        "was": "v3.259.0",
-        "now": "v3.260.0",
-        "sentence": "Another version of Pulumi or of trainform runs.",
-    }

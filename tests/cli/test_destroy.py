@@ -151,42 +151,10 @@ def test_a_stack_that_nothing_binds_is_destroyed_with_a_note(
     assert "note: not compared: the stack hello.dev is bound to no cluster (provider dev-cluster)" in ended.stderr
 
 
-def made(folder: Path, *, namespace: str = "ai") -> None:
-    """Add to the state an object of a job, as an `up` leaves it that has failed before the record."""
+def add(folder: Path, kind: str, name: str, namespace: str | None = "ai", **options: bool) -> None:
+    """Add to the state an object of a stack: of a job as an `up` leaves it that failed before the record, or of an
+    environment."""
     labels = {"app.kubernetes.io/managed-by": "trainform", "app.kubernetes.io/name": "hello"}
-    metadata = {"name": "hello", "namespace": namespace, "labels": labels}
-    state = json.loads((folder / "state.json").read_text())
-    provider, *_ = state["deployment"]["resources"]
-    service = {"type": "kubernetes:core/v1:Service", "provider": f"{provider['urn']}::1",
-        "inputs": {"metadata": metadata}}  # fmt: skip
-    state["deployment"]["resources"].append(service)
-    (folder / "state.json").write_text(json.dumps(state))
-
-
-def test_what_another_stack_has_deployed_since_is_not_deleted(folder: Path, destroy: Destroy) -> None:
-    """The first `up` of this stack has failed before it marked the job as its own, and another stack has taken the
-    objects over."""
-    bind(folder, HERE, None)
-    made(folder)
-    said = refused(destroy())
-    assert "STACK = hello.dev why: hello in the namespace ai is deployed by the stack trainform/theirs by now" in said
-    assert "kubectl annotate configmap hello-deployed -n ai trainform.dev/stack-" in said
-    assert "`pulumi stack rm --force hello.dev`" in said
-
-
-def test_what_no_other_stack_has_marked_is_deleted(folder: Path, destroy: Destroy) -> None:
-    bind(folder, HERE, None)
-    made(folder, namespace="another")
-    assert destroy().returncode == 0
-    made(folder)
-    project = folder / "Pulumi.yaml"
-    project.write_text(project.read_text().replace("name: trainform", "name: vision", 1))
-    assert "trainform/theirs" in refused(destroy()), "a stack of another project"
-
-
-def created(folder: Path, kind: str, name: str, namespace: str | None, **options: bool) -> None:
-    """Add to the state an object of the environment's own stack."""
-    labels = {"app.kubernetes.io/managed-by": "trainform", "app.kubernetes.io/name": "dev"}
     metadata = {"name": name, "labels": labels} | ({} if namespace is None else {"namespace": namespace})
     state = json.loads((folder / "state.json").read_text())
     resources = state["deployment"]["resources"]
@@ -196,9 +164,30 @@ def created(folder: Path, kind: str, name: str, namespace: str | None, **options
     (folder / "state.json").write_text(json.dumps(state))
 
 
+def test_what_another_stack_has_deployed_since_is_not_deleted(folder: Path, destroy: Destroy) -> None:
+    """The first `up` of this stack has failed before it marked the job as its own, and another stack has taken the
+    objects over."""
+    bind(folder, HERE, None)
+    add(folder, "Service", "hello")
+    said = refused(destroy())
+    assert "STACK = hello.dev why: hello in the namespace ai is deployed by the stack trainform/theirs by now" in said
+    assert "kubectl annotate configmap hello-deployed -n ai trainform.dev/stack-" in said
+    assert "`pulumi stack rm --force hello.dev`" in said
+
+
+def test_what_no_other_stack_has_marked_is_deleted(folder: Path, destroy: Destroy) -> None:
+    bind(folder, HERE, None)
+    add(folder, "Service", "hello", "another")
+    assert destroy().returncode == 0
+    add(folder, "Service", "hello")
+    project = folder / "Pulumi.yaml"
+    project.write_text(project.read_text().replace("name: trainform", "name: vision", 1))
+    assert "trainform/theirs" in refused(destroy()), "a stack of another project"
+
+
 def test_a_state_by_which_the_namespace_would_be_deleted_is_refused(folder: Path, destroy: Destroy) -> None:
     bind(folder, HERE, None)
-    created(folder, "Namespace", "ai-dev", None)
+    add(folder, "Namespace", "ai-dev", None)
     told = refused(destroy())
     assert "STACK = hello.dev why: `pulumi destroy` would delete the namespace ai-dev with everything in it" in told
     assert "fix: run `pulumi up -s hello.dev` first" in told
@@ -206,8 +195,8 @@ def test_a_state_by_which_the_namespace_would_be_deleted_is_refused(folder: Path
 
 def test_what_stays_in_the_namespace_is_listed_with_the_command_that_deletes_it(folder: Path, destroy: Destroy) -> None:
     bind(folder, HERE, None)
-    created(folder, "Namespace", "ai-dev", None, retainOnDelete=True)
-    created(folder, "PersistentVolumeClaim", "scratch", "ai-dev")
+    add(folder, "Namespace", "ai-dev", None, retainOnDelete=True)
+    add(folder, "PersistentVolumeClaim", "scratch", "ai-dev")
     ended = destroy()
     assert (ended.returncode, ended.stdout) == (0, f"deleted: destroy -s {STACK} --yes\n")
     assert ended.stderr.splitlines() == [

@@ -106,6 +106,9 @@ def test_a_stack_that_names_another_release_is_pending(project: Path) -> None:
     assert rows()["bert"]["state"] == "deployed"
     follow("bert.dev", released(recorded("bert"), project, image="registry.example.com/bert:2"), project)
     assert rows()["bert"]["state"] == "pending"
+    elsewhere = {"prod": {"image": "registry.example.com/bert:2"}}
+    follow("bert.dev", released(recorded("bert"), project, environments=elsewhere), project)
+    assert rows()["bert"]["state"] == "deployed", "it is the same here"
     follow("bert.dev", "0" * 20, project)
     assert rows()["bert"]["state"] == "unknown", "the release is not here"
 

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
+from msgspec import structs
 
 from tests.support.releases import ORIGIN, PROMOTED, project, release
 from tests.support.samples import environment
 from trainform.deployed.stacks import ProjectStack, load_project_stacks
 from trainform.deployed.updates import Update
-from trainform.releases.history import Event, StackNow, events, read_stacks
+from trainform.releases.history import StackNow, events, read_stacks
 from trainform.releases.model import Release, Rollback, Waived
 from trainform.releases.rollback import Past, rollback
 from trainform.spec.stack import Stack
 
-STACK = "sdxl-lora.prod"
+STACK, ADA = "sdxl-lora.prod", "Ada Byron <ada@example.com>"
 
 
 def place(release: str | None) -> ProjectStack:
@@ -25,31 +27,15 @@ def place(release: str | None) -> ProjectStack:
     return ProjectStack(STACK, stack, "sdxl-lora", environment(name="prod"), "vision")
 
 
-def update(at: str, kind: str = "update", result: str = "succeeded", named: str = "", **parts: object) -> Update:
-    whole = {
-        "kind": kind,
-        "result": result,
-        "started": at,
-        "ended": at,
-        "number": 0,
-        "commit": "",
-        "dirty": None,
-        "release": named,
-    }
-    return Update(**{**whole, **parts})  # type: ignore[arg-type]
+def update(at: str, kind: str = "update", result: str = "succeeded", named: str = "", **parts: Any) -> Update:
+    return structs.replace(Update(kind, result, at, at, 0, "", None, named), **parts)
 
 
 def test_what_happened_is_told_the_newest_first() -> None:
-    waived = Waived(gate="soak", reason="an outage", by="Ada Byron <ada@example.com>")
+    waived = Waived(gate="soak", reason="an outage", by=ADA)
     one = release(PROMOTED.model_copy(update={"waived": [waived], "gates": {"succeeded": "passed", "soak": "waived"}}))
-    back = rollback(
-        Past({one.name: one}, one.name).restored(one.name),
-        "0a1b2c3d4e5f60718293",
-        STACK,
-        "the loss diverges",
-        "Bob <bob@example.com>",
-        "2026-11-25T10:00:00Z",
-    )
+    restored, bob = Past({one.name: one}, one.name).restored(one.name), "Bob <bob@example.com>"
+    back = rollback(restored, "0a1b2c3d4e5f60718293", STACK, "the loss diverges", bob, "2026-11-25T10:00:00Z")
     now = StackNow(
         place(back.name),
         updates=(
@@ -59,41 +45,26 @@ def test_what_happened_is_told_the_newest_first() -> None:
             update("2026-11-20T08:00:00Z", commit="77ab011c2d3e", dirty=False),
         ),
     )  # fmt: skip
-    assert events([one, back], [now]) == [
-        Event("2026-11-25T11:00:00Z", "sdxl-lora", STACK, "up", back.name, "succeeded"),
-        Event(
-            "2026-11-25T10:00:00Z",
-            "sdxl-lora",
-            STACK,
-            "rollback",
-            back.name,
-            by="Bob <bob@example.com>",
-            details=(f"from release 0a1b2c3d4e5f60718293 back to release {one.name}", "reason: the loss diverges"),
+    found = events([one, back], [now])
+    assert {(each.experiment, each.stack) for each in found} == {("sdxl-lora", STACK)}
+    assert [(each.at, each.what, each.release, each.result, each.by) for each in found] == [
+        ("2026-11-25T11:00:00Z", "up", back.name, "succeeded", ""),
+        ("2026-11-25T10:00:00Z", "rollback", back.name, "", bob),
+        ("2026-11-24T11:00:00Z", "up", one.name, "failed", ""),
+        ("2026-11-23T14:35:24Z", "promotion", one.name, "", ADA),
+        ("2026-11-20T08:00:00Z", "up", "", "succeeded", ""),
+    ]
+    assert [each.details for each in found] == [
+        (),
+        (f"from release 0a1b2c3d4e5f60718293 back to release {one.name}", "reason: the loss diverges"),
+        ("commit 1999ff7a0d3c, with changes that are in no commit",),
+        (
+            "from sdxl-lora.dev, revision 1f3a9c",
+            "commit 1999ff7a0d3c",
+            "gates: succeeded passed, soak waived",
+            f"{ADA} waived soak: an outage",
         ),
-        Event(
-            "2026-11-24T11:00:00Z",
-            "sdxl-lora",
-            STACK,
-            "up",
-            one.name,
-            "failed",
-            details=("commit 1999ff7a0d3c, with changes that are in no commit",),
-        ),
-        Event(
-            "2026-11-23T14:35:24Z",
-            "sdxl-lora",
-            STACK,
-            "promotion",
-            one.name,
-            by="Ada Byron <ada@example.com>",
-            details=(
-                "from sdxl-lora.dev, revision 1f3a9c",
-                "commit 1999ff7a0d3c",
-                "gates: succeeded passed, soak waived",
-                "Ada Byron <ada@example.com> waived soak: an outage",
-            ),
-        ),
-        Event("2026-11-20T08:00:00Z", "sdxl-lora", STACK, "up", "", "succeeded", details=("commit 77ab011c2d3e",)),
+        ("commit 77ab011c2d3e",),
     ]
 
 

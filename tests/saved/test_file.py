@@ -66,12 +66,12 @@ def test_a_file_that_somebody_changed(file: Path, edit: Edit) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "this is not the JSON of a saved review"),
+        ("", "this is not a saved review"),
         ("[]", "this is not a saved review"),
         ('{"version": 1, "outcome": "clean"}', "this is not a saved review"),
         ('{"saved_review": 1}', "this saved review has version 1, and this trainform reads version 3"),
         ('{"saved_review": true}', "this is not a saved review"),
-        ("[" * 100_000, "this is not the JSON of a saved review"),
+        ("[" * 100_000, "this is not a saved review"),
     ],
 )
 def test_other_files(tmp_path: Path, text: str, reason: str) -> None:

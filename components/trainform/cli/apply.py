@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from trainform.saved.model import Moved, SavedFile, Verdict
 
 FAILED, MOVED = 1, 4
-STACK_OF_FILE = "review.stack"
 OUTCOMES = {
     "unmoved": "Nothing has changed since the review of {at}: `trainform apply` without --check applies it.",
     "moved": "Something has changed since the review of {at}, so nothing was applied.",
@@ -48,7 +47,7 @@ def command(file: FileArgument, check: CheckOption = False, form: FormOption = F
     root = project_root()
     require_project(root)
     saved = read_saved(file)
-    require_stack(saved.review.stack, root, f"{file}: {STACK_OF_FILE}")
+    require_stack(saved.review.stack, root, f"{file}: review.stack")
     moved = _moved(saved, file, root)
     verdict = _verdict(saved, file, moved)
     if moved or check:

@@ -46,7 +46,7 @@ def of_file(name: str, given: Given, root: Path, environment: str = "", facts: M
     where = {"environment": environment} if environment else {}
     overlays = None if environment or loaded.data is None else loaded.data.get(OVERLAYS)
     side = Side(resolved(model), {}, 1)
-    return Version(name, side, {**facts, **where}, overlays if isinstance(overlays, dict) else {})
+    return Version(name, side, {**(facts or {}), **where}, overlays if isinstance(overlays, dict) else {})
 
 
 class Row(Struct, frozen=True):

@@ -10,8 +10,6 @@ from msgspec import to_builtins
 from trainform.comparison.compare import Comparison, Row, Version
 from trainform.review.forms.sections import MOST_ITEMS, Block, Item, Section, Table, bounded, counted, shown
 
-FIELD = "field"
-
 
 def as_data(comparison: Comparison) -> dict[str, Any]:
     """Return the comparison for programs."""
@@ -66,6 +64,6 @@ def _facts(versions: Sequence[Version]) -> Iterator[Item]:
 def _table(rows: Sequence[Row], names: Sequence[str]) -> tuple[Block, ...]:
     if not rows:
         return ()
-    table = Table(((FIELD, *names), *((row.path, *map(shown, row.values)) for row in rows[:MOST_ITEMS])))
+    table = Table((("field", *names), *((row.path, *map(shown, row.values)) for row in rows[:MOST_ITEMS])))
     more = (Item(f"And {len(rows) - MOST_ITEMS} more."),) if len(rows) > MOST_ITEMS else ()
     return (table, *more)

@@ -10,7 +10,7 @@ from trainform.manifests.shapes import mapping, quantity
 
 
 def accelerators_of_roles(roles: Any) -> Counter[str]:
-    """How many accelerators of each kind the roles of a recorded experiment have together."""
+    """Return the number of accelerators of each kind in the roles of a recorded experiment."""
     counts: Counter[str] = Counter()
     for role in mapping(roles).values():
         replicas = _whole(mapping(role).get("replicas", 1))
@@ -20,6 +20,6 @@ def accelerators_of_roles(roles: Any) -> Counter[str]:
 
 
 def _whole(value: object) -> int:
-    """The count; 0 for what is none, also for one of millions of digits (`1e9999999`), which would take for ever."""
+    """Return the count; 0 for anything else, and for one of millions of digits (`1e9999999`), which takes for ever."""
     count = quantity(value)
     return 0 if count is None else int(count)

@@ -38,8 +38,8 @@ Job = tuple[str, str]
 class Row(Struct, frozen=True):
     """One experiment that is deployed.
 
-    stack: PROJECT/STACK; "" if the record is of an earlier trainform. content: the hash that a release of the record
-    has. created: of the job object, "" if it is gone. cost: per hour, None if nothing runs or a price is missing.
+    stack: PROJECT/STACK; "" if the record is of an earlier trainform. content: the hash of the experiment as it is
+    here. created: of the job object, "" if it is gone. cost: per hour, None if nothing runs or a price is missing.
     unreadable: why the record cannot be read.
     """
 
@@ -120,7 +120,7 @@ def _row(deployed: Deployed, environment: Environment, live: _Live | None) -> Ro
         created=created,
         queue=_queue(record),
         owner=str(record.experiment.get("owner") or ""),
-        content=digest(record.whole),
+        content=digest(record.experiment),
     )
 
 

@@ -24,7 +24,7 @@ Basis = Literal["record", "other version", "files"]
 the record in another way. `files`: there is no record, and the files may be ahead of the cluster."""
 AHEAD = (
     "The objects of an environment's own stack are compared with its file. Fields that the file "
-    "has and trainform has not written yet are no drift."
+    "has and trainform has not written yet are not drift."
 )
 
 
@@ -63,7 +63,7 @@ def of_record(record: Record, stack: str) -> Wanted:
 
 
 def _marked(manifest: Manifest, record: Record, stack: str) -> Manifest:
-    """With the mark of its stack, if it is the record that a Pulumi program has made: only that says its version."""
+    """Add the mark of the stack to a record that a Pulumi program has made: only that has a version."""
     if not manifest.is_record or record.version is None:
         return manifest
     metadata = manifest.body["metadata"]
@@ -72,7 +72,7 @@ def _marked(manifest: Manifest, record: Record, stack: str) -> Manifest:
 
 
 def of_environment(environment: Environment) -> Wanted:
-    """The objects of the environment's own stack. ValueError, whose text is the reason, if its file is wrong."""
+    """Return the objects of the environment's own stack. ValueError, whose text is the reason, if its file is wrong."""
     try:
         return Wanted(tuple(platform_manifests(environment)), "files", (AHEAD,))
     except InputError as error:

@@ -119,7 +119,8 @@ def _restored(stack: ProjectStack, past: Past, to: str | None, root: Path, *, fa
     if name is not None:
         return past.restored(name)
     earlier = earlier_deployments(stack.experiment, stack.name, root)
-    chosen = past.before(earlier, failed=failed) if to is None else (e for e in earlier if e.record.revision == to)
+    named = (each for each in earlier if each.record.revision == to)
+    chosen = past.before(earlier, failed=failed) if to is None else named
     found = next(chosen, None)
     if found is None:
         raise InputError([_nothing(stack, past) if to is None else _unknown(stack, past, to)])

@@ -12,7 +12,7 @@ from trainform.secrets import masked_line
 
 
 def author(root: Path) -> str:
-    """`NAME <EMAIL>` as git has it here, or the name of the account."""
+    """Return `NAME <EMAIL>` as git has it here, or the name of the account."""
     name, email = (_visible(git_line(root, "config", "--get", f"user.{part}")) for part in ("name", "email"))
     return masked_line((f"{name} <{email}>" if name and email else name or email) or _account())
 

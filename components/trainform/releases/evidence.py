@@ -45,7 +45,7 @@ class Lack(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """What is missing, as a sentence."""
+        """Return what is missing as a sentence."""
         asked = list_names(asked_gates(self.environment.promotion))
         named = {**structs.asdict(self), "environment": self.environment.name}
         named |= {"asked": f" (gates: {asked})" if asked else ""}
@@ -58,12 +58,12 @@ class Lack(Struct, frozen=True):
 
     @property
     def refused(self) -> bool:
-        """Whether `check -s`, `pulumi preview` and `pulumi up` refuse the stack for it."""
+        """True if `check -s`, `pulumi preview` and `pulumi up` refuse the stack for it."""
         return self.code != LATER_GATE and needs_release(self.environment.promotion)
 
     @property
     def problem(self) -> Problem:
-        """The same with its fix, for the command or the program that refuses the stack."""
+        """Return the same with its fix, for the command or the program that refuses the stack."""
         name = self.environment.name
         target = self.stack if self.stack else f"{self.experiment}.{name}"
         promote = promote_command(self.experiment, target, self.environment)
@@ -118,7 +118,7 @@ def check_gates(checked: CheckedJob, stack: str, root: Path) -> CheckedJob:
 
 
 def check_program_gates(checked: CheckedJob) -> CheckedJob:
-    """The same for a job that a program makes by itself, without a release."""
+    """Do the same for a job that a program makes by itself, without a release."""
     if checked.job is None:
         return checked
     return _judged(checked, [Lack("program", checked.name, checked.job.environment)], project_root())

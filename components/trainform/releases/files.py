@@ -13,8 +13,7 @@ from trainform.errors import InputError, Problem, TrainformError, each_result
 from trainform.manifests.documents import ReadableDumper
 from trainform.project import RELEASES, release_path
 from trainform.releases.model import Release, release_of
-from trainform.spec.read import parse_mapping
-from trainform.spec.release import Released, digest, read_release_file
+from trainform.spec.release import Released, read_release_file
 
 HEAD = """\
 # A release, written by trainform. Nobody edits it: its name is the hash of what is in it.
@@ -22,13 +21,13 @@ HEAD = """\
 
 
 def read_release(experiment: str, name: str, root: Path) -> Release:
-    """The release; InputError if its file is not there or has been changed."""
+    """Return the release; InputError if its file is not there or has been changed."""
     content = read_release_file(experiment, name, root)
     return release_of(content.data, content.source)
 
 
 def releases_of(experiment: str, root: Path) -> dict[str, Release]:
-    """Every release of the experiment by its name, the oldest first. InputError with every file that cannot be read."""
+    """Return the releases of the experiment by name, the oldest first. InputError with each that cannot be read."""
     names = [path.stem for path in (root / "stacks" / RELEASES / experiment).glob("[!.]*.yaml")]
     found = each_result(lambda name: read_release(experiment, name, root), names)
     return dict(sorted(zip(names, found, strict=True), key=lambda item: (item[1].promoted.at, item[0])))
@@ -47,13 +46,11 @@ def write_releases(releases: Iterable[Release], root: Path) -> None:
         if len(texts[path].encode()) > defaults.LARGEST_FILE:
             reason = f"the release would have more than {defaults.LARGEST_FILE} bytes, and could not be read again"
             raise TrainformError(reason, "make the experiment smaller: move long texts into the image")
-        if digest(parse_mapping(texts[path], path).data) != name:
-            raise TrainformError(f"{path} would not be read as it is written", "report this as an error of trainform")
     create_files(root, texts)
 
 
 def as_text(release: Release) -> str:
-    """The file's text, for people to read too."""
+    """Return the text of the file, for people to read too."""
     return HEAD + str(yaml.dump(release.data(), Dumper=ReadableDumper, sort_keys=False, width=1000, allow_unicode=True))
 
 
@@ -61,7 +58,7 @@ FIX = "`trainform history EXPERIMENT` shows the releases of an experiment"
 
 
 def released(name: str, root: Path) -> Released:
-    """The release of whichever experiment; InputError if there is none of this name."""
+    """Return the release of any experiment; InputError if there is none of this name."""
     found = sorted(root.glob(release_path("*", name)))
     if not found:
         raise InputError([Problem("release", name, f"no file of stacks/{RELEASES}/ has this name", FIX)])

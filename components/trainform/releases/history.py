@@ -42,7 +42,7 @@ class StackNow(Struct, frozen=True):
 
     @property
     def state(self) -> str:
-        """Whether what the stack's file names is deployed, in words."""
+        """Return in words whether the experiment that the stack names is deployed."""
         done = [update for update in self.updates if update.kind in KINDS]
         if self.unfinished or (done and done[0].result == "in-progress"):
             return UNFINISHED

@@ -75,7 +75,7 @@ class Release(Model):
 
     @property
     def content(self) -> str:
-        """Two releases with the same content are the same thing."""
+        """The hash of the experiment: releases with the same one deploy the same."""
         return digest(self.experiment)
 
     @property
@@ -85,7 +85,7 @@ class Release(Model):
 
     @property
     def way(self) -> str:
-        """From where to where it goes, as the end of a sentence."""
+        """Return its way between stacks or releases, as the end of a sentence."""
         if self.rollback is None:
             return f"from {self.promoted.source} to {self.promoted.target}"
         to = self.rollback.to
@@ -94,8 +94,7 @@ class Release(Model):
 
     @property
     def told(self) -> Release:
-        """The same with its evidence as it is shown: whoever forges a release writes anything there, a secret too. It
-        has another name where there is one."""
+        """Return the same with its evidence masked, since a forged release may hold a secret there."""
         evidence = {key: value for key, value in self.data().items() if key != "experiment"}
         return Release(experiment=self.experiment, **masked(evidence))
 

@@ -18,12 +18,12 @@ STANDARD_ERROR = 2
 
 
 def engine_version(root: Path) -> str:
-    """The version of the engine: v3.259.0."""
+    """Return the version of the engine: v3.259.0."""
     return printed(root, "version").strip()
 
 
 def backend(root: Path) -> str:
-    """Where the states of stacks are kept."""
+    """Return where the states of stacks are kept."""
     return place_of_backend(str(json.loads(printed(root, "whoami", "--verbose", "--json"))["url"]))
 
 
@@ -42,13 +42,13 @@ def run_up(stack: str, root: Path, *, beside_data: bool) -> int:
     the lock of the stack; a second one makes it stop at once.
     """
     words = [pulumi(), "up", "--yes", "--skip-preview", "--non-interactive", "-s", stack]
-    begun: list[subprocess.Popen[bytes]] = []
+    process: subprocess.Popen[bytes] | None = None
     received: list[int] = []
 
     def pass_on(number: int, frame: FrameType | None) -> None:
         received.append(number)
-        for process in begun:
-            _interrupt(process)
+        if process is not None and process.poll() is None:
+            os.killpg(process.pid, signal.SIGINT)
 
     with signal_handler([signal.SIGINT, *ENDING], pass_on):
         process = subprocess.Popen(
@@ -59,15 +59,9 @@ def run_up(stack: str, root: Path, *, beside_data: bool) -> int:
             stdout=STANDARD_ERROR if beside_data else None,
             start_new_session=True,
         )
-        begun.append(process)
-        if received:
-            _interrupt(begun[0])
-        code = begun[0].wait()
+        if received:  # before it was known
+            os.killpg(process.pid, signal.SIGINT)
+        code = process.wait()
     if received:
         raise KeyboardInterrupt if received[0] == signal.SIGINT else SystemExit(128 + received[0])
     return code
-
-
-def _interrupt(process: subprocess.Popen[bytes]) -> None:
-    if process.poll() is None:
-        os.killpg(process.pid, signal.SIGINT)

@@ -59,7 +59,7 @@ def read_saved(file: str) -> SavedFile:
     try:
         data = json.loads(text)
     except (ValueError, RecursionError):
-        raise _refused(file, "this is not the JSON of a saved review") from None
+        data = None
     version = data.get("saved_review") if isinstance(data, dict) else None
     if type(version) is not int:
         raise _refused(file, "this is not a saved review")
