@@ -64,8 +64,8 @@ def own_names(job: JobReview) -> set[str]:
 
 def states_of(job: JobReview, *, after: bool) -> list[State]:
     """Return the objects of the job, before or after."""
-    steps = {step.urn: step for step in [*job.steps, *([] if job.job is None else [job.job])]}
-    states = (step.new if after else step.old for step in steps.values() if step.is_object)
+    found = {step.urn: step for step in [*job.steps, *([] if job.job is None else [job.job])]}
+    states = (step.new if after else step.old for step in found.values() if step.is_object)
     return [state for state in states if state is not None]
 
 
