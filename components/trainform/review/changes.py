@@ -117,21 +117,25 @@ def field_differences(step: Step, names: Names = NO_NAMES) -> Iterator[Differenc
 
 def masked_changes(step: Step) -> Iterator[Difference]:
     """Yield the fields that change by the engine's words, and are masked alike on both sides."""
+    found = set()
     for path in step.detail or ():
         keys = tuple(int(index) if index else quoted or name for quoted, index, name in PARTS.findall(path))
         was, will = (_at({} if state is None else state.inputs, keys) for state in (step.old, step.new))
-        if was == will and MASKED in str(was):
-            yield Difference(keys, keys, MASKED, CHANGED_MASK)
+        if was == will and MASKED in str(was[0]) and was[1] not in found:
+            found.add(was[1])
+            yield Difference(was[1], was[1], MASKED, CHANGED_MASK)
 
 
-def _at(value: Any, keys: tuple[str | int, ...]) -> Any:
-    """Return the value at the keys, or the text in their way: a mask."""
-    for key in keys:
+def _at(value: Any, keys: tuple[str | int, ...]) -> tuple[Any, tuple[str | int, ...]]:
+    """Return the value at the keys, or the text in their way, a mask; with the keys that lead to it."""
+    for depth, key in enumerate(keys):
         if isinstance(value, Mapping):
             value = value.get(key)
         elif isinstance(value, list) and isinstance(key, int) and key < len(value):
             value = value[key]
-    return value
+        else:
+            return value, keys[:depth]
+    return value, keys
 
 
 def body_differences(before: Mapping[str, Any], after: Mapping[str, Any], names: Names = NO_NAMES) -> list[Difference]:
