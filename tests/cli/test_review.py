@@ -59,19 +59,6 @@ def test_a_preview_that_failed_ends_with_1(tmp_path: Path) -> None:
     assert GITHUB_TOKEN not in out
 
 
-def test_a_preview_made_elsewhere_that_a_policy_stopped(tmp_path: Path) -> None:
-    """It says the same as one that trainform runs itself."""
-    where = previews.urn(previews.CONFIG_MAP, "notes")
-    violated = previews.policy("no-friday", "it is Friday: wait for Monday", where)
-    made = previews.stream(*events(), violated, previews.summary(result="failed"), ended=False)
-    (tmp_path / "preview.json").write_text(made, encoding="utf-8")
-    code, out, _ = review("--preview-json", str(tmp_path / "preview.json"), "--no-cluster", "--format", "json")
-    [report] = Review.model_validate_json(out).stacks
-    assert (code, report.outcome) == (1, "failed")
-    assert report.headline == "The preview failed: the policy no-friday refuses notes: it is Friday: wait for Monday"
-    assert "no-friday" in {finding.code for finding in report.findings}
-
-
 def test_the_length_of_the_run(preview: str) -> None:
     assert report_of(preview, "--duration", "1h30m").cost.hours in (None, "1.5")
     code, out, err = review("--preview-json", preview, "--duration", "soon")

@@ -71,15 +71,6 @@ def test_a_preview_that_fails_hides_no_other() -> None:
     assert (failed.failure, failed.messages) == (["warning: old"], [])
 
 
-def test_one_preview_that_fails_is_a_report_too(tmp_path: Path) -> None:
-    code, out, _ = review("mnist.dev", "-o", str(tmp_path / "report.md"))
-    assert code == 1
-    assert out.startswith(
-        "Review of mnist.dev: failed\n  The preview failed: getting stack configuration: incorrect passphrase\n"
-    )
-    assert (tmp_path / "report.md").read_text(encoding="utf-8").startswith("## Review of mnist.dev: failed\n")
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [

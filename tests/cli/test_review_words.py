@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from tests.cli.reviewing import review
@@ -39,15 +37,6 @@ def test_wrong_words(words: list[str], said: str, preview: str) -> None:
     code, out, err = review("--preview-json", preview, *words)
     assert (code, out) == (2, "")
     assert said in err
-
-
-@pytest.mark.parametrize("text", ["", "no JSON", "[]", '{"a": 1}'])
-def test_a_file_that_is_no_preview(text: str, tmp_path: Path) -> None:
-    file = tmp_path / "preview.json"
-    file.write_text(text, encoding="utf-8")
-    code, out, err = review("--preview-json", str(file))
-    assert (code, out) == (2, "")
-    assert "fix:" in err
 
 
 def test_which_stack() -> None:

@@ -111,7 +111,7 @@ def test_several_jobs_and_objects_are_counted_the_worst_first() -> None:
     jobs = [*change(LORA, IMAGE).jobs, *change({**IMAGE, "name": "llama"}, other).jobs]
     queues = [object_step("create", QUEUE, name, None, {}) for name in ("day", "night")]
     assert line(context(*jobs, others=queues, live=running(name_of(LORA)))) == (
-        "Replaces 2 jobs, creates 2 queues; running jobs that end: 1."
+        "Replaces 2 jobs, creates 2 queues; stops 1 running job."
     )
 
 

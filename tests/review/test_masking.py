@@ -14,7 +14,6 @@ from tests.support import previews
 from tests.support.leaks import HUB_TOKEN as TOKEN
 from tests.support.previews import (
     CONFIG_MAP,
-    ROLE_GROUP,
     SECRET,
     TRAINING_JOB,
     VOLCANO_JOB,
@@ -82,37 +81,6 @@ def test_what_is_secret_in_outputs_is_secret_in_inputs() -> None:
     old = state({"data": {"key.json": PLAIN}}, {"data": {"key.json": secret()}})
     preview = read_preview(previews.stream(step_event("update", RECORD, old, state({"data": {"key.json": PLAIN}}))))
     assert sides(preview) == ({"data": {"key.json": MASKED}}, {"data": {"key.json": MASKED}})
-
-
-def test_the_plain_text_of_a_secret_is_masked_everywhere() -> None:
-    preview = read_preview(
-        previews.stream(
-            step_event("update", RECORD, state({"data": {"address": PLAIN}}), state({"data": {"address": secret()}})),
-            step_event(
-                "update",
-                JOB,
-                state({"command": ["run", f"--to={PLAIN}"], PLAIN: 1}),
-                state({"told": secret("another secret")}),
-            ),
-            step_event("create", urn(ROLE_GROUP, "bert-node"), None, state({"text": "it is another secret, is it?"})),
-            previews.diagnostic("warning", f"connects to {PLAIN}"),
-            step_event(
-                "create",
-                urn(CONFIG_MAP, "a"),
-                None,
-                state({"told": secret('a "quoted" one'), "in": json.dumps('a "quoted" one')}),
-            ),
-            step_event(
-                "create", urn(CONFIG_MAP, "b"), None, state({"data": base64.b64encode(PLAIN.encode()).decode()})
-            ),
-            previews.policy("TF-ENV-1", f"{PLAIN} is another secret", JOB),
-        )
-    )
-    assert "quoted" not in repr(preview)
-    assert base64.b64encode(PLAIN.encode()).decode() not in repr(preview)
-    assert PLAIN not in repr(preview)
-    assert "another secret" not in repr(preview)
-    assert preview.messages[0].text == MASKED
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -71,7 +71,9 @@ def _of_target(option: str, file: str, is_earlier: Callable[[Path], bool], other
     """Yield what is wrong with the place of the file. other: the reason if a file is there that is no earlier one."""
     try:
         target = target_of(file)
-        if target.exists() and not is_earlier(target):
+        if Path(file).is_symlink():
+            yield Problem(option, file, f"is a link to {target}", "give the path of a file, not of a link")
+        elif target.exists() and not is_earlier(target):
             yield Problem(option, file, other, f"{ANOTHER}, or remove this one")
         elif not target.parent.is_dir():
             yield Problem(option, file, "its folder does not exist", "make the folder first, or correct the path")

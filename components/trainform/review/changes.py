@@ -98,33 +98,42 @@ def field_differences(step: Step, names: Names = NO_NAMES) -> Iterator[Differenc
     if step.old is None or step.new is None:
         return
     found = body_differences(step.old.inputs, step.new.inputs)
-    secret = {each.keys[:-1] for each in found if each.keys[-1:] == ("valueFrom",) and _names_secret(each)}
-    masked = (_masked(each) if each.keys[-1:] == ("value",) and each.keys[:-1] in secret else each for each in found)
-    yield from (each for each in masked if not _follows(each, names))
-    hidden = [*_masked_changes(step)]
+    references = (each for each in found if is_reference(each.before) or is_reference(each.after))
+    secret = {each.keys[:-1] for each in references if each.keys[-1:] == ("valueFrom",)}
+    for each in found:
+        if each.keys[-1:] == ("value",) and each.keys[:-1] in secret:  # it comes from a Secret on the other side
+            before, after = (None if value is None else MASKED for value in (each.before, each.after))
+            yield structs.replace(each, before=before, after=after)
+        elif not _follows(each, names):
+            yield each
+    hidden = [*masked_changes(step)]
     yield from hidden
     if not found and not hidden and steps.kind(step) == steps.SECRET and steps.fate(step) == "update":
         fields = [field for field in steps.SECRET_VALUES if field in step.new.inputs]
         yield from (Difference((field,), (field,), MASKED, CHANGED_MASK) for field in fields)
 
 
-def _masked_changes(step: Step) -> Iterator[Difference]:
+def masked_changes(step: Step) -> Iterator[Difference]:
     """Yield the fields that change by the engine's words, and are masked alike on both sides."""
+    found = set()
     for path in step.detail or ():
         keys = tuple(int(index) if index else quoted or name for quoted, index, name in PARTS.findall(path))
         was, will = (_at({} if state is None else state.inputs, keys) for state in (step.old, step.new))
-        if was == will and MASKED in str(was):
-            yield Difference(keys, keys, MASKED, CHANGED_MASK)
+        if was == will and MASKED in str(was[0]) and was[1] not in found:
+            found.add(was[1])
+            yield Difference(was[1], was[1], MASKED, CHANGED_MASK)
 
 
-def _at(value: Any, keys: tuple[str | int, ...]) -> Any:
-    """Return the value at the keys, or the text in their way: a mask."""
-    for key in keys:
+def _at(value: Any, keys: tuple[str | int, ...]) -> tuple[Any, tuple[str | int, ...]]:
+    """Return the value at the keys, or the text in their way, a mask; with the keys that lead to it."""
+    for depth, key in enumerate(keys):
         if isinstance(value, Mapping):
             value = value.get(key)
         elif isinstance(value, list) and isinstance(key, int) and key < len(value):
             value = value[key]
-    return value
+        else:
+            return value, keys[:depth]
+    return value, keys
 
 
 def body_differences(before: Mapping[str, Any], after: Mapping[str, Any], names: Names = NO_NAMES) -> list[Difference]:
@@ -133,27 +142,13 @@ def body_differences(before: Mapping[str, Any], after: Mapping[str, Any], names:
     return [each for each in found if not _follows(each, names)]
 
 
-def _names_secret(found: Difference) -> bool:
-    return is_reference(found.before) or is_reference(found.after)
-
-
-def _masked(found: Difference) -> Difference:
-    """The text of a variable that comes from a Secret on the other side."""
-    before, after = (None if value is None else MASKED for value in (found.before, found.after))
-    return structs.replace(found, before=before, after=after)
-
-
 def _clean(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """The inputs without what tools and the API server write."""
     kept = {key: value for key, value in inputs.items() if key not in NOISE and not str(key).startswith(OWN)}
-    metadata = kept.get("metadata")
-    if isinstance(metadata, Mapping):
-        kept["metadata"] = {key: _without_tools(value) for key, value in metadata.items() if key not in NOISE}
+    if isinstance(kept.get("metadata"), Mapping):
+        kept["metadata"] = {key: value for key, value in kept["metadata"].items() if key not in NOISE}
+        annotations = kept["metadata"].get("annotations")
+        if isinstance(annotations, Mapping):
+            own = {key: value for key, value in annotations.items() if not str(key).startswith(TOOLS)}
+            kept["metadata"]["annotations"] = own
     return kept
-
-
-def _without_tools(value: Any) -> Any:
-    """The annotations without those that tools write for themselves. No label begins like these."""
-    if not isinstance(value, Mapping):
-        return value
-    return {key: item for key, item in value.items() if not str(key).startswith(TOOLS)}

@@ -57,7 +57,7 @@ def _sentences(context: Context, every: Sequence[Effect], capacity: Capacity) ->
         yield others[0].sentence
     elif others:
         running = sum(job.is_running for job in jobs if job.kind in DESTROYS)
-        stopped = [f"running jobs that end: {running}"] if running else []
+        stopped = [f"stops {counted(running, 'running job')}"] if running else []
         waiting = [f"what is new {clause}"] if jobs and clause else []
         text = "; ".join([", ".join(_by_kind(others)), *stopped, *waiting])
         yield f"{text[0].upper()}{text[1:]}."

@@ -21,9 +21,10 @@ NO_DATA = ("configMap", "secret", "emptyDir", "projected", "downwardAPI")
 
 
 class Mount(Struct, frozen=True):
-    """A volume at a path of a pod. name: of the claim, or of the type of another volume."""
+    """A volume at a path of a pod."""
 
     name: str
+    """Of the claim, or the type of another volume."""
     is_claim: bool = True
     folder: str = ""
     read_only: bool = False
@@ -54,12 +55,10 @@ def _mounts_of(template: Template) -> Iterator[tuple[str, Mount]]:
         for mount in mappings(container.get("volumeMounts")):
             source = sources.get(str(mount.get("name")))
             if source is not None:
-                folder = mount.get("subPath", mount.get("subPathExpr"))
+                folder = mount.get("subPath", mount.get("subPathExpr")) or ""
                 read_only = source.read_only or bool(mount.get("readOnly"))
-                yield (
-                    str(mount.get("mountPath")),
-                    Mount(source.name, source.is_claim, str(folder) if folder else "", read_only),
-                )
+                path = str(mount.get("mountPath"))
+                yield path, Mount(source.name, source.is_claim, str(folder), read_only)
 
 
 def _source(volume: Mapping[str, Any]) -> Mount | None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
-from pydantic import ValidationError
 
 from trainform import defaults
 from trainform.backends.judged import named
@@ -22,13 +20,12 @@ from trainform.manifests.templates import Template
 from trainform.plan.build import chosen_backend
 from trainform.render import render_job
 from trainform.review import steps
-from trainform.review.context import Context, JobReview
+from trainform.review.context import JobReview
 from trainform.review.preview import Preview, State, Step
 from trainform.review.stand_ins import CHANGED_MASK, MASKED, UNKNOWN
 from trainform.rules.limits.demands import Demand, demands
 from trainform.rules.limits.judged import Judged
 from trainform.spec.environment import Environment
-from trainform.spec.experiment import Experiment
 
 QUEUE_KINDS = ("Queue", "QueuePatch")
 OF_QUEUES = f"kubernetes:{QUEUE_API.partition('/')[0]}/"
@@ -53,8 +50,7 @@ def places_pods(job: JobReview) -> bool:
 
 
 def _numbers(state: State) -> list[tuple[str, int, int]]:
-    found = (pods.template for pods in state.pods)
-    return [(template.role, template.replicas, template.min_available) for template in found]
+    return [(pods.template.role, pods.template.replicas, pods.template.min_available) for pods in state.pods]
 
 
 def own_names(job: JobReview) -> set[str]:
@@ -65,8 +61,8 @@ def own_names(job: JobReview) -> set[str]:
 
 def states_of(job: JobReview, *, after: bool) -> list[State]:
     """Return the objects of the job, before or after."""
-    steps = {step.urn: step for step in [*job.steps, *([] if job.job is None else [job.job])]}
-    states = (step.new if after else step.old for step in steps.values() if step.is_object)
+    found = {step.urn: step for step in [*job.steps, *([] if job.job is None else [job.job])]}
+    states = (step.new if after else step.old for step in found.values() if step.is_object)
     return [state for state in states if state is not None]
 
 
@@ -98,15 +94,11 @@ def templates_of(job: JobReview, environment: Environment | None, *, after: bool
     found = [pods for state in states_of(job, after=after) for pods in state.pods]
     if found and not any(pods.elsewhere or pods.job for pods in found):
         return [pods.template for pods in found]
-    record = job.after if after else job.before
-    if record is None or environment is None:
+    side = job.sides[1 if after else 0]
+    if side is None or side.model is None or environment is None:
         return None
-    try:
-        experiment = Experiment.model_validate_json(json.dumps(record.experiment))  # dates are texts in a record
-    except ValidationError:
-        return None  # written by another version of trainform
-    rendered = render_job(experiment, environment, record.run)
-    return BACKENDS[chosen_backend(experiment, environment)].templates(rendered.plan, rendered.manifests)
+    rendered = render_job(side.model, environment, side.run)
+    return BACKENDS[chosen_backend(side.model, environment)].templates(rendered.plan, rendered.manifests)
 
 
 def demands_of(job: JobReview, environment: Environment | None, *, after: bool) -> list[Demand] | None:
@@ -163,14 +155,9 @@ def asked_of(preview: Preview, jobs: Sequence[JobReview]) -> Asked:
         for step in preview.steps
         if step.is_object and step.operation != "read" and step.old is not None and step.old.id is not None
     )
-    queues = queues_of(Context("", preview, tuple(jobs)))
-    return Asked(tuple(of_jobs), tuple(sorted(queues)), tuple(map(applied, deployed)))
-
-
-def queues_of(context: Context) -> set[str]:
-    """Return the names of all queues that the preview has, and that its jobs wait in."""
-    waited = {queue_of(job, after=after) for job in context.jobs for after in (False, True)}
-    return (waited | {name for name, _ in queue_steps(context.preview)}) - {""}
+    queues = {queue_of(job, after=after) for job in jobs for after in (False, True)}
+    queues |= {name for name, _ in queue_steps(preview)}
+    return Asked(tuple(of_jobs), tuple(sorted(queues - {""})), tuple(map(applied, deployed)))
 
 
 def applied(state: State | None) -> AppliedObject:

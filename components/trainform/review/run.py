@@ -50,7 +50,9 @@ def previews_in(
     called with the stacks whose preview runs, whenever one begins or ends. ToolchainError if there is no pulumi."""
     words = [pulumi(), "preview", "--json", "--non-interactive", "--color", "never", *arguments]
     engines = _Engines(words, folder, {**environ_of_engine(), STREAMING: "true"}, watch)
-    with exit_on_termination(), ThreadPoolExecutor(min(MOST_AT_ONCE, os.cpu_count() or 1)) as pool:
+    processors = os.cpu_count()
+    at_once = 1 if processors is None else min(MOST_AT_ONCE, processors)
+    with exit_on_termination(), ThreadPoolExecutor(at_once) as pool:
         try:
             yield lambda stack: pool.submit(engines.run, stack)
         except BaseException:

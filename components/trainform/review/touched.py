@@ -36,7 +36,7 @@ NEVER_PROGRAM = (
     f"/{stack_path('*')}", f"/stacks/{EXPERIMENTS}/*", f"/stacks/{ENVIRONMENTS}/*", f"/stacks/{RELEASES}/*",
     "/stacks/schemas/*", "*.md", "*.rst", "/policy/*", "*/.*/*",
 )  # fmt: skip
-"""Files that a stack reads by itself or not at all: documents, the policy pack, hidden folders."""
+"""Files that a stack reads by itself or not at all: documents, the policy pack, hidden folders, what is above."""
 NEVER_MODULES = ("*/tests/*", "*/test/*", "*/test_*.py", "*_test.py", "*/conftest.py", "*/docs/*", "*/doc/*")
 """Modules that no program imports, outside of the folders in `PROGRAM`."""
 _CONFIG = re.compile(re.escape(stack_path("*")).replace(r"\*", "([^/]+)"))

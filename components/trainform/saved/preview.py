@@ -21,6 +21,7 @@ from trainform.manifests.manifest import Manifest
 from trainform.manifests.shapes import mapping
 from trainform.releases.author import git_line
 from trainform.review import steps
+from trainform.review.changes import masked_changes
 from trainform.review.objects import applied
 from trainform.review.preview import Preview, State, Step
 from trainform.saved.facts import Facts, Source
@@ -81,6 +82,7 @@ def _planned(step: Step) -> dict[str, Any]:
         "provider": state.provider.rpartition("::")[0],  # without the id of a provider that is replaced
         "keep": state.keep,
         "protect": state.protect,
+        "secrets": [each.path for each in masked_changes(step)],
     }
     return {"(operation)": step.operation, **state.inputs, "(options)": options}
 
