@@ -70,8 +70,7 @@ def _key(step: Step) -> str:
 
 
 def _failed(job: JobReview) -> bool:
-    """True if what the components were given is not what is recorded as deployed. Sides of two versions of trainform
-    have other defaults, and are not compared."""
+    """True if what the components were given, by the same version of trainform, is not recorded as deployed."""
     if job.component is None or job.component.old is None or job.after is None:
         return False
     if job.before is None:

@@ -1,5 +1,4 @@
-"""Findings about what runs: jobs that are restarted, started again or stopped, pods that end, and replacements that
-nothing explains."""
+"""Findings about what runs: jobs that start again or stop, pods that end, and replacements without a cause."""
 
 from __future__ import annotations
 
