@@ -157,7 +157,7 @@ def _side(jobs: Iterable[JobReview], environment: Environment | None, *, after: 
 
 
 def _unknown(reason: str) -> Side:
-    return Side(None, why=f"The cost is not known: {reason}.", known=False)
+    return Side(None, why=f"{reason}.", known=False)
 
 
 # --- claims
