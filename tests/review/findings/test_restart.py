@@ -26,8 +26,8 @@ def test_a_running_job_is_restarted() -> None:
     assert (finding.code, finding.level) == ("TR-RESTART-1", "high")
     assert finding.title == f"The running job {NAME} is replaced."
     assert (finding.before, finding.after) == (LORA["image"], IMAGE["image"])
-    names = fingerprint("TR-RESTART-1", LORA["name"], "", NAME, name_of(IMAGE))
-    assert finding.fingerprint == names, "the identity belongs to the revisions"
+    identity = f"{LORA['name']} {NAME} {name_of(IMAGE)}"
+    assert finding.fingerprint == fingerprint("TR-RESTART-1", identity, "", LORA["image"], IMAGE["image"])
 
 
 def test_a_job_that_waits_or_is_gone_loses_nothing() -> None:
