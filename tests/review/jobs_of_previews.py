@@ -12,7 +12,9 @@ from tests.support.samples import CLUSTER, JOB
 from trainform.backends.queues import API_VERSION as QUEUE_API
 from trainform.cluster.facts import LiveFacts, LiveJob, LiveNode, LiveQueue
 from trainform.render import render_job
+from trainform.review.capacity import capacity_of
 from trainform.review.context import Context, JobReview
+from trainform.review.model import Capacity
 from trainform.review.preview import State, Step
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
@@ -80,3 +82,25 @@ def live_node(name: str, held: dict[str, int] | None = None, **parts: Any) -> Li
     allocatable = {"cpu": "96", "memory": "1Ti", GPU: "8", "pods": "110", "rdma/hca": "1"}
     return LiveNode(**{"name": name, "labels": {}, "taints": (), "allocatable": allocatable, "requested": requested,
             "holders": holders, **parts})  # fmt: skip
+
+
+# --- new jobs in a cluster of four nodes
+
+ROOM = environment(priority_classes={"urgent": {"value": 1000}})
+NODES = [live_node(f"node-{index}") for index in range(4)]
+BERT = "team-b/bert-77aa01"
+
+
+def new_job(name: str = "sdxl-lora", **parts: Any) -> JobReview:
+    return job_review(None, rendered(ROOM, name=name, **parts))
+
+
+def reviewed(job: JobReview, *nodes: LiveNode, **parts: Any) -> Context:
+    """The preview of the job; parts of the cluster are given by their names in `LiveFacts`."""
+    of_cluster = parts.keys() & set(LiveFacts.__struct_fields__)
+    facts = live(nodes=nodes, **{name: parts.pop(name) for name in of_cluster})
+    return context(job, environment=ROOM, live=facts, **parts)
+
+
+def judged(job: JobReview, *nodes: LiveNode, **parts: Any) -> Capacity:
+    return capacity_of(reviewed(job, *nodes, **parts))

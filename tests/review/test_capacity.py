@@ -8,18 +8,23 @@ import pytest
 from msgspec import structs
 
 from tests.review.jobs_of_previews import (
+    BERT,
     GPU,
     NAMESPACE,
+    NODES,
+    ROOM,
     context,
     job_review,
+    judged,
     live,
     live_node,
     live_queue,
+    new_job,
     queue_step,
     rendered,
+    reviewed,
     workers,
 )
-from tests.review.rooms import BERT, CLUSTER, NODES, judged, new_job, reviewed
 from trainform.cluster.facts import NO_HOLDERS
 from trainform.review.capacity import capacity_of, not_considered
 from trainform.review.report import build_report
@@ -49,26 +54,26 @@ def test_pods_that_fit_when_others_finish() -> None:
 
 @pytest.mark.parametrize(("before", "after"), [({}, {}), ({}, {"labels": {"team": "vision"}})])
 def test_a_job_that_keeps_its_pods_needs_no_room(before: dict[str, Any], after: dict[str, Any]) -> None:
-    old, new = (rendered(CLUSTER, **workers(2), **parts) for parts in (before, after))
+    old, new = (rendered(ROOM, **workers(2), **parts) for parts in (before, after))
     capacity = judged(job_review(old, new))
     assert (capacity.verdict, capacity.basis, capacity.clause) == ("unchanged", "none", "")
 
 
 def test_pods_that_are_added_to_a_gang() -> None:
-    before, after = (rendered(CLUSTER, **workers(count, 1), launcher=ELASTIC) for count in (4, 8))
+    before, after = (rendered(ROOM, **workers(count, 1), launcher=ELASTIC) for count in (4, 8))
     own = live_node("node-0", {f"{NAMESPACE}/{before.plan.job}": 4, BERT: 4})
     full = [live_node(f"node-{index}", {"team-c/vit-010203": 8}) for index in (1, 2, 3)]
     capacity = judged(job_review(before, after), own, *full)
     held = "4 a800 held by team-c/vit-010203 and team-b/bert-77aa01"
     assert (capacity.verdict, capacity.clause) == ("later", f"gets its new pods later: they wait for {held}")
     assert judged(job_review(before, after), own, *NODES[1:]).verdict == "now"
-    other = rendered(CLUSTER, **workers(8, 1), launcher=ELASTIC, env={"A": "B"})
+    other = rendered(ROOM, **workers(8, 1), launcher=ELASTIC, env={"A": "B"})
     anew = judged(job_review(before, other), own, *full)
     assert anew.clause == f"starts with a part of its pods; the others wait for {held}"
 
 
 def test_an_elastic_job_that_grows_beyond_its_queue() -> None:
-    before, after = (rendered(CLUSTER, **workers(count, 1), launcher=ELASTIC, queue="night") for count in (2, 4))
+    before, after = (rendered(ROOM, **workers(count, 1), launcher=ELASTIC, queue="night") for count in (2, 4))
     small = (live_queue("night", {GPU: "3"}),)
     scaled = judged(job_review(before, after), *NODES, queues=small)
     why = "the queue night may hold 3 a800, and all pods of the job need 4 a800"
@@ -81,7 +86,7 @@ def test_an_elastic_job_that_grows_beyond_its_queue() -> None:
 
 
 def test_the_room_of_jobs_that_end_is_free() -> None:
-    before, after = rendered(CLUSTER, **workers(4)), rendered(CLUSTER, **workers(4), env={"NCCL_DEBUG": "INFO"})
+    before, after = rendered(ROOM, **workers(4)), rendered(ROOM, **workers(4), env={"NCCL_DEBUG": "INFO"})
     nodes = [live_node(f"node-{index}", {f"{NAMESPACE}/{before.plan.job}": 8}) for index in range(4)]
     assert judged(job_review(before, after), *nodes).verdict == "now"
     assert judged(new_job(**workers(4)), live_node("a", {BERT: 8}), *nodes[1:]).verdict == "later"
@@ -97,7 +102,7 @@ def test_the_room_of_jobs_that_end_is_free() -> None:
     ],
 )
 def test_without_nodes_the_room_is_unknown(facts: Any, reason: str) -> None:
-    capacity = capacity_of(context(new_job(**workers(99)), environment=CLUSTER, live=facts))
+    capacity = capacity_of(context(new_job(**workers(99)), environment=ROOM, live=facts))
     assert (capacity.verdict, capacity.basis) == ("unknown", "none")
     assert capacity.sentence == f"It is unknown whether the pods fit: {reason}."
 
@@ -129,7 +134,7 @@ def test_a_queue_may_take_back_its_share() -> None:
 
 def test_a_queue_that_the_same_review_makes_smaller() -> None:
     smaller = queue_step("night", {"capability": {GPU: "32"}}, {"capability": {GPU: "16"}})
-    platform = context(steps=(smaller,), environment=CLUSTER)
+    platform = context(steps=(smaller,), environment=ROOM)
     queues = (live_queue("night", {GPU: "32"}),)
     capacity = judged(new_job(**workers(4), queue="night"), *NODES, queues=queues, earlier=(platform,))
     assert capacity.clause == "never starts: the queue night may hold 16 a800, and the job needs 32 a800"
@@ -145,7 +150,7 @@ def test_jobs_that_the_same_review_starts_before_take_their_room() -> None:
 
 
 def test_jobs_that_the_same_review_ends_before_leave_their_room() -> None:
-    old = rendered(CLUSTER, **workers(4), name="clip")
+    old = rendered(ROOM, **workers(4), name="clip")
     full = [live_node(f"node-{index}", {f"{NAMESPACE}/{old.plan.job}": 8}) for index in range(4)]
     first = reviewed(job_review(old, None), *full)
     assert judged(new_job(**workers(4)), *full).verdict == "later"
@@ -168,10 +173,10 @@ def test_rules_between_pods_are_reported_as_not_considered() -> None:
         "nodeAffinity": {REQUIRED: {"nodeSelectorTerms": terms}},
         "podAntiAffinity": {REQUIRED: [{"topologyKey": "zone"}]},
     }
-    made = context(new_job(**workers(2, **rules(hard, "DoNotSchedule"))), environment=CLUSTER)
+    made = context(new_job(**workers(2, **rules(hard, "DoNotSchedule"))), environment=ROOM)
     named = ("nodeAffinity", "podAntiAffinity", "topologySpreadConstraints")
     assert [*not_considered(made)] == [f"Not considered: {rule} of worker." for rule in named]
     assert {found.what for found in build_report(made).not_checked} >= {"capacity"}
     soft = {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1}]}}
-    loose = context(new_job(**workers(2, **rules(soft, "ScheduleAnyway"))), environment=CLUSTER)
+    loose = context(new_job(**workers(2, **rules(soft, "ScheduleAnyway"))), environment=ROOM)
     assert [*not_considered(loose)] == []

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from tests.review.jobs_of_previews import GPU, live_node, workers
-from tests.review.rooms import BERT, NODES, judged, new_job
+from tests.review.jobs_of_previews import BERT, GPU, NODES, judged, live_node, new_job, workers
 from trainform.cluster.facts import LiveNode
 
 SMALL = live_node("node-0", allocatable={"cpu": "96", "memory": "1Ti", GPU: "4", "pods": "110"})

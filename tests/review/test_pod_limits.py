@@ -8,19 +8,24 @@ import pytest
 from msgspec import structs
 
 from tests.review.jobs_of_previews import (
+    BERT,
     GPU,
     NAMESPACE,
+    NODES,
+    ROOM,
     context,
     environment,
     job_review,
+    judged,
     live,
     live_node,
     live_queue,
+    new_job,
     queue_step,
     rendered,
+    reviewed,
     workers,
 )
-from tests.review.rooms import BERT, CLUSTER, NODES, judged, new_job, reviewed
 from trainform.cluster.facts import NO_HOLDERS, LiveClusterQueue, LiveKueue, LiveQuota
 from trainform.review.capacity import capacity_of, not_considered
 from trainform.review.context import Context
@@ -106,7 +111,7 @@ def test_the_shortage_and_the_use_of_a_queue() -> None:
 
 
 def test_the_part_of_a_quota_that_the_replaced_job_holds_is_free() -> None:
-    before, after = (rendered(CLUSTER, **workers(4), env=env) for env in ({}, {"A": "B"}))
+    before, after = (rendered(ROOM, **workers(4), env=env) for env in ({}, {"A": "B"}))
     own = {f"{NAMESPACE}/{before.plan.job}": {GPU: "32", "pods": "4"}}
     for old, holders, verdict in ((before, own, "now"), (None, own, "later"), (before, None, "unknown")):
         limited = quota({f"requests.{GPU}": "32"}, holders=holders)

@@ -39,7 +39,9 @@ def of_record(name: str, record: Record) -> Version:
     return Version(name, side, facts)
 
 
-def of_file(name: str, given: Given, root: Path, environment: str = "", facts: Mapping[str, str] | None = None) -> Version:
+def of_file(
+    name: str, given: Given, root: Path, environment: str = "", facts: Mapping[str, str] | None = None
+) -> Version:
     """Return the version in a file or release, with its overlays if no environment is named. May raise InputError."""
     loaded = load_experiment(given, root, environment)
     model = loaded.checked()

@@ -170,6 +170,7 @@ class _Judge:
             return
         total = offered(self.live)
 
+        @functools.cache
         def room(name: str) -> Decimal:
             held = (amounts_of(held) for job, held in self.shares[name].holders.items() if job not in self.jobs.own)
             return fair_share(name, lack.resource, self.shares, total) - summed(held).get(lack.resource, NOTHING)

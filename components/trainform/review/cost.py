@@ -69,8 +69,7 @@ def cost_of(context: Context) -> Cost:
 
 
 def difference_of(before: Side, after: Side) -> Decimal | None:
-    """Return what the stack costs more in an hour than before; None if that is unknown, or if neither side has a price.
-    What does not run costs nothing."""
+    """Return what the stack costs more in an hour than before; None if that is unknown, or nothing has a price."""
     amounts = [side.amount for side in (before, after) if side.amount is not None]
     currencies = {side.currency for side in (before, after) if side.currency}
     if not before.known or not after.known or not amounts or len(currencies) > 1:
@@ -86,8 +85,7 @@ def percent_of(before: Side, difference: Decimal | None) -> Decimal | None:
 
 
 def spent_by(happens: Fate, context: Context) -> Money | None:
-    """Return what a running job that is replaced or deleted has cost since its first pod began; None if that is
-    unknown."""
+    """Return what a running job that ends has cost since its first pod began; None if that is unknown."""
     live = happens.live
     if happens.kind not in ("replace", "delete") or not happens.is_running or live is None or context.live is None:
         return None
@@ -128,8 +126,7 @@ def _is_there(job: JobReview, *, after: bool) -> bool:
 
 
 def _idle(job: JobReview, context: Context) -> str:
-    """Return why the deployed job takes no accelerators now, as a word after `is`; "" if it does, or if that is
-    unknown."""
+    """Return why the deployed job takes no accelerators now, after the word `is`; "" if it does, or if unknown."""
     happens = fate(context, job)
     if happens.state == "absent":
         return "not in the cluster"
@@ -160,7 +157,7 @@ def _side(jobs: Iterable[JobReview], environment: Environment | None, *, after: 
 
 
 def _unknown(reason: str) -> Side:
-    return Side(None, why=f"The cost is not known: {reason}.", known=False)
+    return Side(None, why=f"{reason}.", known=False)
 
 
 # --- claims

@@ -41,8 +41,7 @@ def dependents(context: Context) -> list[Dependents]:
 
 
 def not_read(context: Context) -> Iterator[NotChecked]:
-    """Yield the experiments of which it is unknown whether they use what changes, and settings that are not
-    compared."""
+    """Yield experiments that may use what changes, since they cannot be read, and settings that are not compared."""
     kinds = [kind for kind, _ in _changing(context)]
     for user in () if context.users is None else context.users:
         if user.unread and not all(kind == steps.NAMESPACE and user.experiment for kind in kinds):
@@ -61,8 +60,7 @@ def _uses(user: User, kind: str, name: str, shares: Shares) -> bool:
 
 
 def _changing(context: Context) -> Iterator[Use]:
-    """Yield the objects that change, by their names of before. A new object changes nothing for experiments that exist;
-    that a claim is no longer kept does."""
+    """Yield the objects that change for experiments that exist, by their names of before."""
     for kind in KINDS:
         for step in steps.of_kind(steps.others(context), kind):
             kept = steps.no_longer_kept(step) or steps.no_longer_protected(step)

@@ -178,6 +178,7 @@ def _is_hidden(value: Any) -> bool:
 
 # --- Secrets of jobs without a component, for which no preflight has looked
 
+
 def needed_secrets(preview: Preview, jobs: Iterable[JobReview]) -> list[AppliedObject]:
     """Return the Secrets that new pods name and the preview does not have: those to look for in the cluster."""
     own = {applied(step.new).name for step in preview.steps if step.is_object and steps.kind(step) == steps.SECRET}
@@ -198,4 +199,3 @@ def missing_secrets(needed: Sequence[AppliedObject], live: LiveFacts | None) -> 
     """Return the needed Secrets that the cluster does not have: `the Secret hf`."""
     missing = () if live is None else live.missing
     return tuple(f"the Secret {secret.name}" for secret in needed if f"Secret/{secret.name}" in missing)
-

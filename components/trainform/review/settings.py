@@ -1,5 +1,4 @@
-"""The settings of an environment that its own stack records, before and after, and what they mean for the experiments
-of the project: each is rendered with both."""
+"""The settings of an environment that its own stack records, and what they mean for the project's experiments."""
 
 from __future__ import annotations
 
@@ -42,8 +41,7 @@ def recorded(state: State | None) -> Environment | None:
 
 
 def platform_causes(step: Step, context: Context) -> list[Change]:
-    """Return the fields of the environment's file that differ for this object; none for an object of another
-    program."""
+    """Return the fields of the environment's file that change an object of its own stack."""
     section = SECTIONS.get(steps.kind(step)) if step.is_object else None
     if section is None or f"{PLATFORM}::" not in step.state.parent:
         return []
@@ -135,8 +133,7 @@ class Settings(Struct, frozen=True, dict=True):
 
     @functools.cached_property
     def impacts(self) -> tuple[Impact, ...]:
-        """What that does to the experiments that are deployed, or to all of the project where what is deployed was not
-        read."""
+        """What that does to the experiments of the project; where the cluster was read, to the deployed ones."""
         return tuple(_impacts(self)) if self.differences else ()
 
     @property

@@ -132,3 +132,27 @@ def test_a_renamed_namespace_is_told_by_its_old_name_with_its_jobs() -> None:
 def test_a_kept_namespace_does_not() -> None:
     old = State({"metadata": {"name": "ai-namespace"}}, keep=True, provider=PROVIDER)
     assert codes(context(others=[step("delete", "kubernetes:core/v1:Namespace", "n", old)])) == []
+
+
+@pytest.mark.parametrize(
+    ("keep", "namespace", "level", "end"),
+    [
+        (False, "ai", "high", "."),
+        (True, "ai", "medium", "; the old one stays in the cluster, since it is kept."),
+        (True, "ai-old", "high", "; the old one is deleted with its namespace ai-old."),
+    ],
+)
+def test_how_a_claim_is_replaced(keep: bool, namespace: str, level: str, end: str) -> None:
+    names = [{"namespace": namespace, "name": "corpus"}, {"namespace": "ai-new", "name": "corpus"}]
+    sides = [State({"metadata": metadata}, provider=PROVIDER, keep=keep) for metadata in names]
+    claim = step("replace", CLAIM, "corpus", *sides, keys=("metadata",))
+    found = next(each for each in find(renamed(claim)) if each.code == "TR-DATA-2")
+    title = f"The claim corpus is replaced by an empty one, since metadata differs{end}"
+    assert (found.level, found.title) == (level, title)
+
+
+def test_an_object_that_gets_another_name_in_the_program() -> None:
+    body = State({"metadata": {"name": "corpus"}}, provider=PROVIDER)
+    steps = [step("create", CLAIM, "new", None, body), step("delete", CLAIM, "old", body)]
+    (title,) = (finding.title for finding in find(context(others=steps)) if finding.code == "TR-DATA-6")
+    assert title.startswith("The PersistentVolumeClaim corpus is renamed in the program from old to new; both are one")

@@ -26,7 +26,7 @@ def find(context: Context) -> Iterator[Finding]:
     """Yield a finding for a cost that rises or is unknown, and for old prices where the cost changes."""
     cost = cost_of(context)
     if cost.after is None and not cost.known:
-        yield UNKNOWN.finding(context.stack, title=cost.unknown)
+        yield UNKNOWN.finding(context.stack, reason=cost.unknown)
     some = cost.before if cost.after is None else cost.after
     if some is None or cost.difference is None:
         return

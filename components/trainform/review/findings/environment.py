@@ -1,5 +1,4 @@
-"""Findings about an environment's own stack: what its limits and gates allow, and what its prices, nodes and namespace
-mean for the experiments that are deployed in it."""
+"""Findings about an environment's own stack, and what it means for the experiments that are deployed in it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Findings about the release of a stack: whether there is one, whether it was promoted to this stack, and under the
-gates of its environment."""
+"""Findings about the release of a stack, by the evidence in it and the gates of the environment."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Findings about what runs: jobs that are restarted, started again or stopped, pods that end, and replacements that
-nothing explains."""
+"""Findings about what runs: jobs that start again or stop, pods that end, and replacements without a cause."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from trainform.review.context import Context
 from trainform.review.cost import spent_by
@@ -66,14 +66,10 @@ def _evicted(happens: Fate) -> Iterator[Finding]:
 
 
 def _about(about: Kind, happens: Fate, **words: str) -> Finding:
-    """Return a finding about the replacement of the job: another revision makes another finding. What changes is shown
-    if it is one field alone; next to the place of the first of several the names of the jobs would be taken for its
-    values."""
+    """Return a finding about the replacement of the job: another revision makes another finding. Values are shown if
+    one field alone changes, since the place is that of the first."""
     place = next((change.place for change in happens.reasons if change.place.file), None)
-    names = happens.name, happens.next_name
-    found = about.finding(happens.name, "", *names, place=place, identity=happens.job.name, **words)
-    if not happens.reasons:
-        return found
-    cause, *others = happens.reasons
-    before, after = (None, None) if others else (cause.before, cause.after)
-    return found.model_copy(update={"before": before, "after": after})
+    values: list[Any] = [(change.before, change.after) for change in happens.reasons]
+    before, after = values[0] if len(values) == 1 else (None, None)
+    identity = f"{happens.job.name} {happens.name} {happens.next_name}"
+    return about.finding(happens.name, "", before, after, place=place, identity=identity, **words)

@@ -1,5 +1,4 @@
-"""Findings about security: what the pods of new objects may do and those of the old ones could not. The limits of the
-environment say whether it is allowed; these findings say what the change adds, also where it is allowed."""
+"""Findings about security: what a change adds to what pods may do, also where the environment allows it."""
 
 from __future__ import annotations
 
@@ -44,8 +43,7 @@ _HOST_NETWORK = Control(
 
 
 class Danger(Struct, frozen=True):
-    """Something that pods may do, by a control of the Pod Security Standards. fields: those of the experiment and the
-    environment that cause it, apart from merge patches."""
+    """Something that pods may do, by a control of the Pod Security Standards, and the fields that cause it."""
 
     kind: Kind
     control: Control
@@ -87,8 +85,7 @@ class Subject(Struct, frozen=True):
         return about.finding(name, field, *values, place=place, identity=owner, where=where, pods=pods, **words)
 
     def _place(self, roles: Sequence[str], fields: Sequence[str]) -> Place | None:
-        """The place of the first change of the experiment that can be the cause; without one, of the first field that
-        is set. None for an object of another program."""
+        """The place of the first change that can be the cause; without one, of the first field that is set."""
         if self.job is None:
             return None
         happens = fate(self.context, self.job)
