@@ -93,7 +93,6 @@ OF_JOBS: list[tuple[str, dict[str, Any], str, dict[str, Any], str]] = [
     ),
     ("trainer", RICH, "runtime", {"spec": {"mlPolicy": {"torch": {}}}}, "spec.mlPolicy.torch"),
     ("trainer", NODE, "job", {"spec": {"trainer": {"command": ["sleep"]}}}, "spec.trainer.command"),
-    ("trainer", NODE, "job", {"spec": {"runtimePatches": [{"manager": "example.com/me"}]}}, "spec.runtimePatches"),
     (
         "trainer",
         NODE,

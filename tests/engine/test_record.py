@@ -104,7 +104,7 @@ def is_made_again_where_somebody_has_changed_it(project: Project, live: Live, st
     job, before = live.only_job(project.namespace), recorded(live, project.namespace)
     path = live.path("configmaps", project.namespace, "bert-deployed")
     assert live.request("PATCH", path, {"data": {"experiment": "{"}}, EDITED).status_code == 200
-    with pytest.raises(ClusterError, match="its entry `experiment` is not JSON"):
+    with pytest.raises(ClusterError, match="bert-deployed cannot be read"):
         recorded(live, project.namespace)
     live.delete("configmaps", "bert-deployed", project.namespace)
     project.up(stack, "--refresh")

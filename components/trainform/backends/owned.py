@@ -49,8 +49,6 @@ OBJECT_FIELDS: Mapping[str, str] = {
     # the container that a TrainJob configures
     **dict.fromkeys(("trainer.command", "trainer.args"), LAUNCHER),
     "trainer.env": "env",
-    "trainer.image": "image",
-    "runtimePatches": NO_FIELD,
     "restartPolicy": "roles.*.restart",
     "trainer.resourcesPerNode": "roles.*.accelerators",
 }

@@ -216,8 +216,6 @@ def _fix(change: Change, part: Part, backend: Backend) -> str:
     if change.role:
         words = reversed(change.place)
         return next((_FIXES[word] for word in words if word in _FIXES), "remove it")
-    if "runtimePatches" in change.place:
-        return "remove it, and write `pod_overrides` of the role"
     if change.field == ROLES:
         return "remove it, and write a role in `roles`: the plan has a group of pods for each"
     if not change.field or not is_able(backend, change.field):

@@ -25,9 +25,9 @@ from trainform.backends.jobset.spec import templates as replicated_templates
 from trainform.backends.outcome import by_condition
 from trainform.backends.support import Fields, done_by, no_policies, noted, refused
 from trainform.backends.trainer.controller import controller_objects
-from trainform.backends.trainer.existing_runtime import named_endings, named_spec, named_templates
+from trainform.backends.trainer.existing_runtime import counted, named_endings, named_spec, named_templates
 from trainform.backends.trainer.existing_runtime_rules import check_runtime, named_problems
-from trainform.backends.trainer.pods import PODS
+from trainform.backends.trainer.pods import PODS, changed
 from trainform.backends.trainer.runtime import (
     HOSTFILE_MOUNT,
     LAUNCHER,
@@ -37,10 +37,13 @@ from trainform.backends.trainer.runtime import (
     NODE,
     RUN_AGAIN,
     TORCH_VARIABLES,
+    TRAINER,
+    ancestor,
     conventions_of,
     num_nodes,
     policy,
     processes_per_node,
+    replicated_jobs,
     runtime_spec,
 )
 from trainform.errors import InputError, Problem
@@ -199,12 +202,16 @@ class Trainer(Backend):
 
     def templates(self, plan: Plan, manifests: Sequence[Manifest]) -> list[Template]:
         """The pods of the runtime's replicated jobs; for an existing runtime, the pods as the experiment describes
-        them."""
-        run_time = job_body(manifests)["spec"].get("activeDeadlineSeconds")
-        named = plan.runtime is not None
-        found = (
-            named_templates(plan) if named else replicated_templates(_runtime(manifests)["spec"]["template"]["spec"])
-        )
+        them. What a merge patch of the TrainJob changes in them is applied."""
+        job = job_body(manifests)
+        run_time = job["spec"].get("activeDeadlineSeconds")
+        runtime = None if plan.runtime is not None else _runtime(manifests)["spec"]
+        found = named_templates(plan) if runtime is None else replicated_templates(runtime["template"]["spec"])
+        if "job" in plan.manifest_overrides:
+            jobs = [] if runtime is None else replicated_jobs(runtime)
+            names = [each["name"] for each in jobs] if jobs else [role.group for role in plan.roles]
+            trained = next((each["name"] for each in jobs if ancestor(each) == TRAINER), counted(plan).group)
+            found = [changed(template, name, trained, job) for template, name in zip(found, names, strict=True)]
         return [template if run_time is None else structs.replace(template, run_time=run_time) for template in found]
 
     def pods(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[list[dict[str, Any]], dict[str, dict[str, str]]]:

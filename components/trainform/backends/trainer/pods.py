@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from msgspec import structs
+
 from trainform.backends.jobset.spec import replicated_jobs
 from trainform.backends.paths import places
 from trainform.backends.trainer.runtime import NODE
@@ -36,6 +38,38 @@ def _train_job(body: dict[str, Any]) -> Iterator[Pods]:
         )
     if not patched and any(field in _trainer(body) for field in _CONTAINER):
         yield Pods(_with_trainer(body, {}, "spec.trainer"), elsewhere)
+
+
+def changed(template: Template, name: str, trained: str, job: dict[str, Any]) -> Template:
+    """The pods of the runtime's replicated job of this name with what the TrainJob changes in them, as Trainer merges
+    it. trained: the name of the replicated job that `trainer` of the TrainJob configures."""
+    body = template.body
+    for patch, _, _ in places(job, _PATCHES):
+        inner = value_at(patch, "template.spec.template") if patch.get("name") == name else None
+        body = _merged(body, inner) if isinstance(inner, dict) else body
+    container = {field: _trainer(job)[key] for key, field in _CONTAINER.items() if key in _trainer(job)}
+    if name == trained and container:
+        body = _merged(body, {"spec": {"containers": [{"name": NODE, **container}]}})
+    return structs.replace(template, body=body)
+
+
+def _merged(base: Any, change: Any) -> Any:
+    """Kubernetes' strategic merge: mappings by their keys, items of lists by their names; any other list replaces the
+    list."""
+    if isinstance(base, dict) and isinstance(change, dict):
+        return {**base, **{key: _merged(base.get(key), value) for key, value in change.items()}}
+    if not (_are_named(base) and _are_named(change)):
+        return change
+    given = {item["name"]: item for item in change}
+    known = {item["name"] for item in base}
+    merged = [_merged(item, given[item["name"]]) if item["name"] in given else item for item in base]
+    return merged + [item for item in change if item["name"] not in known]
+
+
+def _are_named(value: Any) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(item, dict) and isinstance(item.get("name"), str) for item in value
+    )
 
 
 def _trainer(body: dict[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,42 @@
+"""What a merge patch of a TrainJob changes in the pods of its runtime is judged like a patch of the pods."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.rules.limits.cases import cluster, found
+
+STRICT = cluster(limits={"registries": ["registry.example.com"], "service_accounts": []})
+POD_PATCH = {"serviceAccountName": "admin", "tolerations": [{"operator": "Exists"}]}
+
+
+def by_train_job(code: str, spec: dict[str, Any], **parts: Any) -> dict[str, str]:
+    return found(code, STRICT, backend="trainer", manifest_overrides={"job": {"spec": spec}}, **parts)
+
+
+def runtime_patch(spec: dict[str, Any]) -> dict[str, Any]:
+    jobs = [{"name": "node", "template": {"spec": {"template": {"spec": spec}}}}]
+    template = {"spec": {"replicatedJobs": jobs}}
+    return {"runtimePatches": [{"manager": "example.com/me", "trainingRuntimeSpec": {"template": template}}]}
+
+
+@pytest.mark.parametrize(
+    ("code", "spec"),
+    [
+        ("TF-IMG-1", {"trainer": {"image": "other.example.com/a:1"}}),
+        ("TF-ACC-1", runtime_patch(POD_PATCH)),
+        ("TF-PLC-5", runtime_patch(POD_PATCH)),
+        ("TF-POD-1", runtime_patch({"volumes": [{"name": "node", "hostPath": {"path": "/"}}]})),
+    ],
+)
+def test_a_patch_of_the_train_job_is_judged(code: str, spec: dict[str, Any]) -> None:
+    [path] = by_train_job(code, spec)
+    assert path.startswith("manifest_overrides.job")
+
+
+def test_what_the_limits_allow_passes() -> None:
+    for code in ("TF-IMG-1", "TF-RES-3", "TF-ACC-1", "TF-PLC-5", "TF-POD-1"):
+        assert by_train_job(code, {"trainer": {"image": "registry.example.com/a:1"}}) == {}
+        assert by_train_job(code, runtime_patch({"nodeSelector": {"pool": "l40s"}})) == {}
