@@ -77,7 +77,7 @@ def test_jobs_of_one_program_are_in_the_order_of_their_names() -> None:
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        ({"revision": "1f3a9c"}, "in the ConfigMap bert-deployed cannot be read: it has no entry `job`."),
+        ({"revision": "1f3a9c"}, "in the ConfigMap bert-deployed cannot be read: Object missing required field `job`."),
         ({**record().data(), "run": 5}, "of bert cannot be read: its data is a secret or not text."),
         (secret(), "of bert cannot be read: its data is a secret or not text."),
         ({**record().data(), "job": previews.UNKNOWN_TEXT}, "of bert is known only after apply."),
