@@ -238,7 +238,10 @@ def test_a_record_that_cannot_be_read_or_rendered(find: Find) -> None:
     bodies = objects(bert())
     record = one(bodies, "ConfigMap", "-deployed")
     good = record["data"]
-    for entry_, said in (("{", "bert-deployed cannot be read"), ('{"name": "bert"}', "cannot render it")):
+    for entry_, said in (
+        ("{", "its entry `experiment` is not a mapping in JSON"),
+        ('{"name": "bert"}', "cannot render it"),
+    ):
         record["data"] = {**good, "experiment": entry_}
         stack = only(find(ApiObjects(bodies)))
         assert stack.outcome is Outcome.failed

@@ -166,11 +166,22 @@ def without(key: str) -> dict[str, str]:
     [
         *((without(key), f"Object missing required field `{key}`") for key in RIGHT),
         (RIGHT | {"job": ""}, "Expected `str` of length >= 1 - at `$.job`"),
-        (RIGHT | {"experiment": "{"}, "Input data was truncated"),
-        pytest.param(RIGHT | {"environment": "[" * 100_000}, "", id="too deep"),
-        (RIGHT | {"experiment": '{"max_retry": NaN}'}, "JSON is malformed"),
-        (RIGHT | {"environment": "[]"}, "Expected `object`, got `array`"),
-        *((RIGHT | {"experiment": f'{{"queue": {value}}}'}, "") for value in ("1e999", r'"\ud800"')),
+        (RIGHT | {"experiment": "{"}, "its entry `experiment` is not a mapping in JSON: Input data was truncated"),
+        pytest.param(
+            RIGHT | {"environment": "[" * 100_000}, "its entry `environment` is not a mapping in JSON: ", id="too deep"
+        ),
+        (
+            RIGHT | {"experiment": '{"max_retry": NaN}'},
+            "its entry `experiment` is not a mapping in JSON: JSON is malformed",
+        ),
+        (
+            RIGHT | {"environment": "[]"},
+            "its entry `environment` is not a mapping in JSON: Expected `object`, got `array`",
+        ),
+        *(
+            (RIGHT | {"experiment": f'{{"queue": {value}}}'}, "its entry `experiment` is not a mapping in JSON: ")
+            for value in ("1e999", r'"\ud800"')
+        ),
         (RIGHT | {"version": ["0.1.0"]}, "Expected `str | null`, got `array` - at `$.version`"),
         (["revision"], "Expected `object`, got `array`"),
         *((RIGHT | {"run": text}, "Expected `str` matching regex") for text in ("0", "1.5", "٣")),

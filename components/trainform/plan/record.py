@@ -102,12 +102,12 @@ def read_record(config_map: Mapping[str, Any] | None) -> Record | None:
             revision=data.revision,
             job=data.job,
             run=int(data.run),
-            experiment=_tree(data.experiment),
-            environment=_tree(data.environment),
+            experiment=_tree(data, "experiment"),
+            environment=_tree(data, "environment"),
             version=data.version,
-            base=None if data.base is None else _tree(data.base),
+            base=None if data.base is None else _tree(data, "base"),
         )
-    except (msgspec.MsgspecError, RecursionError) as error:
+    except (msgspec.MsgspecError, ValueError) as error:
         raise ClusterError(
             f"the record of what is deployed in the ConfigMap {config_map['metadata']['name']} cannot be read: {error}",
             "delete the ConfigMap, then run `pulumi up --refresh`, which creates it again",
@@ -118,5 +118,9 @@ def _json(value: dict[str, Any]) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
-def _tree(text: str) -> dict[str, Any]:
-    return msgspec.json.decode(text, type=dict[str, Any])
+def _tree(data: _Data, entry: str) -> dict[str, Any]:
+    """The mapping in the entry; ValueError, whose text is the reason, if it is none that a file can hold."""
+    try:
+        return msgspec.json.decode(getattr(data, entry), type=dict[str, Any])
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise ValueError(f"its entry `{entry}` is not a mapping in JSON: {error}") from None

@@ -69,14 +69,13 @@ def conventions_of(plan: Plan) -> PodConventions:
 
 
 def runtime_spec(plan: Plan) -> dict[str, Any]:
-    """The spec of the TrainingRuntime: everything that a TrainJob cannot set."""
-    return without_empty(
-        {
-            "mlPolicy": ml_policy(plan),
-            "podGroupPolicy": _pod_group_policy(plan),
-            "template": without_empty({"metadata": _template_metadata(plan), "spec": _jobset_spec(plan)}),
-        }
-    )
+    """The spec of the TrainingRuntime: everything that a TrainJob cannot set. Trainer makes the PodGroup; its queue is
+    an annotation of the template."""
+    template, gang = {"spec": _jobset_spec(plan)}, {}
+    if plan.admission != defaults.KUEUE:
+        template = {"metadata": {"annotations": {QUEUE_ANNOTATION: plan.queue.name}}, **template}
+        gang = {SCHEDULER: without_empty({"networkTopology": topology(plan)})}
+    return without_empty({"mlPolicy": ml_policy(plan), "podGroupPolicy": gang, "template": template})
 
 
 def num_nodes(plan: Plan) -> int:
@@ -111,17 +110,6 @@ def ml_policy(plan: Plan) -> dict[str, Any]:
         "runLauncherAsNode": launcher_is_node(plan),
     }
     return {"numNodes": 1, "mpi": mpi}
-
-
-def _pod_group_policy(plan: Plan) -> dict[str, Any]:
-    if plan.admission == defaults.KUEUE:
-        return {}
-    return {SCHEDULER: without_empty({"networkTopology": topology(plan)})}
-
-
-def _template_metadata(plan: Plan) -> dict[str, Any]:
-    """Metadata with the queue of the PodGroup that Trainer makes; empty with Kueue."""
-    return {} if plan.admission == defaults.KUEUE else {"annotations": {QUEUE_ANNOTATION: plan.queue.name}}
 
 
 def _jobset_spec(plan: Plan) -> dict[str, Any]:
