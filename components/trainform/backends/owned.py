@@ -55,6 +55,7 @@ OBJECT_FIELDS: Mapping[str, str] = {
 """Fields of objects outside of pod templates, at any depth, by name or with the name above: the experiment's field, if
 there is one."""
 
+_FREE = frozenset(["metrics"])  # of an elastic policy
 _KEPT_PARTS = frozenset(["labels", "annotations", "data", "ports"])  # a patch may add to these
 SECRET_FIELDS = ("data", "stringData", "type", "immutable")
 
@@ -189,7 +190,8 @@ def _changes(before: Any, after: Any, place: Place, owned: str) -> Iterator[Chan
             if old is not None and old != new:
                 yield Change(where, old, new)
         else:
-            yield from _changes(old, new, where, owned or _entry(where, isinstance(after, dict)))
+            is_free = name in _FREE and before is not None
+            yield from _changes(old, new, where, "" if is_free else owned or _entry(where, isinstance(after, dict)))
 
 
 def _entry(place: Place, is_field: bool) -> str:

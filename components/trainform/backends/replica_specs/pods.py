@@ -14,8 +14,16 @@ from trainform.backends.workloads import DEADLINE, Finder, Pods, PodsAt, value_a
 _LEAST = ("spec.runPolicy.schedulingPolicy.minAvailable", "spec.schedulingPolicy.minAvailable")
 # And the time after which the job ends.
 _RUN_TIME = (f"spec.runPolicy.{DEADLINE}", f"spec.{DEADLINE}")
+_SCALED = "pytorchReplicaSpecs"
 # The launcher of an MPIJob of this version, of mpi-operator, reaches the workers by SSH.
 _LAUNCHES, _BY_SSH = "Launcher", "/v2beta1"
+
+
+def most_workers(body: dict[str, Any]) -> int | None:
+    """Return to how many workers the operator's HorizontalPodAutoscaler may scale a PyTorchJob; None without metrics,
+    since then it makes none."""
+    most = value_at(body, "spec.elasticPolicy.maxReplicas")
+    return most if value_at(body, "spec.elasticPolicy.metrics") is not None and isinstance(most, int) else None
 
 
 def made_account(body: dict[str, Any], replica_type: str) -> str:
@@ -31,6 +39,11 @@ def run_time(body: dict[str, Any]) -> object:
     return next((seconds for path in _RUN_TIME if (seconds := value_at(body, path)) is not None), None)
 
 
+def _grown(pods: Pods, most: int) -> Pods:
+    template = pods.template
+    return structs.replace(pods, template=structs.replace(template, replicas=max(template.replicas, most)))
+
+
 class _ReplicaSpecs(Struct, frozen=True):
     """The pods of the replica specs in a field of the spec."""
 
@@ -38,6 +51,9 @@ class _ReplicaSpecs(Struct, frozen=True):
 
     def __call__(self, body: dict[str, Any]) -> Iterator[Pods]:
         found = [*PodsAt(f"spec.{self.field}.*")(body)]
+        most = most_workers(body)
+        if self.field == _SCALED and most is not None:
+            found = [_grown(pods, most) if f"{_SCALED}.Worker." in pods.template.place else pods for pods in found]
         total = sum(pods.template.replicas for pods in found)
         least = next((number for path in _LEAST if isinstance(number := value_at(body, path), int)), total)
         slack = max(0, total - least)

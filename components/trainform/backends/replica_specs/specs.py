@@ -15,7 +15,7 @@ from trainform.backends.backend import Backend
 from trainform.backends.gangs import PODGROUP_CRDS, SCHEDULER
 from trainform.backends.refusals import EXTRA_ROLES, JOB_RESTARTS, another_backend
 from trainform.backends.replica_specs.kinds import kind_of, rendered_specs, replica_groups
-from trainform.backends.replica_specs.pods import run_time
+from trainform.backends.replica_specs.pods import most_workers, run_time
 from trainform.errors import Problem
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import Manifest, job_body
@@ -52,9 +52,15 @@ class OfReplicaSpecs(Backend):
         """The pod template of each replica type."""
         job = job_body(manifests)
         least = {role.name: role.min_available for role in plan.roles}
+        most = most_workers(job)
         found = [
-            Template(spec["replicas"], spec["replicas"], spec["template"], run_time=run_time(job))
-            for spec in rendered_specs(job).values()
+            Template(
+                max(spec["replicas"], most) if most is not None and kind == "Worker" else spec["replicas"],
+                spec["replicas"],
+                spec["template"],
+                run_time=run_time(job),
+            )
+            for kind, spec in rendered_specs(job).items()
         ]
         return [structs.replace(template, min_available=least[template.role]) for template in found]
 
