@@ -16,7 +16,6 @@ from tests.support.documents import (
     DOCUMENTS,
     EMPTY_FOLDER,
     FIRST_JOB,
-    FROM_DEV_TO_PROD,
     LANGUAGES,
     PAGES,
     PROMPT,
@@ -149,7 +148,8 @@ def test_every_page_is_in_the_navigation() -> None:
     """The list of pages in docs/README.md, from which the site's navigation is made."""
     listed = re.findall(r"^- \[[^]]*\]\(([^)#]*)\)", (DOCS / "README.md").read_text(), re.MULTILINE)
     pages = {page for page in DOCS.rglob("*.md") if page != DOCS / "README.md"}
-    assert {(DOCS / page).resolve() for page in listed} == {*pages, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"}
+    others = {ROOT / f"{name}.md" for name in ("CONTRIBUTING", "CHANGELOG", "SECURITY", "CODE_OF_CONDUCT")}
+    assert {(DOCS / page).resolve() for page in listed} == pages | others
 
 
 def test_the_readme_shows_an_experiment_that_is_there() -> None:
@@ -157,17 +157,6 @@ def test_the_readme_shows_an_experiment_that_is_there() -> None:
     path, _, shown = text.partition("\n")
     kept = [line for line in (ROOT / path.removeprefix("# ")).read_text().splitlines() if not line.startswith("#")]
     assert shown.splitlines() == kept
-
-
-def test_the_readmes_second_example_is_a_part_of_the_lesson() -> None:
-    """Whose commands are run, and whose sessions are held against the real output."""
-    shown = re.findall(r"^    (trainform .*)$", README.read_text(), re.MULTILINE)
-    typed = iter([command for block in blocks_of("sh", FROM_DEV_TO_PROD) for command in block.commands])
-    assert len(shown) == 6
-    assert all(command in typed for command in shown), "in this order"
-    [report] = [block for block in blocks_of("text", README) if block.text.startswith("Promotion of ")]
-    [session] = [block for block in blocks_of("console", FROM_DEV_TO_PROD) if "promote" in block.commands[0]]
-    assert set(session.output) <= set(report.text.splitlines())
 
 
 def test_fragments_of_experiments_are_right(tmp_path: Path) -> None:
