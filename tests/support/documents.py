@@ -18,7 +18,8 @@ from tests.support.repository import ROOT
 LANGUAGES = ("sh", "console", "yaml", "json", "python", "text")
 README = ROOT / "README.md"
 DOCS = ROOT / "docs"
-DOCUMENTS = (README, ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md")))
+TOP = ("CONTRIBUTING", "SECURITY", "CODE_OF_CONDUCT")
+DOCUMENTS = (README, *(ROOT / f"{name}.md" for name in TOP), *sorted(DOCS.rglob("*.md")))
 LESSONS = ("first-job.md", "first-change.md", "first-review.md", "from-dev-to-prod.md")
 TUTORIALS = tuple(DOCS / "tutorial" / name for name in LESSONS)
 FIRST_JOB = TUTORIALS[0]  # goes on in the clone that the README's commands make
