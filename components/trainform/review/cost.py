@@ -44,7 +44,8 @@ class Side(Struct, frozen=True):
 def cost_of(context: Context) -> Cost:
     """Return the cost of all jobs and claims of the stack together. In the difference of an environment's own stack
     other prices of what is deployed there count too."""
-    before, after = (_with_claims(_of_jobs(context, after=side), context, after=side) for side in (False, True))
+    before = side_of(context, _environment_before(context), after=False)
+    after = side_of(context, context.environment, after=True)
     difference, currency, base = difference_of(before, after), after.currency or before.currency, before
     days = [side.as_of for side in (before, after) if side.as_of is not None]
     known = before.known and after.known
@@ -66,6 +67,11 @@ def cost_of(context: Context) -> Cost:
         known=known,
         unknown=" ".join(dict.fromkeys(side.why for side in (before, after) if side.why and side.known is known)),
     )
+
+
+def side_of(context: Context, environment: Environment | None, *, after: bool) -> Side:
+    """Return the cost before or after, by the prices of this environment."""
+    return _with_claims(_of_jobs(context, environment, after=after), context, after=after)
 
 
 def difference_of(before: Side, after: Side) -> Decimal | None:
@@ -103,11 +109,10 @@ def spent_by(happens: Fate, context: Context) -> Money | None:
 # --- jobs
 
 
-def _of_jobs(context: Context, *, after: bool) -> Side:
+def _of_jobs(context: Context, environment: Environment | None, *, after: bool) -> Side:
     there = [job for job in context.jobs if _is_there(job, after=after)]
     idle = {job: "" if after and places_pods(job) else _idle(job, context) for job in there}
     running = [job for job in there if not idle[job]]
-    environment = context.environment if after else _environment_before(context)
     side = _side(running, environment, after=after) if running else Side(None)
     notes = [f"The job {fate(context, job).name} is {why} and costs nothing now." for job, why in idle.items() if why]
     return side if after else structs.replace(side, why=" ".join(filter(None, [*notes, side.why])))

@@ -138,6 +138,7 @@ def test_the_cost_of_the_environment_is_what_its_prices_change() -> None:
     data = {**JOB, "name": "resnet", "roles": {"worker": {"replicas": 2, "accelerators": {"a800": 8}}}}
     job = job_review(*(deployed(data, made.environment.model_dump(by_alias=True)) for _ in range(2)))
     stack = context(job, environment=made.environment, earlier=(made,))
+    assert [*costs(stack)] == [], "the environment has the finding"
     assert [side and side.text for side in (cost_of(stack).before, cost_of(stack).after)] == ["48.00 USD", "80.00 USD"]
 
 

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Literal
 
 from trainform.review.context import Context
-from trainform.review.cost import Side, cost_of, percent_of
+from trainform.review.cost import Side, cost_of, money, percent_of, side_of
 from trainform.review.kinds import kind
 from trainform.review.model import Finding, Money
 from trainform.spec.environment import CostLevels
@@ -32,6 +32,8 @@ def find(context: Context) -> Iterator[Finding]:
         return
     none = Money(amount=Decimal(0), currency=some.currency)
     before, after = (none if each is None else each for each in (cost.before, cost.after))
+    if money(side_of(context, context.environment, after=False).amount, after.currency) == cost.after:
+        return  # other prices alone, which are a finding of the environment
     rise = after.amount - before.amount
     levels = CostLevels() if context.environment is None else context.environment.cost_levels
     percent = percent_of(Side(before.amount), rise)
