@@ -285,9 +285,9 @@ def _unknown(value: Any, path: str = "") -> Iterator[str]:
     """The paths of the values that the engine does not know yet."""
     if value == UNKNOWN:
         yield path
-    elif isinstance(value, Mapping):
+    elif isinstance(value, dict):
         for key, part in value.items():
             yield from _unknown(part, f"{path}.{key}" if path else str(key))
-    elif isinstance(value, list | tuple):
+    elif isinstance(value, list):
         for index, part in enumerate(value):
             yield from _unknown(part, f"{path}[{index}]")
