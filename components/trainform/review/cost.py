@@ -173,7 +173,7 @@ def _side(jobs: Iterable[tuple[JobReview, Record | None]], environment: Environm
 
 
 def _unknown(reason: str) -> Side:
-    return Side(None, why=f"The cost is not known: {reason}.", known=False)
+    return Side(None, why=f"{reason}.", known=False)
 
 
 def _gap(used: Iterable[str], environment: Environment) -> str:

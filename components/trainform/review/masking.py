@@ -79,7 +79,7 @@ class Masks:
         paths, keys = _secret_paths(every, {path for found in of_states for path, _ in found}, index)
         old, new, *kept = (_masked(state, paths) for state in states)
         found = {path: [index.at(path, state) for state in every] for path in paths}
-        if found and (changed := {*_changed(found, old, new, diffs, index)}):
+        if changed := {*_changed(found, old, new, diffs, index)}:
             new = _masked(states[1], paths, changed)
         self.count += keys
         for path, values in found.items():
@@ -268,6 +268,11 @@ def _pairs(value: Any) -> list[tuple[Any, Any]]:
 # --- masks
 
 
+@functools.lru_cache(maxsize=4096)
+def _shown_key(key: str) -> str:
+    return whole_characters(key) if secret_in(key) is None else MASKED
+
+
 def _masked(value: Any, paths: set[Path], changed: Iterable[Path] = (), path: Path = ()) -> Any:
     """Return the value with a mask at each of the paths."""
     if paths and path in paths:
@@ -283,11 +288,6 @@ def _masked(value: Any, paths: set[Path], changed: Iterable[Path] = (), path: Pa
         return UNKNOWN if value in UNKNOWNS else whole_characters(value)
     shown_inside = _masked(inside, paths, changed, path)
     return value if shown_inside == inside else dumped(shown_inside)
-
-
-@functools.lru_cache(maxsize=4096)
-def _shown_key(key: str) -> str:
-    return whole_characters(key) if secret_in(key) is None else MASKED
 
 
 def _changed(

@@ -171,7 +171,7 @@ class Cost(Part):
         default=None, description="What the running jobs that are replaced or deleted have cost since they started."
     )
     known: bool = Field(default=True, description="false: something has a price that is not known.")
-    unknown: str = Field(default="", description="Why an amount is missing, as a sentence; empty: none is.")
+    unknown: str = Field(default="", description="Why an amount is missing: no price of a800. Empty: none is.")
 
 
 class Shortage(Part):
@@ -336,7 +336,7 @@ class Report(Part):
     )
     not_checked: list[NotChecked] = Field(default=[])
     messages: list[EngineMessage] = Field(default=[])
-    masked: int = Field(default=0, description="How many secret values are masked; also 0 is said.")
+    masked: int = Field(default=0, description="How many secret values are masked.")
 
 
 class Selection(Part):

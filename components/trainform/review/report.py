@@ -107,7 +107,7 @@ def _outcome(preview: Preview, counted: list[Finding], not_checked: list[NotChec
 
 def _unknown_amounts(ended: str) -> tuple[Cost, Capacity]:
     """Cost and capacity of a preview that does not have every step."""
-    cost = Cost(known=False, unknown=f"The preview {ended}, so the cost is unknown.")
+    cost = Cost(known=False, unknown=f"the preview {ended}.")
     room = f"The preview {ended}, so it is unknown whether the pods fit."
     return cost, Capacity(verdict="unknown", sentence=room, basis="none")
 

@@ -85,4 +85,4 @@ def test_old_prices_where_the_cost_changes(days: int, is_old: bool) -> None:
 def test_a_cost_that_nobody_knows() -> None:
     (finding,) = find(context(scaled(workers(2, 4, "l40s"), workers(3, 4, "l40s")), environment=CLUSTER))
     assert (finding.code, finding.level) == ("TR-COST-2", "low")
-    assert finding.title == "The cost is not known: no price of l40s."
+    assert finding.title == "The cost is unknown: no price of l40s."

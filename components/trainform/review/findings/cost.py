@@ -27,7 +27,7 @@ def find(context: Context) -> Iterator[Finding]:
     """Yield a finding for a cost that rises or is unknown, and for old prices where the cost changes."""
     before, after = sides(context)
     if not after.known:
-        yield UNKNOWN.finding(context.stack, title=after.why)
+        yield UNKNOWN.finding(context.stack, title=f"The cost is unknown: {after.why}")
         return
     difference = difference_of(before, after)
     if not difference:

@@ -47,18 +47,12 @@ def lines_of(found: Iterable[Sequence[Section]], width: int) -> Iterator[Line]:
     """Yield the lines of documents, each of which has its title in the first section."""
     columns = max(NARROWEST, min(width, WIDEST))
     for index, document in enumerate(found):
-        if index:
-            yield from (Line(""), Line(""))
-        yield from _document(document, columns)
-
-
-def _document(sections: Sequence[Section], columns: int) -> Iterator[Line]:
-    for index, section in enumerate(sections):
-        if index:
-            yield Line("")
-        yield from (Line(text, "title") for text in _filled(section.title, columns))
-        for block in section.blocks:
-            yield from _block(block, columns)
+        yield from [Line("")] * (2 if index else 0)
+        for place, section in enumerate(document):
+            yield from [Line("")] * (1 if place else 0)
+            yield from (Line(text, "title") for text in _filled(section.heading, columns))
+            for block in section.blocks:
+                yield from _block(block, columns)
 
 
 def _block(block: Block, columns: int) -> Iterator[Line]:
