@@ -39,15 +39,15 @@ USES = {"added": "from now on", "removed": "no longer"}
 
 
 def render(review: Review) -> str:
-    """Return the review as text that ends with a line feed. Of several stacks, an overview is the head of the page."""
+    """Return the review as text that ends with a line feed. Of several stacks, an overview is the head of the page, and
+    those follow of which it does not say all."""
     reports = by_severity(review.stacks)
     alone = len(reports) == 1 and review.selection is None
     head = summary(reports[0]) if alone else overview(review)
-    body = [] if alone else [_verdict(review.outcome.value, "h1", "top", head, ""), *_blocks(head.blocks)]
-    for place, report in enumerate(reports, 1):
-        name = f"stack-{place}"
-        shown = alone or weighs(report)
-        body += _stack(report, name, "h1" if alone else "h2") if shown else _folded(report, name)
+    shown = [report for report in reports if alone or weighs(report)]
+    body = [] if alone else [_verdict(review.outcome.value, "h1", "top", head, ""), *_blocks(head.blocks, len(shown))]
+    for place, report in enumerate(shown, 1):
+        body += _stack(report, f"stack-{place}", "h1" if alone else "h2")
     page = Template(PAGE.read_text(encoding="utf-8"))
     return page.substitute(title=_text(head.heading), body="\n".join(body))
 
@@ -72,22 +72,12 @@ def _stack(report: Report, name: str, heading: str) -> Iterator[str]:
     yield from _queue(report.capacity)
     for picture in report.pictures:
         yield from _picture(picture)
-    yield from _details("<details><summary>Details</summary>", rest, "h2" if heading == "h1" else "h3")
-    yield "</article>"
-
-
-def _folded(report: Report, name: str) -> Iterator[str]:
-    """A stack of which the overview says all."""
-    head = f'<details id="{name}"><summary>{_text(summary(report).heading)}</summary>'
-    return _details(f"{head}<p>{prose(cut(report.headline, LONGEST_SENTENCE))}</p>", details(report), "h2")
-
-
-def _details(head: str, sections: Iterable[Section], heading: str) -> Iterator[str]:
-    yield head
-    for part in sections:
+    yield "<details><summary>Details</summary>"
+    below = "h2" if heading == "h1" else "h3"
+    for part in rest:
         if part.title != FINDINGS:
-            yield from [f"<{heading}>{_text(part.title)}</{heading}>", *_blocks(part.blocks)]
-    yield "</details>"
+            yield from [f"<{below}>{_text(part.title)}</{below}>", *_blocks(part.blocks)]
+    yield "</details></article>"
 
 
 def _tile(fact: Fact) -> str:
@@ -168,12 +158,13 @@ def _sides(fact: PictureFact, mark: Mark) -> str:
     return escaped(" → ".join(map(cut, short if len(short) == len(sides) else sides)))
 
 
-def _blocks(blocks: Iterable[Block]) -> Iterator[str]:
+def _blocks(blocks: Iterable[Block], linked: int = 0) -> Iterator[str]:
+    """The blocks. linked: how many rows of a table lead to a part of the page."""
     for block in blocks:
         if isinstance(block, Table):
             yield '<div class="wide" role="group" tabindex="0" aria-label="Stacks"><table>'
             for place, (first, *cells) in enumerate(block.rows):
-                name = f'<a href="#stack-{place}">{prose(first)}</a>' if place else prose(first)
+                name = f'<a href="#stack-{place}">{prose(first)}</a>' if 0 < place <= linked else prose(first)
                 row = "".join(f"<td>{cell}</td>" for cell in (name, *map(prose, cells)))
                 yield f"<tr>{row if place else row.replace('td>', 'th>')}</tr>"
             yield "</table></div>"

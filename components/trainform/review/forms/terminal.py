@@ -50,7 +50,7 @@ def lines_of(found: Iterable[Sequence[Section]], width: int) -> Iterator[Line]:
         yield from [Line("")] * (2 if index else 0)
         for place, section in enumerate(document):
             yield from [Line("")] * (1 if place else 0)
-            yield from (Line(text, "title") for text in _filled(section.heading, columns))
+            yield from (Line(text, "title") for text in wrapped(section.heading, columns))
             for block in section.blocks:
                 yield from _block(block, columns)
 
@@ -68,13 +68,8 @@ def _block(block: Block, columns: int) -> Iterator[Line]:
 
 def _hanging(label: str, text: str, columns: int) -> Iterator[str]:
     """The text in lines below each other, the first one with the label before it."""
-    for index, line in enumerate(_filled(text, columns - len(label))):
-        yield f"{label if index == 0 else ' ' * len(label)}{line}".rstrip()
-
-
-def _filled(text: str, room: int) -> list[str]:
-    """Lines of whole words, at least one. A word that is wider than a line has its own, so that it can be copied."""
-    return wrapped(text, room) or [""]
+    for index, line in enumerate(wrapped(text, columns - len(label)) or [""]):
+        yield f"{' ' * len(label) if index else label}{line}".rstrip()
 
 
 def _table(rows: Sequence[Sequence[str]], columns: int) -> Iterator[str]:
