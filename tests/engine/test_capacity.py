@@ -11,6 +11,7 @@ import pytest
 from tests.engine.live import Live, until
 from tests.engine.project import Project
 from tests.engine.test_reviews import SAMPLE
+from tests.review.jobs import side
 from tests.review.jobs_of_previews import context, job_review
 from trainform.cluster.live import LiveReads
 from trainform.review.capacity import capacity_of
@@ -88,7 +89,7 @@ def test_the_scheduler_does_what_the_review_says(
         with LiveReads(None, project.namespace, PATIENCE) as reads:
             facts = reads.facts()
         assert facts.not_read == {}
-        capacity = capacity_of(context(job_review(None, made), environment=made.environment, live=facts))
+        capacity = capacity_of(context(job_review(None, side(made)), environment=made.environment, live=facts))
         assert capacity.verdict == verdict, capacity.sentence
         for manifest in made.manifests:
             live.make(manifest.body)

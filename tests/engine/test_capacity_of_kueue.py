@@ -11,6 +11,7 @@ from tests.engine.live import Live, until
 from tests.engine.project import Project
 from tests.engine.test_capacity import GPU, PATIENCE, WAITS, pods
 from tests.engine.test_reviews import SAMPLE
+from tests.review.jobs import side
 from tests.review.jobs_of_previews import context, job_review
 from trainform.cluster.live import LiveReads
 from trainform.review.capacity import capacity_of, not_considered
@@ -52,7 +53,7 @@ def test_kueue_does_what_the_review_says(
         with LiveReads(None, namespace, PATIENCE, kueue=True) as reads:
             facts = reads.facts()
         assert facts.not_read == {}
-        given = context(job_review(None, made), environment=made.environment, live=facts)
+        given = context(job_review(None, side(made)), environment=made.environment, live=facts)
         assert [*not_considered(given)] == []
         for manifest in made.manifests:
             live.make(manifest.body)

@@ -13,6 +13,7 @@ from tests.support.samples import CLUSTER, JOB
 from trainform.cluster.facts import LiveFacts, LiveJob
 from trainform.manifests.manifest import Manifest, resource_name
 from trainform.plan.inputs import JobInputs, job_inputs
+from trainform.plan.model import Plan
 from trainform.plan.record import Record
 from trainform.render import RenderedJob, render_job
 from trainform.review.context import Context, JobReview
@@ -66,17 +67,26 @@ class Deployed:
     inputs: JobInputs
     record: Record | None
 
+    @property
+    def plan(self) -> Plan:
+        """What runs."""
+        return self.rendered.plan
+
 
 def deployed(
     data: Mapping[str, Any], cluster: Mapping[str, Any] = CLUSTER, run: int = 1, version: str = "0.9.0"
 ) -> Deployed:
     experiment = Experiment.model_validate(copy.deepcopy(dict(data)))
-    environment = Environment.model_validate(copy.deepcopy(dict(cluster)))
-    rendered = render_job(experiment, environment, run)
+    rendered = render_job(experiment, Environment.model_validate(copy.deepcopy(dict(cluster))), run)
     assert not rendered.problems, rendered.problems
+    return side(rendered, version)
+
+
+def side(rendered: RenderedJob, version: str = "0.9.0") -> Deployed:
+    """A rendered job as one side of a preview, also one with problems."""
     made = rendered.plan.record
     record = None if made is None else structs.replace(made, version=version)
-    return Deployed(rendered, job_inputs(experiment, environment, rendered.plan), record)
+    return Deployed(rendered, job_inputs(rendered.experiment, rendered.environment, rendered.plan), record)
 
 
 def job_review(old: Deployed | None, new: Deployed | None) -> JobReview:
@@ -110,7 +120,9 @@ def _states(side: Deployed) -> dict[tuple[str, str], State]:
         body = copy.deepcopy(manifest.body)
         if manifest.is_record and side.record is not None:
             body["data"] = side.record.data()
-        found[_type(manifest), resource_name(name, manifest)] = State(body, keep=manifest.keep, provider=PROVIDER)
+        found[_type(manifest), resource_name(name, manifest)] = State(
+            body, keep=manifest.keep, provider=PROVIDER, id=manifest.key
+        )
     return found
 
 

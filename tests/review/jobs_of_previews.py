@@ -6,13 +6,16 @@ from __future__ import annotations
 import datetime
 from typing import Any
 
+from tests.review import jobs
+from tests.review.jobs import job_review as job_review
 from tests.support.samples import CLUSTER, JOB
 from trainform.backends.queues import API_VERSION as QUEUE_API
 from trainform.cluster.facts import LiveFacts, LiveJob, LiveNode, LiveQueue
-from trainform.manifests.manifest import Manifest
-from trainform.render import RenderedJob, render_job
+from trainform.render import render_job
+from trainform.review.capacity import capacity_of
 from trainform.review.context import Context, JobReview
-from trainform.review.preview import Preview, State, Step
+from trainform.review.model import Capacity
+from trainform.review.preview import State, Step
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 
@@ -29,35 +32,14 @@ def environment(**parts: Any) -> Environment:
     return Environment.model_validate({**CLUSTER, "accelerators": kinds, **parts})
 
 
-def rendered(cluster: Environment, **parts: Any) -> RenderedJob:
+def rendered(cluster: Environment, **parts: Any) -> jobs.Deployed:
     """A job of the environment."""
-    return render_job(Experiment.model_validate({**JOB, **parts}), cluster)
+    return jobs.side(render_job(Experiment.model_validate({**JOB, **parts}), cluster))
 
 
 def workers(replicas: int, accelerators: int = 8, kind: str = "a800", **more: Any) -> dict[str, Any]:
     """Roles with one group of pods."""
     return {"roles": {"worker": {"replicas": replicas, "accelerators": {kind: accelerators}, **more}}}
-
-
-def job_review(
-    before: RenderedJob | None, after: RenderedJob | None, operation: str | None = None, name: str = "sdxl-lora"
-) -> JobReview:
-    """The job of a preview in which `before` is deployed and `after` is wanted."""
-    sides = [{} if job is None else {each.key: each for each in job.manifests} for job in (before, after)]
-    steps = tuple(_step(key, sides[0].get(key), sides[1].get(key), operation) for key in {**sides[0], **sides[1]})
-    old, new = (None if job is None else job.plan.record for job in (before, after))
-    component = Step("update", f"urn:{name}", "trainform:index:TrainingJob", name)
-    return JobReview(name, component, next(step for step in steps if step.name == "job"), old, new, steps)
-
-
-def _step(key: str, before: Manifest | None, after: Manifest | None, operation: str | None) -> Step:
-    old, new = (None if each is None else State(each.body, id=f"{NAMESPACE}/{key}") for each in (before, after))
-    body = (after or before).body  # type: ignore[union-attr]
-    group = body["apiVersion"] if "/" in body["apiVersion"] else f"core/{body['apiVersion']}"
-    if operation is None:
-        same = old is not None and new is not None and old.inputs == new.inputs
-        operation = "same" if same else "create" if old is None else "delete" if new is None else "replace"
-    return Step(operation, f"urn:{key}:{body['metadata']['name']}", f"kubernetes:{group}:{body['kind']}", key, old, new)
 
 
 def queue_step(name: str, before: dict[str, Any] | None, after: dict[str, Any] | None, kind: str = "Queue") -> Step:
@@ -71,10 +53,9 @@ def _queue(name: str, spec: dict[str, Any]) -> dict[str, Any]:
     return {"apiVersion": QUEUE_API, "kind": "Queue", "metadata": {"name": name}, "spec": spec}
 
 
-def context(*jobs: JobReview, steps: tuple[Step, ...] = (), **parts: Any) -> Context:
+def context(*given: JobReview, steps: tuple[Step, ...] = (), **parts: Any) -> Context:
     """What the report is made from."""
-    every = tuple(step for job in jobs for step in job.steps) + steps
-    return Context("sdxl-lora.dev", Preview("stream", every), jobs, **{"today": TODAY, **parts})
+    return jobs.context(*given, others=steps, **{"today": TODAY, **parts})
 
 
 def live(**parts: Any) -> LiveFacts:
@@ -101,3 +82,25 @@ def live_node(name: str, held: dict[str, int] | None = None, **parts: Any) -> Li
     allocatable = {"cpu": "96", "memory": "1Ti", GPU: "8", "pods": "110", "rdma/hca": "1"}
     return LiveNode(**{"name": name, "labels": {}, "taints": (), "allocatable": allocatable, "requested": requested,
             "holders": holders, **parts})  # fmt: skip
+
+
+# --- new jobs in a cluster of four nodes
+
+ROOM = environment(priority_classes={"urgent": {"value": 1000}})
+NODES = [live_node(f"node-{index}") for index in range(4)]
+BERT = "team-b/bert-77aa01"
+
+
+def new_job(name: str = "sdxl-lora", **parts: Any) -> JobReview:
+    return job_review(None, rendered(ROOM, name=name, **parts))
+
+
+def reviewed(job: JobReview, *nodes: LiveNode, **parts: Any) -> Context:
+    """The preview of the job; parts of the cluster are given by their names in `LiveFacts`."""
+    of_cluster = parts.keys() & set(LiveFacts.__struct_fields__)
+    facts = live(nodes=nodes, **{name: parts.pop(name) for name in of_cluster})
+    return context(job, environment=ROOM, live=facts, **parts)
+
+
+def judged(job: JobReview, *nodes: LiveNode, **parts: Any) -> Capacity:
+    return capacity_of(reviewed(job, *nodes, **parts))

@@ -29,7 +29,7 @@ VALUES = st.recursive(
     max_leaves=5,
 )  # fmt: skip
 BODIES = {
-    backend: [each.body for each in job.manifests]
+    backend: [each.body for each in job.rendered.manifests]
     for backend in ("volcano", "kubeflow", "trainer", "kubedl", "jobset")
     for job in [
         rendered(

@@ -36,56 +36,43 @@ def usd(amount: str) -> Money:
 
 
 def test_a_job_with_more_workers_costs_more() -> None:
-    cost = cost_of(context(scaled(2, 3), environment=CLUSTER))
+    cost = cost_of(context(scaled(2, 3), environment=CLUSTER, hours=Fraction("72.5")))
     assert (cost.before, cost.after, cost.difference) == (usd("33.60"), usd("50.40"), usd("16.80"))
     assert (cost.percent, cost.prices_of, cost.price_age_days) == ("+50.0", "2026-01-01", 326)
-    assert (cost.hours, cost.total, cost.unknown) == (None, None, "")
+    assert (cost.hours, cost.total, cost.unknown) == ("72.5", usd("3654.00"), "")
 
 
-def test_the_total_over_the_given_hours() -> None:
-    cost = cost_of(context(scaled(2, 3), environment=CLUSTER, hours=Fraction("72.5")))
-    assert (cost.hours, cost.total) == ("72.5", usd("3654.00"))
+@pytest.mark.parametrize(("new", "rise", "percent"), [(True, "33.60", None), (False, "-33.60", "-100.0")])
+def test_a_job_that_is_new_or_goes(new: bool, rise: str, percent: str | None) -> None:
+    job = rendered(CLUSTER, **workers(2))
+    cost = cost_of(context(job_review(None, job) if new else job_review(job, None), environment=CLUSTER))
+    sides = (None, usd("33.60")) if new else (usd("33.60"), None)
+    assert (cost.before, cost.after, cost.difference, cost.percent) == (*sides, usd(rise), percent)
+    assert (cost.known, cost.unknown) == (True, "")
 
 
-def test_a_new_job_costs_all_of_it_more() -> None:
-    cost = cost_of(context(job_review(None, rendered(CLUSTER, **workers(2))), environment=CLUSTER))
-    assert (cost.before, cost.after, cost.difference, cost.percent) == (None, usd("33.60"), usd("33.60"), None)
-    assert cost.unknown == "Nothing is deployed, so nothing costs anything now."
-
-
-def test_a_job_that_goes_costs_nothing_afterwards() -> None:
-    cost = cost_of(context(job_review(rendered(CLUSTER, **workers(2)), None), environment=CLUSTER))
-    assert (cost.before, cost.after, cost.difference, cost.percent) == (usd("33.60"), None, usd("-33.60"), "-100.0")
-    assert cost.unknown == "No job is left, so nothing costs anything afterwards."
+def named(job: JobReview) -> str:
+    return str(job.job.old.inputs["metadata"]["name"])  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("phase", ["Completed", "Failed", "Pending"])
 def test_a_job_that_does_not_run_costs_nothing_now(phase: str) -> None:
     job = scaled(2, 3)
-    name = job.job.old.inputs["metadata"]["name"]  # type: ignore[union-attr]
-    cost = cost_of(context(job, environment=CLUSTER, live=live(jobs=(live_job(name, phase),))))
+    cost = cost_of(context(job, environment=CLUSTER, live=live(jobs=(live_job(named(job), phase),))))
     assert (cost.before, cost.after, cost.difference) == (None, usd("50.40"), usd("50.40"))
-    assert cost.unknown == f"The job {name} is {phase} and costs nothing now."
-
-
-def test_a_job_that_runs_costs_what_is_deployed() -> None:
-    job = scaled(2, 3)
-    name = job.job.old.inputs["metadata"]["name"]  # type: ignore[union-attr]
-    cost = cost_of(context(job, environment=CLUSTER, live=live(jobs=(live_job(name, Running=2),))))
-    assert (cost.before, cost.unknown) == (usd("33.60"), "")
+    assert cost.unknown == f"The job {named(job)} is {phase} and costs nothing now."
 
 
 def test_what_a_running_job_has_cost() -> None:
     """16 accelerators at 2.10 USD for 24 hours: 806.40 USD."""
     job = scaled(2, 3)
-    name = job.job.old.inputs["metadata"]["name"]  # type: ignore[union-attr]
-    running = structs.replace(live_job(name, Running=2), started="2026-11-22T10:00:00Z")
+    running = structs.replace(live_job(named(job), Running=2), started="2026-11-22T10:00:00Z")
     made = context(job, environment=CLUSTER, live=live(jobs=(running,)))
-    assert cost_of(made).spent == usd("806.40")
+    assert (cost_of(made).before, cost_of(made).unknown) == (usd("33.60"), "")
     (restart,) = restarts(made)
-    assert restart.title.endswith("; it has cost 806.40 USD since its start.")
-    pending = context(job, environment=CLUSTER, live=live(jobs=(live_job(name, "Pending"),)))
-    assert cost_of(pending).spent is None
+    assert restart.title.endswith("; it has cost 806.40 USD.")
+    pending = context(job, environment=CLUSTER, live=live(jobs=(live_job(named(job), "Pending"),)))
+    assert [*restarts(pending)] == []
 
 
 STORAGE_PRICE = {"amount": 0.2, "currency": "USD", "as_of": datetime.date(2026, 2, 1)}

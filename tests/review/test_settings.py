@@ -13,12 +13,11 @@ from trainform.plan.inputs import environment_inputs, recorded_environment
 from trainform.review.context import Context
 from trainform.review.effects import effects
 from trainform.review.model import Change, Place
-from trainform.review.platform import PLATFORM, recorded_in
 from trainform.review.preview import State, Step
 from trainform.review.settings import (
+    PLATFORM,
     Setting,
     all_settings,
-    changed_settings,
     namespace_before,
     not_compared,
 )
@@ -45,8 +44,8 @@ def reviewed(before: dict[str, Any], after: dict[str, Any], **more: Any) -> Cont
 def changed(before: Environment, after: Environment) -> tuple[Setting, ...]:
     """The settings that differ in what is recorded."""
     states = [State(environment_inputs(each)) for each in (before, after)]
-    [found] = recorded_in(context(others=[step("update", PLATFORM, "dev", *states)]))
-    return changed_settings(found)
+    [found] = all_settings(context(others=[step("update", PLATFORM, "dev", *states)]))
+    return found.changed
 
 
 def test_what_is_recorded_can_be_read_back_and_has_no_cluster_and_no_secret() -> None:

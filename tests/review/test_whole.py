@@ -27,9 +27,8 @@ BEGINS = Cost(
     price_age_days=267,
     hours="72",
     total=usd("291.60"),
-    unknown="Nothing is deployed, so nothing costs anything now.",
 )
-NOTHING = Cost(unknown="The stack has no job, and nothing else has a price.")
+NOTHING = Cost()
 HALF = Cost(before=usd("10.00"), known=False, unknown="no price of h800.")
 
 

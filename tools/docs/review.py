@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tools.docs.markdown import item, page, paragraph
-from trainform.review.findings.table import KINDS
-from trainform.review.kinds import Kind
+from trainform.review.kinds import KINDS, Kind
 from trainform.review.model import Category
 
 INTRODUCTION = """\

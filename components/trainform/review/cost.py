@@ -6,14 +6,12 @@ import datetime
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from decimal import ROUND_HALF_UP, Decimal
-from fractions import Fraction
 
 from msgspec import Struct, structs
 
 from trainform.backends.workloads import value_at
 from trainform.errors import list_names
 from trainform.manifests.shapes import quantity
-from trainform.plan.record import Record
 from trainform.plan.totals import hourly_cost
 from trainform.review import steps
 from trainform.review.context import Context, JobReview
@@ -21,12 +19,11 @@ from trainform.review.fate import Fate, fate
 from trainform.review.model import Cost, Money
 from trainform.review.objects import accelerators_of, demands_of, places_pods, templates_of
 from trainform.review.preview import State, Step
+from trainform.review.settings import all_settings
 from trainform.spec.environment import Environment
 
 CENT = Decimal("0.01")
 TENTH = Decimal("0.1")
-HUNDRED = Decimal(100)
-PLACES = 2
 GIBIBYTE = 1 << 30
 HOURS_OF_A_MONTH = 730
 CLAIM_SIZE, CLAIM_CLASS = "spec.resources.requests.storage", "spec.storageClassName"
@@ -45,39 +42,34 @@ class Side(Struct, frozen=True):
 
 
 def cost_of(context: Context) -> Cost:
-    """Return the cost of all jobs and claims of the stack together."""
-    before, after = sides(context)
-    if not context.jobs and before.amount is None and after.amount is None:
-        return Cost(unknown="The stack has no job, and nothing else has a price.")
-    difference = difference_of(before, after)
-    oldest = oldest_price(before, after)
-    percent = percent_of(before, difference)
-    total = None if context.hours is None or after.amount is None else _decimal(Fraction(after.amount) * context.hours)
-    spent = [each for job in context.jobs if (each := spent_by(fate(context, job), context)) is not None]
-    currency = after.currency or before.currency
+    """Return the cost of all jobs and claims of the stack together. In the difference of an environment's own stack
+    other prices of what is deployed there count too."""
+    before, after = (_with_claims(_of_jobs(context, after=side), context, after=side) for side in (False, True))
+    difference, currency, base = difference_of(before, after), after.currency or before.currency, before
+    days = [side.as_of for side in (before, after) if side.as_of is not None]
+    known = before.known and after.known
+    for was, will in filter(None, (each.price_change for each in all_settings(context) if known)):
+        difference = (difference or Decimal(0)) + will.amount - was.amount
+        base = Side((before.amount or Decimal(0)) + was.amount)
+        currency, days = was.currency, [*days, was.as_of]
+    percent, hours = percent_of(base, difference), context.hours
+    total = None if hours is None or after.amount is None else after.amount * hours.numerator / hours.denominator
     return Cost(
         before=money(before.amount, before.currency),
         after=money(after.amount, after.currency),
         difference=money(difference, currency),
-        percent=None if percent is None else f"{percent.quantize(TENTH, ROUND_HALF_UP):+f}",
-        prices_of=None if oldest is None else oldest.isoformat(),
-        price_age_days=None if oldest is None else (context.today - oldest).days,
-        hours=None if context.hours is None else _shown_hours(_decimal(context.hours)),
+        percent=None if percent is None else f"{percent:+f}",
+        prices_of=min(days).isoformat() if days else None,
+        price_age_days=(context.today - min(days)).days if days else None,
+        hours=None if hours is None else f"{float(hours):g}",
         total=money(total, after.currency),
-        spent=money(sum((each.amount for each in spent), Decimal(0)), spent[0].currency) if spent else None,
-        known=before.known and after.known,
-        unknown=" ".join(dict.fromkeys(side.why for side in (before, after) if side.why)),
+        known=known,
+        unknown=" ".join(dict.fromkeys(side.why for side in (before, after) if side.why and side.known is known)),
     )
 
 
-def sides(context: Context) -> tuple[Side, Side]:
-    """Return the cost before and after."""
-    return _with_claims(_before(context), context, after=False), _with_claims(_after(context), context, after=True)
-
-
 def difference_of(before: Side, after: Side) -> Decimal | None:
-    """Return what the stack costs more in an hour than before; None if that is unknown, or if neither side has a price.
-    What does not run costs nothing."""
+    """Return what the stack costs more in an hour than before; None if that is unknown, or nothing has a price."""
     amounts = [side.amount for side in (before, after) if side.amount is not None]
     currencies = {side.currency for side in (before, after) if side.currency}
     if not before.known or not after.known or not amounts or len(currencies) > 1:
@@ -86,66 +78,55 @@ def difference_of(before: Side, after: Side) -> Decimal | None:
 
 
 def percent_of(before: Side, difference: Decimal | None) -> Decimal | None:
-    """Return the difference in percent of the cost before; None if that is nothing, or unknown."""
-    return None if difference is None or not before.amount else difference / before.amount * HUNDRED
-
-
-def oldest_price(*given: Side) -> datetime.date | None:
-    """Return the day of the oldest price of the sides."""
-    return min((side.as_of for side in given if side.as_of is not None), default=None)
+    """Return the difference in percent of the cost before, to a tenth; None if that is nothing, or unknown."""
+    if difference is None or not before.amount:
+        return None
+    return (difference / before.amount * 100).quantize(TENTH, ROUND_HALF_UP)
 
 
 def spent_by(happens: Fate, context: Context) -> Money | None:
-    """Return what a running job that is replaced or deleted has cost since its first pod began; None if that is
-    unknown."""
+    """Return what a running job that ends has cost since its first pod began; None if that is unknown."""
     live = happens.live
     if happens.kind not in ("replace", "delete") or not happens.is_running or live is None or context.live is None:
         return None
-    side = _side([(happens.job, happens.job.before)], context.environment, after=False)
+    side = _side([happens.job], context.environment, after=False)
     if side.amount is None:
         return None
     try:
         began, now = map(datetime.datetime.fromisoformat, (live.started, context.live.read_at))
-        hours = Fraction(int((now - began).total_seconds()), 3600)
+        seconds = max(int((now - began).total_seconds()), 0)
     except (TypeError, ValueError):
         return None
-    return money(_decimal(Fraction(side.amount) * max(hours, Fraction(0))), side.currency)
+    return money(side.amount * seconds / 3600, side.currency)
 
 
 # --- jobs
 
 
-def _before(context: Context) -> Side:
-    deployed = [job for job in context.jobs if job.before is not None or _exists(job)]
-    running = [job for job in deployed if not _idle(job, context)]
-    notes = [
-        f"The job {fate(context, job).name} is {idle} and costs nothing now."
-        for job in deployed
-        if (idle := _idle(job, context))
-    ]
-    if not running:
-        return Side(None, why=" ".join(notes) if notes else "Nothing is deployed, so nothing costs anything now.")
-    side = _side([(job, job.before) for job in running], context.environment, after=False)
-    return structs.replace(side, why=" ".join(filter(None, [*notes, side.why])))
+def _of_jobs(context: Context, *, after: bool) -> Side:
+    there = [job for job in context.jobs if _is_there(job, after=after)]
+    idle = {job: "" if after and places_pods(job) else _idle(job, context) for job in there}
+    running = [job for job in there if not idle[job]]
+    environment = context.environment if after else _environment_before(context)
+    side = _side(running, environment, after=after) if running else Side(None)
+    notes = [f"The job {fate(context, job).name} is {why} and costs nothing now." for job, why in idle.items() if why]
+    return side if after else structs.replace(side, why=" ".join(filter(None, [*notes, side.why])))
 
 
-def _after(context: Context) -> Side:
-    staying = [
-        job for job in context.jobs if job.after is not None or (job.job is not None and job.job.new is not None)
-    ]
-    running = [job for job in staying if places_pods(job) or not _idle(job, context)]
-    if not running:
-        return Side(None, why="" if staying else "No job is left, so nothing costs anything afterwards.")
-    return _side([(job, job.after) for job in running], context.environment, after=True)
+def _environment_before(context: Context) -> Environment | None:
+    """Return the environment with the prices from before a stack that the same review deploys earlier."""
+    name = None if context.environment is None else context.environment.name
+    recorded = (each.before for other in context.earlier for each in all_settings(other) if each.before.name == name)
+    return next(recorded, context.environment)
 
 
-def _exists(job: JobReview) -> bool:
-    return job.job is not None and job.job.old is not None
+def _is_there(job: JobReview, *, after: bool) -> bool:
+    record = job.after if after else job.before
+    return record is not None or (job.job is not None and (job.job.new if after else job.job.old) is not None)
 
 
 def _idle(job: JobReview, context: Context) -> str:
-    """Return why the deployed job takes no accelerators now, as a word after `is`; "" if it does, or if that is
-    unknown."""
+    """Return why the deployed job takes no accelerators now, after the word `is`; "" if it does, or if unknown."""
     happens = fate(context, job)
     if happens.state == "absent":
         return "not in the cluster"
@@ -153,10 +134,11 @@ def _idle(job: JobReview, context: Context) -> str:
     return phase if happens.is_finished or (happens.state == "pending" and phase == "Pending") else ""
 
 
-def _side(jobs: Iterable[tuple[JobReview, Record | None]], environment: Environment | None, *, after: bool) -> Side:
+def _side(jobs: Iterable[JobReview], environment: Environment | None, *, after: bool) -> Side:
     """Return the cost of all pods: as their templates are, or else as the roles in the records are."""
     counts: Counter[str] = Counter()
-    for job, record in jobs:
+    for job in jobs:
+        record = job.after if after else job.before
         if record is None and templates_of(job, environment, after=after) is None:
             return _unknown(f"no record says what the job {job.name} is made of")
         roles = {} if record is None else record.experiment.get("roles")
@@ -166,20 +148,16 @@ def _side(jobs: Iterable[tuple[JobReview, Record | None]], environment: Environm
         return Side(None, why="The jobs have no accelerators, so they have no price.")
     if environment is None:
         return _unknown("the environment's file, which has the prices, cannot be read")
-    cost = hourly_cost(used, environment) if used.keys() <= environment.accelerators.keys() else None
+    kinds = environment.accelerators
+    missing = [kind for kind in used if kind not in kinds or kinds[kind].price_per_hour is None]
+    cost = None if missing else hourly_cost(used, environment)
     if cost is None:
-        return _unknown(_gap(used, environment))
+        return _unknown(f"no price of {list_names(missing)}" if missing else SEVERAL_CURRENCIES)
     return Side(cost.amount, cost.currency, cost.as_of)
 
 
 def _unknown(reason: str) -> Side:
     return Side(None, why=f"{reason}.", known=False)
-
-
-def _gap(used: Iterable[str], environment: Environment) -> str:
-    kinds = environment.accelerators
-    missing = [kind for kind in used if kind not in kinds or kinds[kind].price_per_hour is None]
-    return f"no price of {list_names(missing)}" if missing else SEVERAL_CURRENCIES
 
 
 # --- claims
@@ -214,16 +192,6 @@ def _claims(given: Iterable[Step], *, after: bool) -> Iterator[State]:
         if step.operation != "read":
             states = [step.new, step.old if leaves and not steps.is_one_object(step) else None]
             yield from filter(None, states if after else [step.old])
-
-
-def _decimal(exact: Fraction) -> Decimal:
-    return Decimal(exact.numerator) / exact.denominator
-
-
-def _shown_hours(hours: Decimal) -> str:
-    """Return the hours with two places; of less than a tenth with two digits, since a short run is not 0 hours long."""
-    places = max(PLACES, PLACES - 1 - hours.adjusted())
-    return f"{hours.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP).normalize():f}"
 
 
 def money(amount: Decimal | None, currency: str) -> Money | None:

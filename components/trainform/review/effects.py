@@ -16,9 +16,8 @@ from trainform.review.context import Context
 from trainform.review.fate import Fate, accelerators, fate
 from trainform.review.model import Change, Effect, Thing
 from trainform.review.mounts import kept_claims
-from trainform.review.platform import platform_causes
 from trainform.review.preview import Step
-from trainform.review.settings import all_settings
+from trainform.review.settings import all_settings, platform_causes
 
 Kind = Literal["create", "replace", "update", "scale", "delete", "keep", "stop", "none", "unknown"]
 

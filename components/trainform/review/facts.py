@@ -87,6 +87,8 @@ def cost_fact(cost: Cost) -> Fact:
     before, after = (money.text if money is not None else "0" for money in (cost.before, cost.after))
     percent = "" if cost.percent is None else f" ({cost.percent}%)"
     text = f"{after} an hour as before" if before == after else f"{before} → {after} an hour{percent}"
+    if cost.before is cost.after is None:
+        text = f"for what is deployed, by other prices{percent}"
     if cost.total is not None:
         text += f", {cost.total.text} for {cost.hours} h"
     return Fact(key="cost", number=f"{cost.difference.amount:+.2f} {cost.difference.currency}/h", text=text)

@@ -18,18 +18,18 @@ TEXTS = Path(__file__).parent / "findings" / "kinds.toml"
 
 
 class Kind(Struct, frozen=True):
-    """A kind of finding. code: its name for ever. title: a whole sentence about any object. why: why it matters. fix:
-    what to do."""
+    """A kind of finding, with its texts."""
 
-    code: str
+    code: str  # its name for ever
     category: Category
     level: Literal["low", "medium", "high"]
-    title: str
+    title: str  # a whole sentence about any object
     why: str
     fix: str
+    text: str = ""  # the sentence of one finding, with places for what is in it; empty: the title
 
     def weighing(self, level: Literal["low", "medium", "high"]) -> Kind:
-        """The same kind with another level."""
+        """Return the same kind with another level."""
         return structs.replace(self, level=level)
 
     def finding(
@@ -42,24 +42,17 @@ class Kind(Struct, frozen=True):
         title: str | None = None,
         place: Place | None = None,
         identity: str | None = None,
+        **words: object,
     ) -> Finding:
-        """A finding about `thing`. title: a sentence with the names in it; None: the kind's own. identity: what the
-        fingerprint is made of in place of the name, for an object whose name contains its revision."""
-        name = thing if identity is None else identity
-        return Finding(
-            code=self.code,
-            category=self.category,
-            level=self.level,
-            object=thing,
-            field=field,
-            before=before,
-            after=after,
-            title=self.title if title is None else title,
-            why=self.why,
-            fix=self.fix,
-            place=place,
-            fingerprint=fingerprint(self.code, name, field, before, after),
-        )
+        """Return a finding about `thing`. title: its whole sentence, instead of that of the kind. identity: what the
+        fingerprint is made of instead of the name, for an object whose name contains its revision. words: of the
+        sentence."""
+        texts = structs.asdict(self)
+        text = texts.pop("text") or self.title
+        words |= {"object": thing, "field": field, "before": before, "after": after}
+        texts["title"] = text.format(**words) if title is None else title
+        of = fingerprint(self.code, thing if identity is None else identity, field, before, after)
+        return Finding(**texts, object=thing, field=field, before=before, after=after, place=place, fingerprint=of)
 
 
 def kind(code: str, variant: str = "") -> Kind:
@@ -75,6 +68,10 @@ def _texts() -> dict[str, Any]:
 
 
 def fingerprint(code: str, name: str, field: str, before: Any, after: Any) -> str:
-    """The identity of a finding: it changes with the object, the field and both values, and not with time or order."""
+    """Return the identity of a finding, which changes with the object, the field and both values alone."""
     text = json.dumps([code, name, field, before, after], sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:FINGERPRINT_DIGITS]
+
+
+KINDS = tuple(map(kind, _texts()))
+"""All kinds of findings, from which a page of the documents is made."""

@@ -167,9 +167,6 @@ class Cost(Part):
     price_age_days: int | None = None
     hours: str | None = Field(default=None, description="The run's length in hours, where it is known or given.")
     total: Money | None = Field(default=None, description="`after` times `hours`.")
-    spent: Money | None = Field(
-        default=None, description="What the running jobs that are replaced or deleted have cost since they started."
-    )
     known: bool = Field(default=True, description="false: something has a price that is not known.")
     unknown: str = Field(default="", description="Why an amount is missing: no price of a800. Empty: none is.")
 
@@ -218,7 +215,7 @@ class Capacity(Part):
         default="", description="Why the new job does not start now: waits for 8 a800 held by clip-77aa01."
     )
     reason: str = Field(default="", description="Why not all pods start now, or why it is unknown.")
-    basis: Literal["cluster", "environment", "none"]
+    basis: Literal["cluster", "none"]
     shortages: list[Shortage] = Field(default=[])
     roles: list[RoleRoom] = Field(default=[])
     queue: QueueUse | None = Field(default=None, description="null: no queue, or what it holds is unknown.")

@@ -12,6 +12,7 @@ from trainform.cluster.amounts import NOTHING, POD_SLOTS, Amounts, summed
 from trainform.cluster.facts import LiveNode
 from trainform.manifests.shapes import mapping, mappings
 from trainform.manifests.templates import Template
+from trainform.review import steps
 from trainform.review.context import Context, JobReview
 from trainform.review.objects import local_queue_of, metadata_of, own_names, places_pods, queue_of, templates_of
 
@@ -53,7 +54,7 @@ class Pods(Struct, frozen=True):
 
 class Need(Struct, frozen=True, dict=True):
     """The pods of one job. name: NAMESPACE/NAME of the job. queue: of Volcano, local_queue: of Kueue; "" for none.
-    priority: None if it is unknown. rules: of the pods, which capacity does not judge."""
+    priority: that of the environment's class; None if it is unknown. rules: of the pods, which are not judged."""
 
     name: str
     queue: str
@@ -66,6 +67,11 @@ class Need(Struct, frozen=True, dict=True):
     def namespace(self) -> str:
         """The namespace of the job object."""
         return self.name.partition("/")[0]
+
+    @property
+    def local_place(self) -> str:
+        """NAMESPACE/NAME of the job's LocalQueue."""
+        return f"{self.namespace}/{self.local_queue}"
 
     @functools.cached_property
     def gang(self) -> Amounts:
@@ -97,12 +103,11 @@ def needs_of(context: Context) -> tuple[Need, ...] | None:
 
 def freed(context: Context) -> set[str]:
     """NAMESPACE/NAME of the jobs whose room is free for the new pods: those that are replaced, deleted or scaled."""
-    return {name for job in context.jobs if places_pods(job) or _is_deleted(job) for name in own_names(job)}
-
-
-def _is_deleted(job: JobReview) -> bool:
-    step = job.job
-    return step is not None and step.operation == "delete" and step.old is not None and not step.old.keep
+    found: set[str] = set()
+    for job in context.jobs:
+        is_deleted = job.job is not None and steps.fate(job.job) == "delete" and not steps.leaves(job.job)
+        found |= own_names(job) if places_pods(job) or is_deleted else set()
+    return found
 
 
 def _need(job: JobReview, context: Context) -> Need | None:
@@ -111,12 +116,14 @@ def _need(job: JobReview, context: Context) -> Need | None:
         return None
     metadata = metadata_of(None if job.job is None else job.job.new)
     default = "" if context.environment is None else context.environment.namespace.name
+    classes = {} if context.environment is None else context.environment.priority_classes
+    names = {str(template.spec.get("priorityClassName")) for template in templates}
     return Need(
         f"{metadata.get('namespace', default)}/{metadata.get('name', job.name)}",
         queue_of(job, after=True),
         local_queue_of(job, after=True),
         _alike(templates),
-        _priority(templates, context),
+        max((classes[name].value for name in names & classes.keys()), default=None),
         tuple(dict.fromkeys(rule for template in templates for rule in _rules(template))),
     )
 
@@ -141,13 +148,6 @@ def _pods(template: Template) -> Pods:
         mappings(template.spec.get("tolerations")),
         alone=template.replicas > 1 and bool(template.node_ports()),
     )
-
-
-def _priority(templates: Iterable[Template], context: Context) -> int | None:
-    """The priority of the pods, where the environment has their class."""
-    classes = {} if context.environment is None else context.environment.priority_classes
-    names = {template.spec.get("priorityClassName") for template in templates}
-    return max((classes[str(name)].value for name in names if str(name) in classes), default=None)
 
 
 def _rules(template: Template) -> Iterator[str]:

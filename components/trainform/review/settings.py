@@ -1,24 +1,59 @@
-"""The settings of an environment that its own stack records, before and after, and what they mean for the experiments
-of the project: each is rendered with both."""
+"""The settings of an environment that its own stack records, and what they mean for the project's experiments."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Mapping
+from decimal import Decimal
 
 from msgspec import Struct
 
 from trainform.errors import Problem
+from trainform.plan.inputs import recorded_environment
 from trainform.plan.sums import HourlyCost
 from trainform.releases.gates import asked_gates, needs_release
 from trainform.render import RenderedJob, render_job
+from trainform.review import steps
 from trainform.review.context import Context, User
-from trainform.review.difference import Difference
-from trainform.review.platform import PLATFORM, Recorded, recorded, recorded_in
-from trainform.review.preview import Preview
+from trainform.review.difference import Difference, differences, shown
+from trainform.review.model import Change
+from trainform.review.preview import Preview, State, Step
 from trainform.rules.limits.table import BY_CODE
 from trainform.spec.environment import Environment
 from trainform.spec.quantities import seconds
+
+PLATFORM = "trainform:index:Platform"
+SECTIONS = {
+    steps.QUEUE: "queues",
+    steps.CLAIM: "claims",
+    steps.PRIORITY_CLASS: "priority_classes",
+    steps.NAMESPACE: "namespace",
+}
+"""Section of the environment's file by kind of the object."""
+
+
+def recorded(state: State | None) -> Environment | None:
+    """Return what a stack has recorded; None if that is nothing, or if this version of trainform cannot read it."""
+    try:
+        return None if state is None or not state.inputs else recorded_environment(state.inputs)
+    except (ValueError, RecursionError):
+        return None
+
+
+def platform_causes(step: Step, context: Context) -> list[Change]:
+    """Return the fields of the environment's file that change an object of its own stack."""
+    section = SECTIONS.get(steps.kind(step)) if step.is_object else None
+    if section is None or f"{PLATFORM}::" not in step.state.parent:
+        return []
+    keys = (section,) if section == "namespace" else (section, steps.name(step))
+    changes = []
+    for found in (found for each in all_settings(context) for found in each.differences):
+        if found.keys[: len(keys)] == keys:
+            path, (before, after) = f"environment.{found.path}", shown(found)
+            place = context.locate(path).model_copy(update={"path": path})
+            changes.append(Change(place=place, before=before, after=after))
+    return changes
+
 
 NOT_RECORDED = (
     "The settings of the environment {} are not compared: the state of the stack has none that this version of "
@@ -30,17 +65,24 @@ WITH_OBJECTS = ("queues", "claims", "priority_classes")
 
 # --- which value allows more
 
-JUDGED = ("limits.", "promotion.", "cost_levels.", "rdma.capabilities")
-"""Settings of which one value allows more than another."""
+Room = float | frozenset[str] | None
+"""How much a value allows: a number, a set, or None for anything."""
+NONE: frozenset[str] = frozenset()
+JUDGED: Mapping[str, tuple[Room, Room, int]] = {
+    "limits.waivable.": (NONE, NONE, 1),
+    "limits.registries": (None, None, 1),
+    "limits.": (None, NONE, 1),
+    "promotion.waivable.": (NONE, NONE, 1),
+    "promotion.from": (None, None, 1),
+    "promotion.": (None, NONE, -1),
+    "cost_levels.": (None, NONE, 1),
+    "rdma.capabilities": (NONE, NONE, 1),
+}
+"""Settings of which one value allows more than another, by how their paths begin: what a value that is not set allows,
+what an empty list allows, and -1 where a higher number allows less, as of a gate. The first that fits counts."""
 GATES, REQUIRED = "promotion.", "promotion.required"
 SEVERITY = "limits.severity."
 RANKS = {"error": 0, "warning": 1, "off": 2, "restricted": 0, "baseline": 1, "privileged": 2}
-EMPTY_IS_ANY = ("limits.registries", "promotion.from")
-NOBODY = ("limits.waivable.", "promotion.waivable.", "rdma.capabilities")
-"""Lists whose absence allows nothing; everywhere else a value that is not set is no limit."""
-
-Room = float | frozenset[str] | None
-"""How much a value allows: a number, a set, or None for anything."""
 
 
 class Setting(Struct, frozen=True):
@@ -69,26 +111,56 @@ class Impact(Struct, frozen=True):
     restarts: bool
 
 
-class Settings(Struct, frozen=True):
-    """An environment before and after. changed: without what shows in objects of the stack. impacts: on the experiments
-    that are deployed, or on all of the project where what is deployed was not read."""
+class Settings(Struct, frozen=True, dict=True):
+    """An environment that is recorded before and after."""
 
+    context: Context
     before: Environment
     after: Environment
-    changed: tuple[Setting, ...]
-    impacts: tuple[Impact, ...]
+
+    @functools.cached_property
+    def differences(self) -> tuple[Difference, ...]:
+        """All fields that differ."""
+        was, will = (
+            each.model_dump(mode="json", by_alias=True, exclude={"cluster"}) for each in (self.before, self.after)
+        )
+        return tuple(differences(was, will))
+
+    @functools.cached_property
+    def changed(self) -> tuple[Setting, ...]:
+        """What differs, without what shows in the objects of the stack."""
+        return tuple(_setting(found, self) for found in self.differences if not _is_object(found, self))
+
+    @functools.cached_property
+    def impacts(self) -> tuple[Impact, ...]:
+        """What that does to the experiments of the project; where the cluster was read, to the deployed ones."""
+        return tuple(_impacts(self)) if self.differences else ()
+
+    @property
+    def repriced(self) -> Mapping[str, tuple[HourlyCost | None, HourlyCost | None]]:
+        """The costs before and after of each stack for which prices change them."""
+        priced = any(".price_per_hour" in setting.path for setting in self.changed)
+        differing = {each.user.stack: each.costs for each in self.impacts if each.costs[0] != each.costs[1]}
+        return differing if priced else {}
+
+    @property
+    def price_change(self) -> tuple[HourlyCost, HourlyCost] | None:
+        """The sums of these costs; None without any, if one of them is unknown, or if there are several currencies."""
+        sides = [[cost for cost in side if cost is not None] for side in zip(*self.repriced.values(), strict=True)]
+        every = [cost for side in sides for cost in side]
+        if not every or len(every) < 2 * len(self.repriced) or len({cost.currency for cost in every}) > 1:
+            return None
+        before, after = (sum((cost.amount for cost in side), Decimal(0)) for side in sides)
+        currency, oldest = every[0].currency, min(cost.as_of for cost in every)
+        return HourlyCost(before, currency, oldest), HourlyCost(after, currency, oldest)
 
 
-@functools.lru_cache(maxsize=1)  # three parts of the report ask for it, and each experiment is rendered anew
+@functools.lru_cache(maxsize=16)  # several parts of the report ask for it, and each experiment is rendered anew
 def all_settings(context: Context) -> tuple[Settings, ...]:
-    """Return the settings that differ, by environment; nothing where one is new, goes, or is not recorded."""
-    found = []
-    for each in recorded_in(context):
-        if each.differences:
-            changed = changed_settings(each)
-            impacts = tuple(_impacts(context, each.before, each.after, changed))
-            found.append(Settings(each.before, each.after, changed, impacts))
-    return tuple(found)
+    """Return the settings of each environment of the preview that is recorded on both sides."""
+    platforms = (step for step in context.preview.steps if step.type == PLATFORM)
+    sides = ((recorded(step.old), recorded(step.new)) for step in platforms)
+    return tuple(Settings(context, old, new) for old, new in sides if old is not None and new is not None)
 
 
 def not_compared(context: Context) -> Iterator[str]:
@@ -103,7 +175,7 @@ def not_compared(context: Context) -> Iterator[str]:
 def of_other_projects(context: Context) -> list[str]:
     """Return the stacks of other projects that are deployed in an environment whose settings differ."""
     live = None if context.live is None else context.live.deployed
-    if live is None or not all_settings(context):
+    if live is None or not any(each.differences for each in all_settings(context)):
         return []
     return sorted(stack for stack in live if not stack.startswith(f"{_project(context)}/"))
 
@@ -114,19 +186,7 @@ def namespace_before(preview: Preview) -> str:
     return next((environment.namespace.name for environment in found if environment is not None), "")
 
 
-def changed_settings(environment: Recorded) -> tuple[Setting, ...]:
-    """Return what differs, without what shows in the objects of the stack."""
-    found = [_setting(found) for found in environment.differences if not _is_object(found, environment)]
-    return tuple(_required(setting, environment) if setting.path == REQUIRED else setting for setting in found)
-
-
-def _required(setting: Setting, environment: Recorded) -> Setting:
-    """Return the setting that stacks must follow releases, which follows from the gates where it is not set."""
-    was, will = (needs_release(each.promotion) for each in (environment.before, environment.after))
-    return Setting(setting.path, setting.before, setting.after, was and not will, will and not was)
-
-
-def _is_object(found: Difference, environment: Recorded) -> bool:
+def _is_object(found: Difference, environment: Settings) -> bool:
     section, *name = found.keys
     if section == "namespace":
         return environment.before.namespace.create and environment.after.namespace.create
@@ -136,25 +196,28 @@ def _is_object(found: Difference, environment: Recorded) -> bool:
     return any(queue is not None and queue.create for queue in queues)
 
 
-def _setting(found: Difference) -> Setting:
-    path = found.path
-    if not path.startswith(JUDGED):
-        return Setting(path, found.before, found.after)
-    was, will = _room(path, found.before), _room(path, found.after)
-    return Setting(path, found.before, found.after, _allows_more(was, will), _allows_more(will, was))
+def _setting(found: Difference, environment: Settings) -> Setting:
+    way = next((way for prefix, way in JUDGED.items() if found.path.startswith(prefix)), None)
+    if way is None:
+        return Setting(found.path, found.before, found.after)
+    if found.path == REQUIRED:  # where it is not set, it follows from the gates
+        values = [needs_release(each.promotion) for each in (environment.before, environment.after)]
+    else:
+        values = [found.before, found.after]
+    was, will = (_room(found.path, value, *way) for value in values)
+    return Setting(found.path, found.before, found.after, _allows_more(was, will), _allows_more(will, was))
 
 
-def _room(path: str, value: object) -> Room:
+def _room(path: str, value: object, unset: Room, empty: Room, sign: int) -> Room:
     if isinstance(value, dict):  # an amount of money
         value = value.get("amount")
     if path.startswith(SEVERITY) and value is None:
         rule = BY_CODE.get(path.removeprefix(SEVERITY))
         value = "error" if rule is None else rule.severity
     if isinstance(value, list):
-        return None if not value and path in EMPTY_IS_ANY else frozenset(map(str, value))
+        return frozenset(map(str, value)) if value else empty
     if value is None:
-        return frozenset() if path.startswith(NOBODY) else None
-    sign = -1 if path.startswith(GATES) else 1  # a gate that asks for more allows less
+        return unset
     if isinstance(value, bool | int | float):
         return sign * value
     text = str(value)
@@ -165,7 +228,7 @@ def _room(path: str, value: object) -> Room:
 
 
 def _allows_more(was: Room, will: Room) -> bool:
-    """Whether the second allows something that the first does not."""
+    """Return True if the second allows something that the first does not."""
     if was is None or will is None:
         return was is not will and will is None
     if isinstance(was, frozenset) or isinstance(will, frozenset):
@@ -176,14 +239,15 @@ def _allows_more(was: Room, will: Room) -> bool:
 # --- the experiments
 
 
-def _impacts(
-    context: Context, before: Environment, after: Environment, changed: tuple[Setting, ...]
-) -> Iterator[Impact]:
-    gates = {setting.gate for setting in changed if setting.tighter} - {""}
+def _impacts(settings: Settings) -> Iterator[Impact]:
+    context, before = settings.context, settings.before
+    gates = {setting.gate for setting in settings.changed if setting.tighter} - {""}
     if gates and ("required" in gates or not asked_gates(before.promotion)):
         gates.add("")  # no gate at all: there is no release, or it is that of another stack
-    for user in deployed_users(context):
-        if user.job is None or user.job.environment.name != after.name:
+    live = None if context.live is None else context.live.deployed
+    for user in () if context.users is None else context.users:
+        is_deployed = live is None or f"{_project(context)}/{user.stack}" in live
+        if not is_deployed or user.job is None or user.job.environment.name != settings.after.name:
             continue
         now = user.job
         then = render_job(now.experiment, before, now.plan.run, today=context.today)
@@ -202,15 +266,6 @@ def _identity(problem: Problem) -> tuple[str, str]:
 
 def _objects(job: RenderedJob) -> list[object]:
     return [manifest for manifest in job.manifests if not manifest.is_record]
-
-
-def deployed_users(context: Context) -> Iterator[User]:
-    """Yield the experiments of the project that are deployed in the environment; all of them where the cluster was not
-    read."""
-    live = None if context.live is None else context.live.deployed
-    for user in () if context.users is None else context.users:
-        if live is None or f"{_project(context)}/{user.stack}" in live:
-            yield user
 
 
 def _project(context: Context) -> str:

@@ -1,4 +1,4 @@
-"""Volcano's queues as they are and as a preview makes them: their shares, and who holds something in them."""
+"""Volcano's queues as one table, before and after a preview: who holds something in them, and what each keeps."""
 
 from __future__ import annotations
 
@@ -18,18 +18,16 @@ from trainform.review.objects import body_of, queue_steps
 from trainform.review.preview import Step
 
 MOST_LEVELS = 16  # of queues above a queue: teams have three or four
+NOT_OF_SPEC = {"holders", "firm"}
 Shares = Mapping[str, LiveQueue]
 
 
-def live_queues(live: LiveFacts | None) -> tuple[LiveQueue, ...]:
-    """All queues of the cluster; none where they were not read."""
-    return () if live is None or live.queues is None else (*live.queues, *live.other_queues)
-
-
 def shares_of(context: Context, *, own: bool = True) -> dict[str, LiveQueue]:
-    """All queues by name, after the stacks that the same review deploys earlier, and after this preview; where the
-    cluster was not read, those of the environment's file. own: False for how they are before the preview."""
-    found = {queue.name: queue for queue in live_queues(context.live)}
+    """Return all queues by name, after the stacks that the same review deploys earlier, and after this preview; where
+    the cluster was not read, those of the environment's file. own: False for how they are before the preview."""
+    live = context.live
+    read = () if live is None or live.queues is None else (*live.queues, *live.other_queues)
+    found = {queue.name: queue for queue in read}
     if not found and context.environment is not None:
         for name, queue in context.environment.queues.items():
             found[name] = LiveQueue(name, queue.weight, {}, {}, {}, parent=queue.parent)
@@ -40,22 +38,23 @@ def shares_of(context: Context, *, own: bool = True) -> dict[str, LiveQueue]:
                 found.pop(name, None)
         for name, step in changes:
             if step.new is not None and (name not in found or steps.fate(step) != "none"):
-                found[name] = _made(step, found.get(name))
+                found[name] = _changed(step, found.get(name))
     return found
 
 
-def _made(step: Step, before: LiveQueue | None) -> LiveQueue:
-    """The queue as the step makes it; a `QueuePatch` sets only the fields that it has."""
+def _changed(step: Step, before: LiveQueue | None) -> LiveQueue:
+    """Return the queue as the step leaves it; a `QueuePatch` sets only the fields that it has."""
     body = body_of(step.new)
     queue = budgets.queue(body)
-    if step.kind == "Queue" or before is None:
+    if before is None:
         return queue
-    fields = mapping(body.get("spec")).keys() & set(LiveQueue.__struct_fields__)
+    fields = set(LiveQueue.__struct_fields__) - NOT_OF_SPEC
+    fields = fields if step.kind == "Queue" else fields & mapping(body.get("spec")).keys()
     return structs.replace(before, **{field: getattr(queue, field) for field in fields})
 
 
 def above(name: str, shares: Shares) -> tuple[str, ...]:
-    """The queues above it, the nearest first, without the root. At most `MOST_LEVELS`, so that a circle ends."""
+    """Return the queues above it, the nearest first, without the root. At most `MOST_LEVELS`, so that a circle ends."""
     found: list[str] = []
     while name in shares and len(found) < MOST_LEVELS and shares[name].parent not in (defaults.ROOT_QUEUE, *found):
         name = shares[name].parent
@@ -63,29 +62,26 @@ def above(name: str, shares: Shares) -> tuple[str, ...]:
     return tuple(found)
 
 
+def held_below(name: str, shares: Shares) -> Iterator[tuple[str, Mapping[str, str]]]:
+    """Yield each job in the queue and the queues below it, with what it holds."""
+    for queue in shares.values():
+        if name in (queue.name, *above(queue.name, shares)):
+            yield from queue.holders.items()
+
+
 def offered(live: LiveFacts) -> Amounts:
-    """What all nodes that take pods offer together."""
+    """Return what all nodes that take pods offer together."""
     return summed(amounts_of(node.allocatable) for node in live.nodes or () if node.open)
 
 
 def fair_share(name: str, resource: str, shares: Shares, total: Amounts) -> Decimal:
-    """What the queue keeps of a resource while all other queues use what is theirs: `deserved`, or its part by weight
-    of what the queue above it keeps; never less than `guarantee`. total: of the cluster."""
+    """Return what the queue keeps of a resource while all other queues use what is theirs: `deserved`, or its part by
+    weight of what the queue above it keeps; never less than `guarantee`. total: of the cluster."""
     keeps = total.get(resource, NOTHING)
-    for each in (*reversed(above(name, shares)), name):
-        queue = shares.get(each)
-        if queue is None:
-            continue
+    for queue in (shares[each] for each in (*reversed(above(name, shares)), name) if each in shares):
         beside = [other for other in shares.values() if other.parent == queue.parent]
         weights = sum(other.weight for other in beside if other.name != defaults.ROOT_QUEUE)
         by_weight = keeps * queue.weight / weights if weights else keeps
         deserved, guarantee = (amounts_of(part).get(resource) for part in (queue.deserved, queue.guarantee))
         keeps = max(by_weight if deserved is None else deserved, NOTHING if guarantee is None else guarantee)
     return keeps
-
-
-def held_below(name: str, live: LiveFacts | None, shares: Shares) -> Iterator[tuple[str, Mapping[str, str]]]:
-    """Each job in the queue and the queues below it, with what it holds."""
-    for queue in live_queues(live):
-        if name in (queue.name, *above(queue.name, shares)):
-            yield from queue.holders.items()

@@ -16,6 +16,8 @@ from trainform.review.findings.data import find
 from trainform.review.model import Finding
 from trainform.review.preview import State, Step
 
+NAMESPACE, CLAIM = "kubernetes:core/v1:Namespace", "kubernetes:core/v1:PersistentVolumeClaim"
+
 
 def codes(made: Context) -> list[str]:
     return [finding.code for finding in find(made)]
@@ -36,10 +38,6 @@ def test_a_claim_that_is_deleted() -> None:
     assert finding.title == "The claim sdxl-lora-checkpoints is deleted, and its data unless its volume is retained."
 
 
-def test_a_kept_claim_stays_in_the_cluster() -> None:
-    assert codes(change(LORA, None)) == []
-
-
 def test_a_claim_that_is_replaced() -> None:
     finding = only(change(LORA, stored(access_modes=["ReadWriteOnce"]), locate=locate))
     assert (finding.code, finding.field) == ("TR-DATA-2", "spec")
@@ -53,9 +51,17 @@ def test_a_claim_that_shrinks() -> None:
     assert "the API server refuses it" in finding.title
 
 
-@pytest.mark.parametrize("size", ["3Ti", "2048Gi"])
-def test_a_claim_that_grows_or_is_spelled_otherwise_does_not(size: str) -> None:
-    assert codes(change(LORA, stored(size=size))) == []
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (LORA, None),  # a kept claim stays in the cluster
+        (LORA, stored(size="3Ti")),
+        (LORA, stored(size="2048Gi")),
+        (stored(keep=False), LORA),
+    ],
+)
+def test_claims_that_lose_nothing(before: dict[str, Any], after: dict[str, Any] | None) -> None:
+    assert codes(change(before, after)) == []
 
 
 def test_a_claim_that_is_no_longer_kept() -> None:
@@ -67,39 +73,31 @@ def test_a_claim_that_is_no_longer_kept() -> None:
     assert codes(change(LORA, stored(keep=False, size="4Ti"))) == ["TR-DATA-4"]
 
 
+NO_PROTECTION = "No longer protects the claim corpus: a later `pulumi destroy` may delete it."
+NOT_KEPT = "No longer keeps the claim corpus: the next `pulumi destroy` deletes it."
+PROTECTED = (
+    "No longer keeps the claim corpus: it is protected, so `pulumi destroy` refuses to delete it, and deletes it when "
+    "that ends."
+)
+
+
 @pytest.mark.parametrize(
-    ("before", "after", "title"),
+    ("before", "after", "told"),
     [
-        ({"protect": True}, {}, "The claim corpus is no longer protected: a later `pulumi destroy` may delete it."),
-        (
-            {"protect": True, "keep": True},
-            {},
-            "The claim corpus is no longer kept: the next `pulumi destroy` deletes it.",
-        ),
+        ({"protect": True}, {}, NO_PROTECTION),
+        ({"protect": True, "keep": True}, {}, NOT_KEPT),
         ({"protect": True}, {"keep": True}, ""),
-        (
-            {"keep": True},
-            {"protect": True},
-            (
-                "The claim corpus is no longer kept: it is protected, so `pulumi destroy` refuses to delete it, and "
-                "deletes it when that ends."
-            ),
-        ),
+        ({"keep": True}, {"protect": True}, PROTECTED),
         ({}, {"protect": True}, ""),
     ],
 )
-def test_a_claim_that_is_no_longer_protected(before: dict[str, Any], after: dict[str, Any], title: str) -> None:
+def test_a_claim_that_is_no_longer_protected(before: dict[str, Any], after: dict[str, Any], told: str) -> None:
     """Its step is `same`, and the provider sees nothing of it."""
     sides = [State({"metadata": {"name": "corpus"}}, provider=PROVIDER, **options) for options in (before, after)]
-    made = context(others=[step("same", "kubernetes:core/v1:PersistentVolumeClaim", "corpus", *sides)])
-    assert [(finding.code, finding.title) for finding in find(made)] == ([("TR-DATA-4", title)] if title else [])
-    told = title.replace("The claim corpus is no longer protected", "No longer protects the claim corpus")
-    told = told.replace("The claim corpus is no longer kept", "No longer keeps the claim corpus")
+    made = context(others=[step("same", CLAIM, "corpus", *sides)])
     assert [effect.sentence for effect in effects(made) if effect.kind != "none"] == ([told] if told else [])
-
-
-def test_a_claim_that_is_kept_from_now_on_is_none() -> None:
-    assert codes(change(stored(keep=False), LORA)) == []
+    found = [(finding.code, finding.title.partition(": ")[2]) for finding in find(made)]
+    assert found == ([("TR-DATA-4", told.partition(": ")[2])] if told else [])
 
 
 @pytest.mark.parametrize(
@@ -108,9 +106,6 @@ def test_a_claim_that_is_kept_from_now_on_is_none() -> None:
 def test_a_namespace_takes_everything_with_it(operation: str, counts: bool) -> None:
     made = context(others=[object_step(operation, "Namespace", "ai-namespace", {}, {})])
     assert codes(made) == (["TR-DATA-5"] if counts else [])
-
-
-NAMESPACE, CLAIM = "kubernetes:core/v1:Namespace", "kubernetes:core/v1:PersistentVolumeClaim"
 
 
 def renamed(*others: Step, **more: Any) -> Context:
@@ -137,3 +132,27 @@ def test_a_renamed_namespace_is_told_by_its_old_name_with_its_jobs() -> None:
 def test_a_kept_namespace_does_not() -> None:
     old = State({"metadata": {"name": "ai-namespace"}}, keep=True, provider=PROVIDER)
     assert codes(context(others=[step("delete", "kubernetes:core/v1:Namespace", "n", old)])) == []
+
+
+@pytest.mark.parametrize(
+    ("keep", "namespace", "level", "end"),
+    [
+        (False, "ai", "high", "."),
+        (True, "ai", "medium", "; the old one stays in the cluster, since it is kept."),
+        (True, "ai-old", "high", "; the old one is deleted with its namespace ai-old."),
+    ],
+)
+def test_how_a_claim_is_replaced(keep: bool, namespace: str, level: str, end: str) -> None:
+    names = [{"namespace": namespace, "name": "corpus"}, {"namespace": "ai-new", "name": "corpus"}]
+    sides = [State({"metadata": metadata}, provider=PROVIDER, keep=keep) for metadata in names]
+    claim = step("replace", CLAIM, "corpus", *sides, keys=("metadata",))
+    found = next(each for each in find(renamed(claim)) if each.code == "TR-DATA-2")
+    title = f"The claim corpus is replaced by an empty one, since metadata differs{end}"
+    assert (found.level, found.title) == (level, title)
+
+
+def test_an_object_that_gets_another_name_in_the_program() -> None:
+    body = State({"metadata": {"name": "corpus"}}, provider=PROVIDER)
+    steps = [step("create", CLAIM, "new", None, body), step("delete", CLAIM, "old", body)]
+    (title,) = (finding.title for finding in find(context(others=steps)) if finding.code == "TR-DATA-6")
+    assert title.startswith("The PersistentVolumeClaim corpus is renamed in the program from old to new; both are one")

@@ -8,14 +8,18 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from tests.review.jobs import EMPTY, PROVIDER, locate, step
+from tests.review.jobs import EMPTY, PROVIDER, context, deployed, job_review, locate, step
 from tests.review.test_settings import URN, platform
 from tests.support.samples import CLUSTER, JOB, environment
 from trainform.cluster.facts import LiveFacts
 from trainform.releases.evidence import Lack
 from trainform.render import render_job
+from trainform.review.capacity import capacity_of
 from trainform.review.context import Context, User
+from trainform.review.cost import cost_of
 from trainform.review.dependents import dependents, not_read
+from trainform.review.facts import facts_of
+from trainform.review.findings.cost import find as costs
 from trainform.review.findings.environment import find
 from trainform.review.model import Finding
 from trainform.review.preview import Preview, State
@@ -57,26 +61,33 @@ def price(amount: float | None, currency: str = "USD") -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("before", "after", "title"),
     [
+        ({"limits": {"max_accelerators": 16}}, {}, "limit `limits.max_accelerators` is loosened: 16 → not set."),
         (
-            {"max_accelerators": 16},
-            {"max_accelerators": None},
-            "limit `limits.max_accelerators` is loosened: 16 → not set.",
+            {},
+            {"limits": {"waivable": {"TF-RES-2": ["lead"]}}},
+            "limit `limits.waivable.TF-RES-2` is loosened: not set → lead.",
         ),
-        ({}, {"severity": {"TF-RES-1": "off"}}, "limit `limits.severity.TF-RES-1` is loosened: not set → off."),
-        ({}, {"waivable": {"TF-RES-2": ["lead"]}}, "limit `limits.waivable.TF-RES-2` is loosened: not set → lead."),
+        (
+            {"promotion": {"soak": "24h", "clean": True}},
+            {"promotion": {"clean": True}},
+            "gate `promotion.soak` is loosened: 24h → not set.",
+        ),
     ],
 )
-def test_a_looser_limit(before: Any, after: Any, title: str) -> None:
-    [finding] = found({"limits": before}, {"limits": after})
+def test_a_setting_that_is_looser(before: Any, after: Any, title: str) -> None:
+    [finding] = found(before, after)
     assert (finding.code, finding.level, finding.title) == ("TR-ENVIRONMENT-1", "high", f"The {title}")
     assert finding.place is not None
-    assert finding.field == finding.place.path
-    assert finding.field.startswith("environment.limits.")
+    assert finding.field == finding.place.path == f"environment.{title.split('`')[1]}"
 
 
-def test_a_gate_that_is_removed() -> None:
-    [finding] = found({"promotion": {"soak": "24h"}}, {})
-    assert finding.title == "The gate `promotion.soak` is loosened: 24h → not set."
+def test_gates_that_are_all_removed_are_one_finding() -> None:
+    [finding] = found({"promotion": {"from": ["staging"], "soak": "24h", "clean": True}}, {})
+    assert (finding.level, finding.field, finding.after) == ("high", "environment.promotion", None)
+    assert finding.title == (
+        "dev no longer takes releases only, so its stacks may follow any file; loosened: `promotion.from`, "
+        "`promotion.soak`, `promotion.clean`."
+    )
 
 
 def test_experiments_that_no_longer_pass() -> None:
@@ -113,6 +124,21 @@ def test_another_price(before: float | None, after: float, level: str, title: st
     [finding] = found(price(before), price(after))
     assert (finding.code, finding.level) == ("TR-ENVIRONMENT-3", level)
     assert finding.title.startswith(title)
+
+
+def test_the_cost_of_the_environment_is_what_its_prices_change() -> None:
+    made = review(price(3), price(5))
+    assert made.environment is not None
+    cost = cost_of(made)
+    assert (cost.before, cost.after, cost.percent, cost.known) == (None, None, "+66.7", True)
+    assert cost.difference is not None
+    assert cost.difference.text == "48.00 USD"
+    assert facts_of([], [], cost, capacity_of(made))[2].number == "+48.00 USD/h"
+    assert [finding.code for finding in costs(made)] == [], "its own finding has it"
+    data = {**JOB, "name": "resnet", "roles": {"worker": {"replicas": 2, "accelerators": {"a800": 8}}}}
+    job = job_review(*(deployed(data, made.environment.model_dump(by_alias=True)) for _ in range(2)))
+    stack = context(job, environment=made.environment, earlier=(made,))
+    assert [side and side.text for side in (cost_of(stack).before, cost_of(stack).after)] == ["48.00 USD", "80.00 USD"]
 
 
 def test_a_price_in_another_currency_and_one_that_nothing_uses() -> None:

@@ -24,10 +24,10 @@ def found(made: Context) -> list[tuple[str, str]]:
 def test_a_running_job_is_restarted() -> None:
     (finding,) = find(change(LORA, IMAGE, running(NAME)))
     assert (finding.code, finding.level) == ("TR-RESTART-1", "high")
-    assert finding.title == f"The running job {NAME} is replaced because `image` changes."
+    assert finding.title == f"The running job {NAME} is replaced."
     assert (finding.before, finding.after) == (LORA["image"], IMAGE["image"])
-    names = fingerprint("TR-RESTART-1", LORA["name"], "", NAME, name_of(IMAGE))
-    assert finding.fingerprint == names, "the identity belongs to the revisions"
+    identity = f"{LORA['name']} {NAME} {name_of(IMAGE)}"
+    assert finding.fingerprint == fingerprint("TR-RESTART-1", identity, "", LORA["image"], IMAGE["image"])
 
 
 def test_a_job_that_waits_or_is_gone_loses_nothing() -> None:
@@ -35,10 +35,16 @@ def test_a_job_that_waits_or_is_gone_loses_nothing() -> None:
     assert found(change(LORA, IMAGE, EMPTY)) == []
 
 
-def test_where_nobody_knows_whether_it_runs_that_is_said() -> None:
-    (finding,) = find(change(LORA, IMAGE))
-    assert (finding.code, finding.level) == ("TR-RESTART-1", "medium")
+@pytest.mark.parametrize(("after", "code"), [(IMAGE, "TR-RESTART-1"), (None, "TR-RESTART-5")])
+def test_where_it_is_unknown_whether_the_job_runs(after: dict[str, Any] | None, code: str) -> None:
+    (finding,) = find(change(LORA, after))
+    assert (finding.code, finding.level) == (code, "medium")
     assert finding.title.endswith("; whether it runs is not known: the cluster was not read.")
+
+
+def test_a_finished_job_starts_again() -> None:
+    (finding,) = find(change(LORA, IMAGE, running(NAME, "Completed")))
+    assert (finding.code, finding.title) == ("TR-RESTART-2", f"The finished job {NAME} is replaced and trains again.")
 
 
 def test_a_job_that_somebody_has_deleted_is_created_again() -> None:

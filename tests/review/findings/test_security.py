@@ -124,16 +124,17 @@ def test_an_image_without_a_digest_is_told_once_for_all_roles() -> None:
     assert finding.title == f"The image of worker, reader of sdxl-lora has no digest: {both['image']}."
 
 
-def test_an_image_that_had_no_digest_before_is_not_told() -> None:
-    assert (
-        codes(body(main={"image": "registry.example.com/ai/x:1"}), body(main={"image": "registry.example.com/ai/x:2"}))
-        == []
-    )
-
-
-@pytest.mark.parametrize("value", [MASKED, UNKNOWN])
-def test_what_is_masked_or_not_known_yet_is_not_judged(value: str) -> None:
-    assert codes(body(), body(hostNetwork=value, main={"image": value})) == []
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({"main": {"image": "registry.example.com/ai/x:1"}}, {"main": {"image": "registry.example.com/ai/x:2"}}),
+        ({}, {"hostNetwork": MASKED, "main": {"image": MASKED}}),
+        ({}, {"hostNetwork": UNKNOWN, "main": {"image": UNKNOWN}}),
+    ],
+)
+def test_what_is_not_told(before: dict[str, Any], after: dict[str, Any]) -> None:
+    """An image that had no digest before, and what is masked or not known yet."""
+    assert codes(body(**copy.deepcopy(before)), body(**copy.deepcopy(after))) == []
 
 
 WHERE = "spec.tasks.worker.template.spec.containers.main"

@@ -16,7 +16,6 @@ from tests.review.screen import PRICED, TODAY, checked, nodes
 from tests.support.samples import CLUSTER
 from trainform.cluster.facts import LiveFacts
 from trainform.review.context import Context
-from trainform.review.kinds import kind
 from trainform.review.model import Finding, Money, Place, Report, Selection
 from trainform.review.preview import Message, Preview
 from trainform.review.report import Checked, build_report
@@ -32,12 +31,6 @@ LINES = {"image": 4, "storage.dataset": 21, "roles.worker.replicas": 30}
 
 def usd(amount: str) -> Money:
     return Money(amount=amount, currency="USD")
-
-
-def finding(**given: Any) -> Finding:
-    """The restart of a running job, with other fields."""
-    usual = kind("TR-RESTART-1").finding("sdxl-lora-1f3a9c", "image", OLD, NEW)
-    return Finding.model_validate(usual.model_dump() | given)
 
 
 def report(stack: str, preview: Context, by_files: Checked = None, prices: Any = PRICED, **more: Any) -> Report:
@@ -69,7 +62,11 @@ USUAL = report(
     checked([], {"severity": {}}),
     hours=Fraction(72),
 )
-RESTART = USUAL.findings[0]
+
+
+def finding(**given: Any) -> Finding:
+    """The restart of a running job, with other fields."""
+    return Finding.model_validate(USUAL.findings[0].model_dump() | given)
 
 
 def _rich() -> Report:

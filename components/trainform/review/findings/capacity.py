@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msgspec import structs
-
 from trainform.review.capacity import capacity_of, is_scaled
 from trainform.review.context import Context
 from trainform.review.kinds import kind
@@ -14,21 +12,18 @@ from trainform.review.objects import places_pods
 
 NEVER = kind("TR-CAPACITY-1")
 LATER = kind("TR-CAPACITY-2")
-KINDS = (NEVER, LATER)
-SCALED = structs.replace(LATER, why="The job runs on with the pods that it has; only the further ones wait.")
-"""Where jobs are scaled in place alone: nothing that runs ends."""
+SCALED = kind("TR-CAPACITY-2", "scaled")
 
 
 def find(context: Context) -> Iterator[Finding]:
     """Yield a finding unless the pods fit. The fingerprint depends on what is asked for, not on what is free now."""
     capacity = capacity_of(context)
-    kind = {"never": NEVER, "later": LATER}.get(capacity.verdict)
-    if kind is None:
+    if capacity.verdict not in ("never", "later"):
         return
+    later = SCALED if is_scaled(context) else LATER
     jobs = [job for job in context.jobs if places_pods(job)]
-    if kind is LATER and is_scaled(context):
-        kind = SCALED
     asked = {shortage.resource: shortage.asked for shortage in capacity.shortages} or capacity.clause
     names = ", ".join(job.name for job in jobs)
     title = f"The job {names} {capacity.clause}." if len(jobs) == 1 else capacity.sentence
-    yield kind.finding(names, "roles", after=asked, title=title, place=context.locate("roles"))
+    about = NEVER if capacity.verdict == "never" else later
+    yield about.finding(names, "roles", after=asked, title=title, place=context.locate("roles"))

@@ -12,8 +12,8 @@ from trainform.review.effects import AFTER_KEEP, SIZE, object_causes, refused
 from trainform.review.fate import fate
 from trainform.review.kinds import kind
 from trainform.review.model import Change, Finding, Place
-from trainform.review.platform import platform_causes
 from trainform.review.preview import State, Step
+from trainform.review.settings import platform_causes
 from trainform.review.stand_ins import MASKED, UNKNOWN
 
 DELETED = kind("TR-DATA-1")
@@ -27,119 +27,84 @@ KEPT = kind("TR-DATA-2", "kept")
 SAME_NAME = kind("TR-DATA-2", "same_name")
 NOT_PROTECTED = kind("TR-DATA-4", "protect")
 PROTECTED_ALONE = kind("TR-DATA-4", "protected")
-KINDS = (DELETED, REPLACED, SHRUNK, NOT_KEPT, NAMESPACE_GONE, RENAMED)
 
 
 def find(context: Context) -> Iterator[Finding]:
-    """The findings about data: the claims of each job, then all others, by name."""
-    lost = {steps.name_before(step): step for step in _namespaces_gone(context)}
+    """Yield the findings about data: the claims of each job, then all others, by name."""
+    lost = {
+        steps.name_before(step): step
+        for step in steps.of_kind(context.preview.steps, steps.NAMESPACE)
+        if steps.fate(step) in ("delete", "replace") and not (step.old is not None and step.old.keep)
+    }
     for job in context.jobs:
         happens = fate(context, job)
         for step in steps.of_kind(job.steps, steps.CLAIM):
             yield from _of_claim(step, object_causes(step, happens), lost)
     for step in steps.of_kind(steps.others(context), steps.CLAIM):
         yield from _of_claim(step, platform_causes(step, context), lost)
+    queues = () if context.live is None or context.live.queues is None else context.live.queues
+    holders = {holder.partition("/") for queue in queues for holder in queue.holders}
     for name, step in lost.items():
-        yield _namespace(name, step, context)
+        jobs = sorted(job for namespace, _, job in holders if namespace == name)
+        living = f", also what is there now: {', '.join(jobs)}" if jobs else ""
+        place = next((cause.place for cause in platform_causes(step, context)), None)
+        yield NAMESPACE_GONE.finding(name, place=place, happens=steps.fate(step), living=living)
     yield from _renamed(context.preview.steps)
 
 
 def _renamed(given: Sequence[Step]) -> Iterator[Finding]:
-    """Objects that one resource makes and another one loses. Kept ones stay, and so does what a patch gives back."""
+    """Yield objects that one resource makes and another one loses. Kept ones stay, and what a patch gives back."""
     made = {_object(step, step.new): step for step in given if step.is_object and steps.fate(step) == "create"}
     made.pop((), None)
     for step in given:
         after = made.get(_object(step, step.old)) if steps.fate(step) == "delete" else None
-        if after is None or after.urn == step.urn or steps.leaves(step) or steps.gives_up(step):
-            continue
-        name, thing = steps.name_before(step), steps.kind(step)
-        title = (
-            f"The {thing} {name} is renamed in the program from {step.name} to {after.name}; both are one object, "
-            "which is gone afterwards."
-        )
-        yield RENAMED.finding(name, field=thing, before=step.name, after=after.name, title=title)
+        if after is not None and after.urn != step.urn and not steps.leaves(step) and not steps.gives_up(step):
+            yield RENAMED.finding(steps.name_before(step), steps.kind(step), step.name, after.name)
 
 
 def _object(step: Step, state: State | None) -> tuple[str, ...]:
-    """What the object is in its cluster; empty if its name is not known."""
+    """Return what the object is in its cluster; empty if its name is not known."""
     namespace, name = (value_at(steps.body(step, state), path) for path in steps.IDENTITY)
     if state is None or not isinstance(name, str) or name in (UNKNOWN, MASKED):
         return ()
     return (step.type, state.provider, str(namespace), name)
 
 
-def _namespaces_gone(context: Context) -> Iterator[Step]:
-    for step in steps.of_kind(context.preview.steps, steps.NAMESPACE):
-        if steps.fate(step) in ("delete", "replace") and not (step.old is not None and step.old.keep):
-            yield step
-
-
-def _namespace(name: str, step: Step, context: Context) -> Finding:
-    verb = {"delete": "deleted", "replace": "replaced"}[steps.fate(step)]
-    jobs = sorted(_jobs_in(name, context))
-    living = f", also what is there now: {', '.join(jobs)}" if jobs else ""
-    causes = platform_causes(step, context)
-    return NAMESPACE_GONE.finding(
-        name,
-        title=f"The namespace {name} is {verb}, and everything in it is deleted{living}.",
-        place=causes[0].place if causes else None,
-    )
-
-
-def _jobs_in(namespace: str, context: Context) -> set[str]:
-    """The jobs of the namespace that hold something of a queue now, as far as the cluster was read."""
-    queues = () if context.live is None or context.live.queues is None else context.live.queues
-    holders = {holder.partition("/") for queue in queues for holder in queue.holders}
-    return {name for of, _, name in holders if of == namespace}
-
-
 def _of_claim(step: Step, causes: Sequence[Change], lost: Container[str]) -> Iterator[Finding]:
-    """lost: the namespaces that go with everything in them."""
+    """Yield the findings of a claim. lost: the namespaces that go with everything in them."""
     happens, name = steps.fate(step), steps.name_before(step)
     place = None if not causes else causes[0].place
     if happens == "delete" and not steps.leaves(step):
-        title = f"The claim {name} is deleted, and its data unless its volume is retained."
-        yield DELETED.finding(name, title=title, identity=_identity(step))
+        yield DELETED.finding(name, identity=_identity(step))
     if happens == "replace":
         yield _replaced(step, name, place, lost)
     if steps.no_longer_kept(step):
         protected = step.new is not None and step.new.protect
-        found = PROTECTED_ALONE if protected else NOT_KEPT
-        title = f"The claim {name} is no longer kept: {AFTER_KEEP[protected]}."
-        yield found.finding(name, field="keep", before=True, after=False, title=title, place=place)
+        about = PROTECTED_ALONE if protected else NOT_KEPT
+        yield about.finding(name, "keep", True, False, place=place, after_keep=AFTER_KEEP[protected])
     if steps.no_longer_protected(step):
-        title = f"The claim {name} is no longer protected: a later `pulumi destroy` may delete it."
-        yield NOT_PROTECTED.finding(name, field="protect", before=True, after=False, title=title, place=place)
-    if happens == "update":
-        yield from _shrunk(step, name, place)
+        yield NOT_PROTECTED.finding(name, "protect", True, False, place=place)
+    was, will = (None if state is None else value_at({**state.inputs}, SIZE) for state in (step.old, step.new))
+    sizes = quantity(was), quantity(will)
+    if happens == "update" and sizes[0] is not None and sizes[1] is not None and sizes[1] < sizes[0]:
+        yield SHRUNK.finding(name, SIZE, was, will, place=place)
 
 
 def _replaced(step: Step, name: str, place: Place | None, lost: Container[str]) -> Finding:
     keys = ", ".join(sorted(step.keys))
     because = f", since {keys} differs" if keys else ""
     namespace = "" if step.old is None else str(value_at({**step.old.inputs}, "metadata.namespace"))
+    about = KEPT
     if step.old is None or not step.old.keep:
-        found, end = REPLACED, ""
+        about = REPLACED
     elif namespace in lost:
-        found, end = WITH_NAMESPACE, f"; the old one is deleted with its namespace {namespace}"
+        about = WITH_NAMESPACE
     elif steps.is_one_object(step):
-        title = f"The claim {name} stays, since it is kept and its replacement has the same name{refused(step)}."
-        return SAME_NAME.finding(name, field=keys, title=title, place=place)
-    else:
-        found, end = KEPT, "; the old one stays in the cluster, since it is kept"
-    title = f"The claim {name} is replaced by an empty one{because}{end}."
-    return found.finding(name, field=keys, title=title, place=place, identity=_identity(step))
+        return SAME_NAME.finding(name, keys, place=place, refused=refused(step))
+    return about.finding(name, keys, place=place, identity=_identity(step), because=because, namespace=namespace)
 
 
 def _identity(step: Step) -> str:
     """Return what a waiver of a loss is bound to: this claim, and no later one of its name."""
     outputs = {} if step.old is None else step.old.outputs
     return f"{steps.name_before(step)} {mapping(outputs.get('metadata')).get('uid', '')}"
-
-
-def _shrunk(step: Step, name: str, place: Place | None) -> Iterator[Finding]:
-    was, will = (None if state is None else value_at({**state.inputs}, SIZE) for state in (step.old, step.new))
-    sizes = quantity(was), quantity(will)
-    if sizes[0] is not None and sizes[1] is not None and sizes[1] < sizes[0]:
-        title = f"The claim {name} is made smaller, from {was} to {will}; the API server refuses it."
-        yield SHRUNK.finding(name, field=SIZE, before=was, after=will, title=title, place=place)

@@ -1,5 +1,4 @@
-"""Findings about the release of a stack: whether there is one, whether it was promoted to this stack, and under the
-gates of its environment."""
+"""Findings about the release of a stack, by the evidence in it and the gates of the environment."""
 
 from __future__ import annotations
 
@@ -14,18 +13,15 @@ from trainform.spec.release import SETTING
 ELSEWHERE = kind("TR-PROMOTION-1")
 WITHOUT_GATE = kind("TR-PROMOTION-2")
 WITHOUT_RELEASE = kind("TR-PROMOTION-3")
-KINDS = (ELSEWHERE, WITHOUT_GATE, WITHOUT_RELEASE)
 
 
 def find(context: Context) -> Iterator[Finding]:
     """Find what the stack lacks, by the evidence in its release."""
     for lack in context.lacks:
+        place = Place(path=SETTING, file=stack_path(lack.stack))
         if lack.gate:
             yield WITHOUT_GATE.finding(lack.release, f"promoted.gates.{lack.gate}", title=lack.text)
-            continue
-        place = Place(path=SETTING, file=stack_path(lack.stack))
-        if lack.release:
-            found = lack.found if lack.found else None
-            yield ELSEWHERE.finding(lack.release, "promoted.to", after=found, title=lack.text, place=place)
+        elif lack.release:
+            yield ELSEWHERE.finding(lack.release, "promoted.to", after=lack.found or None, title=lack.text, place=place)
         else:
             yield WITHOUT_RELEASE.finding(lack.stack, SETTING, title=lack.text, place=place)

@@ -1,9 +1,9 @@
-"""Findings about what runs: jobs that are restarted, started again or stopped, pods that end, and replacements that
-nothing explains."""
+"""Findings about what runs: jobs that start again or stop, pods that end, and replacements without a cause."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from trainform.review.context import Context
 from trainform.review.cost import spent_by
@@ -12,77 +12,64 @@ from trainform.review.kinds import Kind, kind
 from trainform.review.model import Finding
 
 RESTARTED = kind("TR-RESTART-1")
+NOT_READ = kind("TR-RESTART-1", "not_read")
 FINISHED = kind("TR-RESTART-2")
 GONE = kind("TR-RESTART-3")
 EVICTED = kind("TR-RESTART-4")
 STOPPED = kind("TR-RESTART-5")
+STOP_NOT_READ = kind("TR-RESTART-5", "not_read")
 UNEXPLAINED = kind("TR-UNKNOWN-1")
-KINDS = (RESTARTED, FINISHED, GONE, EVICTED, STOPPED, UNEXPLAINED)
 
 
 def find(context: Context) -> Iterator[Finding]:
-    """The findings of each job, in the order of the preview."""
+    """Yield the findings of each job, in the order of the preview."""
     for job in context.jobs:
-        yield from _of_job(fate(context, job), context)
+        happens = fate(context, job)
+        if happens.kind == "replace":
+            yield from _replaced(happens, context)
+        elif happens.kind == "delete" and happens.is_running:
+            yield STOPPED.finding(happens.name, spent=_spent(happens, context))
+        elif happens.kind == "delete" and happens.not_read:
+            yield STOP_NOT_READ.finding(happens.name, not_read=happens.not_read)
+        elif happens.again:
+            yield GONE.finding(happens.next_name)
+        yield from () if happens.is_finished else _evicted(happens)
 
 
-def _of_job(happens: Fate, context: Context) -> Iterator[Finding]:
+def _spent(happens: Fate, context: Context) -> str:
     money = spent_by(happens, context)
-    spent = "" if money is None else f"; it has cost {money.text} since its start"
-    if happens.kind == "replace":
-        yield from _replaced(happens, spent)
-    elif happens.kind == "delete":
-        yield from _stopped(happens, spent)
-    elif happens.again:
-        title = f"The job {happens.next_name}, which was deployed, is created again."
-        yield GONE.finding(happens.next_name, title=title)
-    for scaled in happens.scaled if not happens.is_finished else ():
-        if scaled.after < scaled.before:
-            yield _evicted(happens, scaled.role, scaled.before, scaled.after)
+    return "" if money is None else f"; it has cost {money.text}"
 
 
-def _replaced(happens: Fate, spent: str) -> Iterator[Finding]:
-    name, reason = happens.name, happens.reason
+def _replaced(happens: Fate, context: Context) -> Iterator[Finding]:
+    why = "" if happens.reasons else f" {happens.reason}"  # the place of the finding is the cause
     if happens.is_running:
-        yield _about(RESTARTED, happens, f"The running job {name} is replaced {reason}{spent}.")
+        yield _about(RESTARTED, happens, why=why, spent=_spent(happens, context))
     elif happens.is_finished:
-        yield _about(FINISHED, happens, f"The finished job {name} is replaced and trains again {reason}.")
+        yield _about(FINISHED, happens, why=why)
     elif happens.not_read:
-        title = f"The job {name} is replaced {reason}; whether it runs is not known: {happens.not_read}."
-        yield _about(RESTARTED.weighing("medium"), happens, title)
+        yield _about(NOT_READ, happens, why=why, not_read=happens.not_read)
     if not happens.reasons and not happens.cut_off:
         versions = f": {happens.versions}" if happens.versions else ""
-        title = f"The job {name} is replaced by {happens.next_name} with no visible cause{versions}."
-        yield _about(UNEXPLAINED, happens, title)
+        yield _about(UNEXPLAINED, happens, next_name=happens.next_name, versions=versions)
 
 
-def _stopped(happens: Fate, spent: str) -> Iterator[Finding]:
-    if happens.is_running:
-        yield STOPPED.finding(happens.name, title=f"The running job {happens.name} is stopped{spent}.")
-    elif happens.not_read:
-        title = f"The job {happens.name} is deleted; whether it runs is not known: {happens.not_read}."
-        yield STOPPED.weighing("medium").finding(happens.name, title=title)
+def _evicted(happens: Fate) -> Iterator[Finding]:
+    known = f"; whether they run is not known: {happens.not_read}" if happens.not_read else ""
+    for role, before, after in ((each.role, each.before, each.after) for each in happens.scaled):
+        if after < before:
+            field, lost, identity = f"roles.{role}.replicas", before - after, happens.job.name
+            place = next((change.place for change in happens.causes.under(field)), None)
+            yield EVICTED.finding(
+                happens.name, field, before, after, place=place, identity=identity, role=role, lost=lost, known=known
+            )
 
 
-def _evicted(happens: Fate, role: str, before: int, after: int) -> Finding:
-    known = "" if not happens.not_read else f"; whether they run is not known: {happens.not_read}"
-    title = f"The role {role} of {happens.name} loses {before - after} of its {before} pods{known}."
-    field = f"roles.{role}.replicas"
-    place = next((change.place for change in happens.causes.under(field)), None)
-    return EVICTED.finding(
-        happens.name, field=field, before=before, after=after, title=title, place=place, identity=happens.job.name
-    )
-
-
-def _about(about: Kind, happens: Fate, title: str) -> Finding:
-    """A finding about the replacement of the job: another revision makes another finding. What changes is shown if it
-    is one field alone; beside the place of the first of several the names of the jobs would be taken for its values."""
+def _about(about: Kind, happens: Fate, **words: str) -> Finding:
+    """Return a finding about the replacement of the job: another revision makes another finding. Values are shown if
+    one field alone changes, since the place is that of the first."""
     place = next((change.place for change in happens.reasons if change.place.file), None)
-    found = about.finding(
-        happens.name, before=happens.name, after=happens.next_name, title=title, place=place, identity=happens.job.name
-    )
-    if not happens.reasons:
-        return found
-    cause, *others = happens.reasons
-    before, after = (None, None) if others else (cause.before, cause.after)
-    return found.model_copy(update={"before": before, "after": after})
+    values: list[Any] = [(change.before, change.after) for change in happens.reasons]
+    before, after = values[0] if len(values) == 1 else (None, None)
+    identity = f"{happens.job.name} {happens.name} {happens.next_name}"
+    return about.finding(happens.name, "", before, after, place=place, identity=identity, **words)

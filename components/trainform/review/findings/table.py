@@ -1,5 +1,4 @@
-"""All that findings can be: the modules, a category each, and the table of the kinds, from which a page of the
-documents is made."""
+"""The modules of findings, a category each."""
 
 from __future__ import annotations
 
@@ -18,10 +17,7 @@ from trainform.review.findings import (
     restart,
     security,
 )
-from trainform.review.kinds import Kind
 from trainform.review.model import Finding
 
 MODULES = (data, restart, neighbours, security, contract, cost, capacity, drift, promotion, environment)
 FINDERS: tuple[Callable[[Context], Iterator[Finding]], ...] = tuple(module.find for module in MODULES)
-KINDS: tuple[Kind, ...] = tuple(kind for module in MODULES for kind in module.KINDS)
-BY_CODE = {kind.code: kind for kind in KINDS}

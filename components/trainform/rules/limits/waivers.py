@@ -120,7 +120,7 @@ def waiver_problems(
             )
 
 
-REMOVED = ("TF-POD-5", "TF-QUE-4", "TR-CONTRACT-4")
+REMOVED = ("TF-POD-5", "TF-QUE-4", "TR-CONTRACT-4", "TR-NEIGHBOURS-5")
 """Codes of rules and findings that trainform had. A code is never used again."""
 _OF_REVIEWS = {
     "CAPACITY": (1, 2),
@@ -128,7 +128,7 @@ _OF_REVIEWS = {
     "COST": (1, 2, 3),
     "DATA": (1, 2, 3, 4, 5, 6),
     "DRIFT": (1, 2, 3),
-    "NEIGHBOURS": (1, 2, 3, 4, 5),
+    "NEIGHBOURS": (1, 2, 3, 4),
     "RESTART": (1, 2, 3, 4, 5),
     "SECURITY": (1, 2, 3, 4, 5, 6, 7, 8, 10),
     "UNKNOWN": (1,),

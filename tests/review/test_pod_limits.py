@@ -1,0 +1,196 @@
+"""Limits of pods besides nodes: Volcano's queues, the quotas of namespaces, Kueue's queues."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec import structs
+
+from tests.review.jobs_of_previews import (
+    BERT,
+    GPU,
+    NAMESPACE,
+    NODES,
+    ROOM,
+    context,
+    environment,
+    job_review,
+    judged,
+    live,
+    live_node,
+    live_queue,
+    new_job,
+    queue_step,
+    rendered,
+    reviewed,
+    workers,
+)
+from trainform.cluster.facts import NO_HOLDERS, LiveClusterQueue, LiveKueue, LiveQuota
+from trainform.review.capacity import capacity_of, not_considered
+from trainform.review.context import Context
+
+# --- Volcano's queues, and quotas of the namespace
+
+HOLDER = f"{NAMESPACE}/bert-77aa01"
+WIDER = queue_step("night", {"capability": {GPU: "24"}}, {"capability": {GPU: "32"}})
+PATCHED = queue_step("night", {"weight": 1}, {"weight": 2}, "QueuePatch")
+TEAM = (
+    live_queue("team", {GPU: "24"}),
+    structs.replace(live_queue("day", bert_77aa01=8), parent="team"),
+)
+BELOW = (structs.replace(live_queue("night"), parent="team"),)
+UNKNOWN = {NO_HOLDERS: "this account may not list pod groups"}
+
+
+def night(capability: int, **holders: int) -> tuple[Any, ...]:
+    return (live_queue("night", {GPU: str(capability)}, **holders),)
+
+
+def quota(hard: dict[str, str], **parts: Any) -> dict[str, tuple[LiveQuota, ...]]:
+    return {NAMESPACE: (LiveQuota(NAMESPACE, "team", hard, **{"holders": {}, **parts}),)}
+
+
+@pytest.mark.parametrize(
+    ("replicas", "parts", "verdict", "said"),
+    [
+        (4, {"queues": night(24)}, "never", "the queue night may hold 24 a800, and the job needs 32 a800"),
+        (4, {"queues": night(40, bert_77aa01=8)}, "now", ""),
+        (4, {"queues": night(32, bert_77aa01=8)}, "later", "the queue night has 24 of 32 a800 left"),
+        (4, {"queues": night(24), "steps": (WIDER,)}, "now", ""),
+        (4, {"queues": night(24), "steps": (PATCHED,)}, "never", "the queue night may hold 24 a800"),
+        (2, {"queues": BELOW, "other_queues": TEAM}, "now", ""),
+        (3, {"queues": BELOW, "other_queues": TEAM}, "later", "the queue team has 16 of 24 a800 left"),
+        (4, {"queues": BELOW, "other_queues": TEAM}, "never", "the queue team may hold 24 a800"),
+        (
+            4,
+            {"queues": night(32), "not_read": UNKNOWN},
+            "unknown",
+            "was not read (this account may not list pod groups",
+        ),
+        (5, {"queues": night(32), "not_read": UNKNOWN}, "never", "the queue night may hold 32 a800"),
+        (4, {"quotas": quota({f"requests.{GPU}": "32"})}, "now", ""),
+        (
+            4,
+            {"quotas": quota({f"requests.{GPU}": "24"})},
+            "never",
+            f"the ResourceQuota team of the namespace {NAMESPACE} may hold 24 a800, and the job needs 32 a800",
+        ),
+        (
+            4,
+            {"quotas": quota({f"requests.{GPU}": "32"}, holders={HOLDER: {GPU: "8"}})},
+            "later",
+            "Waits for 8 a800 held by bert-77aa01",
+        ),
+        (4, {"quotas": quota({"count/pods": "3"})}, "never", "may hold 3 pods"),
+        (4, {"quotas": quota({"count/pods": "4", "pods": "4"})}, "now", ""),
+        (4, {"quotas": quota({"cpu": "64", "requests.memory": "1Ti"})}, "now", ""),
+        (4, {"quotas": quota({"requests.cpu": "31", "cpu": "32"})}, "never", "may hold 31 cpu"),
+        (4, {"quotas": quota({"configmaps": "1"})}, "now", ""),
+    ],
+)
+def test_queues_and_quotas(replicas: int, parts: dict[str, Any], verdict: str, said: str) -> None:
+    amounts = {"spec": {"containers": {"main": {"resources": {"requests": {"cpu": "8", "memory": "64Gi"}}}}}}
+    job = new_job(**workers(replicas, pod_overrides=amounts), queue="night")
+    capacity = judged(job, *NODES, **parts)
+    assert capacity.verdict == verdict
+    assert said in capacity.sentence
+
+
+def test_the_shortage_and_the_use_of_a_queue() -> None:
+    job = new_job(**workers(4), queue="night")
+    capacity = judged(job, *NODES, queues=night(32, bert_77aa01=8), priorities={BERT: 100})
+    holders = ["team-b/bert-77aa01: 8 (queue night, priority 100)"]
+    assert [*capacity.shortages[0].model_dump().values()] == ["a800", "32", "24", "8", holders, []]
+    assert capacity.queue is not None
+    assert [*capacity.queue.model_dump().values()] == ["night", "a800", 8, 32, 32]
+    assert judged(job, *NODES, queues=night(32), not_read=UNKNOWN).queue is None
+    full = [*NODES[:3], live_node("node-3", {HOLDER: 8})]
+    limited = quota({f"requests.{GPU}": "32"}, holders={HOLDER: {GPU: "8"}})
+    assert len(judged(job, *full, quotas=limited).shortages) == 1, "of node and quota"
+
+
+def test_the_part_of_a_quota_that_the_replaced_job_holds_is_free() -> None:
+    before, after = (rendered(ROOM, **workers(4), env=env) for env in ({}, {"A": "B"}))
+    own = {f"{NAMESPACE}/{before.plan.job}": {GPU: "32", "pods": "4"}}
+    for old, holders, verdict in ((before, own, "now"), (None, own, "later"), (before, None, "unknown")):
+        limited = quota({f"requests.{GPU}": "32"}, holders=holders)
+        assert judged(job_review(old, after), *NODES, quotas=limited).verdict == verdict
+
+
+# --- Kueue's queues
+
+KUEUE = environment(admission="kueue", backend="jobset", queues={})
+
+
+def cluster_queue(name: str, nominal: int, cohort: str = "", held: int = 0, **more: Any) -> LiveClusterQueue:
+    holders = {BERT: {GPU: str(held)}} if held else {}
+    return LiveClusterQueue(name, {GPU: str(nominal)}, cohort, holders=holders, **more)
+
+
+def on_kueue(*queues: LiveClusterQueue, local: str = "team", stopped: str = "") -> Context:
+    launcher = {"torchrun": {"script": "/app/train.py"}}
+    job = job_review(None, rendered(KUEUE, **workers(4), queue="team", launcher=launcher))
+    policies = {f"{NAMESPACE}/team": stopped, f"{NAMESPACE}/other": "Hold"} if stopped else {}
+    kueue = LiveKueue({f"{NAMESPACE}/{local}": "research"}, queues, policies)
+    facts = live(nodes=tuple(NODES), kueue=kueue, queues=(live_queue("default", {GPU: "1"}),))
+    return context(job, environment=KUEUE, live=facts)
+
+
+@pytest.mark.parametrize(
+    ("queues", "verdict"),
+    [
+        ([cluster_queue("research", 32)], "now"),
+        ([cluster_queue("research", 24)], "never"),
+        ([cluster_queue("research", 32, held=8)], "later"),
+        ([cluster_queue("research", 16, "all"), cluster_queue("night", 16, "all")], "now"),
+        ([cluster_queue("research", 16, "all"), cluster_queue("night", 16, "all", held=8)], "later"),
+        ([cluster_queue("research", 16, "all"), cluster_queue("night", 16, "other")], "never"),
+        ([cluster_queue("research", 16, "all", nested=True)], "now"),
+    ],
+)
+def test_a_cluster_queue_of_kueue(queues: list[LiveClusterQueue], verdict: str) -> None:
+    capacity = capacity_of(on_kueue(*queues))
+    assert capacity.verdict == verdict, capacity.sentence
+    if verdict == "later":
+        assert capacity.clause == "waits for 8 a800 held by team-b/bert-77aa01"
+
+
+def test_a_queue_of_kueue_that_is_stopped() -> None:
+    capacity = capacity_of(on_kueue(cluster_queue("research", 32, stopped="HoldAndDrain")))
+    assert (capacity.verdict, capacity.shortages) == ("later", [])
+    assert capacity.clause == "waits: the ClusterQueue research admits nothing (`stopPolicy: HoldAndDrain`)"
+    local = capacity_of(on_kueue(cluster_queue("research", 32), stopped="Hold"))
+    assert local.sentence == f"Waits: the LocalQueue {NAMESPACE}/team admits nothing (`stopPolicy: Hold`)."
+    assert capacity_of(on_kueue(cluster_queue("research", 24, stopped="Hold"))).verdict == "never"
+
+
+# --- what is left out
+
+GUARANTEED = structs.replace(live_queue("day"), guarantee={GPU: "8"})
+
+
+@pytest.mark.parametrize(
+    ("made", "ignored"),
+    [
+        ({"quotas": quota({"pods": "1"}, scoped=True)}, "the ResourceQuota team, which counts only some pods"),
+        ({"queues": (*night(32), GUARANTEED)}, "the `guarantee` of other queues: day"),
+        (
+            on_kueue(cluster_queue("research", 32), local="other"),
+            f"the LocalQueue {NAMESPACE}/team, whose ClusterQueue was not found",
+        ),
+        (
+            on_kueue(cluster_queue("research", 32, "all", nested=True)),
+            "the cohort all, which has quotas of its own or a parent",
+        ),
+        (
+            on_kueue(cluster_queue("research", 32, in_part=True)),
+            "flavors and borrowing limits of the ClusterQueue research",
+        ),
+        (on_kueue(cluster_queue("research", 32)), ""),
+    ],
+)
+def test_quotas_and_queues_that_are_not_considered(made: Any, ignored: str) -> None:
+    seen = reviewed(new_job(**workers(4), queue="night"), *NODES, **made) if isinstance(made, dict) else made
+    assert capacity_of(seen).verdict == "now"
+    assert [*not_considered(seen)] == ([f"Not considered: {ignored}."] if ignored else [])
