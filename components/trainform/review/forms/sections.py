@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
 from msgspec import Struct, structs
 
@@ -16,6 +16,7 @@ LONGEST_SENTENCE = 2000
 MOST_ITEMS, MOST_ROWS = 500, 200
 """Items of a section and rows of an item that are shown. The others are counted; the JSON has all of them."""
 NOT_SET = "not set"
+Thing = TypeVar("Thing")
 _STAND_INS = frozenset({MASKED, CHANGED_MASK, UNKNOWN})
 
 
@@ -68,7 +69,7 @@ def bounded(made: Iterable[Section]) -> list[Section]:
     """Return the sections that have a block, with long texts cut and long lists ended: a preview may hold names of any
     length, and any number of them."""
     return [
-        structs.replace(part, title=cut(part.title, LONGEST_SENTENCE), blocks=tuple(map(_bounded, _first(part.blocks))))
+        Section(cut(part.title, LONGEST_SENTENCE), _ended(map(_bounded, part.blocks), MOST_ITEMS, Item), part.verdict)
         for part in made
         if part.blocks
     ]
@@ -77,16 +78,16 @@ def bounded(made: Iterable[Section]) -> list[Section]:
 def _bounded(block: Block) -> Block:
     if isinstance(block, Table):
         return Table(tuple(tuple(cut(cell, LONGEST_SENTENCE) for cell in row) for row in block.rows))
-    rows = [structs.replace(row, text=cut(row.text, 2 * LONGEST_SENTENCE)) for row in block.rows[:MOST_ROWS]]
-    if len(block.rows) > MOST_ROWS:
-        rows.append(Row("", f"And {len(block.rows) - MOST_ROWS} more."))
+    cut_rows = (structs.replace(row, text=cut(row.text, 2 * LONGEST_SENTENCE)) for row in block.rows)
+    rows = _ended(cut_rows, MOST_ROWS, lambda text: Row("", text))
     text, where = cut(block.text, LONGEST_SENTENCE), cut(block.where, LONGEST_SENTENCE)
-    return structs.replace(block, text=text, where=where, code=cut(block.code), rows=tuple(rows))
+    return structs.replace(block, text=text, where=where, code=cut(block.code), rows=rows)
 
 
-def _first(blocks: Sequence[Block]) -> Sequence[Block]:
-    more = len(blocks) - MOST_ITEMS
-    return blocks if more <= 0 else [*blocks[:MOST_ITEMS], Item(f"And {more} more.")]
+def _ended(things: Iterable[Thing], most: int, end: Callable[[str], Thing]) -> tuple[Thing, ...]:
+    """The first things, and how many others there are."""
+    found = tuple(things)
+    return found if len(found) <= most else (*found[:most], end(f"And {len(found) - most} more."))
 
 
 def shown(value: Any, longest: int = LONGEST) -> str:

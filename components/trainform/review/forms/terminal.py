@@ -73,7 +73,7 @@ def _hanging(label: str, text: str, columns: int) -> Iterator[str]:
 
 
 def _table(rows: Sequence[Sequence[str]], columns: int) -> Iterator[str]:
-    """The rows below each other where they fit; else a line for each cell, with the name of its column."""
+    """The rows below each other where they fit; else each as a sentence, with the names of the columns."""
     cells = [[escaped(cell) for cell in row] for row in rows]
     widths = [max(map(display_width, column)) for column in zip(*cells, strict=True)]
     if sum(widths) + len(GAP) * len(widths) <= columns:
@@ -82,8 +82,5 @@ def _table(rows: Sequence[Sequence[str]], columns: int) -> Iterator[str]:
             yield f"{GAP}{GAP.join(padded)}".rstrip()
         return
     names, *others = cells
-    label = max(map(len, names)) + len(GAP)
-    for first, *rest in others:
-        yield from _hanging(GAP, f"{names[0]} {first}", columns)
-        for name, cell in zip(names[1:], rest, strict=True):
-            yield from _hanging(f"{GAP}{GAP}{name:<{label}}", cell, columns)
+    for row in others:
+        yield from _hanging(GAP, ", ".join(f"{name} {cell}" for name, cell in zip(names, row, strict=True)), columns)
