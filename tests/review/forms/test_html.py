@@ -106,7 +106,7 @@ def test_several_stacks_are_one_page(review: Review) -> None:
     (32, "never", '<rect class="over" x="60" width="40" height="10"/>'),
     (64, "now", '<rect class="asked" x="37.5" width="25" height="10"/>'),
     (64, "later", None),  # the nodes are short, and not the queue
-    (None, "later", None),
+    (None, "now", None),
 ])  # fmt: skip
 def test_the_bar_of_the_queue(capability: float | None, verdict: str, bar: str | None) -> None:
     queue = QueueUse(name="research", resource="a800", held=24, requested=16, capability=capability)

@@ -96,20 +96,19 @@ def _finding(line: Item, found: Block) -> str:
 
 
 def _queue(capacity: Capacity) -> Iterator[str]:
-    """What the queue holds, what the job requests of it, and what the queue may hold. A job that waits for nodes has
-    none of it: the queue is not what it lacks."""
-    queue, waits = capacity.queue, capacity.verdict in ("later", "never")
-    if queue is None:
+    """What the queue holds, what the job requests of it, and what the queue may hold. Nothing where the queue has no
+    limit, or where the job waits for nodes."""
+    queue = capacity.queue
+    if queue is None or queue.capability is None:
         return
     end, most = queue.held + queue.requested, queue.capability
-    is_over = most is not None and end > most
-    if waits and not is_over:
+    if end <= most and capacity.verdict in ("later", "never"):
         return
-    percent, marks = 100 / max(end, most or 0, 1e-9), end if most is None else most
+    percent = 100 / max(end, most, 1e-9)
     bars = [
         ("held", 0, queue.held, f"{queue.held:g} held by other jobs"),
-        ("over" if is_over else "asked", queue.held, queue.requested, f"{queue.requested:g} requested"),
-        ("most", marks - 0.4 / percent, 0.4 / percent, "no limit" if most is None else f"{most:g} at most"),
+        ("over" if end > most else "asked", queue.held, queue.requested, f"{queue.requested:g} requested"),
+        ("most", most - 0.4 / percent, 0.4 / percent, f"{most:g} at most"),
     ]
     yield f'<div class="queue"><p>Queue {_text(queue.name)}, {_text(queue.resource)}</p>'
     yield '<svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">'
