@@ -19,11 +19,11 @@ def measure(workplace: Workplace) -> list[Section]:
     """Measure whole processes."""
     check = trainform("`trainform check sdxl-lora -e dev`", REPOSITORY, "check", EXPERIMENT, "-e", ENVIRONMENT)
     pydantic = Command('`python -c "import pydantic"`', (sys.executable, "-c", "import pydantic"), REPOSITORY)
-    models = '`python -c "import trainform.spec"` (the models)'
+    models = '`python -c "from trainform.spec import Environment, Experiment"` (the models)'
     commands = [
         Command('`python -c ""`', (sys.executable, "-c", ""), REPOSITORY),
         pydantic,
-        Command(models, (sys.executable, "-c", "import trainform.spec"), REPOSITORY),
+        Command(models, (sys.executable, "-c", "from trainform.spec import Environment, Experiment"), REPOSITORY),
         trainform("`trainform --help`", REPOSITORY, "--help"),
         check,
     ]

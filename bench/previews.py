@@ -22,7 +22,7 @@ from trainform import defaults
 
 TIMES_BY_HAND = 1.10
 TIMES_FOR_NODES = 1.2
-TIMES_FOR_REVIEW = 1.2
+TIMES_FOR_REVIEW = 1.15
 OURS = "trainform"
 NAMES = {
     "by-hand": "by hand (pulumi_kubernetes)",

@@ -9,7 +9,6 @@ from typing import Any
 from tests.review.forms.samples import EMPTY, FAILED, RICH, SEVERAL
 from tests.review.forms.test_forms import hostile
 from tests.review.jobs import LORA, change, context, deployed, job_review
-from tests.review.picture.samples import LONG
 from tests.review.screen import PRICED, TODAY, shown_review
 from trainform.review.context import Context
 from trainform.review.model import Report, Review
@@ -17,6 +16,7 @@ from trainform.review.report import build_report
 from trainform.review.whole import review_of
 from trainform.spec import Environment
 
+LONG = "registry.example.com/" + "research-platform/" * 8 + "trainer:2026.11"
 HOSTILE = {
     "one-word": "Donaudampfschifffahrtsgesellschaft" * 9,
     "tags": "<script>alert(1)</script><img src=x onerror=alert(1)><b>",

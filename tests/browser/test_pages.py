@@ -31,23 +31,6 @@ OUTSIDE_OF_BOXES = """() => [...document.querySelectorAll('body *')].filter(part
 }).map(part => part.outerHTML.slice(0, 80))"""
 CUT = """() => [...document.querySelectorAll('.wide')].filter(box => box.scrollWidth > box.clientWidth + 1).map(
     box => box.getAttribute('aria-label') + ' ' + box.scrollWidth + ' of ' + box.clientWidth)"""
-OVER_EACH_OTHER = """() => [...document.querySelectorAll('svg.tf')].flatMap(picture => {
-    const lines = [...picture.querySelectorAll('text')].map(line => ({words: line.textContent, at: line.getBBox()}));
-    return lines.flatMap((one, place) => lines.slice(place + 1).filter(other =>
-        one.at.x < other.at.x + other.at.width && other.at.x < one.at.x + one.at.width &&
-        one.at.y + 2 < other.at.y + other.at.height && other.at.y + 2 < one.at.y + one.at.height
-    ).map(other => one.words + ' over ' + other.words));
-})"""
-OUT_OF_THE_BOX = """() => [...document.querySelectorAll('svg.tf')].flatMap(picture => {
-    const boxes = [...picture.querySelectorAll('rect[rx="6"]')].map(box => box.getBBox());
-    return [...picture.querySelectorAll('text')].filter(line => {
-        const at = line.getBBox();
-        const box = boxes.find(box => at.x > box.x && at.x < box.x + box.width && at.y > box.y - 2 && at.y < box.y + \
-box.height);
-        const right = box ? box.x + box.width : picture.viewBox.baseVal.width;
-        return at.x + at.width > right;
-    }).map(line => line.textContent);
-})"""
 pages = pytest.mark.parametrize("name", REVIEWS)
 shown = pytest.mark.shows("the page of a review opens in a browser")
 rest = pytest.mark.proof("every kind of report, in both widths and schemes; `make test` opens one page")
@@ -106,17 +89,6 @@ def test_the_text_is_the_same_without_script(browser: Browser, tmp_path: Path, n
             assert page.evaluate(FITS)
     assert texts[0] == texts[1]
     assert REVIEWS[name].stacks[0].headline[:5] in texts[0]
-
-
-@rest
-@pages
-def test_the_pictures(browser: Browser, tmp_path: Path, name: str) -> None:
-    """No text lies over another, or leaves its box."""
-    with opened(browser, tmp_path, name, **viewport(WIDTHS[1])) as page:
-        page.evaluate(OPEN)
-        assert page.locator("svg.tf").count() <= sum(len(report.pictures) for report in REVIEWS[name].stacks)
-        assert page.evaluate(OVER_EACH_OTHER) == []
-        assert page.evaluate(OUT_OF_THE_BOX) == []
 
 
 @rest

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.review.forms.samples import EMPTY, RICH, SHARED, usd
+from tests.review.forms.samples import EMPTY, RICH, usd
 from trainform.review.facts import facts_of
-from trainform.review.model import Cost, Effect
+from trainform.review.model import Cost, Dependents, Effect
 
 
 def effect(kind: str, thing: str, name: str, **more: Any) -> Effect:
@@ -34,7 +34,8 @@ def test_the_run_of_one_job(kind: str, more: dict[str, Any], text: str) -> None:
 def test_the_run_of_several_jobs_and_of_an_environment() -> None:
     jobs = [effect("create", "job", f"job-{number}", size="8 a800") for number in range(5)]
     assert told(*jobs)["run"] == ("5 jobs", "job-0 is new; job-1 is new; job-2 is new; 2 more")
-    assert told(dependents=SHARED.dependents)["run"] == ("2 experiments", "used by resnet, sdxl-lora")
+    users = Dependents(kind="Queue", object="q", stacks={"a.prod": "resnet", "b.prod": "sdxl-lora"}, sentence="")
+    assert told(dependents=[users])["run"] == ("2 experiments", "used by resnet, sdxl-lora")
 
 
 def test_data_has_the_worst_first() -> None:
@@ -49,7 +50,7 @@ def test_data_has_the_worst_first() -> None:
 def test_cost_and_queue() -> None:
     more = Cost(before=usd("72.00"), after=usd("96.00"), difference=usd("24.00"), hours="72", total=usd("6912.00"))
     assert told(cost=more)["cost"] == ("+24.00 USD/h", "72.00 USD → 96.00 USD an hour, 6912.00 USD for 72 h")
-    assert told(cost=RICH.cost)["cost"] == ("unknown", "The cost is not known: no price of a800.")
-    held = "24 nvidia.com/gpu missing, held by ml/llama-sft-20ab4c, ml/resnet-b35761"
+    assert told(cost=RICH.cost)["cost"] == ("unknown", "no price of a800.")
+    held = "32 a800 missing, held by ai-namespace/llama-sft-20ab4c: 32"
     assert told(capacity=RICH.capacity)["queue"] == ("waits", held)
     assert told()["cost"] == ("no price", "")

@@ -78,9 +78,9 @@ def test_jobs_of_one_program_are_in_the_order_of_their_names() -> None:
     ("data", "reason"),
     [
         ({"revision": "1f3a9c"}, "in the ConfigMap bert-deployed cannot be read: Object missing required field `job`."),
-        ({**record().data(), "run": 5}, "of bert cannot be read: its data is a secret or not text."),
-        (secret(), "of bert cannot be read: its data is a secret or not text."),
-        ({**record().data(), "job": previews.UNKNOWN_TEXT}, "of bert is known only after apply."),
+        ({**record().data(), "run": 5}, "of bert cannot be read: its data is secret or unknown."),
+        (secret(), "of bert cannot be read: its data is secret or unknown."),
+        ({**record().data(), "job": previews.UNKNOWN_TEXT}, "of bert cannot be read: its data is secret or unknown."),
     ],
 )
 def test_a_record_that_cannot_be_read_is_not_checked(data: Any, reason: str) -> None:

@@ -57,7 +57,7 @@ def test_the_screen_of_the_readme(golden: Golden) -> None:
 def test_of_a_preview_that_is_not_whole_the_amounts_are_not_known() -> None:
     report = build_report(with_preview(reviewed(), incomplete=True))
     assert (report.cost.known, report.capacity.verdict) == (False, "unknown")
-    assert report.cost.unknown == "The preview is not complete, so the cost is unknown."
+    assert report.cost.unknown == "the preview is not complete."
     assert [effect.kind for effect in report.effects][-1] == "unknown"
 
 
@@ -242,7 +242,7 @@ def test_a_preview_that_failed_leaves_nothing_to_be_taken_for_an_answer() -> Non
     assert [(effect.kind, effect.sentence) for effect in nothing.effects] == [
         ("unknown", "What would change is unknown: the preview failed.")
     ]
-    assert nothing.cost.unknown == "The preview failed, so the cost is unknown."
+    assert nothing.cost.unknown == "the preview failed."
     assert nothing.capacity.verdict == report.capacity.verdict == "unknown"
     assert NotChecked(what="preview", reason="It failed, so what it has not reached is not checked.") in (
         nothing.not_checked

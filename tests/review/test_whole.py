@@ -32,7 +32,7 @@ BEGINS = Cost(
     total=usd("291.60"),
 )
 NOTHING = Cost()
-HALF = Cost(before=usd("10.00"), known=False, unknown="The cost is not known: no price of h800.")
+HALF = Cost(before=usd("10.00"), known=False, unknown="no price of h800.")
 
 
 def report(number: int, **given: Any) -> Report:
@@ -73,7 +73,7 @@ def test_what_is_not_known_of_one_is_not_known_of_the_sum() -> None:
     found = total(RUNS, HALF)
     assert (found.known, found.before, found.after) == (False, usd("106.00"), None)
     assert (found.difference, found.percent, found.total) == (None, None, None)
-    assert found.unknown == "The sum is not known, because the cost of bert-1.dev is not."
+    assert found.unknown == "no cost of bert-1.dev."
 
 
 def read(stack: str, cluster: str, *, own: bool = False) -> Read:

@@ -62,8 +62,10 @@ class _Walk(Struct, frozen=True):
     ordered: Ordered
 
     def between(self, before: Any, after: Any, keys: Keys, place: Keys) -> Iterator[Difference]:
+        if isinstance(before, str) and before == after:  # most places of two trees
+            return
         if len(keys) < DEEPEST:
-            if isinstance(before, Mapping) and isinstance(after, Mapping):
+            if isinstance(before, dict) and isinstance(after, dict):
                 yield from self._entries(before, after, keys, place)
                 return
             if _is_items(before) and _is_items(after) and (before or after):
@@ -105,7 +107,7 @@ def _order(before: list[Any], after: list[Any], keys: Keys, place: Keys) -> Iter
 
 
 def _is_items(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(item, Mapping) for item in value)
+    return isinstance(value, list) and all(isinstance(item, dict) for item in value)
 
 
 def _identifies(name: str, items: Sequence[Mapping[str, Any]]) -> bool:

@@ -42,16 +42,15 @@ VERDICTS = {
 
 def facts_of(effects: Sequence[Effect], dependents: Sequence[Dependents], cost: Cost, capacity: Capacity) -> list[Fact]:
     """Return the facts in the order run, data, cost, queue."""
-    return [_run(effects, dependents), _data(effects), _cost(cost), _queue(capacity, effects)]
+    return [_run(effects, dependents), _data(effects), cost_fact(cost), _queue(capacity, effects)]
 
 
 def _run(effects: Sequence[Effect], dependents: Sequence[Dependents]) -> Fact:
     jobs = [effect for effect in effects if effect.thing == "job" and effect.kind in RUNS]
     users = sorted({experiment for each in dependents for experiment in each.stacks.values()})
     if not jobs and users:
-        return Fact(
-            key="run", number=counted(len(users), "experiment"), text=f"used by {list_names(users, MOST_NAMED)}"
-        )
+        text = f"used by {list_names(users, MOST_NAMED)}"
+        return Fact(key="run", number=counted(len(users), "experiment"), text=text)
     if not jobs:
         return Fact(key="run", number="unchanged")
     texts = []
@@ -59,9 +58,10 @@ def _run(effects: Sequence[Effect], dependents: Sequence[Dependents]) -> Fact:
         up = f" (up {job.age})" if job.age else ""
         state = STATES.get(job.state, "") if job.kind == "replace" else ""
         texts.append(RUNS[job.kind].format(object=job.object, up=f"{up}{state}"))
+    if len(jobs) > MOST_NAMED:
+        texts.append(f"{len(jobs) - MOST_NAMED} more")
     number = jobs[0].size if len(jobs) == 1 and jobs[0].size else counted(len(jobs), "job")
-    more = [f"{len(jobs) - MOST_NAMED} more"] if len(jobs) > MOST_NAMED else []
-    return Fact(key="run", number=number, text="; ".join([*texts, *more]))
+    return Fact(key="run", number=number, text="; ".join(texts))
 
 
 def _data(effects: Sequence[Effect]) -> Fact:
@@ -69,25 +69,26 @@ def _data(effects: Sequence[Effect]) -> Fact:
     if lost:
         text = f"{counted(len(lost), 'namespace')} deleted with all claims: {list_names(lost, MOST_NAMED)}"
         return Fact(key="data", number="all claims", text=text)
-    found = {
-        kind: list(dict.fromkeys(each.object for each in effects if each.thing == "claim" and each.kind == kind))
-        for kind in CLAIMS
-    }
+    found: dict[str, dict[str, None]] = {kind: {} for kind in CLAIMS}
+    for effect in effects:
+        if effect.thing == "claim" and effect.kind in found:
+            found[effect.kind][effect.object] = None
     worst, *others = [kind for kind in CLAIMS if found[kind]] or [""]
     if not worst:
         return Fact(key="data", number="unchanged")
-    rest = [f"{len(found[kind])} {CLAIMS[kind]}" for kind in others]
-    text = "; ".join([list_names(found[worst], MOST_NAMED), *rest])
-    return Fact(key="data", number=f"{counted(len(found[worst]), 'claim')} {CLAIMS[worst]}", text=text)
+    texts = [list_names([*found[worst]], MOST_NAMED), *(f"{len(found[kind])} {CLAIMS[kind]}" for kind in others)]
+    return Fact(key="data", number=f"{counted(len(found[worst]), 'claim')} {CLAIMS[worst]}", text="; ".join(texts))
 
 
-def _cost(cost: Cost) -> Fact:
+def cost_fact(cost: Cost) -> Fact:
+    """Return the fact about the cost of a stack, or of several together."""
     if cost.difference is None:
         return Fact(key="cost", number="no price" if cost.known else "unknown", text="" if cost.known else cost.unknown)
     before, after = (money.text if money is not None else "0" for money in (cost.before, cost.after))
-    text = f"{after} an hour as before" if before == after else f"{before} → {after} an hour"
+    percent = "" if cost.percent is None else f" ({cost.percent}%)"
+    text = f"{after} an hour as before" if before == after else f"{before} → {after} an hour{percent}"
     if cost.before is cost.after is None:
-        text = "for what is deployed, by other prices"
+        text = f"for what is deployed, by other prices{percent}"
     if cost.total is not None:
         text += f", {cost.total.text} for {cost.hours} h"
     return Fact(key="cost", number=f"{cost.difference.amount:+.2f} {cost.difference.currency}/h", text=text)
@@ -97,14 +98,12 @@ def _queue(capacity: Capacity, effects: Sequence[Effect]) -> Fact:
     number = VERDICTS[capacity.verdict]
     changed = [effect.object for effect in effects if effect.thing == "queue" and effect.kind not in ("keep", "none")]
     if capacity.verdict == "unchanged" and changed:
-        return Fact(
-            key="queue", number=f"{counted(len(changed), 'queue')} changed", text=list_names(changed, MOST_NAMED)
-        )
+        text = list_names(changed, MOST_NAMED)
+        return Fact(key="queue", number=f"{counted(len(changed), 'queue')} changed", text=text)
     if capacity.verdict in ("now", "unchanged"):
         return Fact(key="queue", number=number)
-    lacks = [
-        f"{lack.missing} {lack.resource} missing"
-        f"{f', held by {list_names(lack.holders, MOST_NAMED)}' if lack.holders else ''}"
-        for lack in capacity.shortages
-    ]
-    return Fact(key="queue", number=number, text="; ".join(lacks) if lacks else capacity.reason or capacity.sentence)
+    texts = []
+    for lack in capacity.shortages:
+        held = f", held by {list_names(lack.holders, MOST_NAMED)}" if lack.holders else ""
+        texts.append(f"{lack.missing} {lack.resource} missing{held}")
+    return Fact(key="queue", number=number, text="; ".join(texts) or capacity.reason or capacity.sentence)

@@ -8,6 +8,7 @@ masked in every other, as a whole.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -69,7 +70,7 @@ class Masks:
         kind = type_.rpartition(":")[2].removesuffix("Patch")
         every = (*states, *outputs) if self._marked else states
         index = _Index()
-        of_states = [[*_secrets(state, kind=kind)] for state in every]
+        of_states = [_secrets(state, kind=kind) for state in every]
         paths, keys = _secret_paths(every, {path for found in of_states for path, _ in found}, index)
         found = {path: [index.at(path, state) for state in every] for path in paths}
         changed = {path for path, (before, after, *_) in found.items() if _differ(before, after)}
@@ -148,30 +149,37 @@ def _secret_paths(states: States, found: set[Path], index: _Index) -> tuple[set[
     return {path for path in found if not any(path[:length] in found for length in range(len(path)))}, len(keys)
 
 
-def _secrets(value: Any, name: str = "", path: Path = (), kind: str = "") -> Iterator[tuple[Path, bool]]:
-    """Yield the path of each secret, and whether the engine has not marked it. The path of a key that is a secret ends
-    with None. name: of the field. kind: of the object."""
-    inside = inside_text(value) if isinstance(value, str) else None
-    if is_mark(value) or len(path) > DEEPEST:
-        yield path, False
-    elif inside is None and _is_secret(name, value):
-        yield path, is_secret(name, value)
-    elif inside is not None:
-        yield from _secrets(inside, name, path)
-    elif isinstance(value, dict):
-        yield from _in_mapping(value, name, path, kind)
-    elif isinstance(value, list):
-        pairs = _pairs(value)
-        if pairs and _type(pairs[0][0]) != "name" and has_mark(value):
-            yield path, False  # any item may be the secret one in another state
-            return
-        given = secret_words(value) if pairs and _type(pairs[0][0]) == "word" else {}
-        for at, (part, item) in enumerate(pairs):
-            yield from [((*path, part), True)] if at in given else _secrets(item, name, (*path, part), kind)
+def _secrets(value: Any, name: str = "", path: Path = (), kind: str = "") -> list[tuple[Path, bool]]:
+    """Return the path of each secret in a state, and whether it is plain text that the engine has not marked. The path
+    of a key which is a secret ends with None. name: of the field. kind: of the object."""
+    if len(path) > DEEPEST:
+        return [(path, False)]
+    if isinstance(value, str):
+        inside = inside_text(value)
+        if inside is None:
+            return [(path, is_secret(name, value))] if _is_secret(name, value) else []
+        value, kind = inside, ""
+    if is_mark(value):
+        return [(path, False)]
+    if isinstance(value, dict):
+        return [*_in_mapping(value, name, path, kind)]
+    if isinstance(value, list):
+        return [*_in_list(value, name, path, kind)]
+    return [(path, True)] if is_secret(name, value) else []
+
+
+def _in_list(value: list[Any], name: str, path: Path, kind: str) -> Iterator[tuple[Path, bool]]:
+    pairs = _pairs(value)
+    if pairs and _type(pairs[0][0]) != "name" and has_mark(value):
+        yield path, False  # any item may be the secret one in another state
+        return
+    given = secret_words(value) if pairs and _type(pairs[0][0]) == "word" else {}
+    for at, (part, item) in enumerate(pairs):
+        yield from [((*path, part), True)] if at in given else _secrets(item, name, (*path, part), kind)
 
 
 def _in_mapping(value: dict[str, Any], name: str, path: Path, kind: str) -> Iterator[tuple[Path, bool]]:
-    of_secret = any(str(each).endswith("Secret") for each in (kind, value.get("kind")))
+    of_secret = kind.endswith("Secret") or str(value.get("kind")).endswith("Secret")
     for key, item in value.items():
         if secret_in(key) is not None:
             yield (*path, key, None), True
@@ -181,7 +189,8 @@ def _in_mapping(value: dict[str, Any], name: str, path: Path, kind: str) -> Iter
         elif kind == "kubernetes" and key == "kubeconfig":  # the configuration of the provider
             yield (*path, key), False
         else:
-            yield from _secrets(item, name_of(key, value, name), (*path, key), "Secret" if (kind, key) == ITEMS else "")
+            of_key = name_of(key, value, name) if key == "value" else key
+            yield from _secrets(item, of_key, (*path, key), "Secret" if (kind, key) == ITEMS else "")
 
 
 def _text(path: Path) -> str:
@@ -251,13 +260,17 @@ def _pairs(value: Any) -> list[tuple[Any, Any]]:
 # --- masks
 
 
+@functools.lru_cache(maxsize=4096)
+def _shown_key(key: str) -> str:
+    return whole_characters(key) if secret_in(key) is None else MASKED
+
+
 def _masked(value: Any, paths: set[Path], changed: Iterable[Path] = (), path: Path = ()) -> Any:
     """Return the value with a mask at each of the paths."""
-    if path in paths:
+    if paths and path in paths:
         return value if value in _EMPTY else CHANGED_MASK if path in changed else MASKED
     if isinstance(value, dict):
-        shown = {key: _masked(item, paths, changed, (*path, key)) for key, item in value.items()}
-        return {whole_characters(key) if secret_in(key) is None else MASKED: item for key, item in shown.items()}
+        return {_shown_key(key): _masked(item, paths, changed, (*path, key)) for key, item in value.items()}
     if isinstance(value, list):
         return [_masked(item, paths, changed, (*path, part)) for part, item in _pairs(value)]
     if not isinstance(value, str):
@@ -286,10 +299,9 @@ def _names(urn: str, type_: str, states: Iterable[Any]) -> Iterator[str]:
                 yield value
 
 
-def _is_secret(name: str, value: Any) -> bool:
-    """Return whether a value is a secret that nobody has marked. A manifest in a text cannot be read without YAML."""
-    if not isinstance(value, str):
-        return is_secret(name, value)
-    if len(value) > LONGEST_TEXT or name == LAST_APPLIED:  # of which the JSON was cut
+@functools.lru_cache(maxsize=4096)
+def _is_secret(name: str, text: str) -> bool:
+    """Return whether a text is a secret, or a mask. A manifest in a text cannot be read without YAML."""
+    if is_mark(text) or len(text) > LONGEST_TEXT or name == LAST_APPLIED:  # of which the JSON was cut
         return True
-    return is_secret(name, value) or _SECRET_MANIFEST.search(value) is not None
+    return is_secret(name, text) or _SECRET_MANIFEST.search(text) is not None

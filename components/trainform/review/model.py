@@ -155,7 +155,7 @@ class Cost(Part):
     hours: str | None = Field(default=None, description="The run's length in hours, where it is known or given.")
     total: Money | None = Field(default=None, description="`after` times `hours`.")
     known: bool = Field(default=True, description="false: something has a price that is not known.")
-    unknown: str = Field(default="", description="Why an amount is missing, as a sentence; empty: none is.")
+    unknown: str = Field(default="", description="Why an amount is missing: no price of a800. Empty: none is.")
 
 
 class Shortage(Part):

@@ -44,12 +44,13 @@ def mounts(job: JobReview, *, old: bool) -> Seen:
     for step in job.steps:
         for template in steps.templates(step, step.old if old else step.new):
             of_role = found.setdefault(template.role, defaultdict(set))
-            for path, mount in _mounts_of(template):
+            for path, mount in mounts_of(template):
                 of_role[path].add(mount)
     return {role: {path: frozenset(each) for path, each in paths.items()} for role, paths in found.items()}
 
 
-def _mounts_of(template: Template) -> Iterator[tuple[str, Mount]]:
+def mounts_of(template: Template) -> Iterator[tuple[str, Mount]]:
+    """Yield the volumes with data that a pod mounts, each with its path."""
     sources = {str(volume.get("name")): _source(volume) for volume in template.volumes()}
     for container in mappings(template.spec.get("containers")):
         for mount in mappings(container.get("volumeMounts")):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal
 
 from trainform import defaults
@@ -101,7 +101,8 @@ def _outcome(preview: Preview, counted: list[Finding], not_checked: list[NotChec
 
 
 def _unknown_amounts(ended: str) -> tuple[Cost, Capacity]:
-    cost = Cost(known=False, unknown=f"The preview {ended}, so the cost is unknown.")
+    """Cost and capacity of a preview that does not have every step."""
+    cost = Cost(known=False, unknown=f"the preview {ended}.")
     room = f"The preview {ended}, so it is unknown whether the pods fit."
     return cost, Capacity(verdict="unknown", sentence=room, basis="none")
 
@@ -226,9 +227,9 @@ def _unknown(value: Any, path: str = "") -> Iterator[str]:
     """Yield the paths of the values that the engine does not know yet."""
     if value == UNKNOWN:
         yield path
-    elif isinstance(value, Mapping):
+    elif isinstance(value, dict):
         for key, part in value.items():
             yield from _unknown(part, f"{path}.{key}" if path else str(key))
-    elif isinstance(value, list | tuple):
+    elif isinstance(value, list):
         for index, part in enumerate(value):
             yield from _unknown(part, f"{path}[{index}]")

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Iterator
 from typing import Any
 
 from pydantic import ValidationError
 
 from trainform.errors import InputError, Problem
 from trainform.review.model import VERSION, Review
-from trainform.review.picture.parts import Picture
 from trainform.spec.explain import explain
 
 SCHEMA_FILE = "review.schema.json"
@@ -42,26 +39,15 @@ def read_review(text: str, option: str, source: str) -> Review:
     except (ValueError, RecursionError):
         raise InputError([Problem(option, source, "the report has a number that JSON does not have", FIX)]) from None
     misfits = [
-        Problem(f"stacks[{place}].pictures[{of_stack}]", None, reason, FIX, source)
+        Problem(f"stacks[{place}].pictures", None, f"{edge.start} or {edge.end} is not in the picture", FIX, source)
         for place, report in enumerate(review.stacks)
-        for of_stack, picture in enumerate(report.pictures)
-        for reason in _misfits(picture)
+        for picture in report.pictures
+        for edge in picture.edges
+        if not {edge.start, edge.end} <= {node.id for node in picture.nodes}
     ]
     if misfits:
         raise InputError(misfits[:MOST_PROBLEMS])
     return review
-
-
-def _misfits(picture: Picture) -> Iterator[str]:
-    """Why the picture cannot be drawn: parts are found by their ids, and their kinds are read off them."""
-    counts = Counter(node.id for node in picture.nodes)
-    yield from (f"two parts have the id {name}" for name, count in counts.items() if count > 1)
-    for node in picture.nodes:
-        if not node.id.startswith(f"{node.kind}/"):
-            yield f"the id {node.id} does not begin with {node.kind}/"
-    for edge in picture.edges:
-        if not {edge.start, edge.end} <= counts.keys():
-            yield f"the line from {edge.start} to {edge.end} leads to no part"
 
 
 def _problems(data: Any, error: ValidationError, source: str) -> list[Problem]:

@@ -124,7 +124,7 @@ def _sum(reports: Sequence[Report]) -> Cost:
     age = max((cost.price_age_days for cost in costs if cost.price_age_days is not None), default=None)
     currencies = {side.currency for cost in costs for side in (cost.before, cost.after) if side is not None}
     if len(currencies) > 1:
-        why = f"The stacks have prices in several currencies ({list_names(sorted(currencies))}), so there is no sum."
+        why = f"the stacks have prices in several currencies ({list_names(sorted(currencies))})."
         return Cost(prices_of=oldest, price_age_days=age, known=False, unknown=why)
     unknown = [report.stack for report in reports if not report.cost.known]
     before, after = _side(costs, lambda cost: cost.before), _side(costs, lambda cost: cost.after)
@@ -142,7 +142,7 @@ def _sum(reports: Sequence[Report]) -> Cost:
         hours=lengths.pop() if len(lengths) == 1 else None,
         total=_total(costs, currency),
         known=not unknown,
-        unknown=f"The sum is not known, because the cost of {list_names(unknown)} is not." if unknown else "",
+        unknown=f"no cost of {list_names(unknown)}." if unknown else "",
     )
 
 

@@ -1,7 +1,19 @@
 """What a researcher and a platform team write: pydantic models of the two files, their checks, and how they are
-read."""
+read. The models are imported where they are used: `trainform review` starts the engine without them."""
 
-from trainform.spec.environment import Environment
-from trainform.spec.experiment import Experiment
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from trainform.spec.environment import Environment
+    from trainform.spec.experiment import Experiment
 
 __all__ = ["Environment", "Experiment"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"trainform.spec.{name.lower()}"), name)

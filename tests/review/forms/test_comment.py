@@ -104,14 +104,6 @@ def test_any_review_is_a_whole_comment_within_the_limit(review: Review, limit: i
     assert text.endswith(f"[The whole report]({PAGE})\n")
 
 
-@given(texts)
-@settings(max_examples=50, deadline=None)
-def test_no_value_mentions_links_or_closes_anything(text: str) -> None:
-    sample = RICH.model_copy(update={"stack": text, "headline": text, "findings": [finding("high", 1, text)]})
-    made = render(sample, USUAL)
-    assert not re.search(r"@\w|#[0-9]|GH-[0-9]|://|www\.|\b[0-9a-f]{7,64}\b", told_of(made))
-
-
 def test_the_heaviest_stack_comes_first_and_those_with_nothing_to_read_are_in_the_table() -> None:
     text = render(EMPTY, CHEAPER, RICH)
     assert text.index(f"## Review of {RICH.stack}:") < text.index(f"## Review of {CHEAPER.stack}:")

@@ -7,14 +7,21 @@ from typing import Any
 import pytest
 
 from tests.review.jobs import ELASTIC, LORA, change
-from tests.review.picture.samples import of_change
+from tests.support.samples import CLUSTER
 from trainform.backends.table import BACKENDS
 from trainform.review.picture.compare import pictures
 from trainform.review.picture.parts import Picture
+from trainform.spec import Environment
 
 WORKER = LORA["roles"]["worker"]
 NEW = "registry.example.com/ai/pytorch-training:2.9"
 CLAIM = "claim/sdxl-lora-checkpoints"
+
+
+def of_change(before: dict[str, Any] | None, after: dict[str, Any] | None) -> Picture:
+    """The picture of a preview of one job."""
+    [picture] = pictures(change(before, after, environment=Environment.model_validate(CLUSTER)))
+    return picture
 
 
 def facts(picture: Picture, key: str) -> dict[str, tuple[str | None, str | None]]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import re
 
+from msgspec import structs
+
 from trainform.review.forms.document import documents
 from trainform.review.forms.markdown import folded
 from trainform.review.forms.sections import Item, Section
@@ -53,4 +55,4 @@ def _severe(summary: Section) -> Section:
     high = [block for block in others if isinstance(block, Item) and block.level == "high"]
     left_out = len(others) - len(high)
     note = [Item(f"{left_out} more lines are in the whole report.")] if left_out else []
-    return Section(summary.title, (headline, *high, *note))
+    return structs.replace(summary, blocks=(headline, *high, *note))

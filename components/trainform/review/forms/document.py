@@ -3,13 +3,15 @@ the details. Of several stacks an overview stands first, then the stacks with so
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from trainform.errors import list_names
 from trainform.review import model
-from trainform.review.forms.sections import Block, Item, Row, Section, Table, below, bounded, counted, cut, each, shown
+from trainform.review.facts import cost_fact
+from trainform.review.forms.sections import Block, Item, Row, Section, Table, bounded, counted, cut, shown
 from trainform.review.model import Category, Finding, Outcome, Report
 
 MOST_CAUSES, MOST_FILES = 2, 5  # that a summary names; files of a stack
@@ -56,26 +58,28 @@ def weighs(report: Report) -> bool:
 
 def summary(report: Report) -> Section:
     """Return the lines from which people decide."""
-    facts = (Row(fact.key.capitalize(), f"{fact.number}: {fact.text}" if fact.text else fact.number)
-        for fact in report.facts)  # fmt: skip
-    waived = {use.fingerprint: f"waived by {use.owner} until {use.until} ({use.reason})" for use in report.waivers
-        if use.state == "applies"}  # fmt: skip
-    others = [use for use in report.waivers if use.state in STATES]
-    failure = [Row("", line, verbatim=True) for line in report.failure]
-    blocks = [
-        Item(report.headline, (*below([*failure, *_causes(report.effects)]), *facts)),
-        *([] if report.origin is None else [Item(report.origin.text)]),
-        *each(report.findings, lambda finding: _finding_line(finding, waived.get(finding.fingerprint, "waived"))),
-        *(Item(f"Waiver of {use.code} by {use.owner} {STATES[use.state]}: {use.why}") for use in others),
-        *_not_checked(report.not_checked),
-    ]
-    return bounded([Section(f"Review of {cut(report.stack)}: {verdict(report)}", tuple(blocks))])[0]
+    failure = (Row("", line, verbatim=True) for line in report.failure)
+    facts = (Row(fact.key.capitalize(), _said(fact)) for fact in report.facts)
+    blocks = [Item(report.headline, (*failure, *_causes(report.effects), *facts))]
+    if report.origin is not None:
+        blocks.append(Item(report.origin.text))
+    uses = {use.fingerprint: use for use in report.waivers if use.state == "applies"}
+    blocks += (_finding_line(finding, uses.get(finding.fingerprint)) for finding in report.findings)
+    blocks += (Item(f"Waiver of {use.code} by {use.owner} {STATES[use.state]}: {use.why}")
+        for use in report.waivers if use.state in STATES)  # fmt: skip
+    if report.not_checked:
+        count = "" if len(report.not_checked) == 1 else f" ({len(report.not_checked)} parts)"
+        blocks.append(Item(f"Not checked{count}: {_reason(report.not_checked[0])}"))
+    return bounded([Section(f"Review of {cut(report.stack)}", tuple(blocks), verdict(report))])[0]
+
+
+def _said(fact: model.Fact) -> str:
+    return f"{fact.number}: {fact.text}" if fact.text else fact.number
 
 
 def verdict(report: Report) -> str:
     """Return the outcome, and who has to agree to it: `findings, the platform team must agree`."""
-    high = [finding for finding in report.findings if level(finding) == "high"]
-    who = dict.fromkeys(APPROVERS[finding.category] for finding in high)
+    who = dict.fromkeys(APPROVERS[finding.category] for finding in report.findings if level(finding) == "high")
     return f"{report.outcome.value}, {' and '.join(who)} must agree" if who else report.outcome.value
 
 
@@ -84,24 +88,16 @@ def level(finding: Finding) -> str:
     return "waived" if finding.waived else finding.level
 
 
-def levels(findings: Iterable[Finding]) -> str:
-    """Return how many findings there are by level, the worst first: `1 high, 2 medium`."""
-    found = Counter(map(level, findings))
-    return ", ".join(f"{found[word]} {word}" for word in LEVELS if found[word])
-
-
 def _causes(effects: Iterable[model.Effect]) -> Iterator[Row]:
     found = {cause.place.path: cause for effect in effects for cause in effect.causes}
-    for path, cause in [*found.items()][:MOST_CAUSES]:
+    for path, cause in itertools.islice(found.items(), MOST_CAUSES):
         sides = [cause.before, cause.after]
-        short = [short_image(str(side)) if _is_image(path, side) else shown(side, LONGEST_CAUSE) for side in sides]
+        is_image = path.rpartition(".")[2] == "image"
+        short = [short_image(side) if is_image and isinstance(side, str) else shown(side, LONGEST_CAUSE)
+            for side in sides]  # fmt: skip
         yield Row("Change", f"{path}: {' → '.join(short if short[0] != short[1] else map(shown, sides))}")
     if len(found) > MOST_CAUSES:
         yield Row("", f"and {counted(len(found) - MOST_CAUSES, 'more field')}")
-
-
-def _is_image(path: str, value: Any) -> bool:
-    return isinstance(value, str) and path.rpartition(".")[2] == "image"
 
 
 def short_image(image: str) -> str:
@@ -110,10 +106,12 @@ def short_image(image: str) -> str:
     return f"{name}{at}{digest[:DIGEST]}"
 
 
-def _finding_line(finding: Finding, waived: str) -> Item:
+def _finding_line(finding: Finding, use: model.WaiverUse | None) -> Item:
+    waived = (
+        f"waived by {use.owner} until {use.until} ({use.reason}): " if use else "waived: " if finding.waived else ""
+    )
     where = finding.field if finding.place is None else located(finding.place)
-    text = f"{waived}: {finding.title}" if finding.waived else finding.title
-    return Item(text, (), finding.level, finding.code, where)
+    return Item(f"{waived}{finding.title}", (), finding.level, finding.code, where)
 
 
 def located(place: model.Place) -> str:
@@ -121,13 +119,7 @@ def located(place: model.Place) -> str:
     for one environment."""
     line = f"{place.file}:{place.line}" if place.line else place.file
     where = ", ".join(filter(None, [place.origin, line]))
-    return f"{place.path} ({where})" if place.path and where else place.path if place.path else where
-
-
-def _not_checked(parts: Sequence[model.NotChecked]) -> Iterator[Item]:
-    if parts:
-        count = "" if len(parts) == 1 else f" ({len(parts)} parts)"
-        yield Item(f"Not checked{count}: {_reason(parts[0])}")
+    return f"{place.path} ({where})" if place.path and where else place.path or where
 
 
 def _reason(part: model.NotChecked) -> str:
@@ -139,27 +131,27 @@ def _reason(part: model.NotChecked) -> str:
 
 def details(report: Report) -> list[Section]:
     """Return everything that the summary does not say. Empty sections are left out."""
-    masked = f"{counted(report.masked, 'secret value')} {'is' if report.masked == 1 else 'are'} masked."
-    objects = sorted(report.objects, key=lambda change: not change.destructive)
     about = f"Experiment {report.experiment} in the environment {report.environment}." if report.experiment else ""
+    masked = f"{counted(report.masked, 'secret value')} masked." if report.masked else ""
     read = f"The cluster was read at {report.read_at}." if report.read_at else ""
     sources = [about, read, report.limits, masked]
-    return bounded([
-        Section("Effects", tuple(each(report.effects, _effect))),
-        Section("Users of what changes", tuple(each(report.dependents, lambda users: Item(users.sentence)))),
-        Section(FINDINGS, tuple(each(report.findings, _finding))),
-        Section("Cost", tuple(cost_items(report.cost))),
-        Section("Capacity", tuple(capacity_items(report.capacity))),
-        Section("Objects", tuple(each(objects, _object))),
-        Section("Messages of the engine", tuple(each(report.messages, _message))),
-        Section("Also not checked", tuple(each(report.not_checked[1:], lambda part: Item(_reason(part))))),
-        Section("Sources", tuple(Item(text) for text in sources if text)),
-    ])  # fmt: skip
+    objects = sorted(report.objects, key=lambda change: not change.destructive)
+    sections: dict[str, Iterable[Item]] = {
+        "Effects": (Item(effect.sentence, tuple(map(_cause, effect.causes))) for effect in report.effects),
+        "Users of what changes": (Item(users.sentence) for users in report.dependents),
+        FINDINGS: map(_finding, report.findings),
+        "Cost": _cost(report.cost),
+        "Capacity": [_capacity(report.capacity)],
+        "Objects": map(_object, objects),
+        "Messages of the engine": map(_message, report.messages),
+        "Also not checked": (Item(_reason(part)) for part in report.not_checked[1:]),
+        "Sources": (Item(text) for text in sources if text),
+    }
+    return bounded(Section(title, tuple(items)) for title, items in sections.items())
 
 
-def _effect(effect: model.Effect) -> Item:
-    changes = [_changed(located(cause.place), cause.before, cause.after) for cause in effect.causes]
-    return Item(effect.sentence, below(changes))
+def _cause(cause: model.Change) -> Row:
+    return _changed(located(cause.place), cause.before, cause.after)
 
 
 def _changed(path: str, before: Any, after: Any) -> Row:
@@ -167,71 +159,51 @@ def _changed(path: str, before: Any, after: Any) -> Row:
 
 
 def _finding(finding: Finding) -> Item:
-    return Item(finding.object, tuple(finding_rows(finding)), finding.level, finding.code)
-
-
-def finding_rows(finding: Finding) -> Iterator[Row]:
-    """Yield what the line of a finding does not say."""
+    """Return what the line of a finding does not say."""
     field = finding.field or ("" if finding.place is None else finding.place.path)
-    if finding.category in (Category.limits, Category.capacity):  # these judge the new value alone
-        yield from [] if finding.after is None else [Row("", f"{field}: {shown(finding.after)}", verbatim=True)]
-    elif (finding.before, finding.after) != (None, None):
-        yield _changed(field, finding.before, finding.after)
-    yield from (Row(label, text) for label, text in (("why", finding.why), ("fix", finding.fix)) if text)
-    yield Row("finding", finding.fingerprint, verbatim=True)
+    rows = [Row(label, text) for label, text in (("why", finding.why), ("fix", finding.fix)) if text]
+    alone = finding.category in (Category.limits, Category.capacity)  # these judge the new value alone
+    if alone and finding.after is not None:
+        rows.insert(0, Row("", f"{field}: {shown(finding.after)}", verbatim=True))
+    elif not alone and (finding.before, finding.after) != (None, None):
+        rows.insert(0, _changed(field, finding.before, finding.after))
+    rows.append(Row("finding", finding.fingerprint, verbatim=True))
+    return Item(finding.object, tuple(rows), finding.level, finding.code)
 
 
-def cost_items(cost: model.Cost) -> Iterator[Item]:
-    """Yield the cost in sentences."""
+def _cost(cost: model.Cost) -> Iterator[Item]:
+    """Yield what the fact about the cost does not say."""
     if cost.unknown:
-        yield Item(cost.unknown)
-    if cost.before is not None or cost.after is not None:
-        yield Item(f"Per hour: {per_hour(cost)}.")
-    if cost.total is not None:
-        yield Item(f"In all: {cost.total.text}{'' if cost.hours is None else f' for {cost.hours} h'}.")
+        yield Item(cost.unknown if cost.known else f"Unknown: {cost.unknown}")
     if cost.prices_of is not None:
         age = "" if cost.price_age_days is None else f", {counted(cost.price_age_days, 'day')} old"
         yield Item(f"The oldest price is of {cost.prices_of}{age}.")
 
 
-def per_hour(cost: model.Cost) -> str:
-    """Return both sides, and their difference: `96.00 USD → 128.00 USD (+32.00 USD per hour, +33.3%)`."""
-    missing = "none" if cost.known else "unknown"
-    before, after = (missing if money is None else money.text for money in (cost.before, cost.after))
-    percent = "" if cost.percent is None else f", {cost.percent}%"
-    more = cost.difference
-    change = "" if more is None else f" ({more.amount:+.2f} {more.currency} per hour{percent})"
-    return f"{missing if cost.before is cost.after is None else f'{before} → {after}'}{change}"
-
-
-BASES = {"cluster": "what the cluster has and holds now", "none": ""}
-
-
-def capacity_items(capacity: model.Capacity) -> Iterator[Item]:
-    """Yield whether the pods fit, as a sentence, and what is missing."""
-    rows = [Row("basis", BASES[capacity.basis])] if BASES[capacity.basis] else []
+def _capacity(capacity: model.Capacity) -> Item:
+    """Return whether the pods fit, and what is missing."""
+    rows = []
     for lack in capacity.shortages:
         holders = f"; held by {', '.join(lack.holders)}" if lack.holders else ""
         text = f"{lack.resource}: {lack.missing} missing; {lack.asked} requested, {lack.available} available{holders}"
         rows.append(Row("missing", text, verbatim=True))
     for role in capacity.roles:
-        where = f"on {counted(role.nodes, 'node')}; at most {role.largest} {role.resource} free on a node"
-        rows.append(
-            Row("room", f"{role.role}: {role.fit} of {counted(role.pods, 'pod')} fit now, {where}", verbatim=True)
-        )
-    yield Item(capacity.sentence, tuple(rows))
+        fit = f"{role.role}: {role.fit} of {counted(role.pods, 'pod')} fit now, on {counted(role.nodes, 'node')}"
+        rows.append(Row("room", f"{fit}; at most {role.largest} {role.resource} free on a node", verbatim=True))
+    return Item(capacity.sentence, tuple(rows))
 
 
 def _object(change: model.ObjectChange) -> Item:
-    unknown = [] if change.fields_known else [Row("", "The preview does not say which fields differ.")]
-    fields = [_changed(field.path, field.before, field.after) for field in change.fields]
-    return Item(f"{change.operation} {change.kind} {change.name}", (*below(fields), *unknown))
+    rows = [_changed(field.path, field.before, field.after) for field in change.fields]
+    if not change.fields_known:
+        rows.append(Row("", "The preview does not say which fields differ."))
+    return Item(f"{change.operation} {change.kind} {change.name}", tuple(rows))
 
 
 def _message(message: model.EngineMessage) -> Item:
-    about = f"{message.object}: " if message.object else ""
     first, *others = [line.strip() for line in message.text.splitlines() if line.strip()] or [""]
-    return Item(f"{message.severity}: {about}{first}", below([Row("", line, verbatim=True) for line in others]))
+    about = f"{message.object}: " if message.object else ""
+    return Item(f"{message.severity}: {about}{first}", tuple(Row("", line, verbatim=True) for line in others))
 
 
 # --- several stacks
@@ -243,20 +215,22 @@ def overview(review: model.Review) -> Section:
     """Return how the stacks compare, and what they cost together."""
     reports = by_severity(review.stacks)
     blocks: list[Block] = [] if review.selection is None else [*_selected(review.selection)]
-    blocks += [Table((COLUMNS, *map(_stack_row, reports)))] if reports else []
-    if reports and not any(map(weighs, reports)):
-        blocks.append(Item("Nothing changes."))
+    if reports:
+        blocks.append(Table((COLUMNS, *map(_stack_row, reports))))
+        if not any(map(weighs, reports)):
+            blocks.append(Item("Nothing changes."))
     if len(reports) > 1:
-        blocks.append(Item(f"Cost of all stacks per hour: {review.cost.unknown or per_hour(review.cost)}"))
-    title = f"Review of {counted(len(reports), 'stack')}: {review.outcome.value}"
-    return bounded([Section(title, tuple(blocks))])[0]
+        blocks.append(Item(f"Cost of all stacks: {_said(cost_fact(review.cost))}"))
+    title = f"Review of {counted(len(reports), 'stack')}"
+    return bounded([Section(title, tuple(blocks), review.outcome.value)])[0]
 
 
 def _stack_row(report: Report) -> tuple[str, ...]:
     numbers = {fact.key: fact.number for fact in report.facts}
-    found = levels(report.findings)
+    found = Counter(map(level, report.findings))
+    counts = ", ".join(f"{found[word]} {word}" for word in LEVELS if found[word])
     ends = (numbers.get(key, "unknown") for key in ("cost", "queue"))
-    return report.stack, report.outcome.value, found if found else "none", *ends
+    return report.stack, report.outcome.value, counts or "none", *ends
 
 
 def _selected(chosen: model.Selection) -> Iterator[Block]:

@@ -10,71 +10,74 @@ from string import Template
 from typing import TYPE_CHECKING
 
 from trainform.escaping import escaped
-from trainform.review.forms.document import FINDINGS, by_severity, details, level, overview, summary, weighs
+from trainform.review.forms.document import (
+    FINDINGS,
+    by_severity,
+    details,
+    level,
+    overview,
+    short_image,
+    summary,
+    weighs,
+)
 from trainform.review.forms.sections import LONGEST_SENTENCE, Block, Item, Row, Section, Table, cut
-from trainform.review.picture import svg
 
 if TYPE_CHECKING:
-    from trainform.review.model import Fact, Report, Review
+    from trainform.review.model import Capacity, Fact, Report, Review
+    from trainform.review.picture.parts import Mark, Picture, PictureEdge, PictureFact, PictureNode
 
 PAGE = Path(__file__).with_name("page.html")
+MARKS: dict[Mark, str] = {
+    "same": "exists already",
+    "added": "new",
+    "removed": "removed",
+    "changed": "changes",
+    "restarted": "starts again",
+}
+USES = {"added": "from now on", "removed": "no longer"}
+"""What is said of the use of a queue or claim that begins or ends, and not with the claim."""
 
 
 def render(review: Review) -> str:
-    """Return the review as text that ends with a line feed. Of several stacks, an overview is the head of the page."""
+    """Return the review as text that ends with a line feed. Of several stacks, an overview is the head of the page, and
+    those follow of which it does not say all."""
     reports = by_severity(review.stacks)
     alone = len(reports) == 1 and review.selection is None
     head = summary(reports[0]) if alone else overview(review)
-    body = [] if alone else [_verdict(review.outcome.value, "h1", "top", head.title, ""), *_blocks(head.blocks)]
-    for place, report in enumerate(reports, 1):
-        shown = alone or weighs(report)
-        body += (
-            _stack(report, f"stack-{place}", "h1" if alone else "h2") if shown else _folded(report, f"stack-{place}")
-        )
+    shown = [report for report in reports if alone or weighs(report)]
+    body = [] if alone else [_verdict(review.outcome.value, "h1", "top", head, ""), *_blocks(head.blocks, len(shown))]
+    for place, report in enumerate(shown, 1):
+        body += _stack(report, f"stack-{place}", "h1" if alone else "h2")
     page = Template(PAGE.read_text(encoding="utf-8"))
-    return page.substitute(title=_text(head.title), body="\n".join(body))
+    return page.substitute(title=_text(head.heading), body="\n".join(body))
 
 
-def _verdict(kind: str, heading: str, name: str, title: str, more: str) -> str:
-    of, _, word = title.rpartition(": ")
-    text = f'{_words(escaped(f"{of}:"))} <b class="word">{_text(word)}</b>'
+def _verdict(kind: str, heading: str, name: str, head: Section, more: str) -> str:
+    text = f'{_words(escaped(f"{head.title}:"))} <b class="word">{_text(head.verdict)}</b>'
     return f'<div class="verdict {kind}"><{heading} id="{name}">{text}</{heading}>{more}</div>'
 
 
 def _stack(report: Report, name: str, heading: str) -> Iterator[str]:
-    first, *rest = summary(report), *details(report)
+    first, rest = summary(report), details(report)
     kind = "high" if "high" in map(level, report.findings) else report.outcome.value
     lead, *lines = (block for block in first.blocks if isinstance(block, Item))
     yield f'<article aria-labelledby="{name}">'
     more = f"<p>{prose(lead.text)}</p>{_rows(lead.rows[: len(lead.rows) - len(report.facts)])}"
-    yield _verdict(kind, heading, name, first.title, more)
+    yield _verdict(kind, heading, name, first, more)
     if report.facts:
         yield f'<dl class="tiles">{"".join(map(_tile, report.facts))}</dl>'
     found = next((part.blocks for part in rest if part.title == FINDINGS), ())
     yield from map(_finding, (line for line in lines if line.level), found)
     yield from _blocks(line for line in lines if not line.level)
-    yield from _queue(report)
+    yield from _queue(report.capacity)
     for picture in report.pictures:
-        label = f"Queue, roles and claims of {_text(cut(picture.job))}"
-        yield f'<div class="wide" role="group" tabindex="0" aria-label="{label}">{svg.element(picture)}</div>'
-    yield from [
-        "<details><summary>Details</summary>",
-        *_details(rest, "h2" if heading == "h1" else "h3"),
-        "</details></article>",
-    ]
-
-
-def _folded(report: Report, name: str) -> Iterator[str]:
-    """A stack of which the overview says all."""
-    title = _text(summary(report).title)
-    yield f'<details id="{name}"><summary>{title}</summary><p>{prose(cut(report.headline, LONGEST_SENTENCE))}</p>'
-    yield from [*_details(details(report), "h2"), "</details>"]
-
-
-def _details(sections: Iterable[Section], heading: str) -> Iterator[str]:
-    for part in sections:
+        yield from _picture(picture)
+    yield "<details><summary>Details</summary>"
+    below = "h2" if heading == "h1" else "h3"
+    for part in rest:
         if part.title != FINDINGS:
-            yield from [f"<{heading}>{_text(part.title)}</{heading}>", *_blocks(part.blocks)]
+            yield from [f"<{below}>{_text(part.title)}</{below}>", *_blocks(part.blocks)]
+    yield "</details></article>"
 
 
 def _tile(fact: Fact) -> str:
@@ -92,31 +95,75 @@ def _finding(line: Item, found: Block) -> str:
     return f'<details class="finding">{head}{_rows(rows)}</details>'
 
 
-def _queue(report: Report) -> Iterator[str]:
-    """What the queue holds, what the job requests of it, and what the queue may hold."""
-    queue = report.capacity.queue
-    if queue is None:
+def _queue(capacity: Capacity) -> Iterator[str]:
+    """What the queue holds, what the job requests of it, and what the queue may hold. Nothing where the queue has no
+    limit, or where the job waits for nodes."""
+    queue = capacity.queue
+    if queue is None or queue.capability is None:
         return
-    end = max(queue.held + queue.requested, queue.capability or 0, 1e-9)
-    held, asked, most = (100 * amount / end for amount in (queue.held, queue.requested, queue.capability or end))
-    kind = "over" if queue.capability is not None and held + asked > most else "asked"
+    end, most = queue.held + queue.requested, queue.capability
+    if end <= most and capacity.verdict in ("later", "never"):
+        return
+    percent = 100 / max(end, most, 1e-9)
+    bars = [
+        ("held", 0, queue.held, f"{queue.held:g} held by other jobs"),
+        ("over" if end > most else "asked", queue.held, queue.requested, f"{queue.requested:g} requested"),
+        ("most", most - 0.4 / percent, 0.4 / percent, f"{most:g} at most"),
+    ]
     yield f'<div class="queue"><p>Queue {_text(queue.name)}, {_text(queue.resource)}</p>'
     yield '<svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">'
-    yield f'<rect class="held" width="{held:g}" height="10"/>'
-    yield f'<rect class="{kind}" x="{held:g}" width="{asked:g}" height="10"/>'
-    yield f'<rect class="most" x="{most - 0.4:g}" width="0.4" height="10"/></svg>'
-    limit = "no limit" if queue.capability is None else f"{queue.capability:g} at most"
-    amounts = {"held": f"{queue.held:g} held by other jobs", kind: f"{queue.requested:g} requested", "most": limit}
-    keys = (f'<span><i class="key {key}"></i>{text}</span>' for key, text in amounts.items())
-    yield f'<p class="keys">{"".join(keys)}</p></div>'
+    for kind, start, width, _ in bars:
+        yield f'<rect class="{kind}" x="{start * percent:g}" width="{width * percent:g}" height="10"/>'
+    keys = (f'<span><i class="key {kind}"></i>{text}</span>' for kind, *_, text in bars)
+    yield f'</svg><p class="keys">{"".join(keys)}</p></div>'
 
 
-def _blocks(blocks: Iterable[Block]) -> Iterator[str]:
+def _picture(picture: Picture) -> Iterator[str]:
+    """The queue and the job, and each role beside the claims that it mounts. A claim that no role mounts stands
+    last."""
+    nodes, edges = {node.id: node for node in picture.nodes}, picture.edges
+    used = {edge.end for edge in edges}
+    jobs = (_box(node) for node in picture.nodes if node.kind == "job")
+    rows = [[*(_use(edge, nodes[edge.start]) for edge in edges if edge.end.startswith("job/")), *jobs]]
+    for node in picture.nodes:
+        if node.kind == "role" or (node.kind == "claim" and node.id not in used):
+            rows += [[_box(node), *(_use(edge, nodes[edge.end]) for edge in edges if edge.start == node.id)]]
+    yield f'<div class="picture" role="group" aria-label="Queue, roles and claims of {_text(cut(picture.job))}">'
+    yield from (f'<div class="row">{"".join(row)}</div>' for row in rows)
+    yield "</div>"
+
+
+def _use(edge: PictureEdge, node: PictureNode) -> str:
+    """A queue or claim, with how the job or the role uses it."""
+    ends = "" if edge.change == node.change else USES.get(edge.change, "")
+    how = " ".join(filter(None, [f"at {cut(edge.label)}" if edge.label else "", ends]))
+    return f'<div class="use {edge.change}"><span class="label">{_text(how)}</span>{_box(node)}</div>'
+
+
+def _box(node: PictureNode) -> str:
+    facts = "".join(
+        f'<li><span class="label">{_text(fact.label)}</span>{_words(_sides(fact, node.change))}</li>'
+        for fact in node.facts
+    )
+    head = f'<span class="label">{node.kind.capitalize()}</span><b class="mark">{MARKS[node.change]}</b>'
+    return f'<div class="box {node.change}">{head}<b>{_words(escaped(cut(node.name)))}</b><ul>{facts}</ul></div>'
+
+
+def _sides(fact: PictureFact, mark: Mark) -> str:
+    """The fact before and after, once where it stays."""
+    given = [fact.before, fact.after] if mark in ("changed", "restarted") else [fact.after or fact.before]
+    sides = [*dict.fromkeys("none" if side is None else side for side in given)]
+    short = [*dict.fromkeys(map(short_image, sides))] if fact.label == "image" else sides
+    return escaped(" → ".join(map(cut, short if len(short) == len(sides) else sides)))
+
+
+def _blocks(blocks: Iterable[Block], linked: int = 0) -> Iterator[str]:
+    """The blocks. linked: how many rows of a table lead to a part of the page."""
     for block in blocks:
         if isinstance(block, Table):
             yield '<div class="wide" role="group" tabindex="0" aria-label="Stacks"><table>'
             for place, (first, *cells) in enumerate(block.rows):
-                name = f'<a href="#stack-{place}">{prose(first)}</a>' if place else prose(first)
+                name = f'<a href="#stack-{place}">{prose(first)}</a>' if 0 < place <= linked else prose(first)
                 row = "".join(f"<td>{cell}</td>" for cell in (name, *map(prose, cells)))
                 yield f"<tr>{row if place else row.replace('td>', 'th>')}</tr>"
             yield "</table></div>"

@@ -46,7 +46,7 @@ def render_documents(found: Iterable[Sequence[Section]]) -> str:
 def section(part: Section, heading: str) -> Iterator[str]:
     """Yield the heading and the blocks of a section; items that follow each other are one list. At the head of a
     document, sentences are paragraphs."""
-    yield f"{heading} {prose(part.title)}"
+    yield f"{heading} {prose(part.heading)}"
     listed: list[str] = []
     for block in part.blocks:
         if isinstance(block, Item) and (block.level or heading != "##"):
@@ -106,17 +106,12 @@ def prose(text: str) -> str:
 
 
 def _word(word: str) -> str:
-    before, inside, after = _parts(word)
+    begun = word.lstrip(_BEFORE)
+    inside = begun.rstrip(_AFTER)
+    before, after = word[: len(word) - len(begun)], begun[len(inside) :]
     quoted = inside[1:-1]
     if inside == f"`{quoted}`" and quoted.strip(" ") and "`" not in quoted:
         return f"{before}{code(quoted)}{after}"
     if _PLAIN.fullmatch(word) is not None and _LINKED.search(inside) is None:
         return word
     return f"{before}{code(inside)}{after}" if inside else code(word)
-
-
-def _parts(word: str) -> tuple[str, str, str]:
-    """The word without the punctuation around it, and that before and after it."""
-    begun = word.lstrip(_BEFORE)
-    inside = begun.rstrip(_AFTER)
-    return word[: len(word) - len(begun)], inside, begun[len(inside) :]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from msgspec import Struct, structs
@@ -53,38 +53,41 @@ Block = Item | Table
 
 
 class Section(Struct, frozen=True):
-    """A part of the report. The first one has the report's title."""
+    """A part of the report. The first one has the report's title, and its verdict."""
 
     title: str
     blocks: tuple[Block, ...]
+    verdict: str = ""
+
+    @property
+    def heading(self) -> str:
+        """The title, and the verdict behind it."""
+        return f"{self.title}: {self.verdict}" if self.verdict else self.title
 
 
 def bounded(made: Iterable[Section]) -> list[Section]:
-    """Return the sections that have a block, with long texts cut: a preview may hold names of any length."""
+    """Return the sections that have a block, with long texts cut and long lists ended: a preview may hold names of any
+    length, and any number of them."""
     return [
-        Section(cut(part.title, LONGEST_SENTENCE), tuple(map(_bounded, part.blocks))) for part in made if part.blocks
+        Section(cut(part.title, LONGEST_SENTENCE), _ended(map(_bounded, part.blocks), MOST_ITEMS, Item), part.verdict)
+        for part in made
+        if part.blocks
     ]
 
 
 def _bounded(block: Block) -> Block:
     if isinstance(block, Table):
         return Table(tuple(tuple(cut(cell, LONGEST_SENTENCE) for cell in row) for row in block.rows))
-    rows = tuple(structs.replace(row, text=cut(row.text, 2 * LONGEST_SENTENCE)) for row in block.rows)
+    cut_rows = (structs.replace(row, text=cut(row.text, 2 * LONGEST_SENTENCE)) for row in block.rows)
+    rows = _ended(cut_rows, MOST_ROWS, lambda text: Row("", text))
     text, where = cut(block.text, LONGEST_SENTENCE), cut(block.where, LONGEST_SENTENCE)
     return structs.replace(block, text=text, where=where, code=cut(block.code), rows=rows)
 
 
-def each(things: Sequence[Thing], item: Callable[[Thing], Item]) -> Iterator[Item]:
-    """Yield an item for each of the first things, and how many others there are."""
-    yield from map(item, things[:MOST_ITEMS])
-    if len(things) > MOST_ITEMS:
-        yield Item(f"And {len(things) - MOST_ITEMS} more.")
-
-
-def below(rows: Sequence[Row]) -> tuple[Row, ...]:
-    """Return the first rows, and how many others there are."""
-    more = len(rows) - MOST_ROWS
-    return tuple(rows) if more <= 0 else (*rows[:MOST_ROWS], Row("", f"And {more} more."))
+def _ended(things: Iterable[Thing], most: int, end: Callable[[str], Thing]) -> tuple[Thing, ...]:
+    """The first things, and how many others there are."""
+    found = tuple(things)
+    return found if len(found) <= most else (*found[:most], end(f"And {len(found) - most} more."))
 
 
 def shown(value: Any, longest: int = LONGEST) -> str:

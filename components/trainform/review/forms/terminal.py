@@ -47,18 +47,12 @@ def lines_of(found: Iterable[Sequence[Section]], width: int) -> Iterator[Line]:
     """Yield the lines of documents, each of which has its title in the first section."""
     columns = max(NARROWEST, min(width, WIDEST))
     for index, document in enumerate(found):
-        if index:
-            yield from (Line(""), Line(""))
-        yield from _document(document, columns)
-
-
-def _document(sections: Sequence[Section], columns: int) -> Iterator[Line]:
-    for index, section in enumerate(sections):
-        if index:
-            yield Line("")
-        yield from (Line(text, "title") for text in _filled(section.title, columns))
-        for block in section.blocks:
-            yield from _block(block, columns)
+        yield from [Line("")] * (2 if index else 0)
+        for place, section in enumerate(document):
+            yield from [Line("")] * (1 if place else 0)
+            yield from (Line(text, "title") for text in wrapped(section.heading, columns))
+            for block in section.blocks:
+                yield from _block(block, columns)
 
 
 def _block(block: Block, columns: int) -> Iterator[Line]:
@@ -74,17 +68,12 @@ def _block(block: Block, columns: int) -> Iterator[Line]:
 
 def _hanging(label: str, text: str, columns: int) -> Iterator[str]:
     """The text in lines below each other, the first one with the label before it."""
-    for index, line in enumerate(_filled(text, columns - len(label))):
-        yield f"{label if index == 0 else ' ' * len(label)}{line}".rstrip()
-
-
-def _filled(text: str, room: int) -> list[str]:
-    """Lines of whole words, at least one. A word that is wider than a line has its own, so that it can be copied."""
-    return wrapped(text, room) or [""]
+    for index, line in enumerate(wrapped(text, columns - len(label)) or [""]):
+        yield f"{' ' * len(label) if index else label}{line}".rstrip()
 
 
 def _table(rows: Sequence[Sequence[str]], columns: int) -> Iterator[str]:
-    """The rows below each other where they fit; else a line for each cell, with the name of its column."""
+    """The rows below each other where they fit; else each as a sentence, with the names of the columns."""
     cells = [[escaped(cell) for cell in row] for row in rows]
     widths = [max(map(display_width, column)) for column in zip(*cells, strict=True)]
     if sum(widths) + len(GAP) * len(widths) <= columns:
@@ -93,8 +82,5 @@ def _table(rows: Sequence[Sequence[str]], columns: int) -> Iterator[str]:
             yield f"{GAP}{GAP.join(padded)}".rstrip()
         return
     names, *others = cells
-    label = max(map(len, names)) + len(GAP)
-    for first, *rest in others:
-        yield from _hanging(GAP, f"{names[0]} {first}", columns)
-        for name, cell in zip(names[1:], rest, strict=True):
-            yield from _hanging(f"{GAP}{GAP}{name:<{label}}", cell, columns)
+    for row in others:
+        yield from _hanging(GAP, ", ".join(f"{name} {cell}" for name, cell in zip(names, row, strict=True)), columns)

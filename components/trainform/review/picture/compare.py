@@ -8,16 +8,16 @@ from typing import Any
 from msgspec import Struct
 
 from trainform.manifests.shapes import mapping, mappings
-from trainform.manifests.templates import CONTAINER_FIELDS, Template
+from trainform.manifests.templates import Template
 from trainform.review import steps
 from trainform.review.context import Context, JobReview
+from trainform.review.mounts import mounts_of
 from trainform.review.objects import demands_of, local_queue_of, queue_of, templates_of
 from trainform.review.picture.parts import Mark, Picture, PictureEdge, PictureFact, PictureNode
 
-UNREADABLE = (AttributeError, IndexError, KeyError, TypeError, ValueError, ArithmeticError, RecursionError)
-"""What an object of an unexpected shape raises."""
 JOB = "job/"
 KINDS = {"claim": steps.CLAIM, "queue": steps.QUEUE}
+OF_OBJECTS: dict[str, Mark] = {"create": "added", "update": "changed", "replace": "changed", "delete": "removed"}
 
 
 class Side(Struct):
@@ -29,24 +29,24 @@ class Side(Struct):
 
 def pictures(context: Context) -> list[Picture]:
     """Return a picture of each job in which something changes, and whose pods the preview has."""
-    return [picture for job in context.jobs if (picture := _of_job(context, job)) is not None]
+    return [picture for job in context.jobs if (picture := _picture(context, job)) is not None]
 
 
-def _of_job(context: Context, job: JobReview) -> Picture | None:
-    try:
-        before, after = (_side(context, job, after=after) for after in (False, True))
-        nodes = [_node(job, key, before, after) for key in dict.fromkeys([*after.nodes, *before.nodes])]
-    except UNREADABLE:
+def _picture(context: Context, job: JobReview) -> Picture | None:
+    before, after = (_side(context, job, after=after) for after in (False, True))
+    if before is None or after is None:
         return None
-    edges = [
-        PictureEdge(start=edge[0], end=edge[1], label=edge[2], change=_on(edge in before.edges, edge in after.edges))
-        for edge in dict.fromkeys([*after.edges, *before.edges])
-    ]
+    nodes = [_node(job, key, before, after) for key in {**after.nodes, **before.nodes}]
+    edges = []
+    for edge in {**after.edges, **before.edges}:
+        start, end, label = edge
+        mark = _mark(edge in before.edges, edge in after.edges)
+        edges.append(PictureEdge(start=start, end=end, label=label, change=mark))
     changes = any(node.change != "same" for node in nodes)
     return Picture(job=job.name, nodes=nodes, edges=edges) if changes else None
 
 
-def _on(before: bool, after: bool) -> Mark:
+def _mark(before: bool, after: bool) -> Mark:
     return "same" if before and after else "added" if after else "removed"
 
 
@@ -54,10 +54,10 @@ def _node(job: JobReview, key: str, before: Side, after: Side) -> PictureNode:
     kind: Any
     kind, _, name = key.partition("/")
     old, new = before.nodes.get(key, {}), after.nodes.get(key, {})
-    facts = [PictureFact(label=word, before=old.get(word), after=new.get(word)) for word in dict.fromkeys([*new, *old])]
-    mark = _on(key in before.nodes, key in after.nodes)
+    facts = [PictureFact(label=word, before=old.get(word), after=new.get(word)) for word in {**new, **old}]
+    mark = _mark(key in before.nodes, key in after.nodes)
     if kind in KINDS:
-        mark = _of_object(job, KINDS[kind], name)
+        mark = _mark_of_object(job, KINDS[kind], name)
     elif mark == "same" and job.job is not None and steps.fate(job.job) == "replace":
         mark = "restarted"
     elif mark == "same" and old != new:
@@ -65,35 +65,36 @@ def _node(job: JobReview, key: str, before: Side, after: Side) -> PictureNode:
     return PictureNode(id=key, kind=kind, name=name or job.name, change=mark, facts=facts)
 
 
-def _of_object(job: JobReview, kind: str, name: str) -> Mark:
+def _mark_of_object(job: JobReview, kind: str, name: str) -> Mark:
     """What happens to a queue or claim. One that the stack does not create exists already, and a kept one stays."""
-    marks: dict[str, Mark] = {"create": "added", "update": "changed", "replace": "changed", "delete": "removed"}
-    found = (step for step in job.steps if step.is_object and step.kind == kind and not steps.leaves(step))
-    return next((marks.get(steps.fate(step), "same") for step in found if steps.name(step) == name), "same")
+    for step in job.steps:
+        if step.is_object and step.kind == kind and steps.name(step) == name and not steps.leaves(step):
+            return OF_OBJECTS.get(steps.fate(step), "same")
+    return "same"
 
 
 # --- one side
 
 
-def _side(context: Context, job: JobReview, *, after: bool) -> Side:
-    """The parts of one side; none where it has no job. Raises ValueError where the pods are not known."""
+def _side(context: Context, job: JobReview, *, after: bool) -> Side | None:
+    """The parts of one side, which are none where it has no job. None where the pods are unknown."""
     found = Side()
     state = None if job.job is None else job.job.new if after else job.job.old
     if job.job is None or state is None:
         return found
     templates = templates_of(job, context.environment, after=after)
     if templates is None:
-        raise ValueError(job.name)
+        return None
     body = steps.body(job.job, state)
     found.nodes[JOB] = {"object": str(mapping(body.get("metadata")).get("name")), "kind": str(body.get("kind"))}
     queue = queue_of(job, after=after) or local_queue_of(job, after=after)
     if queue:
         found.nodes[f"queue/{queue}"] = {}
         found.edges[f"queue/{queue}", JOB, ""] = None
-    demands = demands_of(job, context.environment, after=after) or ()
-    each = {demand.role: f"{demand.each} {demand.kind}" for demand in demands}
+    demands = {each.role: each for each in demands_of(job, context.environment, after=after) or ()}
     for template in templates:
-        _add_role(found, template, each.get(template.role, ""))
+        demand = demands.get(template.role)
+        _add_role(found, template, f"{demand.each} {demand.kind}" if demand else "")
     for step in steps.of_kind(job.steps, steps.CLAIM):
         claim = step.new if after else step.old
         if claim is not None:
@@ -112,11 +113,7 @@ def _add_role(found: Side, template: Template, each: str) -> None:
     given = {"pods": str(template.replicas + int(facts.get("pods", "0"))), "each": each, "image": main.get("image")}
     facts |= {label: str(value) for label, value in (given | {"nodes": nodes}).items() if value}
     found.edges[JOB, role, ""] = None
-    volumes = {str(volume.get("name")): mapping(volume.get("persistentVolumeClaim")) for volume in template.volumes()}
-    containers = (each for field in CONTAINER_FIELDS for each in mappings(template.spec.get(field)))
-    for mount in (each for container in containers for each in mappings(container.get("volumeMounts"))):
-        claim = volumes.get(str(mount.get("name")), {})
-        if claim.get("claimName"):
-            reads = " (read-only)" if mount.get("readOnly") or claim.get("readOnly") else ""
-            found.nodes.setdefault(f"claim/{claim['claimName']}", {})
-            found.edges[role, f"claim/{claim['claimName']}", f"{mount.get('mountPath', '')}{reads}"] = None
+    for path, mount in mounts_of(template):
+        if mount.is_claim:
+            found.nodes.setdefault(f"claim/{mount.name}", {})
+            found.edges[role, f"claim/{mount.name}", f"{path}{' (read-only)' if mount.read_only else ''}"] = None
