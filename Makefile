@@ -42,7 +42,7 @@ proof: setup ## Run the tests that `make test` leaves out: all operators, genera
 	@$(PYTEST) --part proof
 
 rehearse: setup image ## Run real launchers as containers, in the pods that the real controller created.
-	@$(BIN)/python -m pytest tests/engine/test_rehearsals.py tests/rehearsal/test_worlds.py
+	@$(BIN)/python -m pytest tests/engine/test_rehearsals.py tests/local/rehearsal/test_worlds.py
 
 image: docker ## Build the image of the rehearsals: torchrun, accelerate, deepspeed, mpirun and TensorFlow on CPUs.
 	@$(BIN)/python -m tools.rehearsal_image

@@ -20,12 +20,12 @@ from tests.engine.live import Live
 from tests.engine.project import Project
 from trainform import defaults
 from trainform.errors import TrainformError
-from trainform.sandbox.certificates import Certificates
-from trainform.sandbox.control import Sandbox, down, up
-from trainform.sandbox.folder import Layout
-from trainform.sandbox.settings import settings_from_environment
+from trainform.local.sandbox.certificates import Certificates
+from trainform.local.sandbox.control import Sandbox, down, up
+from trainform.local.sandbox.folder import Layout
+from trainform.local.sandbox.settings import settings_from_environment
+from trainform.local.toolchain.ensure import ensure, environment
 from trainform.spec.load import load_environment
-from trainform.toolchain.ensure import ensure, environment
 
 LARGE = 1024
 LARGE_EXPERIMENT = f"{EXPERIMENT}-large"

@@ -18,9 +18,9 @@ from bench.samples import compare
 from bench.sections import Section
 from bench.shapes import ENVIRONMENT, EXPERIMENT
 from bench.workplace import Workplace
-from trainform.check import check_experiment
-from trainform.drift.compare import MANAGER
+from trainform.job.check import check_experiment
 from trainform.manifests.manifest import Manifest
+from trainform.stacks.drift.compare import MANAGER
 
 TITLE = "Drift"
 STACKS = 200

@@ -8,7 +8,7 @@ from importlib.metadata import version
 
 import psutil
 
-from trainform.toolchain.parts import KUBERNETES_VERSION
+from trainform.local.toolchain.parts import KUBERNETES_VERSION
 
 
 def describe(runs: int, load: float) -> str:

@@ -14,10 +14,10 @@ from pathlib import Path
 
 from bench.commands import REPOSITORY, Command, run
 from bench.shapes import ACCELERATORS_PER_POD, PODS, experiment_of
+from trainform.console.locking import hold
+from trainform.console.progress import Progress
 from trainform.errors import TrainformError
-from trainform.locking import hold
-from trainform.progress import Progress
-from trainform.toolchain.cache import cache_folder
+from trainform.local.toolchain.cache import cache_folder
 
 LOCK = REPOSITORY / "requirements-bench.txt"
 MARK = ".complete"

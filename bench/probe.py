@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from trainform.check import check_experiment
+from trainform.job.check import check_experiment
 from trainform.manifests.documents import to_yaml
 from trainform.plan.export import as_data
 

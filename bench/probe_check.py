@@ -6,8 +6,8 @@ from __future__ import annotations
 import sys
 import time
 
-from trainform.check import check_experiment
 from trainform.errors import InputError
+from trainform.job.check import check_experiment
 
 
 def main(experiment: str, environment: str) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from bench.commands import Command, measure
 from bench.samples import Sample, Series
-from trainform.progress import Progress
+from trainform.console.progress import Progress
 
 
 def in_turn(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from trainform.progress import Progress
+from trainform.console.progress import Progress
 
 
 class Workplace(Struct, frozen=True):

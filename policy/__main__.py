@@ -1,5 +1,5 @@
 """The policy pack: `pulumi preview --policy-pack policy` judges every stack by the limits of its environment."""
 
-from trainform.policy_pack.program import run
+from trainform.resources.policy_pack.program import run
 
 run(__file__)

@@ -15,7 +15,7 @@ from tests.support.chance import draw_the_same_in_every_process
 from tests.support.repository import ROOT
 from tests.support.scheduling import order, pytest_xdist_make_scheduler
 from tests.support.selection import MARKERS, select
-from trainform.toolchain.golang import COLLECT_AT
+from trainform.local.toolchain.golang import COLLECT_AT
 
 __all__ = [
     "ROOT",

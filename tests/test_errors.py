@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.secrets.samples import SHAPES
+from tests.console.secrets.samples import SHAPES
 from tests.support.unseen import texts, unseen
 from trainform import errors
+from trainform.console.secrets import is_secret
 from trainform.errors import (
     MASK,
     ClusterError,
@@ -21,7 +22,6 @@ from trainform.errors import (
     shorten,
     without_credentials,
 )
-from trainform.secrets import is_secret
 
 
 def problem(path: str, value: object, **place: object) -> Problem:

@@ -38,7 +38,7 @@ def test_every_field_has_a_text() -> None:
 
 
 def test_every_field_says_what_a_change_does() -> None:
-    """A section leaves it to its fields. That it is true, `tests/test_on_change.py` proves."""
+    """A section leaves it to its fields. That it is true, `tests/job/test_on_change.py` proves."""
     for model, name, field in FIELDS:
         if not models(field.annotation):
             assert on_change(field) is not OnChange.BY_PART, (model, name)

@@ -17,9 +17,9 @@ import pytest
 
 from bench.growing import ACCEPTED, REFUSED, WAYS, grown_files
 from trainform.backends.table import BACKENDS
-from trainform.check import check_experiment
 from trainform.cli.main import main
 from trainform.errors import InputError
+from trainform.job.check import check_experiment
 
 SIZE = 20
 MOST, MOST_NEAR = 1.02, 1.25  # how long two names are compared, to find a near one, depends on their letters

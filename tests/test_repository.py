@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.sandbox.test_project_copy import PLAIN, WITH_SECRET
+from tests.local.sandbox.test_project_copy import PLAIN, WITH_SECRET
 from tests.support.repository import ROOT, copy_stacks, names, tracked
 from trainform import defaults
 

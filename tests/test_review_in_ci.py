@@ -22,10 +22,10 @@ from tests.support.github_api import ACTIONS, DETAILS, HEAD, TOKEN, GithubApi, c
 from tests.support.repository import ROOT
 from tests.support.workflows import EXPRESSION, GITHUB, GITLAB, read_as_texts, scripts, step, steps
 from tests.test_documents import parsed
+from trainform.local.toolchain.parts import PULUMI_VERSION
 from trainform.review import stored
 from trainform.review.model import Report, Selection
 from trainform.review.whole import review_of
-from trainform.toolchain.parts import PULUMI_VERSION
 
 WORKFLOW, PIPELINE = read_as_texts(GITHUB.read_text()), read_as_texts(GITLAB.read_text())
 SCRIPTS = scripts(WORKFLOW) | {"gitlab": "\n".join(PIPELINE["review"]["script"])}

@@ -14,7 +14,7 @@ from tests.support.repository import ROOT
 from trainform import defaults
 from trainform.backends.table import BACKENDS
 from trainform.cluster.objects import KINDS
-from trainform.doctor.cluster import VERBS, environment_kinds, experiment_kinds
+from trainform.local.doctor.cluster import VERBS, environment_kinds, experiment_kinds
 from trainform.spec import Environment
 
 PAGE = ROOT / "docs" / "how-to" / "own-cluster.md"

@@ -15,10 +15,10 @@ from pydantic import BaseModel
 from tests.conftest import ROOT
 from tests.review.forms.samples import EMPTY, ONE_FAILED, RICH, SEVERAL, USUAL
 from tests.support.repository import tracked
+from trainform.local.scaffold.project import SCHEMAS
 from trainform.review.model import Review
 from trainform.review.stored import SCHEMA_FILE
 from trainform.review.whole import review_of
-from trainform.scaffold.project import SCHEMAS
 from trainform.spec.schema import FILES, schema
 
 FOLDER = ROOT / "stacks" / "schemas"

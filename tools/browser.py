@@ -19,10 +19,10 @@ from msgspec import Struct
 
 from tools.debian import NotHereError, program, unpack, unpack_with_libraries
 from trainform.cli.progress import display
+from trainform.console.locking import hold
+from trainform.console.progress import Progress
 from trainform.errors import TrainformError
-from trainform.locking import hold
-from trainform.progress import Progress
-from trainform.toolchain.cache import cache_folder, partial_folder, remove_partials
+from trainform.local.toolchain.cache import cache_folder, partial_folder, remove_partials
 
 PROGRAMS = ("chromium", "chromium-headless-shell", "google-chrome")
 PACKAGE = "chromium-headless-shell"  # Chromium without windows: a fifth smaller, and it needs no GTK

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
+from trainform.console.progress import Progress
 from trainform.errors import TrainformError
-from trainform.progress import Progress
-from trainform.toolchain.running import run_logged
+from trainform.local.toolchain.running import run_logged
 
 LOCK_SECONDS = 300  # another apt process may have the lock
 SYSTEM_FOLDERS = "/usr/local/sbin:/usr/sbin:/sbin"  # of dockerd and iptables; not on every user's PATH

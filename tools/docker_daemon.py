@@ -23,11 +23,11 @@ from msgspec import structs
 
 from tools.debian import NotHereError, environment, program, require
 from trainform.cli.progress import display
+from trainform.console.locking import hold
+from trainform.console.progress import Progress
 from trainform.errors import SandboxError, TrainformError
-from trainform.locking import hold
-from trainform.progress import Progress
-from trainform.sandbox.processes import Command, Process, is_running, launch, stop, tail
-from trainform.toolchain.cache import cache_folder
+from trainform.local.sandbox.processes import Command, Process, is_running, launch, stop, tail
+from trainform.local.toolchain.cache import cache_folder
 
 SOCKET = Path("/var/run/docker.sock")
 ANSWER_SECONDS = 20  # a daemon that is starting listens before it answers

@@ -26,11 +26,11 @@ import docker.errors
 from tools import docker_daemon
 from tools.debian import NotHereError, environment, require, source_line
 from trainform.cli.progress import display
+from trainform.console.locking import hold
+from trainform.console.progress import Progress
 from trainform.errors import TrainformError
-from trainform.locking import hold
-from trainform.progress import Progress
-from trainform.toolchain.cache import cache_folder, partial_folder, remove_partials
-from trainform.toolchain.running import run_logged
+from trainform.local.toolchain.cache import cache_folder, partial_folder, remove_partials
+from trainform.local.toolchain.running import run_logged
 
 INPUTS = Path(__file__).parent.parent / "images" / "rehearsal"
 REPOSITORY = "trainform-rehearsal"

@@ -9,9 +9,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from tools.debian import program, unpack
-from trainform.locking import hold
-from trainform.progress import Progress
-from trainform.toolchain.cache import cache_folder, partial_folder, remove_partials
+from trainform.console.locking import hold
+from trainform.console.progress import Progress
+from trainform.local.toolchain.cache import cache_folder, partial_folder, remove_partials
 
 PACKAGES = {"dash": "dash", "bash": "bash", "busybox": "busybox-static"}
 """The package with each shell. busybox-static needs no libraries, so that it runs wherever it lies."""

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 from trainform.errors import ClusterError, InputError, Problem, SandboxError, ToolchainError, TrainformError
 
 if TYPE_CHECKING:
-    from trainform.check import check_experiment
-    from trainform.check_files import check_environment
-    from trainform.objects import job_manifests
+    from trainform.job.check import check_experiment
+    from trainform.job.check_files import check_environment
+    from trainform.job.objects import job_manifests
+    from trainform.job.render import render_job
     from trainform.plan import Plan
-    from trainform.render import render_job
     from trainform.resources import (
         Platform,
         Rendezvous,
@@ -65,10 +65,10 @@ _LAZY_IMPORTS = {
     "SshIdentity": "trainform.resources",
     "TrainingJob": "trainform.resources",
     "TrainingQueue": "trainform.resources",
-    "check_environment": "trainform.check_files",
-    "check_experiment": "trainform.check",
-    "job_manifests": "trainform.objects",
-    "render_job": "trainform.render",
+    "check_environment": "trainform.job.check_files",
+    "check_experiment": "trainform.job.check",
+    "job_manifests": "trainform.job.objects",
+    "render_job": "trainform.job.render",
 }
 
 

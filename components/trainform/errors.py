@@ -19,8 +19,8 @@ import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import ClassVar, TypeVar
 
-from trainform import escaping
-from trainform.escaping import escaped
+from trainform.console import escaping
+from trainform.console.escaping import escaped
 
 Given = TypeVar("Given")
 Result = TypeVar("Result")
@@ -93,7 +93,7 @@ class Problem:
     @property
     def shown_path(self) -> str:
         """The path as it may be shown: up to a key that holds a secret (`DB_PASSWORD=hunter2`)."""
-        from trainform.secrets import masked_path
+        from trainform.console.secrets import masked_path
 
         return masked_path(self.path)
 
@@ -107,7 +107,7 @@ class Problem:
         return MASK if self._is_secret() else shorten(self.value)
 
     def _is_secret(self) -> bool:
-        from trainform.secrets import is_secret, names_secret
+        from trainform.console.secrets import is_secret, names_secret
 
         parts = self.path.split(".")
         if isinstance(self.value, str):
@@ -135,7 +135,7 @@ def _sentence(text: str) -> str:
 
 def _masked(line: str) -> str:
     """The line as it may be shown. The rules for secrets are imported with the first error, not with this module."""
-    from trainform.secrets import has_shape
+    from trainform.console.secrets import has_shape
 
     return MASK if has_shape(line) else line
 
@@ -153,7 +153,7 @@ def shorten(value: object) -> str:
 
 def is_secret_item(items: Sequence[object], index: int) -> bool:
     """Return whether the item of a list is a secret by itself or by the option before it: [--password, 123]."""
-    from trainform.secrets import secret_words
+    from trainform.console.secrets import secret_words
 
     first = max(index + 1 - WORDS_BEFORE, 0)  # each of many mistakes in a long list is looked at by itself
     words = [item if isinstance(item, str) else shorten(item) for item in items[first : index + 1]]

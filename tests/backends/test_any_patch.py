@@ -17,8 +17,8 @@ from tests.support.rendering import job_problems
 from tests.support.samples import experiment
 from trainform.backends.owned import POD_FIELDS
 from trainform.backends.table import BACKENDS
+from trainform.job.objects import draft_plan, patched_manifests, rendered_manifests
 from trainform.manifests.manifest import override_key
-from trainform.objects import draft_plan, patched_manifests, rendered_manifests
 
 VALUES: st.SearchStrategy[Any] = st.sampled_from(
     [None, "mine", 7, True, False, [], ["mine"], {}, "Always", "OnFailure"]

@@ -11,10 +11,10 @@ from trainform.backends.backend import Backend
 from trainform.backends.owned import object_changes
 from trainform.backends.refusals import able
 from trainform.backends.table import BACKENDS
+from trainform.job.objects import job_manifests
+from trainform.job.render import render_job
+from trainform.job.revision import revision
 from trainform.manifests.manifest import Manifest
-from trainform.objects import job_manifests
-from trainform.render import render_job
-from trainform.revision import revision
 from trainform.spec.merge_patch import merge_patch
 
 COUNTS = {"minAvailable", "minMember", "completions", "parallelism", "replicas", "numNodes"}

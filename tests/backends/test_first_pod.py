@@ -9,7 +9,7 @@ import pytest
 from tests.support.samples import experiment, plan, reasons
 from trainform import defaults
 from trainform.backends.table import BACKENDS
-from trainform.objects import job_manifests
+from trainform.job.objects import job_manifests
 
 STEP: dict[str, Any] = {"name": "data", "command": ["fetch"], "on": "first-pod"}
 SCRIPT = {"torchrun": {"script": "/app/train.py"}}

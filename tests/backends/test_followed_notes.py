@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from tests.support.generators import ENVIRONMENT, experiments
 from tests.support.rendering import job_problems, plan_job
 from tests.support.samples import plan
-from trainform.render import render_job
+from trainform.job.render import render_job
 from trainform.spec import Environment, Experiment
 from trainform.spec.load import parse
 

@@ -19,11 +19,11 @@ from tests.support.rendering import job_problems, plan_job
 from tests.support.samples import JOB, environment, experiment, plan
 from trainform.backends.owned import object_changes
 from trainform.backends.table import BACKENDS
+from trainform.job.objects import job_manifests
+from trainform.job.render import RenderedJob, render_job
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import override_key
 from trainform.manifests.pods import pod_template
-from trainform.objects import job_manifests
-from trainform.render import RenderedJob, render_job
 from trainform.spec import Environment, Experiment
 from trainform.spec.load import parse
 from trainform.spec.merge_patch import merge_patch

@@ -12,12 +12,12 @@ import yaml
 from tests.conftest import ROOT, Golden
 from tests.support.repository import names
 from trainform.backends.table import BACKENDS
-from trainform.check import check_experiment
-from trainform.check_files import check_environment
 from trainform.cli.main import main
+from trainform.job.check import check_experiment
+from trainform.job.check_files import check_environment
+from trainform.job.render import RenderedJob, render_job
+from trainform.job.render_platform import platform_manifests
 from trainform.manifests.documents import to_yaml
-from trainform.render import RenderedJob, render_job
-from trainform.render_platform import platform_manifests
 
 EXPERIMENTS = names("experiments")
 ENVIRONMENTS = names("environments")

@@ -10,7 +10,7 @@ import pytest
 from tests.conftest import ROOT
 from tests.support.samples import WITH_EXTRAS, experiment, plan
 from trainform.backends.notes import NOTES
-from trainform.check import check_experiment
+from trainform.job.check import check_experiment
 
 ELASTIC: dict[str, Any] = {"torchrun": {"script": "/app/train.py", "elastic": {"min_nodes": 1, "max_nodes": 4}}}
 ROLES: dict[str, Any] = {"master": {}, "worker": {"replicas": 3}}

@@ -15,14 +15,14 @@ from tools.docs.backends import comparison_page
 from tools.docs.launch_contract import contract_page
 from trainform import defaults
 from trainform.backends.table import BACKENDS
-from trainform.check import check_experiment
 from trainform.cluster.operators import operators, project_of
-from trainform.doctor.cluster import experiment_kinds
 from trainform.errors import Problem
+from trainform.job.check import check_experiment
+from trainform.job.objects import job_manifests
+from trainform.job.render import render_job
+from trainform.local.doctor.cluster import experiment_kinds
+from trainform.local.scaffold.environment import skeleton
 from trainform.manifests.documents import to_yaml
-from trainform.objects import job_manifests
-from trainform.render import render_job
-from trainform.scaffold.environment import skeleton
 from trainform.spec import Experiment
 from trainform.spec.load import parse
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from tests.support.samples import env, plan, reasons
 from trainform.backends.table import BACKENDS
+from trainform.job.objects import job_manifests
 from trainform.manifests.env import in_order
-from trainform.objects import job_manifests
 
 ROLES = {"master": {"replicas": 1}, "worker": {"replicas": 2}}
 PROGRAM = ["python", "/app/train.py"]

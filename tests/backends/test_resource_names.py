@@ -9,9 +9,9 @@ import pytest
 from tests.backends.test_golden import EXPERIMENTS
 from tests.support.rendering import job_problems, plan_job
 from trainform.backends.table import BACKENDS
-from trainform.check import check_experiment
+from trainform.job.check import check_experiment
+from trainform.job.objects import job_manifests
 from trainform.manifests.manifest import Manifest, resource_name
-from trainform.objects import job_manifests
 from trainform.plan import Plan
 
 OF_A_REVISION = {"launch-script", "pod-group", "runtime"}

@@ -14,7 +14,7 @@ from trainform.review.jobs import job_kinds
 
 CHECK = """\
 import sys
-from trainform.check import check_experiment
+from trainform.job.check import check_experiment
 check_experiment("hello", "dev").checked()
 print(*sorted(name for name in sys.modules if name.startswith("trainform.backends.") and name.endswith(".backend")))
 """

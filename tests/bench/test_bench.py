@@ -23,9 +23,9 @@ from bench.samples import Ratio, Sample, Series, compare
 from bench.sections import Section
 from bench.shapes import write_shape
 from bench.workplace import Workplace
-from trainform.check import check_experiment
+from trainform.console.progress import SILENT
 from trainform.errors import TrainformError
-from trainform.progress import SILENT
+from trainform.job.check import check_experiment
 from trainform.review.jobs import jobs_of
 from trainform.review.read import read_preview
 

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, sync_playwright
 
 from tools import browser as found
 from tools.debian import NotHereError
-from trainform.progress import SILENT
+from trainform.console.progress import SILENT
 
 
 @pytest.fixture(scope="module")

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import run
-from tests.saved.samples import KEY, facts, saved
+from tests.stacks.saved.samples import KEY, facts, saved
 from trainform.cli import apply, review_saving
 from trainform.cli.forms import Form
 from trainform.errors import TrainformError
-from trainform.saved.file import text_of
-from trainform.saved.model import SavedFile, Verdict
-from trainform.saved.moved import moved as moved_facts
+from trainform.stacks.saved.file import text_of
+from trainform.stacks.saved.model import SavedFile, Verdict
+from trainform.stacks.saved.moved import moved as moved_facts
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import yaml
 from tests.cli.running import error_of, run
 from tests.support.repository import ROOT, copy_stacks, tracked
 from trainform import defaults
-from trainform.render_platform import platform_manifests
+from trainform.job.render_platform import platform_manifests
 from trainform.spec.load import load_environment
 
 HELLO = (ROOT / "stacks/experiments/hello.yaml").read_bytes()

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.repository import ROOT, copy_stacks
-from trainform.escaping import SEQUENCE
+from trainform.console.escaping import SEQUENCE
 
 BIN = Path(sys.executable).parent
 SHELLS = {
@@ -149,7 +149,7 @@ def test_completion_imports_no_models(verb: str) -> None:
         "pydantic",
         "trainform.spec",
         "trainform.plan",
-        "trainform.check",
+        "trainform.job.check",
         "yaml",
         "rich.console",
         "pulumi",

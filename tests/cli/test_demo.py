@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.repository import ROOT, copy_stacks
-from trainform.check import check_experiment
 from trainform.cli.sandbox import spell_contexts
+from trainform.job.check import check_experiment
 
 # Lists three packages, compiles two of them, and fails.
 GO = """#!/bin/sh

@@ -18,10 +18,10 @@ from tests.support.api_objects import ApiObjects
 from tests.support.releases import FORGED, forged, project, release, write_release
 from tests.support.samples import CLUSTER, JOB
 from tests.support.websites import website
-from trainform.check import check_experiment
+from trainform.deployed.releases.model import Rollback
 from trainform.errors import MASK
+from trainform.job.check import check_experiment
 from trainform.plan.inputs import job_record
-from trainform.releases.model import Rollback
 from trainform.spec import Environment, Experiment
 
 

@@ -15,7 +15,7 @@ import yaml
 
 from tests.conftest import ROOT
 from tests.support.websites import WEB_PAGE, Answer, website
-from trainform.doctor.checks import FILES_ALONE, VERBS
+from trainform.local.doctor.checks import FILES_ALONE, VERBS
 
 SECRET = "s3cret"  # noqa: S105 - of these kubeconfigs and addresses
 Doctor = Callable[..., subprocess.CompletedProcess[str]]

@@ -14,10 +14,10 @@ from tests.cluster.test_read import use
 from tests.support.api_objects import ApiObjects
 from tests.support.applied import applied, entry
 from tests.support.websites import website
-from trainform.check import check_experiment
-from trainform.check_platform import check_platform
-from trainform.drift.model import DriftReport, Outcome
+from trainform.job.check import check_experiment
+from trainform.job.check_platform import check_platform
 from trainform.project import known_stacks
+from trainform.stacks.drift.model import DriftReport, Outcome
 
 EXPERIMENTS = [stack.removesuffix(".dev") for stack in known_stacks() if stack.endswith(".dev")]
 

@@ -7,7 +7,7 @@ import io
 
 import pytest
 
-from tests.secrets.samples import SHAPES
+from tests.console.secrets.samples import SHAPES
 from tests.support.leaks import GITHUB_TOKEN, HUB_TOKEN, OTHER_HUB_TOKEN, PASSWORD, leaks
 from trainform.cli.forms import Form, show
 from trainform.review.forms.sections import Item, Row, Section, Table

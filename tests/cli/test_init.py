@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from tests.cli.running import run
-from trainform.check import check_experiment
+from trainform.job.check import check_experiment
 
 FILES = {
     "Pulumi.yaml",

@@ -11,9 +11,9 @@ import yaml
 from tests.cli.making_files import files
 from tests.cli.running import run
 from trainform import defaults
-from trainform.check import CheckedJob, check_experiment
 from trainform.cli.main import main
-from trainform.scaffold.experiment import LauncherName
+from trainform.job.check import CheckedJob, check_experiment
+from trainform.local.scaffold.experiment import LauncherName
 
 IMAGE = "registry.example.com/ai/pytorch@sha256:" + "0" * 64
 

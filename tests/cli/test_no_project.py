@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import error_of, run
-from trainform.scaffold.project import SCHEMAS
+from trainform.local.scaffold.project import SCHEMAS
 
 REASON = "there is no project here: no Pulumi.yaml in this folder or above"
 FIX = "cd into your project, or run `trainform init` in an empty folder"

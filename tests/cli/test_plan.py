@@ -13,8 +13,8 @@ import yaml
 
 from tests.cli.running import run
 from tests.support.repository import ROOT, names, read
-from trainform.check import check_experiment
-from trainform.objects import job_manifests
+from trainform.job.check import check_experiment
+from trainform.job.objects import job_manifests
 from trainform.plan.model import Plan
 
 COLUMNS = 80

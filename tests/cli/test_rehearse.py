@@ -1,4 +1,4 @@
-"""What `trainform rehearse` makes of an outcome, for programs. How pods run is in tests/rehearsal."""
+"""What `trainform rehearse` makes of an outcome, for programs. How pods run is in tests/local/rehearsal."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import json
 from typing import Any
 
 from trainform.cli.rehearse import _as_dict, _error
-from trainform.rehearsal.run.records import FAILED, STOPPED, SUCCEEDED, PodRecord
-from trainform.rehearsal.run.run import Outcome
-from trainform.rehearsal.workload import Workload
+from trainform.local.rehearsal.run.records import FAILED, STOPPED, SUCCEEDED, PodRecord
+from trainform.local.rehearsal.run.run import Outcome
+from trainform.local.rehearsal.workload import Workload
 
 WORKLOAD = Workload(
     "hello", "lab", (), secrets={"keys": {"token": b"hunter2-hunter2"}}, notes=("gives hunter2-hunter2 to all",)

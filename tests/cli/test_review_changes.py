@@ -11,9 +11,9 @@ from tests.cli.reviewing import events
 from tests.cli.running import run
 from tests.support import previews
 from tests.support.repository import commit_all, git
+from trainform.local.scaffold.experiment import stack_text
+from trainform.local.scaffold.project import DEV, HELLO, project_files
 from trainform.review.model import Review, Selection
-from trainform.scaffold.experiment import stack_text
-from trainform.scaffold.project import DEV, HELLO, project_files
 
 ENGINE = """\
 #!/bin/sh

@@ -17,10 +17,10 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests.support.unseen import FORGED, HALF, MARKUP, SAMPLES, texts, unseen
-from trainform.check import check_experiment
 from trainform.cli.main import main
 from trainform.errors import MASK, in_order
-from trainform.objects import job_manifests
+from trainform.job.check import check_experiment
+from trainform.job.objects import job_manifests
 
 FIX = re.compile(r"^\s*fix:", re.MULTILINE)
 WHOLE: dict[str, Any] = {

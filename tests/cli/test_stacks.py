@@ -13,15 +13,15 @@ import yaml
 from tests.cli.running import run
 from tests.cluster.test_read import use
 from tests.deployed.test_overview import environment, job, of_job, recorded
-from tests.drift.test_report import bert, objects, one
+from tests.stacks.drift.test_report import bert, objects, one
 from tests.support.api_objects import ApiObjects
 from tests.support.leaks import GITHUB_TOKEN, HUB_TOKEN, leaks
 from tests.support.releases import ORIGIN, PROMOTED, write_release
 from tests.support.repository import read
 from tests.support.samples import JOB
 from tests.support.websites import website
+from trainform.deployed.releases.model import Release
 from trainform.plan.record import read_record
-from trainform.releases.model import Release
 from trainform.spec.stack import named_release
 
 BROKEN = recorded("mnist", stack="vision/mnist.dev")

@@ -13,8 +13,8 @@ import yaml
 
 from tests.cli.running import run
 from tests.conftest import ROOT
-from trainform.check import check_experiment
-from trainform.objects import job_manifests
+from trainform.job.check import check_experiment
+from trainform.job.objects import job_manifests
 
 
 def test_check() -> None:
@@ -143,7 +143,7 @@ def test_only_patches_need_the_fields_of_kinds(tmp_path: Path) -> None:
 
 
 def test_drift_imports_only_what_it_needs() -> None:
-    script = "import sys, trainform.cli.drift, trainform.drift.report, trainform.drift.text; print(*sys.modules)"
+    script = "import sys, trainform.cli.drift, trainform.stacks.drift.report, trainform.stacks.drift.text; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=True)
     others = {"pulumi", "trainform.cluster.facts", "trainform.cluster.live", "trainform.review.preview"}
     others |= {"trainform.backends.patch_rules", "trainform.manifests.served.validation"}

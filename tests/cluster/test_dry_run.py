@@ -13,10 +13,10 @@ from trainform.cluster.api import Answer
 from trainform.cluster.dry_run import FORCE, DryRun, dry_runs, judge, of_object, without_repeats
 from trainform.cluster.outcome import Outcome, StackContext, object_key
 from trainform.errors import ClusterError
+from trainform.job.objects import draft_plan, job_manifests
+from trainform.job.render_platform import platform_manifests
 from trainform.manifests.manifest import Manifest
-from trainform.objects import draft_plan, job_manifests
 from trainform.plan.model import Plan
-from trainform.render_platform import platform_manifests
 from trainform.spec import Experiment
 
 STACK = StackContext("bert.dev")

@@ -11,9 +11,9 @@ from trainform.backends.table import BACKENDS
 from trainform.cluster.api import Answer
 from trainform.cluster.outcome import Outcome, StackContext
 from trainform.cluster.references import PULL_SECRET, Reference, judge, references
-from trainform.objects import draft_plan, job_manifests
+from trainform.job.objects import draft_plan, job_manifests
+from trainform.manifests.ssh_files import REQUIRED_FILES
 from trainform.spec import Experiment
-from trainform.ssh.files import REQUIRED_FILES
 
 MISSING, FORBIDDEN = Answer(404, {}), Answer(403, {})
 TOKEN = {"secret": {"name": "hf", "key": "token"}}

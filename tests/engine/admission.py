@@ -13,13 +13,13 @@ from tests.engine.project import SSH_SECRET
 from tests.support.generators import ENVIRONMENT
 from trainform.backends.jobset.backend import JobSet
 from trainform.backends.table import BACKENDS
+from trainform.job.objects import job_manifests
+from trainform.job.render_platform import platform_manifests
 from trainform.manifests.manifest import Manifest
 from trainform.manifests.ssh import ssh_names
-from trainform.objects import job_manifests
+from trainform.manifests.ssh_files import identity_files
 from trainform.plan import Plan
-from trainform.render_platform import platform_manifests
 from trainform.spec import Environment
-from trainform.ssh.files import identity_files
 
 NAMESPACE = "t-admission"
 ACCOUNT = "serviceAccountName"  # operators make some of the accounts

@@ -13,14 +13,14 @@ import pytest
 from tests.engine.live import Live, until
 from tests.engine.project import Project
 from tests.support.repository import ROOT
-from trainform.sandbox.certificates import Certificates
-from trainform.sandbox.control import Sandbox, down, up
-from trainform.sandbox.folder import Layout
-from trainform.sandbox.settings import settings_from_environment
-from trainform.sandbox.state import read_state
+from trainform.local.sandbox.certificates import Certificates
+from trainform.local.sandbox.control import Sandbox, down, up
+from trainform.local.sandbox.folder import Layout
+from trainform.local.sandbox.settings import settings_from_environment
+from trainform.local.sandbox.state import read_state
+from trainform.local.toolchain.ensure import ensure, environment
+from trainform.local.toolchain.model import Toolchain
 from trainform.spec.load import load_environment
-from trainform.toolchain.ensure import ensure, environment
-from trainform.toolchain.model import Toolchain
 
 _numbers = itertools.count(1)
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import httpx2
 
-from trainform.sandbox.certificates import Certificates
+from trainform.local.sandbox.certificates import Certificates
 
 Found = TypeVar("Found")
 

@@ -24,8 +24,8 @@ from trainform import defaults
 from trainform.backends.endings import ends_by
 from trainform.backends.table import BACKENDS
 from trainform.backends.volcano.ends import is_unheeded
+from trainform.job.objects import job_manifests
 from trainform.manifests.manifest import Manifest, job_body
-from trainform.objects import job_manifests
 from trainform.plan import Plan
 from trainform.plan.model import RolePlan
 from trainform.plan.restart import POD_FAILED

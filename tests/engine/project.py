@@ -19,10 +19,10 @@ import yaml
 from tests.engine.differences import changed
 from tests.support.leaks import leaks
 from tests.support.repository import ROOT, read
-from trainform.check import check_experiment
+from trainform.job.check import check_experiment
+from trainform.job.render import RenderedJob
+from trainform.local.sandbox.exports import WITHOUT_SIDECARS
 from trainform.plan import Plan
-from trainform.render import RenderedJob
-from trainform.sandbox.exports import WITHOUT_SIDECARS
 
 PATIENCE = 600.0
 PARTS_OF_REPLACE = ("create-replacement", "delete-replaced")  # beside the step `replace` itself

@@ -23,7 +23,7 @@ from tests.support.obeying import obeyed, planned
 from tests.support.repository import ROOT
 from trainform import defaults
 from trainform.backends.table import BACKENDS
-from trainform.render_platform import platform_manifests
+from trainform.job.render_platform import platform_manifests
 from trainform.spec import Environment
 from trainform.spec.load import load_environment
 

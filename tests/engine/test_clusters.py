@@ -16,7 +16,7 @@ from tests.engine.applying import refused as moved
 from tests.engine.applying import save
 from tests.engine.live import Live, until
 from tests.engine.project import Project, Ran
-from trainform.sandbox.control import Sandbox
+from trainform.local.sandbox.control import Sandbox
 
 pytestmark = pytest.mark.proof("clusters that are taken for each other")
 

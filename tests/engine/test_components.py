@@ -11,7 +11,7 @@ import yaml
 
 from tests.engine.live import Live
 from tests.engine.project import SSH_SECRET, Project
-from trainform.ssh.files import Names, identity_files
+from trainform.manifests.ssh_files import Names, identity_files
 
 pytestmark = pytest.mark.proof("the parts of a job alone; a whole job is in `make test`")
 

@@ -20,7 +20,7 @@ from tests.engine.pods import pods_of
 from tests.engine.programs import stack_of
 from tests.engine.project import Project
 from trainform.backends.table import BACKENDS
-from trainform.objects import job_manifests
+from trainform.job.objects import job_manifests
 from trainform.plan import Plan
 from trainform.plan.references import expanded
 

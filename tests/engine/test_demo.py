@@ -16,9 +16,9 @@ import pytest
 from tests.engine.live import until
 from tests.engine.project import SSH_SECRET, Project, Ran, run
 from tests.support.repository import committed_copy, copy_stacks
-from trainform.sandbox.folder import FOLDER_VARIABLE
-from trainform.toolchain.ensure import environment
-from trainform.toolchain.model import Toolchain
+from trainform.local.sandbox.folder import FOLDER_VARIABLE
+from trainform.local.toolchain.ensure import environment
+from trainform.local.toolchain.model import Toolchain
 
 pytestmark = pytest.mark.proof("several demos one after the other, each with a sandbox of its own")
 

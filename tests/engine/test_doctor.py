@@ -17,7 +17,7 @@ from tests.engine.live import Live
 from tests.engine.project import Project
 from trainform import defaults
 from trainform.cluster.api import ClusterApi
-from trainform.doctor.cluster import VERBS, experiment_kinds
+from trainform.local.doctor.cluster import VERBS, experiment_kinds
 
 pytestmark = pytest.mark.proof("what an account may do, and what an environment names")
 

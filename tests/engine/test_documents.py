@@ -23,7 +23,7 @@ from tests.support.documents import (
     read_blocks,
 )
 from tests.support.repository import ROOT, commit_all, copy_stacks
-from trainform.sandbox.control import Sandbox
+from trainform.local.sandbox.control import Sandbox
 
 # What makes a clone, its environment and sandboxes of its own, and what ends them: here there are those of the tests.
 OF_A_CLONE = (

@@ -21,11 +21,11 @@ from tests.engine.test_ssh_identity import kept, traces
 from tests.support.leaks import GITHUB_TOKEN, HUB_TOKEN, leaks
 from tests.support.releases import write_release
 from tests.support.repository import commit_all, git, read
+from trainform.deployed.releases.files import read_release
+from trainform.local.sandbox.control import Sandbox
+from trainform.local.sandbox.folder import Layout
 from trainform.plan.record import read_record
 from trainform.project import release_path
-from trainform.releases.files import read_release
-from trainform.sandbox.control import Sandbox
-from trainform.sandbox.folder import Layout
 
 pytestmark = pytest.mark.proof("the way of an experiment over two clusters, each step of which has tests of its own")
 

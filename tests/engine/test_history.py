@@ -13,8 +13,8 @@ import pytest
 from tests.engine.interruption import kill_all, start_up
 from tests.engine.live import Live
 from tests.engine.project import Project, Ran
+from trainform.deployed.releases.files import read_release
 from trainform.plan.record import Record, read_record
-from trainform.releases.files import read_release
 
 pytestmark = pytest.mark.proof("comparisons, histories and rollbacks on Pulumi's own history")
 

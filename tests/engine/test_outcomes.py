@@ -16,9 +16,9 @@ from tests.engine.project import Project
 from trainform import defaults
 from trainform.backends.outcome import Outcome, seconds_of
 from trainform.backends.table import BACKENDS
+from trainform.deployed.releases.source import labels_of_pods
+from trainform.job.render import RenderedJob
 from trainform.manifests.manifest import job_body
-from trainform.releases.source import labels_of_pods
-from trainform.render import RenderedJob
 
 pytestmark = pytest.mark.proof("the outcome of a job on every operator")
 

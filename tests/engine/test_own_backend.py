@@ -19,8 +19,8 @@ from tests.engine.project import Project
 from tests.support import app_wrapper
 from tests.support.repository import names, read
 from tests.support.samples import environment
+from trainform.job.render import render_job
 from trainform.manifests.manifest import job_body
-from trainform.render import render_job
 from trainform.spec import Experiment
 
 pytestmark = pytest.mark.proof("one more backend, on a real engine and API server")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.rehearsal.conftest import docker_daemon, image
+from tests.local.rehearsal.conftest import docker_daemon, image
 from tests.support.documents import (
     ADDRESS,
     EMPTY_FOLDER,
@@ -26,8 +26,8 @@ from tests.support.documents import (
 )
 from tests.support.pasting import Pasted, PastingShell
 from tests.support.repository import ROOT, committed_copy
-from trainform.toolchain.cache import CACHE_VARIABLE, cache_folder
-from trainform.toolchain.model import Toolchain
+from trainform.local.toolchain.cache import CACHE_VARIABLE, cache_folder
+from trainform.local.toolchain.model import Toolchain
 
 pytestmark = pytest.mark.proof("a fresh clone with an environment and a sandbox of its own, and every block twice")
 

@@ -19,7 +19,7 @@ from trainform.cluster.outcome import Outcome, StackContext
 from trainform.cluster.preflight import check_job
 from trainform.cluster.read import Cluster
 from trainform.errors import ClusterError
-from trainform.objects import draft_plan, job_manifests
+from trainform.job.objects import draft_plan, job_manifests
 from trainform.spec import Environment, Experiment
 
 IMAGE = "registry.example.com/ai/pytorch-training:latest"

@@ -16,7 +16,7 @@ import pytest
 from tests.engine.live import Live
 from tests.engine.project import Project
 from tests.engine.rehearsing import Rehearsals, brought_up
-from tests.rehearsal.conftest import docker_daemon, image
+from tests.local.rehearsal.conftest import docker_daemon, image
 
 pytestmark = pytest.mark.proof("every launcher from the pods of the cluster")
 

@@ -13,7 +13,7 @@ from tests.engine.conftest import own_project
 from tests.engine.live import Live
 from tests.engine.rehearsing import Rehearsals, brought_up
 from tests.engine.test_rehearsals import APART, TRAIN, Case, formed
-from tests.rehearsal.conftest import docker_daemon, image
+from tests.local.rehearsal.conftest import docker_daemon, image
 
 pytestmark = pytest.mark.proof("every operator's pods as containers")
 

@@ -14,8 +14,15 @@ import pytest
 from tests.engine.live import Live
 from tests.engine.project import SSH_SECRET, Project
 from trainform.manifests.ssh import ssh_names
+from trainform.manifests.ssh_files import (
+    AUTHORIZED_KEYS,
+    HOST_KEY,
+    KNOWN_HOSTS,
+    REQUIRED_FILES,
+    USER_KEY,
+    identity_files,
+)
 from trainform.plan import Plan
-from trainform.ssh.files import AUTHORIZED_KEYS, HOST_KEY, KNOWN_HOSTS, REQUIRED_FILES, USER_KEY, identity_files
 
 pytestmark = pytest.mark.proof("further cases of the SSH identity")
 

@@ -14,8 +14,8 @@ from tests.engine.pods import as_planned, pods_of
 from tests.engine.programs import stack_of
 from tests.engine.project import RECORD, Project
 from trainform.backends.table import BACKENDS
+from trainform.job.objects import job_manifests
 from trainform.manifests.manifest import job_body
-from trainform.objects import job_manifests
 from trainform.plan.record import read_record
 
 pytestmark = pytest.mark.proof("changes in place on every operator, and Kueue")

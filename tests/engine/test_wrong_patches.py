@@ -16,7 +16,7 @@ from trainform.backends.table import BACKENDS
 from trainform.cluster import dry_run
 from trainform.cluster.outcome import StackContext
 from trainform.cluster.read import Cluster
-from trainform.render import render_job
+from trainform.job.render import render_job
 from trainform.spec import Environment, Experiment
 
 pytestmark = pytest.mark.proof("67 wrong patches on Volcano and JobSet")

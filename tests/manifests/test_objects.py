@@ -6,8 +6,8 @@ from typing import Any
 
 from tests.support.samples import plan
 from trainform.backends.volcano.controller import controller_objects
+from trainform.job.objects import job_manifests
 from trainform.manifests.manifest import Manifest
-from trainform.objects import job_manifests
 from trainform.plan import Plan
 
 OURS = {

@@ -15,8 +15,8 @@ from tests.support.rendering import job_problems, plan_job
 from tests.support.samples import JOB
 from trainform import defaults
 from trainform.errors import ClusterError
+from trainform.job.objects import job_manifests
 from trainform.manifests.manifest import Manifest, job_body
-from trainform.objects import job_manifests
 from trainform.plan.inputs import environment_part, recorded_models
 from trainform.plan.model import Plan
 from trainform.plan.record import Record, read_record

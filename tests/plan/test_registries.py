@@ -9,9 +9,9 @@ from pydantic import ValidationError
 
 from tests.support.samples import JOB, environment, experiment, job
 from trainform.backends.table import BACKENDS
+from trainform.job.render import RenderedJob, render_job
 from trainform.plan.inputs import job_inputs, job_record
 from trainform.plan.registries import pulled
-from trainform.render import RenderedJob, render_job
 
 MIRROR = "mirror.prod.example.com"
 REGISTRIES = {

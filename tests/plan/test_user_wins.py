@@ -9,9 +9,9 @@ import pytest
 
 from tests.plan.launch.starting import install, start
 from tests.support.samples import env, environment, experiment
+from trainform.job.render import render_job
 from trainform.plan.model import Plan
 from trainform.plan.variables import VARIABLES
-from trainform.render import render_job
 
 
 def plan(**parts: Any) -> Plan:

@@ -11,11 +11,11 @@ from msgspec import structs
 
 from tests.support.samples import CLUSTER, JOB
 from trainform.cluster.facts import LiveFacts, LiveJob
+from trainform.job.render import RenderedJob, render_job
 from trainform.manifests.manifest import Manifest, resource_name
 from trainform.plan.inputs import JobInputs, job_inputs
 from trainform.plan.model import Plan
 from trainform.plan.record import Record
-from trainform.render import RenderedJob, render_job
 from trainform.review.context import Context, JobReview
 from trainform.review.model import Place
 from trainform.review.preview import Preview, State, Step

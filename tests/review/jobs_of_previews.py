@@ -11,7 +11,7 @@ from tests.review.jobs import job_review as job_review
 from tests.support.samples import CLUSTER, JOB
 from trainform.backends.queues import API_VERSION as QUEUE_API
 from trainform.cluster.facts import LiveFacts, LiveJob, LiveNode, LiveQueue
-from trainform.render import render_job
+from trainform.job.render import render_job
 from trainform.review.capacity import capacity_of
 from trainform.review.context import Context, JobReview
 from trainform.review.model import Capacity

@@ -13,8 +13,8 @@ from msgspec import structs
 
 from tests.review.jobs import LORA, change, locate, name_of, running
 from tests.support.samples import CLUSTER
-from trainform.check import CheckedJob, check_experiment
 from trainform.cluster.facts import LiveNode
+from trainform.job.check import CheckedJob, check_experiment
 from trainform.review.context import Context
 from trainform.review.model import Review
 from trainform.review.report import build_report

@@ -10,7 +10,7 @@ import yaml
 
 from tests.support.samples import JOB, environment
 from trainform import defaults
-from trainform.check import check_experiment
+from trainform.job.check import check_experiment
 from trainform.spec.load import Text
 
 COMMAND = ["python", "/app/train.py"]

@@ -13,13 +13,13 @@ from msgspec import structs
 from tests.cli.running import run
 from tests.rules.limits.secret_samples import TOKEN
 from tests.support.samples import environment
-from trainform.check import check_experiment
+from trainform.job.check import check_experiment
+from trainform.job.objects import job_manifests
+from trainform.job.render import RenderedJob, render_job
 from trainform.manifests.manifest import Manifest
-from trainform.objects import job_manifests
 from trainform.plan import Plan
 from trainform.plan.inputs import job_inputs
 from trainform.plan.record import Record
-from trainform.render import RenderedJob, render_job
 from trainform.spec import Environment, Experiment
 from trainform.spec.load import Text
 from trainform.spec.merge_patch import merge_patch

@@ -10,8 +10,8 @@ import yaml
 
 from tests.support.releases import IMAGE, project, release
 from tests.support.samples import JOB
-from trainform.check import CheckedJob, check_experiment
 from trainform.errors import InputError
+from trainform.job.check import CheckedJob, check_experiment
 from trainform.spec.release import digest
 from trainform.spec.stack import load_stack, pinned_release
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.samples import environment, experiment
-from trainform.check import check_experiment
-from trainform.check_files import load_experiment
 from trainform.errors import InputError
+from trainform.job.check import check_experiment
+from trainform.job.check_files import load_experiment
 from trainform.spec.load import with_runtime_file
 
 EXPERIMENT = """\

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from tests.support.samples import environment, experiment
-from trainform.check import check_experiment
 from trainform.errors import InputError
-from trainform.render import render_job
+from trainform.job.check import check_experiment
+from trainform.job.render import render_job
 from trainform.spec.trial import read_assignments
 
 PARTS: dict[str, Any] = {

@@ -16,12 +16,12 @@ from msgspec import structs
 
 from tests.support.scheduling import scope_of
 from tests.support.selection import place
-from trainform.sandbox.addons.table import ADDONS
-from trainform.sandbox.control import Sandbox, down, up
-from trainform.sandbox.exports import exports
-from trainform.sandbox.settings import settings_from_environment
+from trainform.local.sandbox.addons.table import ADDONS
+from trainform.local.sandbox.control import Sandbox, down, up
+from trainform.local.sandbox.exports import exports
+from trainform.local.sandbox.settings import settings_from_environment
+from trainform.local.toolchain.ensure import ensure
 from trainform.spec.load import load_environment
-from trainform.toolchain.ensure import ensure
 
 ROOT = Path(__file__).parents[2]
 FOLDER = pytest.StashKey[Path]()

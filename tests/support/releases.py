@@ -8,10 +8,10 @@ from typing import Any
 import yaml
 
 from tests.support.samples import CLUSTER, JOB
+from trainform.deployed.releases.files import write_releases
+from trainform.deployed.releases.model import Origin, Promoted, Release, Rollback, Waived
+from trainform.deployed.releases.stack_file import follow_all, with_release
 from trainform.plan.inputs import resolved, with_dates, with_overlays
-from trainform.releases.files import write_releases
-from trainform.releases.model import Origin, Promoted, Release, Rollback, Waived
-from trainform.releases.stack_file import follow_all, with_release
 from trainform.spec import Experiment
 
 DIGEST = "sha256:" + "4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945"

@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.support.rendering import job_problems, plan_job
 from trainform.backends.table import BACKENDS
-from trainform.objects import job_manifests
+from trainform.job.objects import job_manifests
 from trainform.plan import Plan
 from trainform.plan.build import chosen_backend
 from trainform.plan.layout import Layout, lay_out

@@ -28,7 +28,7 @@ SCOPES = {
         "tests/engine/test_rights.py",
         "tests/engine/test_updates_of_operators.py",
         "tests/engine/test_wrong_patches.py",
-        "tests/sandbox/test_addons.py",
+        "tests/local/sandbox/test_addons.py",
     ),
     "engine": (
         "tests/engine/test_changes.py",
@@ -50,9 +50,13 @@ SCOPES = {
     ),
     # with its own sandbox: it takes as long as all of `engine`
     "rehearsals": ("tests/engine/test_rehearsals.py",),
-    "sandbox": ("tests/sandbox/test_down.py", "tests/sandbox/test_exports.py", "tests/sandbox/test_up.py"),
+    "sandbox": (
+        "tests/local/sandbox/test_down.py",
+        "tests/local/sandbox/test_exports.py",
+        "tests/local/sandbox/test_up.py",
+    ),
 }
-LONG = ("tests/engine/", "tests/rehearsal/")
+LONG = ("tests/engine/", "tests/local/rehearsal/")
 SCOPE_OF = {file: scope for scope, files in SCOPES.items() for file in files}
 
 

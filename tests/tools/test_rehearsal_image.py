@@ -16,8 +16,8 @@ import pytest
 from tools import docker_daemon, rehearsal_image
 from tools.debian import NotHereError
 from tools.rehearsal_image import INPUTS, REPOSITORY, SITE, image_name
+from trainform.console.progress import SILENT
 from trainform.errors import TrainformError
-from trainform.progress import SILENT
 
 LOCKS = ("python", "openmpi", "build")
 PIN = re.compile(r"([a-z0-9-]+)==\S+ ")

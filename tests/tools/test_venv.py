@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tools import venv
-from trainform.toolchain.system import parse_version
+from trainform.local.toolchain.system import parse_version
 
 LOCK = """\
 tornado==6.5.2 \\

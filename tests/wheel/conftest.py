@@ -15,7 +15,7 @@ from tests.engine.conftest import toolchain
 from tests.engine.project import Ran, run
 from tests.support.repository import ROOT
 from tools.venv import uv_variables
-from trainform.toolchain.cache import cache_folder
+from trainform.local.toolchain.cache import cache_folder
 
 __all__ = ["toolchain"]
 # Where packages come from, as the user of this machine has set it.

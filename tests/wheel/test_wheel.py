@@ -12,9 +12,9 @@ import pytest
 
 from tests.support.repository import ROOT
 from tests.wheel.conftest import UV, Installed, registry
-from trainform.toolchain.cache import toolchain_folder
-from trainform.toolchain.model import Toolchain
-from trainform.toolchain.parts import PLUGIN_VERSION
+from trainform.local.toolchain.cache import toolchain_folder
+from trainform.local.toolchain.model import Toolchain
+from trainform.local.toolchain.parts import PLUGIN_VERSION
 
 SOURCE = "components/"
 
@@ -40,7 +40,7 @@ def test_every_file_of_the_package_is_in_it(installed: Installed) -> None:
     tracked = {name.removeprefix(SOURCE) for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()}
     with zipfile.ZipFile(installed.wheel) as wheel:
         held = {name for name in wheel.namelist() if ".dist-info/" not in name}
-    assert "trainform/toolchain/pins/controlplane/go.sum" in tracked
+    assert "trainform/local/toolchain/pins/controlplane/go.sum" in tracked
     assert tracked <= held
     assert {name.partition("/")[0] for name in held} == {"trainform"}
 
@@ -57,7 +57,7 @@ def test_a_project_in_an_empty_folder(installed: Installed, folder: Path) -> Non
 
 def test_the_tool_chain_is_the_same(installed: Installed, folder: Path) -> None:
     """Its folder is named by the hash of the pins: the same hash, the same pins."""
-    program = "from trainform.toolchain.cache import toolchain_folder; print(toolchain_folder())"
+    program = "from trainform.local.toolchain.cache import toolchain_folder; print(toolchain_folder())"
     assert str(toolchain_folder()) in installed.shell(f"python -c '{program}'", folder).output
 
 

@@ -8,10 +8,10 @@ from tools.docs.markdown import item, page, paragraph
 from trainform import defaults
 from trainform.backends.table import BACKENDS
 from trainform.manifests.env import KEPT_PREFIX
+from trainform.manifests.ssh_files import FILES as SSH_FILES
 from trainform.plan.launch.launch import FILES, SCRIPT_VARIABLES
 from trainform.plan.variables import REPLICA_INDEX, VARIABLES
 from trainform.spec.launchers import LAUNCHERS
-from trainform.ssh.files import FILES as SSH_FILES
 
 INTRODUCTION = """\
 Written by `make golden` from the tables in `components/trainform/plan/variables.py` and `plan/launch/launch.py`, so \

@@ -9,7 +9,7 @@ import yaml
 from msgspec import Struct
 
 from trainform.errors import Problem
-from trainform.render import RenderedJob, render_job
+from trainform.job.render import RenderedJob, render_job
 from trainform.rules.limits.table import BY_CODE
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tests.review.screen import shown_review
 from tools.browser import ARGUMENTS, browser
-from trainform.progress import Progress
+from trainform.console.progress import Progress
 from trainform.review.forms import html
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"

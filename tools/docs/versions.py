@@ -5,11 +5,11 @@ from __future__ import annotations
 import importlib.metadata
 
 from tools.docs.markdown import page, paragraph, table
-from trainform.toolchain.parts import PINS, PLUGIN_VERSION, PULUMI_VERSION
-from trainform.toolchain.pinned import Module
+from trainform.local.toolchain.parts import PINS, PLUGIN_VERSION, PULUMI_VERSION
+from trainform.local.toolchain.pinned import Module
 
 INTRODUCTION = """\
-Written by `make golden` from the pins in `components/trainform/toolchain/pins`. These are the versions that a \
+Written by `make golden` from the pins in `components/trainform/local/toolchain/pins`. These are the versions that a \
 [sandbox](sandbox.md) runs \
 and that the tests of trainform use. Others may work, and are not tested. \
 pip gives a project of `trainform init` the newest SDK of Pulumi: newer ones than the one in this table usually work, \

@@ -15,9 +15,9 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from trainform.cli.arguments import OutputOption, QuietOption
+from trainform.console.lines import without_notes
+from trainform.console.output import output_to
 from trainform.errors import CommandLineError
-from trainform.terminal.lines import without_notes
-from trainform.terminal.output import output_to
 
 Command = Callable[..., Any]
 _TYPE = re.compile(r" <[^ ].*")  # typer's names of Python types, for options without a metavar

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from trainform.cli.forms import Form, FormOption, show
+from trainform.console.lines import flush_or_discard, note
 from trainform.project import project_root, require_project
-from trainform.terminal.lines import flush_or_discard, note
 
 if TYPE_CHECKING:
     from trainform.review.forms.sections import Item
-    from trainform.saved.model import Moved, SavedFile, Verdict
+    from trainform.stacks.saved.model import Moved, SavedFile, Verdict
 
 FAILED, MOVED = 1, 4
 OUTCOMES = {
@@ -40,9 +40,9 @@ def command(file: FileArgument, check: CheckOption = False, form: FormOption = F
 
     Exit code: 0, 1 if something fails, 2 for wrong input, or 4 if something has changed; then nothing was applied.
     """
-    from trainform.saved.engine import run_up
-    from trainform.saved.file import read_saved
     from trainform.spec.stack import require_stack
+    from trainform.stacks.saved.engine import run_up
+    from trainform.stacks.saved.file import read_saved
 
     root = project_root()
     require_project(root)
@@ -67,11 +67,11 @@ def _moved(saved: SavedFile, file: str, root: Path) -> list[Moved]:
     """Return what has changed. Each comparison is made only if the one before finds nothing, since the rest follows
     from that."""
     from trainform.cli.review_reading import made_here
-    from trainform.saved.engine import backend
-    from trainform.saved.facts import Source, gather
-    from trainform.saved.file import open_key, refuse_changed
-    from trainform.saved.moved import moved
-    from trainform.saved.preview import preview_facts
+    from trainform.stacks.saved.engine import backend
+    from trainform.stacks.saved.facts import Source, gather
+    from trainform.stacks.saved.file import open_key, refuse_changed
+    from trainform.stacks.saved.moved import moved
+    from trainform.stacks.saved.preview import preview_facts
 
     stack, facts = saved.review.stack, saved.review.facts
     elsewhere = moved(facts, {"backend": backend(root)})  # without it neither the state nor the key can be read
@@ -88,8 +88,8 @@ def _moved(saved: SavedFile, file: str, root: Path) -> list[Moved]:
 
 
 def _verdict(saved: SavedFile, file: str, moved: list[Moved]) -> Verdict:
-    from trainform.saved.file import save_again
-    from trainform.saved.model import Verdict
+    from trainform.stacks.saved.file import save_again
+    from trainform.stacks.saved.model import Verdict
 
     review, fix = saved.review, ""
     if moved:

@@ -14,7 +14,7 @@ from trainform.cli import candidates
 from trainform.errors import CommandLineError
 
 if TYPE_CHECKING:
-    from trainform.check import CheckedJob
+    from trainform.job.check import CheckedJob
     from trainform.spec.load import Given
 
 ENVIRONMENT_VARIABLE = "TRAINFORM_ENVIRONMENT"
@@ -96,7 +96,7 @@ class Chosen(Struct, frozen=True):
 
     def check(self) -> CheckedJob:
         """The one experiment in the environment, with every problem of both."""
-        from trainform.check import check_experiment
+        from trainform.job.check import check_experiment
 
         return check_experiment(self.experiments[0], self.environments[0], self.run, self.root)
 
@@ -168,9 +168,9 @@ def from_input(given: str) -> Given:
     """Return the name or path, or for `-` the text of standard input."""
     if given != STANDARD_INPUT:
         return given
+    from trainform.console.lines import note, stdin_is_terminal
     from trainform.spec import files
     from trainform.spec.load import Text
-    from trainform.terminal.lines import note, stdin_is_terminal
 
     if stdin_is_terminal():
         note("trainform: reading from the terminal; Ctrl-D on an empty line ends the input", err=True)

@@ -33,7 +33,7 @@ comparable = _completion(lambda: [*known_stacks(), *known_names(EXPERIMENTS), *k
 
 def addons(incomplete: str) -> list[str]:
     """Return the sandbox's add-ons that complete the last name of a comma-separated list."""
-    from trainform.sandbox.addons.table import ADDONS
+    from trainform.local.sandbox.addons.table import ADDONS
 
     before, comma, begun = incomplete.rpartition(",")
     return [f"{before}{comma}{name}" for name in ADDONS if name.startswith(begun) and name not in before.split(",")]

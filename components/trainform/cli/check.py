@@ -8,8 +8,8 @@ import typer
 from msgspec import structs
 
 from trainform.cli.results import Result, Results, reads_experiments
+from trainform.console.lines import echo, echo_json, note
 from trainform.errors import InputError, in_order
-from trainform.terminal.lines import echo, echo_json, note
 
 
 @reads_experiments
@@ -43,7 +43,7 @@ def command(found: Results, as_json: bool) -> None:
 def _summary(result: Result, several: bool) -> str:
     """Return the line for a result without problems. several: whether experiments are checked in several
     environments."""
-    from trainform.check_platform import CheckedPlatform
+    from trainform.job.check_platform import CheckedPlatform
 
     if isinstance(result.checked, CheckedPlatform):
         return f"{result.name}: ok, an environment"
@@ -60,7 +60,7 @@ def _counted(number: int, noun: str) -> str:
 
 
 def _notes(result: Result) -> tuple[str, ...]:
-    from trainform.check_platform import CheckedPlatform
+    from trainform.job.check_platform import CheckedPlatform
 
     if isinstance(result.checked, CheckedPlatform):
         return result.checked.checked().warnings
@@ -69,25 +69,25 @@ def _notes(result: Result) -> tuple[str, ...]:
 
 def _with_gates(result: Result) -> Result:
     """Return the result with what the gates of the environment refuse, where it is a stack of an experiment."""
-    from trainform.check import CheckedJob
+    from trainform.job.check import CheckedJob
 
     if result.stack is None or not isinstance(result.checked, CheckedJob):
         return result
+    from trainform.deployed.releases.evidence import check_gates
     from trainform.project import project_root
-    from trainform.releases.evidence import check_gates
 
     return structs.replace(result, checked=check_gates(result.checked, result.stack, project_root()))
 
 
 def _lacks(result: Result) -> Iterator[str]:
     """Yield what the release of the stack lacks without being refused for it."""
-    from trainform.check import CheckedJob
+    from trainform.job.check import CheckedJob
 
     checked = result.checked
     if result.stack is None or not isinstance(checked, CheckedJob) or checked.release is None:
         return
+    from trainform.deployed.releases.evidence import lacks_of
     from trainform.project import project_root
-    from trainform.releases.evidence import lacks_of
 
     environment = checked.checked().environment
     for lack in lacks_of(result.stack, checked.name, checked.release, environment, project_root()):
@@ -95,7 +95,7 @@ def _lacks(result: Result) -> Iterator[str]:
 
 
 def _as_dict(result: Result) -> dict[str, object]:
-    from trainform.check import CheckedJob
+    from trainform.job.check import CheckedJob
 
     problems = in_order(result.checked.problems)
     described: dict[str, object] = {**result.as_dict(), "ok": not problems}

@@ -12,7 +12,7 @@ from typer._completion_classes import completion_init
 from typer._completion_shared import get_completion_script
 from typer.core import TyperArgument, TyperOption
 
-from trainform.terminal.lines import echo
+from trainform.console.lines import echo
 
 PROGRAM = "trainform"
 VARIABLE = "_TRAINFORM_COMPLETE"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from trainform.terminal.lines import echo, echo_json, note
+from trainform.console.lines import echo, echo_json, note
 
 COLUMNS = 80
 

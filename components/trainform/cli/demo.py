@@ -14,25 +14,25 @@ from rich.rule import Rule
 from rich.table import Table
 
 from trainform import defaults
-from trainform.check import check_experiment
 from trainform.cli.plan_text import headline
 from trainform.cli.progress import display
 from trainform.cluster.read import Cluster
+from trainform.console.lines import echo, terminal_width
+from trainform.console.progress import Progress
+from trainform.console.screen import Screen, screen
 from trainform.errors import TrainformError
+from trainform.job.check import check_experiment
+from trainform.local.sandbox.control import up
+from trainform.local.sandbox.exports import UNSET, exports
+from trainform.local.sandbox.folder import chosen_folder
+from trainform.local.sandbox.project_copy import copy_project
+from trainform.local.sandbox.settings import settings_from_environment
+from trainform.local.toolchain.ensure import PendingWork, ensure, pending_work
+from trainform.local.toolchain.parts import build_time
+from trainform.local.toolchain.releases import DOWNLOAD_GB
 from trainform.manifests.objects import pod_selector
 from trainform.plan.model import Plan
-from trainform.progress import Progress
-from trainform.sandbox.control import up
-from trainform.sandbox.exports import UNSET, exports
-from trainform.sandbox.folder import chosen_folder
-from trainform.sandbox.project_copy import copy_project
-from trainform.sandbox.settings import settings_from_environment
 from trainform.spec.load import load_environment, project_root
-from trainform.terminal.lines import echo, terminal_width
-from trainform.terminal.screen import Screen, screen
-from trainform.toolchain.ensure import PendingWork, ensure, pending_work
-from trainform.toolchain.parts import build_time
-from trainform.toolchain.releases import DOWNLOAD_GB
 
 EXPERIMENT, ENVIRONMENT = "sdxl-lora", defaults.ENVIRONMENT
 STACK = f"{EXPERIMENT}.{ENVIRONMENT}"

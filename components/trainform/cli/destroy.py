@@ -14,9 +14,9 @@ import typer
 
 from trainform import defaults
 from trainform.cli import candidates
+from trainform.console.lines import flush_or_discard, note
 from trainform.errors import CommandLineError, InputError, Problem
 from trainform.project import project_root, require_project
-from trainform.terminal.lines import flush_or_discard, note
 
 if TYPE_CHECKING:
     from trainform.deployed.state import StateCluster, StateJob, StateNamespace
@@ -171,7 +171,7 @@ def _of_others(stack: str, context: str | None, jobs: Sequence[StateJob], root: 
 def _bound(stack: str, cluster: StateCluster, root: Path) -> Bound | None:
     """None if nothing binds the provider. InputError for an environment that cannot be read: it may name another
     cluster."""
-    from trainform.check_files import check_environment
+    from trainform.job.check_files import check_environment
     from trainform.spec.stack import named_environment
 
     if cluster.uid is not None:

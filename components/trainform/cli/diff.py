@@ -17,8 +17,8 @@ from trainform.errors import CommandLineError
 from trainform.project import known_stacks, project_root, require_project
 
 if TYPE_CHECKING:
-    from trainform.comparison.compare import Version
     from trainform.deployed.stacks import ProjectStack
+    from trainform.stacks.comparison.compare import Version
 
 SECONDS = 5.0
 DIFFERENT = 3
@@ -58,8 +58,8 @@ def command(
 
     Exit code: 0, 1 if the cluster cannot be read, 2 for wrong arguments, or with --fail 3 if the experiments differ.
     """
-    from trainform.comparison.compare import compare
-    from trainform.comparison.text import as_data, sections
+    from trainform.stacks.comparison.compare import compare
+    from trainform.stacks.comparison.text import as_data, sections
 
     root = project_root()
     require_project(root)
@@ -71,10 +71,10 @@ def command(
 
 def _versions(first: str, second: str | None, environment: str | None, root: Path) -> tuple[Version, Version]:
     """Return both versions, files and releases in the environment that is named or in that of the stack."""
-    from trainform.check_files import check_environment
-    from trainform.comparison.compare import of_file
     from trainform.deployed.stacks import followed, load_project_stack
+    from trainform.job.check_files import check_environment
     from trainform.spec.stack import STACK_ARGUMENT
+    from trainform.stacks.comparison.compare import of_file
 
     words = [first] if second is None else [first, second]
     known = known_stacks(root)
@@ -99,10 +99,10 @@ def _versions(first: str, second: str | None, environment: str | None, root: Pat
 
 
 def _deployed(name: str, stack: ProjectStack) -> Version:
-    from trainform.comparison.compare import of_record
     from trainform.deployed.records import live_record
     from trainform.deployed.stacks import followed
     from trainform.errors import ClusterError
+    from trainform.stacks.comparison.compare import of_record
 
     record = live_record(stack.experiment, stack.environment, SECONDS)
     if record is None:
@@ -116,9 +116,9 @@ def _deployed(name: str, stack: ProjectStack) -> Version:
 
 
 def _written(word: str, environment: str, root: Path) -> Version:
-    from trainform.comparison.compare import of_file
-    from trainform.releases.files import read_release, released
+    from trainform.deployed.releases.files import read_release, released
     from trainform.spec.release import NAME
+    from trainform.stacks.comparison.compare import of_file
 
     if NAME.fullmatch(word) is None:
         return of_file(word, word, root, environment)

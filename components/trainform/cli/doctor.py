@@ -55,11 +55,11 @@ def command(
     Changes nothing. Exit code: 0, also if something is missing, since few users need everything; with --for, 1 if
     something is missing for one of those commands; 2 if an option or the environment's file is wrong.
     """
-    from trainform.check_files import check_environment
-    from trainform.doctor.checks import CHECKS, VERBS, with_sandbox_fix
-    from trainform.doctor.model import Request, run_checks
+    from trainform.console.lines import echo_json
+    from trainform.job.check_files import check_environment
+    from trainform.local.doctor.checks import CHECKS, VERBS, with_sandbox_fix
+    from trainform.local.doctor.model import Request, run_checks
     from trainform.spec.load import project_root
-    from trainform.terminal.lines import echo_json
 
     chosen = _chosen([] if verbs is None else verbs)
     offered = None if environment is None else check_environment(from_input(environment)).checked()
@@ -88,8 +88,8 @@ def command(
 
 def _chosen(texts: Sequence[str]) -> list[str]:
     """Return the commands in texts such as `up,rehearse`. Raises `InputError` with the known ones for any other."""
-    from trainform.doctor.checks import VERBS
     from trainform.errors import InputError, Problem
+    from trainform.local.doctor.checks import VERBS
 
     names = [name.strip() for text in texts for name in text.split(",") if name.strip()]
     unknown = [name for name in dict.fromkeys(names) if name not in VERBS]
@@ -112,8 +112,8 @@ def _verdict(verb: str, made: Data) -> Data:
 def _print(made: Data, verdicts: Data) -> None:
     from rich.text import Text
 
-    from trainform.escaping import escaped
-    from trainform.terminal.screen import screen
+    from trainform.console.escaping import escaped
+    from trainform.console.screen import screen
 
     console = screen()
     for style, line in _lines(made, verdicts):
@@ -123,7 +123,7 @@ def _print(made: Data, verdicts: Data) -> None:
 def _lines(made: Data, verdicts: Data) -> Iterator[tuple[str, str]]:
     """Yield a line for this machine, one for the cluster and one for the commands that are ready; then what is missing,
     with its fix."""
-    from trainform.doctor.checks import IN_CLUSTER, ON_MACHINE
+    from trainform.local.doctor.checks import IN_CLUSTER, ON_MACHINE
 
     for place, checks in (("this machine", ON_MACHINE), ("cluster", IN_CLUSTER)):
         found = [name for name in (check.name for check in checks) if made.get(name, {}).get("state") == "ok"]

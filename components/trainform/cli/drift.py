@@ -14,7 +14,7 @@ from trainform.cli.review_stacks import refuse_wrong_words, stacks_of
 from trainform.errors import each_result
 
 if TYPE_CHECKING:
-    from trainform.drift.model import DriftReport
+    from trainform.stacks.drift.model import DriftReport
 
 FAILED, DRIFT = 1, 3
 
@@ -53,8 +53,8 @@ def command(
     refuse_wrong_words(named, environment, [], None, every=every)
     found, root = stacks_of(named, environment if every else None)
     from trainform.deployed.stacks import load_project_stack
-    from trainform.drift.report import find_drift
-    from trainform.drift.text import documents
+    from trainform.stacks.drift.report import find_drift
+    from trainform.stacks.drift.text import documents
 
     report = find_drift(each_result(lambda name: load_project_stack(name, root), found))
     if form is Form.JSON:
@@ -67,7 +67,7 @@ def command(
 
 
 def _exit_code(report: DriftReport, *, fail: bool) -> int:
-    from trainform.drift.model import Outcome
+    from trainform.stacks.drift.model import Outcome
 
     outcomes = {stack.outcome for stack in report.stacks}
     if outcomes & {Outcome.failed, Outcome.incomplete}:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from trainform.console.lines import discard_output, echo, echo_json
 from trainform.errors import TrainformError
-from trainform.terminal.lines import discard_output, echo, echo_json
 
 INTERRUPTED = 130  # as shells report SIGINT
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from trainform.secrets import masked
-from trainform.terminal.lines import echo, echo_json, terminal_width
+from trainform.console.lines import echo, echo_json, terminal_width
+from trainform.console.secrets import masked
 
 if TYPE_CHECKING:
     from trainform.review.forms.sections import Section

@@ -14,8 +14,7 @@ import typer
 from trainform.cli.arguments import JsonOption
 from trainform.cli.created_files import show_created_files
 from trainform.errors import InputError, Problem
-from trainform.project import deploy
-from trainform.scaffold.project import (
+from trainform.local.scaffold.project import (
     ENVIRONMENT,
     EXPERIMENT,
     is_of_no_index,
@@ -24,8 +23,9 @@ from trainform.scaffold.project import (
     project_name,
     requirement,
 )
-from trainform.scaffold.writing import write_files
-from trainform.toolchain.parts import PLUGIN_VERSION
+from trainform.local.scaffold.writing import write_files
+from trainform.local.toolchain.parts import PLUGIN_VERSION
+from trainform.project import deploy
 
 VIRTUALENV = ".venv"
 OF_NO_INDEX = (

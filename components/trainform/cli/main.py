@@ -11,8 +11,8 @@ import typer
 
 from trainform.cli.app import App
 from trainform.cli.failures import INTERRUPTED, show, show_interrupt, wants_json
+from trainform.console.lines import echo, flush_or_discard, output_stream
 from trainform.errors import CommandLineError, InputError, TrainformError
-from trainform.terminal.lines import echo, flush_or_discard, output_stream
 
 # Command -> its line in `trainform --help`. A command's module is imported only when it is called, so that `check` does
 # not import the sandbox. A module has either `command` (one command) or `app` (subcommands).

@@ -9,24 +9,24 @@ from typing import Annotated, Any
 import typer
 
 from trainform import defaults
-from trainform.check_files import check_environment
 from trainform.cli import candidates
 from trainform.cli.arguments import EnvironmentOption, JsonOption, option
 from trainform.cli.created_files import show_created_files
 from trainform.cli.new_stack import add_stack, engine_commands, name_in_stack
+from trainform.console.lines import note
 from trainform.errors import InputError, Problem
+from trainform.job.check_files import check_environment
+from trainform.job.render import render_job
+from trainform.local.scaffold.environment import from_survey, skeleton
+from trainform.local.scaffold.experiment import LauncherName, NewExperiment, placeholder_image, stack_text
+from trainform.local.scaffold.writing import write_files
 from trainform.project import EXPERIMENTS, deploy, require_project
-from trainform.render import render_job
 from trainform.rules.environment import environment_problems
-from trainform.scaffold.environment import from_survey, skeleton
-from trainform.scaffold.experiment import LauncherName, NewExperiment, placeholder_image, stack_text
-from trainform.scaffold.writing import write_files
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.load import parse, project_root
 from trainform.spec.names import LABEL, MEANING, SERVICE_LABEL, is_label, matches
 from trainform.spec.read import parse_mapping
-from trainform.terminal.lines import note
 
 EXISTS_FIX = (
     "choose another name, or edit that file; to run the same experiment in this environment too: trainform new "

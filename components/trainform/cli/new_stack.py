@@ -5,18 +5,18 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from trainform.check import CheckedJob, check_experiment
-from trainform.check_files import check_environment
 from trainform.cli.created_files import show_created_files
+from trainform.console.lines import note
+from trainform.deployed.releases.gates import needs_release, promote_command
 from trainform.errors import InputError, Problem
+from trainform.job.check import CheckedJob, check_experiment
+from trainform.job.check_files import check_environment
+from trainform.local.scaffold.experiment import stack_text
+from trainform.local.scaffold.writing import write_files
 from trainform.project import known_stacks, stack_path
-from trainform.releases.gates import needs_release, promote_command
-from trainform.scaffold.experiment import stack_text
-from trainform.scaffold.writing import write_files
 from trainform.spec.environment import Environment
 from trainform.spec.load import find_file
 from trainform.spec.stack import OwnStackError, load_stack
-from trainform.terminal.lines import note
 
 SSH_SECRET = "head -c 32 /dev/urandom | base64 | pulumi config set --secret trainform:sshSecret -s {stack}"  # noqa: S105 - the command
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from trainform.cli.results import Result, Results, reads_experiments, show_json
-from trainform.terminal.lines import echo, note, terminal_width
+from trainform.console.lines import echo, note, terminal_width
 
 if TYPE_CHECKING:
     from trainform.plan.model import Plan
@@ -29,8 +29,8 @@ def command(found: Results, as_json: bool) -> None:
 
 
 def _as_data(result: Result) -> dict[str, Any]:
-    from trainform.check_platform import CheckedPlatform
     from trainform.cli.overlaid import as_rows, overlaid
+    from trainform.job.check_platform import CheckedPlatform
     from trainform.plan.export import as_data
 
     checked = result.checked
@@ -43,9 +43,9 @@ def _as_data(result: Result) -> dict[str, Any]:
 
 
 def _show(result: Result, width: int) -> None:
-    from trainform.check_platform import CheckedPlatform
     from trainform.cli.overlaid import overlaid
     from trainform.cli.plan_text import headline, notes, origin, platform, sections
+    from trainform.job.check_platform import CheckedPlatform
 
     checked = result.checked
     if isinstance(checked, CheckedPlatform):

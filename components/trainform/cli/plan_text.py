@@ -6,11 +6,11 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
 from trainform.cli.overlaid import OverlaidValue
-from trainform.escaping import display_width, escaped, wrapped
+from trainform.console.escaping import display_width, escaped, wrapped
+from trainform.job.render_platform import RenderedPlatform
 from trainform.manifests.manifest import Manifest, override_key
 from trainform.plan.launch.launch import TF_CONFIG
 from trainform.plan.model import EnvVar, Plan, RolePlan
-from trainform.render_platform import RenderedPlatform
 from trainform.spec.roles import EnvSource, InitContainer
 
 GAP = "  "

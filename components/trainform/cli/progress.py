@@ -11,9 +11,9 @@ from rich.progress import Progress as Redrawn
 from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Column
 
-from trainform.progress import SILENT, Progress, Step
-from trainform.terminal.lines import echo, is_quiet
-from trainform.terminal.screen import Screen, screen
+from trainform.console.lines import echo, is_quiet
+from trainform.console.progress import SILENT, Progress, Step
+from trainform.console.screen import Screen, screen
 
 REMINDER_SECONDS = 30.0
 

@@ -11,12 +11,12 @@ from trainform.cli import candidates
 from trainform.cli.app import prints_data
 from trainform.cli.forms import Form, FormOption, next_steps, show_data, show_text
 from trainform.cli.release_writing import REASON, DryOption, ReasonOption, YesOption, require_answer, write
+from trainform.console.lines import note
 from trainform.errors import CommandLineError, each_result
 from trainform.project import project_root, release_path, require_project, stack_path
-from trainform.terminal.lines import note
 
 if TYPE_CHECKING:
-    from trainform.promotion.prepare import Prepared
+    from trainform.stacks.promotion.prepare import Prepared
 
 REFUSED = 3
 
@@ -91,8 +91,8 @@ def command(
         raise CommandLineError("an experiment is named more than once", "name each experiment once")
     require_answer(dry_run=dry_run, yes=yes)
     from trainform.deployed.stacks import places
-    from trainform.promotion.prepare import Asked, prepare
-    from trainform.promotion.text import as_data
+    from trainform.stacks.promotion.prepare import Asked, prepare
+    from trainform.stacks.promotion.text import as_data
 
     root = project_root()
     require_project(root)
@@ -122,7 +122,7 @@ def command(
 
 
 def _show(found: Sequence[Prepared], refused: Sequence[Prepared], form: Form) -> None:
-    from trainform.promotion.text import sections
+    from trainform.stacks.promotion.text import sections
 
     show_text(form, *(sections(each) for each in found))
     if refused and len(found) > 1:

@@ -21,10 +21,10 @@ from trainform.cli.arguments import (
 
 if TYPE_CHECKING:
     from trainform.errors import TrainformError
+    from trainform.job.render import RenderedJob
+    from trainform.local.rehearsal.run.run import Outcome
+    from trainform.local.rehearsal.workload import Workload
     from trainform.plan import Plan
-    from trainform.rehearsal.run.run import Outcome
-    from trainform.rehearsal.workload import Workload
-    from trainform.render import RenderedJob
 
 ProcessesOption = Annotated[
     int | None,
@@ -79,10 +79,10 @@ def command(
     required. Ctrl-C removes everything. Exit code: 0, or 1 if a pod fails or does not end in time.
     """
     from trainform.cli.progress import display
-    from trainform.rehearsal.probe import probed
-    from trainform.rehearsal.run.display import console_display
-    from trainform.rehearsal.run.run import Options, rehearse
-    from trainform.terminal.lines import echo, echo_json
+    from trainform.console.lines import echo, echo_json
+    from trainform.local.rehearsal.probe import probed
+    from trainform.local.rehearsal.run.display import console_display
+    from trainform.local.rehearsal.run.run import Options, rehearse
 
     options = Options(
         image=image, timeout=_seconds(timeout), claims=dict(map(_folder, claim if claim is not None else ()))
@@ -114,7 +114,7 @@ def _error(workload: Workload, outcome: Outcome) -> TrainformError | None:
 
 
 def _as_dict(workload: Workload, outcome: Outcome, error: TrainformError | None) -> dict[str, object]:
-    from trainform.rehearsal.run.masking import Masker
+    from trainform.local.rehearsal.run.masking import Masker
 
     masked = Masker(workload.secrets)
     shown = ("pod", "phase", "exit_code", "reason", "restarts")
@@ -133,9 +133,9 @@ def _as_dict(workload: Workload, outcome: Outcome, error: TrainformError | None)
 
 def _workload(job: RenderedJob, processes: int | None, from_cluster: bool) -> tuple[Plan, Workload]:
     """What is rehearsed, the plan's pods or the cluster's, and the plan with CPU processes in place of accelerators."""
-    from trainform.rehearsal.fewer_processes import PROCESSES, differences, smaller_plan, with_processes
-    from trainform.rehearsal.sources import from_cluster as live_workload
-    from trainform.rehearsal.sources import from_plan
+    from trainform.local.rehearsal.fewer_processes import PROCESSES, differences, smaller_plan, with_processes
+    from trainform.local.rehearsal.sources import from_cluster as live_workload
+    from trainform.local.rehearsal.sources import from_plan
 
     plan = job.plan
     most = PROCESSES if processes is None and not from_cluster else processes

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from trainform.console.lines import ask, stdin_is_terminal
 from trainform.errors import CommandLineError, TrainformError
-from trainform.terminal.lines import ask, stdin_is_terminal
 
 if TYPE_CHECKING:
-    from trainform.releases.model import Release
+    from trainform.deployed.releases.model import Release
 
 REASON = "--reason"
 DryOption = Annotated[bool, typer.Option("--dry-run", help="Show everything, and write nothing.")]
@@ -31,7 +31,7 @@ def require_answer(*, dry_run: bool, yes: bool) -> None:
 
 def write(releases: Mapping[str, Release], root: Path, *, yes: bool) -> None:
     """Write the releases, each for the stack that is its key, all or none. TrainformError if the user says no."""
-    from trainform.releases.stack_file import follow_all
+    from trainform.deployed.releases.stack_file import follow_all
 
     names = ", ".join(f"{release.name} for {stack}" for stack, release in releases.items())
     if not yes and not ask(f"Write release {names}? [y/N] "):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from trainform.cli.results import Result, Results, reads_experiments, show_json
-from trainform.escaping import escaped
-from trainform.terminal.lines import echo, note
+from trainform.console.escaping import escaped
+from trainform.console.lines import echo, note
 
 
 @reads_experiments

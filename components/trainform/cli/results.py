@@ -22,13 +22,13 @@ from trainform.cli.arguments import (
     StacksOption,
     choose,
 )
+from trainform.console.lines import echo_json
+from trainform.console.secrets import masked
 from trainform.errors import CommandLineError, InputError, Problem, in_order
-from trainform.secrets import masked
-from trainform.terminal.lines import echo_json
 
 if TYPE_CHECKING:
-    from trainform.check import CheckedJob
-    from trainform.check_platform import CheckedPlatform
+    from trainform.job.check import CheckedJob
+    from trainform.job.check_platform import CheckedPlatform
     from trainform.spec.load import Given
     from trainform.spec.trial import Assignment
 
@@ -52,7 +52,7 @@ class Result(Struct, frozen=True):
     @property
     def is_platform(self) -> bool:
         """Whether it is an environment alone."""
-        from trainform.check_platform import CheckedPlatform
+        from trainform.job.check_platform import CheckedPlatform
 
         return isinstance(self.checked, CheckedPlatform)
 
@@ -73,7 +73,7 @@ class Results(Struct, frozen=True):
     def problems(self) -> list[Problem]:
         """The problems of all. Those that an experiment does not have in all of its environments name the
         environment."""
-        from trainform.check import CheckedJob
+        from trainform.job.check import CheckedJob
 
         results = [result.checked for result in self.each]
         jobs = [result for result in results if isinstance(result, CheckedJob)]
@@ -185,8 +185,8 @@ def _all_stacks(given: list[str], environments: list[str] | None) -> list[str]:
 def _check(chosen: Chosen, tried: Sequence[Assignment]) -> list[_Checked]:
     """What was given and the result, for each experiment in each environment, or for each environment if there is no
     experiment."""
-    from trainform.check import check_experiment
-    from trainform.check_platform import check_platform
+    from trainform.job.check import check_experiment
+    from trainform.job.check_platform import check_platform
 
     if not chosen.experiments:
         return [_result(environment, check_platform, environment, chosen.root) for environment in chosen.environments]
@@ -206,6 +206,6 @@ def _result(given: Given, check: Callable[..., CheckedJob | CheckedPlatform], *a
 
 
 def _invalid(argument: str, error: InputError) -> _Checked:
-    from trainform.check import CheckedJob
+    from trainform.job.check import CheckedJob
 
     return argument, CheckedJob(argument, tuple(error.problems))

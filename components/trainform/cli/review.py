@@ -22,9 +22,9 @@ from trainform.cli.review_stacks import (
     refuse_wrong_words,
     stacks_of,
 )
+from trainform.console.lines import echo, output_stream, terminal_width
 from trainform.errors import CommandLineError, InputError, Problem
 from trainform.project import project_root, require_project
-from trainform.terminal.lines import echo, output_stream, terminal_width
 
 if TYPE_CHECKING:
     from trainform.cli.review_reading import Begin
@@ -204,8 +204,8 @@ def _selection(since: str) -> Selection:
 
 
 def _write(review: Review, file: str, form: Form) -> None:
+    from trainform.console.output import output_to
     from trainform.spec.files import was_read
-    from trainform.terminal.output import output_to
 
     with output_to(file, was_read):
         _echo(_text(review, form, WIDTH_OF_FILES, None, full=True))
@@ -237,8 +237,8 @@ def _show(review: Review, form: Form, details: str | None, *, full: bool) -> Non
     if form is not Form.TERMINAL or not output_stream().isatty():  # rich is worth the time of its import only there
         _echo(_text(review, form, terminal_width(), details, full=full))
         return
+    from trainform.console.screen import screen
     from trainform.review.forms.terminal import lines
-    from trainform.terminal.screen import screen
 
     made = screen()
     for line in lines(review, terminal_width(), full=full):

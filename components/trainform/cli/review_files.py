@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
 
+from trainform.console.output import OPTION, STANDARD_OUTPUT, target_of
 from trainform.errors import InputError, Problem
-from trainform.terminal.output import OPTION, STANDARD_OUTPUT, target_of
 
 ANOTHER = "give the path of another file"
 IS_NO_REPORT = "is there already, and it is not an earlier report in this form"

@@ -14,10 +14,10 @@ from msgspec import structs
 from trainform import defaults
 from trainform.cli.arguments import STANDARD_INPUT
 from trainform.cli.review_stacks import PREVIEW, STORED, refuse_repeated
+from trainform.console.lines import note
 from trainform.errors import CommandLineError, InputError, Problem, TrainformError
 from trainform.project import project_root
 from trainform.review.run import EngineRun, finished, previews_in
-from trainform.terminal.lines import note
 
 if TYPE_CHECKING:
     from trainform.cluster.live import LiveReads
@@ -118,7 +118,7 @@ def _import_the_rest() -> None:
     import trainform.review.read
     import trainform.review.report
     import trainform.review.whole  # noqa: F401
-    from trainform.report_part import Part
+    from trainform.console.report_part import Part
 
     for part in Part.__subclasses__():
         part.model_rebuild()

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from trainform.cli.review_files import refuse_target
 from trainform.cli.review_stacks import refuse_beside, stacks_of
+from trainform.console.lines import echo, note
+from trainform.console.output import output_to
 from trainform.errors import CommandLineError, TrainformError
-from trainform.terminal.lines import echo, note
-from trainform.terminal.output import output_to
 
 if TYPE_CHECKING:
     from trainform.review.whole import Read
-    from trainform.saved.facts import Facts, Source
+    from trainform.stacks.saved.facts import Facts, Source
 
 SAVE = "--save"
 Gathered = tuple["Facts", "Source", Mapping[str, Any]]
@@ -33,7 +33,7 @@ class Saving:
     def gathering(self) -> Iterator[None]:
         """Gather in a thread of its own while the preview runs. What it needs is imported before: two threads that
         import modules which need each other find half of one."""
-        import trainform.saved.facts  # noqa: F401
+        import trainform.stacks.saved.facts  # noqa: F401
 
         with ThreadPoolExecutor(1) as beside:
             self._gathered: Future[Gathered] = beside.submit(_gather, self.stack, self.root)
@@ -41,9 +41,9 @@ class Saving:
 
     def write(self, read: Sequence[Read]) -> None:
         """Write the file. TrainformError if something could not be gathered; a report is worth something without it."""
-        from trainform.saved.file import text_of
-        from trainform.saved.preview import saved_review
         from trainform.spec.files import was_read
+        from trainform.stacks.saved.file import text_of
+        from trainform.stacks.saved.preview import saved_review
 
         try:
             facts, source, sealed = self._gathered.result()
@@ -76,14 +76,14 @@ def saving_of(
 
 def refuse_save(file: str, others: Sequence[str] = ()) -> None:
     """Raise `InputError` if the file cannot be written, is one of the others, or exists and is no saved review."""
-    from trainform.saved.file import is_saved
+    from trainform.stacks.saved.file import is_saved
 
     refuse_target(SAVE, file, is_saved, others)
 
 
 def _gather(stack: str, root: Path) -> Gathered:
-    from trainform.saved.facts import Source, gather
-    from trainform.saved.file import new_key
+    from trainform.stacks.saved.facts import Source, gather
+    from trainform.stacks.saved.file import new_key
 
     key, sealed = new_key(stack, root)
     source = Source(stack, root, key)

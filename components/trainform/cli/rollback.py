@@ -10,9 +10,9 @@ from trainform.cli import candidates
 from trainform.cli.app import prints_data
 from trainform.cli.forms import Form, FormOption, next_steps, show_data, show_text
 from trainform.cli.release_writing import DryOption, ReasonOption, YesOption, require_answer, write
+from trainform.console.lines import note
 from trainform.errors import InputError
 from trainform.project import project_root, release_path, require_project, stack_path
-from trainform.terminal.lines import note
 
 StackArgument = Annotated[
     str, typer.Argument(metavar="STACK", help="A stack of the project.", autocompletion=candidates.stacks)
@@ -49,9 +49,9 @@ def command(
     Exit code: 0, 1 if something cannot be read, 2 for wrong arguments, or if nothing was there before.
     """
     require_answer(dry_run=dry_run, yes=yes)
-    from trainform.promotion.back import prepare_rollback
-    from trainform.promotion.back_text import as_data, sections
-    from trainform.releases.gates import reason_problems
+    from trainform.deployed.releases.gates import reason_problems
+    from trainform.stacks.promotion.back import prepare_rollback
+    from trainform.stacks.promotion.back_text import as_data, sections
 
     wrong = [*reason_problems(reason)]
     if wrong:

@@ -13,12 +13,12 @@ from msgspec import structs
 from trainform.cli import candidates
 from trainform.cli.app import App, prints_data
 from trainform.cli.arguments import WHICH_ENVIRONMENT, JsonOption, environment_option, from_input, option
+from trainform.console.lines import echo, echo_json, note
 from trainform.errors import TrainformError
-from trainform.terminal.lines import echo, echo_json, note
 
 if TYPE_CHECKING:
-    from trainform.sandbox.settings import SandboxSettings
-    from trainform.sandbox.status import SandboxStatus
+    from trainform.local.sandbox.settings import SandboxSettings
+    from trainform.local.sandbox.status import SandboxStatus
     from trainform.spec.environment import Environment
 
 app = App(help="Start and stop a real control plane with simulated nodes.")
@@ -89,12 +89,12 @@ def up_command(
     run at the same time.
     """
     from trainform.cli.progress import display
-    from trainform.doctor.machine import sdk_fix
-    from trainform.sandbox.addons import chosen_addons
-    from trainform.sandbox.control import up
-    from trainform.sandbox.folder import chosen_folder
+    from trainform.local.doctor.machine import sdk_fix
+    from trainform.local.sandbox.addons import chosen_addons
+    from trainform.local.sandbox.control import up
+    from trainform.local.sandbox.folder import chosen_folder
+    from trainform.local.toolchain.ensure import ensure
     from trainform.spec.load import load_environment, project_root
-    from trainform.toolchain.ensure import ensure
 
     progress = display()
     chosen = chosen_addons([] if addons is None else addons)  # before a build: a wrong name is an error at once
@@ -120,8 +120,8 @@ def spell_contexts(own: str, aliases: Sequence[str]) -> str:
 
 
 def _settings(environment: Environment | None, folder: Path) -> SandboxSettings:
-    from trainform.sandbox.settings import SandboxSettings, default_pools, settings_from_environment
-    from trainform.sandbox.state import read_settings
+    from trainform.local.sandbox.settings import SandboxSettings, default_pools, settings_from_environment
+    from trainform.local.sandbox.state import read_settings
 
     if environment is not None:
         return settings_from_environment(environment, folder)
@@ -137,9 +137,9 @@ def down_command(folder: FolderOption = None, purge: PurgeOption = False, as_jso
     the passphrase stay, since the salts in stack files belong to it. The demo's copy of the project always stays.
     """
     from trainform.cli.progress import display
-    from trainform.sandbox.control import down
-    from trainform.sandbox.folder import chosen_folder
-    from trainform.sandbox.project_copy import copy_folder
+    from trainform.local.sandbox.control import down
+    from trainform.local.sandbox.folder import chosen_folder
+    from trainform.local.sandbox.project_copy import copy_folder
 
     place = chosen_folder(folder)
     found = down(place, display(), purge)
@@ -161,8 +161,8 @@ def status_command(folder: FolderOption = None, as_json: JsonOption = False) -> 
 
     Exit code: 0, or 1 if the sandbox is not up.
     """
-    from trainform.sandbox.folder import chosen_folder
-    from trainform.sandbox.status import status
+    from trainform.local.sandbox.folder import chosen_folder
+    from trainform.local.sandbox.status import status
 
     found = status(chosen_folder(folder))
     if as_json:
@@ -176,7 +176,7 @@ def status_command(folder: FolderOption = None, as_json: JsonOption = False) -> 
 def _print(found: SandboxStatus) -> None:
     from rich.table import Table
 
-    from trainform.terminal.screen import screen
+    from trainform.console.screen import screen
 
     console = screen()
     table = Table("component", "state", "pid", "port", box=None)
@@ -203,8 +203,8 @@ def env_command(folder: FolderOption = None, as_json: JsonOption = False) -> Non
     The state of stacks is in the sandbox's folder, and secrets are encrypted with a passphrase, which is made once and
     kept in a file there. If no sandbox is up, the command `false` is printed, so that `eval` fails too.
     """
-    from trainform.sandbox.exports import UNSET, exports
-    from trainform.sandbox.folder import chosen_folder
+    from trainform.local.sandbox.exports import UNSET, exports
+    from trainform.local.sandbox.folder import chosen_folder
 
     try:
         variables = exports(chosen_folder(folder))

@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from trainform.atomic import replacing
 from trainform.cli.arguments import JsonOption
+from trainform.console.atomic import replacing
+from trainform.console.lines import echo, echo_json
 from trainform.errors import InputError, Problem
 from trainform.project import project_root, require_project
-from trainform.terminal.lines import echo, echo_json
 
 FolderOption = Annotated[
     Path | None,
@@ -26,7 +26,7 @@ def command(folder: FolderOption = None, as_json: JsonOption = False) -> None:
     type. The schemas of the reports say what `trainform review`, `drift` and `apply` print with --format
     json.
     """
-    from trainform.scaffold.project import SCHEMAS
+    from trainform.local.scaffold.project import SCHEMAS
     from trainform.spec.schema import schema
 
     target = folder

@@ -16,10 +16,10 @@ from trainform.cli import candidates
 from trainform.cli.app import prints_data
 from trainform.cli.arguments import WHICH_ENVIRONMENT, environment_option
 from trainform.cli.forms import Form, FormOption, show_data, show_text
+from trainform.console.lines import echo, note
+from trainform.console.secrets import masked
 from trainform.errors import TrainformError
 from trainform.project import ENVIRONMENTS, known_names, known_stacks, project_root, require_project
-from trainform.secrets import masked
-from trainform.terminal.lines import echo, note
 
 if TYPE_CHECKING:
     from trainform.deployed.overview import Overview, Row
@@ -103,7 +103,7 @@ def command(
 
 def _loaded(names: Sequence[str] | None, root: Path) -> list[Environment]:
     """Return the environments that are named, or all of the project."""
-    from trainform.check_files import check_environment
+    from trainform.job.check_files import check_environment
 
     chosen = names if names else known_names(ENVIRONMENTS, root)
     return [check_environment(name, None if names else root).checked() for name in dict.fromkeys(chosen)]
@@ -135,8 +135,8 @@ def _matches(row: Row, filters: Mapping[str, str | None]) -> bool:
 def _outcomes(rows: Sequence[Row], environments: Sequence[Environment]) -> list[str]:
     """Return the outcome of a search for drift for each row."""
     from trainform.deployed.stacks import ProjectStack
-    from trainform.drift.report import find_drift
     from trainform.spec.stack import Stack
+    from trainform.stacks.drift.report import find_drift
 
     models = {environment.name: environment for environment in environments}
     targets = []
@@ -229,7 +229,7 @@ def _totals(rows: Sequence[Row], found: Overview) -> str:
 
 
 def _print(rows: Sequence[Mapping[str, Any]], found: Overview, totals: str) -> None:
-    from trainform.terminal.screen import screen
+    from trainform.console.screen import screen
 
     console = screen()
     if rows:

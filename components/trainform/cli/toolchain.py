@@ -37,9 +37,9 @@ def ensure_command(pulumi_only: PulumiOnlyOption = False, addons: WithOption = N
     scheduler of Kubernetes. All programs are kept in a cache; TRAINFORM_CACHE sets its folder.
     """
     from trainform.cli.progress import display
-    from trainform.sandbox.addons import chosen_addons, required_parts, with_dependencies
-    from trainform.toolchain.addons import ensure_addons
-    from trainform.toolchain.ensure import ensure, ensure_pulumi
+    from trainform.local.sandbox.addons import chosen_addons, required_parts, with_dependencies
+    from trainform.local.toolchain.addons import ensure_addons
+    from trainform.local.toolchain.ensure import ensure, ensure_pulumi
 
     chosen = chosen_addons([] if addons is None else addons)  # before a build: a wrong name is an error at once
     progress = display()

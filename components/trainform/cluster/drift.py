@@ -12,9 +12,9 @@ from typing import Any
 
 from msgspec import Struct
 
+from trainform.console.secrets import masked
 from trainform.manifests.differences import Difference, Keys, differences
 from trainform.manifests.shapes import mapping, mappings, quantity
-from trainform.secrets import masked
 
 # Fields whose texts are quantities, at any depth below them: another spelling is the same amount.
 AMOUNTS = frozenset(

@@ -21,12 +21,12 @@ from trainform.backends.patches import override_paths
 from trainform.cluster.api import Answer, Request
 from trainform.cluster.outcome import Outcome, StackContext
 from trainform.cluster.places import experiment_field, place_in, set_by_patches
+from trainform.console.secrets import masked_line
 from trainform.errors import ClusterError, Problem, without_credentials
 from trainform.manifests.manifest import Manifest, resource_name
 from trainform.manifests.shapes import mapping, mappings
 from trainform.manifests.templates import Template
 from trainform.plan.model import Plan
-from trainform.secrets import masked_line
 
 MANAGER = "trainform"
 LONGEST = 500  # characters of one refusal

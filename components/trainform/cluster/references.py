@@ -16,9 +16,9 @@ from trainform.cluster.places import Place, experiment_field
 from trainform.errors import Problem
 from trainform.manifests.named_objects import named_objects
 from trainform.manifests.shapes import mapping, mappings
+from trainform.manifests.ssh_files import REQUIRED_FILES
 from trainform.manifests.templates import Template
 from trainform.plan.model import Plan
-from trainform.ssh.files import REQUIRED_FILES
 
 _OF_CLUSTER = ("PriorityClass", "RuntimeClass")
 _OF_PODS = {

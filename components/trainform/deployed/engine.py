@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from trainform.console.secrets import is_secret, masked_line
 from trainform.errors import MASK, ToolchainError, TrainformError, without_credentials
-from trainform.secrets import is_secret, masked_line
 
 NO_STACK = 6  # the exit code of the engine where the backend has no such stack
 WHICH = "`trainform doctor` shows which pulumi is on PATH"

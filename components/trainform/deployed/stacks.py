@@ -8,8 +8,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from trainform.check_files import check_environment, load_experiment
 from trainform.errors import InputError, Problem, each_result, list_names
+from trainform.job.check_files import check_environment, load_experiment
 from trainform.plan.inputs import resolved
 from trainform.project import ENVIRONMENTS, EXPERIMENTS, known_names, known_stacks
 from trainform.spec.environment import Environment

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from trainform.secrets import masked_path
+from trainform.console.secrets import masked_path
 from trainform.spec.source import join_path
 
 DEEPEST = 100

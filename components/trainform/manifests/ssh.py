@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from trainform.manifests.manifest import Component, Manifest, object_body
+from trainform.manifests.ssh_files import Names, masked_files
 from trainform.plan.model import Plan
-from trainform.ssh.files import Names, masked_files
 
 
 def ssh_names(plan: Plan) -> Names:

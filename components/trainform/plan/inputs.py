@@ -12,10 +12,10 @@ from typing import Any
 
 from msgspec import Struct
 
+from trainform.console.secrets import masked
 from trainform.plan.model import Plan
 from trainform.plan.record import Record
 from trainform.plan.registries import used_registries
-from trainform.secrets import masked
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.queues import QueueRequest

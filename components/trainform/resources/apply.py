@@ -21,8 +21,8 @@ from trainform import defaults
 from trainform.backends.table import JOB_TYPES
 from trainform.cluster.outcome import Outcome
 from trainform.cluster.preflight import QUEUES, UNOPENED_FIX
+from trainform.console.escaping import escaped
 from trainform.errors import TrainformError
-from trainform.escaping import escaped
 from trainform.manifests.manifest import Manifest, resource_name
 from trainform.resources.preflight import mocked
 from trainform.spec.environment import Environment

@@ -15,9 +15,9 @@ from pydantic import BaseModel, Field
 
 from trainform.backends.queues import CRDS, queue_manifest
 from trainform.backends.table import BACKENDS
-from trainform.check import check_experiment
-from trainform.check_files import check_environment
 from trainform.errors import InputError, Problem
+from trainform.job.check import check_experiment
+from trainform.job.check_files import check_environment
 from trainform.manifests.manifest import Manifest, ownership, with_own_annotations
 from trainform.manifests.objects import claim, launch_files, rendezvous_service
 from trainform.plan.build import plan_claim, queue_amounts

@@ -8,9 +8,9 @@ from typing import Any
 import pulumi
 
 from trainform.backends.queues import CRDS
-from trainform.check_platform import check_platform
 from trainform.cluster.outcome import Outcome
 from trainform.cluster.preflight import check_objects
+from trainform.job.check_platform import check_platform
 from trainform.manifests.manifest import Manifest
 from trainform.plan.inputs import environment_inputs
 from trainform.resources.apply import (

@@ -15,8 +15,8 @@ from trainform.cluster.api import ClusterApi
 from trainform.cluster.identity import FIELD, identity_problem, refuse_another, unbound_note
 from trainform.cluster.outcome import Outcome, StackContext, object_key
 from trainform.cluster.read import Cluster
+from trainform.console.escaping import escaped
 from trainform.errors import InputError, Problem, TrainformError
-from trainform.escaping import escaped
 from trainform.manifests.shapes import mapping
 from trainform.spec.environment import Environment
 

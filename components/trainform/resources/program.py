@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pulumi
 
-from trainform.check import check_experiment
-from trainform.check_files import check_environment
+from trainform.deployed.releases.evidence import check_gates
+from trainform.job.check import check_experiment
+from trainform.job.check_files import check_environment
 from trainform.project import project_root
-from trainform.releases.evidence import check_gates
 from trainform.resources.apply import as_run_error
 from trainform.resources.platform import Platform
 from trainform.resources.training_job import TrainingJob

@@ -6,18 +6,18 @@ import pulumi
 from pulumi.runtime.config import get_config, is_config_secret
 
 from trainform import defaults
-from trainform.check_files import check_environment
 from trainform.errors import MASK, InputError, Problem
+from trainform.job.check_files import check_environment
 from trainform.manifests.manifest import ownership, with_own_annotations
 from trainform.manifests.ssh import ssh_secret
+from trainform.manifests.ssh_files import Names, identity_files
+from trainform.manifests.ssh_keys import SECRET_PATH, SET_SECRET, secret_problems
 from trainform.resources.apply import as_run_error, set_outputs
 from trainform.resources.part import Part
 from trainform.spec.environment import Environment
 from trainform.spec.load import parse
 from trainform.spec.names import AbsolutePath, ServiceLabel
 from trainform.spec.ssh import Ssh
-from trainform.ssh.files import Names, identity_files
-from trainform.ssh.keys import SECRET_PATH, SET_SECRET, secret_problems
 
 
 class _Inputs(Ssh):

@@ -11,16 +11,16 @@ import pulumi
 from msgspec import structs
 
 from trainform import defaults
-from trainform.check import check_experiment
 from trainform.cluster.outcome import Outcome
 from trainform.cluster.preflight import check_job
+from trainform.deployed.releases.evidence import check_program_gates
 from trainform.errors import InputError, Problem
+from trainform.job.check import check_experiment
+from trainform.job.render import RenderedJob
 from trainform.manifests.manifest import Component, Manifest
 from trainform.manifests.ssh import ssh_names
 from trainform.plan.inputs import JobInputs, job_inputs
 from trainform.plan.model import Plan, RolePlan
-from trainform.releases.evidence import check_program_gates
-from trainform.render import RenderedJob
 from trainform.resources.apply import (
     after_attempt,
     as_run_error,

@@ -8,13 +8,13 @@ from typing import Any
 from msgspec import Struct, structs
 
 from trainform.backends.table import BACKENDS
+from trainform.job.revision import change_in_job
 from trainform.manifests.shapes import mapping
 from trainform.plan.registries import pulled
 from trainform.review.context import JobReview
 from trainform.review.difference import Difference, Keys, differences, shown
 from trainform.review.model import Change, Place
 from trainform.review.wanted import Side
-from trainform.revision import change_in_job
 from trainform.spec.experiment import Experiment
 from trainform.spec.metadata import OnChange, field_at, on_change
 from trainform.spec.quantities import seconds

@@ -14,9 +14,9 @@ from fractions import Fraction
 from msgspec import Struct
 
 from trainform.cluster.facts import LiveFacts
+from trainform.deployed.releases.evidence import Lack
+from trainform.job.render import RenderedJob
 from trainform.plan.record import Record
-from trainform.releases.evidence import Lack
-from trainform.render import RenderedJob
 from trainform.review.model import Origin, Place
 from trainform.review.preview import Preview, Step
 from trainform.review.wanted import Side, side_of

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from trainform.console.secrets import masked
 from trainform.manifests.differences import Difference, Keys, differences
 from trainform.review.stand_ins import CHANGED_MASK, MASKED
-from trainform.secrets import masked
 
 __all__ = ["Difference", "Keys", "differences", "is_reference", "shown"]
 REFERENCES = ("secret", "secretKeyRef")  # where a variable's value comes from

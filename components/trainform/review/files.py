@@ -6,19 +6,19 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
-from trainform.check import CheckedJob, check_experiment
-from trainform.check_files import check_environment
-from trainform.check_platform import CheckedPlatform, check_platform
+from trainform.console.secrets import masked_path
+from trainform.deployed.releases.evidence import PASSED, Lack, lacks_of, with_refusals
+from trainform.deployed.releases.files import read_release
+from trainform.deployed.releases.model import Release
 from trainform.errors import InputError, Problem, TrainformError
-from trainform.releases.evidence import PASSED, Lack, lacks_of, with_refusals
-from trainform.releases.files import read_release
-from trainform.releases.model import Release
+from trainform.job.check import CheckedJob, check_experiment
+from trainform.job.check_files import check_environment
+from trainform.job.check_platform import CheckedPlatform, check_platform
 from trainform.review.context import User
 from trainform.review.limits import OF_ENVIRONMENT
 from trainform.review.model import NotChecked, Origin, Place, WaivedGate
 from trainform.review.stack_choice import first_reason
 from trainform.review.users import users_in
-from trainform.secrets import masked_path
 from trainform.spec.environment import Environment
 from trainform.spec.source import NOWHERE, Source
 from trainform.spec.stack import Stack, key_place

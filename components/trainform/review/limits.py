@@ -6,14 +6,14 @@ import datetime
 from collections.abc import Callable, Iterable, Iterator, Set
 from typing import Literal
 
+from trainform.console.secrets import masked_line, masked_path
 from trainform.errors import Problem
-from trainform.render import RenderedJob
-from trainform.render_platform import RenderedPlatform
+from trainform.job.render import RenderedJob
+from trainform.job.render_platform import RenderedPlatform
 from trainform.review.kinds import fingerprint
 from trainform.review.model import Category, Finding, Place, WaiverUse
 from trainform.rules.limits.table import BY_CODE
 from trainform.rules.limits.waivers import REVIEW_CODES, identity, line, owners, waived, waiver_problems
-from trainform.secrets import masked_line, masked_path
 from trainform.spec.environment import Environment
 from trainform.spec.waivers import Waiver
 

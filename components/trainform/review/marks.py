@@ -10,8 +10,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from trainform.console.secrets import DEEPEST
 from trainform.review.stand_ins import CHANGED_MASK, MASKED
-from trainform.secrets import DEEPEST
 
 SIGNATURE = "4dabf18193072939515e22adb298388d"
 """The key in a mapping by which the engine marks what is not a plain mapping: a secret, or one of these."""

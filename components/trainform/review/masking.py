@@ -2,7 +2,7 @@
 
 The engine masks each state alone, so the plain text of a value that only now became a secret stands in the old state. A
 value is therefore masked in every state of a step if it is secret in one of them. Secrets that the engine has not
-marked are known by their names and shapes (`trainform.secrets`). A text that is a secret in one place of a preview is
+marked are known by their names and shapes (`trainform.console.secrets`). A text that is a secret in one place of a preview is
 masked in every other, as a whole.
 """
 
@@ -13,7 +13,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from trainform.escaping import without_invisible, without_sequences
+from trainform.console.escaping import without_invisible, without_sequences
+from trainform.console.secrets import DEEPEST, PRIVATE_KEY, has_shape, is_secret, name_of, secret_in, secret_words
 from trainform.manifests.shapes import mapping
 from trainform.review.engine_events import same
 from trainform.review.marks import (
@@ -32,7 +33,6 @@ from trainform.review.marks import (
 )
 from trainform.review.stand_ins import CHANGED_MASK, MASKED, UNKNOWN
 from trainform.rules.limits.secrets import SECRET_CONTENT
-from trainform.secrets import DEEPEST, PRIVATE_KEY, has_shape, is_secret, name_of, secret_in, secret_words
 
 ITEMS = ("SecretList", "items")  # kind and field of a list of Secrets, which do not say their kind
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue, PlainSerializer, WithJsonSchema
 
-from trainform.report_part import Part
+from trainform.console.report_part import Part
 from trainform.review.picture.parts import Picture
 
 VERSION = 2

@@ -14,11 +14,11 @@ from trainform.backends.queues import API_VERSION as QUEUE_API
 from trainform.backends.table import BACKENDS
 from trainform.cluster.facts import AppliedObject, AskedJob, LiveFacts
 from trainform.deployed.accelerators import accelerators_of_roles
+from trainform.job.render import render_job
 from trainform.manifests.named_objects import named_objects
 from trainform.manifests.shapes import mapping
 from trainform.manifests.templates import Template
 from trainform.plan.build import chosen_backend
-from trainform.render import render_job
 from trainform.review import steps
 from trainform.review.context import JobReview
 from trainform.review.preview import Preview, State, Step

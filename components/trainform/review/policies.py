@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from trainform.console.secrets import masked_lines
 from trainform.review.kinds import fingerprint
 from trainform.review.limits import LIMIT_SAYS, sentence
 from trainform.review.model import Category, Finding
 from trainform.review.preview import PolicyResult, Preview
 from trainform.rules.limits.table import BY_CODE
-from trainform.secrets import masked_lines
 
 LEVELS = {"mandatory": "high", "advisory": "medium", "remediate": "low"}
 """A mandatory policy stops `pulumi up`."""

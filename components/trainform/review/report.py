@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal
 
 from trainform import defaults
-from trainform.check import CheckedJob
-from trainform.check_platform import CheckedPlatform
+from trainform.console.escaping import escaped
+from trainform.console.secrets import masked_lines
+from trainform.deployed.releases.evidence import ANOTHER_STACK, NO_RELEASE
 from trainform.errors import Problem, in_order, list_names
-from trainform.escaping import escaped
-from trainform.releases.evidence import ANOTHER_STACK, NO_RELEASE
+from trainform.job.check import CheckedJob
+from trainform.job.check_platform import CheckedPlatform
 from trainform.review.capacity import capacity_of, not_considered
 from trainform.review.changes import object_changes
 from trainform.review.context import Context
@@ -37,7 +38,6 @@ from trainform.review.picture.compare import pictures
 from trainform.review.policies import packs_of, policy_findings
 from trainform.review.preview import Message, Preview
 from trainform.review.stand_ins import UNKNOWN
-from trainform.secrets import masked_lines
 
 MOST_PATHS = 5
 MOST_LINES = 20  # of what a failed preview reports

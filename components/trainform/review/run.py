@@ -14,11 +14,11 @@ from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from subprocess import DEVNULL, PIPE
 
+from trainform.console.signals import exit_on_termination, signals_delayed
 from trainform.deployed.engine import environ_of_engine, pulumi, without_variables
 from trainform.errors import TrainformError
 from trainform.review import new_stack
 from trainform.review.stand_ins import MASKED
-from trainform.signals import exit_on_termination, signals_delayed
 
 STREAMING = "PULUMI_ENABLE_STREAMING_JSON_PREVIEW"
 GRACE_SECONDS = 10.0

@@ -8,11 +8,11 @@ from decimal import Decimal
 
 from msgspec import Struct
 
+from trainform.deployed.releases.gates import asked_gates, needs_release
 from trainform.errors import Problem
+from trainform.job.render import RenderedJob, render_job
 from trainform.plan.inputs import recorded_environment
 from trainform.plan.sums import HourlyCost
-from trainform.releases.gates import asked_gates, needs_release
-from trainform.render import RenderedJob, render_job
 from trainform.review import steps
 from trainform.review.context import Context, User
 from trainform.review.difference import Difference, differences, shown

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from trainform.check_files import load_experiment
 from trainform.errors import InputError, Problem, TrainformError
+from trainform.job.check_files import load_experiment
 from trainform.project import known_stacks, release_path, stack_path
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment

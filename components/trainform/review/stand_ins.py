@@ -1,6 +1,6 @@
 """What stands for a value that is not shown. It imports next to nothing, so that the engine starts without a wait."""
 
-from trainform.escaping import MASK
+from trainform.console.escaping import MASK
 
 MASKED = MASK
 """Stands for each secret value. Where either side of a change is secret, both sides are masked."""

@@ -11,14 +11,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from trainform.check import check_experiment
+from trainform.console.secrets import masked_line
+from trainform.job.check import check_experiment
+from trainform.job.render import RenderedJob
 from trainform.plan.inputs import job_inputs
 from trainform.project import ENVIRONMENTS, EXPERIMENTS, PROJECT_FILE, RELEASES, known_names, stack_path
-from trainform.render import RenderedJob
 from trainform.review.changed_files import changed_files, text_before
 from trainform.review.model import Selection
 from trainform.review.stack_choice import chosen_stacks, files_read
-from trainform.secrets import masked_line
 from trainform.spec.environment import Environment
 from trainform.spec.load import Text, written_path
 from trainform.spec.stack import Stack

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from trainform.backends.pods import pods_of
-from trainform.check import check_experiment
+from trainform.deployed.releases.evidence import lacks_of
 from trainform.errors import InputError, TrainformError
+from trainform.job.check import check_experiment
+from trainform.job.render import RenderedJob
 from trainform.manifests.manifest import job_body
 from trainform.manifests.shapes import mapping
 from trainform.project import known_stacks
-from trainform.releases.evidence import lacks_of
-from trainform.render import RenderedJob
 from trainform.review import steps
 from trainform.review.context import Use, User
 from trainform.review.mounts import CLAIM

@@ -1,7 +1,7 @@
 """The file of a release, whose name is the hash of its content, and the experiment in it.
 
 A release has two parts of interest here: what it is called, and the experiment that a stack takes from it. What else is
-in it, `trainform.releases` reads.
+in it, `trainform.deployed.releases` reads.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, StringConstraints
 
-from trainform.escaping import without_invisible
+from trainform.console.escaping import without_invisible
 from trainform.spec.limits import RuleCode
 from trainform.spec.metadata import OnChange
 from trainform.spec.model import Model, NonEmpty

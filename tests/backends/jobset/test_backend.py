@@ -9,7 +9,7 @@ import pytest
 from tests.support.samples import WITH_EXTRAS, environment, job, plan, reasons
 from trainform.backends.jobset.spec import ENDLESS
 from trainform.backends.table import BACKENDS
-from trainform.objects import job_manifests
+from trainform.job.objects import job_manifests
 from trainform.plan import Plan
 
 JOBSET: dict[str, Any] = {"backend": "jobset"}

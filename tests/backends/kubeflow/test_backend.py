@@ -9,7 +9,7 @@ import pytest
 from tests.support.replica_jobs import main
 from tests.support.samples import environment, job, plan, reasons
 from trainform.backends.table import BACKENDS
-from trainform.objects import job_manifests
+from trainform.job.objects import job_manifests
 from trainform.plan import Plan
 
 BACKEND: dict[str, Any] = {"backend": "kubeflow"}

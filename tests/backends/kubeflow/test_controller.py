@@ -12,7 +12,7 @@ from tests.support.replica_jobs import pod_env
 from tests.support.samples import job
 from trainform.backends.kubeflow.controller import controller_objects
 from trainform.backends.table import BACKENDS
-from trainform.objects import job_manifests
+from trainform.job.objects import job_manifests
 
 CASES: dict[str, dict[str, Any]] = {
     "master and workers": {"roles": POOL},

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.samples import WITH_EXTRAS, environment, plan, reasons
 from trainform.backends.table import BACKENDS
-from trainform.objects import job_manifests
+from trainform.job.objects import job_manifests
 from trainform.plan import Plan
 
 ANCESTOR = "trainer.kubeflow.org/trainjob-ancestor-step"

@@ -10,7 +10,7 @@ from tests.backends.trainer.samples import MPI, MPI_APART, TORCH, with_jobs, wit
 from tests.backends.trainer.test_backend import APART, AS_NODE, made
 from trainform.backends.table import BACKENDS
 from trainform.backends.trainer.controller import controller_objects
-from trainform.objects import job_manifests
+from trainform.job.objects import job_manifests
 from trainform.plan import Plan
 
 INDEX = "batch.kubernetes.io/job-completion-index"

@@ -29,7 +29,7 @@ from trainform.backends.table import BACKENDS
 from trainform.backends.trainer.existing_runtime_rules import check_runtime
 from trainform.cli.main import main
 from trainform.errors import InputError
-from trainform.objects import job_manifests
+from trainform.job.objects import job_manifests
 from trainform.plan import Plan
 
 FULL: dict[str, Any] = {

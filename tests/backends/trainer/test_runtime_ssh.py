@@ -15,7 +15,7 @@ from tests.backends.trainer.samples import (
     with_jobs,
 )
 from tools import shells
-from trainform.progress import SILENT
+from trainform.console.progress import SILENT
 
 
 def test_the_launcher_waits_for_the_other_pods(tmp_path: Path) -> None:

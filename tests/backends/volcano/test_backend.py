@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.support.samples import WITH_EXTRAS, environment, job, plan, reasons
-from trainform.objects import job_manifests
+from trainform.job.objects import job_manifests
 
 
 def test_defaults_of_the_webhook_are_rendered() -> None:

@@ -10,8 +10,8 @@ import pytest
 from tests.support.samples import job, plan, reasons
 from trainform.backends.table import BACKENDS
 from trainform.backends.volcano.controller import controller_objects, host_variables
-from trainform.objects import job_manifests
-from trainform.revision import immutable_part
+from trainform.job.objects import job_manifests
+from trainform.job.revision import immutable_part
 
 PER_REPLICA = {"host": True, "ports": "per-replica"}
 TENSORFLOW: dict[str, Any] = {

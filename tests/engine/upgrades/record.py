@@ -18,12 +18,12 @@ from typing import Any
 from tests.engine.live import Live
 from tests.engine.upgrades.recorded import STATE, recorded_project
 from tests.support.repository import ROOT
-from trainform.sandbox.certificates import Certificates
-from trainform.sandbox.control import down, up
-from trainform.sandbox.folder import Layout
-from trainform.sandbox.settings import settings_from_environment
+from trainform.local.sandbox.certificates import Certificates
+from trainform.local.sandbox.control import down, up
+from trainform.local.sandbox.folder import Layout
+from trainform.local.sandbox.settings import settings_from_environment
+from trainform.local.toolchain.ensure import ensure, environment
 from trainform.spec.load import load_environment
-from trainform.toolchain.ensure import ensure, environment
 
 # What nobody else would have, and what nobody may have.
 _FORBIDDEN = (

@@ -9,7 +9,7 @@ import pytest
 from tests.plan.launch.repositories import repository, server, volume
 from tests.plan.launch.starting import install
 from tools import shells
-from trainform.progress import SILENT
+from trainform.console.progress import SILENT
 
 __all__ = ["repository", "server", "volume"]
 SHELLS = ("dash", "bash", "busybox")

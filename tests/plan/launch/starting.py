@@ -1,7 +1,7 @@
 """A pod's main container on this machine: a shell on the rendered files, in the environment that the kubelet would hand
 in.
 
-The launchers are stand-ins that only print how they were called; the real ones run in `tests/rehearsal`. sshd.sh and
+The launchers are stand-ins that only print how they were called; the real ones run in `tests/local/rehearsal`. sshd.sh and
 wait.sh are stand-ins too; `test_scripts` starts them as they are.
 """
 
@@ -20,7 +20,7 @@ from typing import Any
 from tests.support.samples import job
 from trainform import defaults
 from trainform.backends.volcano.controller import controller_objects
-from trainform.objects import job_manifests
+from trainform.job.objects import job_manifests
 from trainform.plan import Plan
 
 SAY = f"""#!{sys.executable} -IS

@@ -15,7 +15,7 @@ from tests.plan.launch.repositories import Repository, Volume, committed
 from trainform.spec.names import ABSOLUTE_PATH, matches
 
 # In the place of ssh, as no server is on this machine: what the real one makes of its options, the hosts that are
-# pinned there, and then the command itself. (sshd among real pods: `tests/rehearsal`.)
+# pinned there, and then the command itself. (sshd among real pods: `tests/local/rehearsal`.)
 SSH = """#!/bin/sh
 {ssh} -G "$@" >{asked}
 for word in "$@"; do case $word in UserKnownHostsFile=*) cat "${{word#*=}}" >>{asked} ;; esac; done

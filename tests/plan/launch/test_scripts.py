@@ -1,4 +1,4 @@
-"""The scripts by themselves, in each shell of training images. `tests/rehearsal/test_ssh_world.py` has them among real
+"""The scripts by themselves, in each shell of training images. `tests/local/rehearsal/test_ssh_world.py` has them among real
 pods."""
 
 from __future__ import annotations

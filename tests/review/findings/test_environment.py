@@ -12,8 +12,8 @@ from tests.review.jobs import EMPTY, PROVIDER, context, deployed, job_review, lo
 from tests.review.test_settings import URN, platform
 from tests.support.samples import CLUSTER, JOB, environment
 from trainform.cluster.facts import LiveFacts
-from trainform.releases.evidence import Lack
-from trainform.render import render_job
+from trainform.deployed.releases.evidence import Lack
+from trainform.job.render import render_job
 from trainform.review.capacity import capacity_of
 from trainform.review.context import Context, User
 from trainform.review.cost import cost_of

@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.review.jobs_of_previews import context
 from tests.support.samples import environment
-from trainform.releases.evidence import Lack
+from trainform.deployed.releases.evidence import Lack
 from trainform.review.findings.promotion import find
 
 NAME = "8c1f0a2b77de41d09c36"

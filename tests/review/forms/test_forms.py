@@ -15,7 +15,7 @@ from markdown_it import MarkdownIt
 from tests.conftest import ROOT, Golden
 from tests.review.forms.samples import CHEAPER, EMPTY, FAILED, ONE_FAILED, RICH, SEVERAL, USUAL, finding
 from tests.support.unseen import texts, unseen
-from trainform.escaping import display_width
+from trainform.console.escaping import display_width
 from trainform.review import stored
 from trainform.review.forms import html, markdown, terminal
 from trainform.review.forms.document import details, documents, short_image, summary

@@ -9,7 +9,7 @@ import pytest
 from tests.rules.limits.cases import by_job, limited, pod, raw
 from tests.support.rendering import job_problems
 from tests.support.samples import CLUSTER, environment, experiment, reasons
-from trainform.render import render_job
+from trainform.job.render import render_job
 from trainform.spec import Environment
 
 A800 = {"a800": CLUSTER["accelerators"]["a800"]}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.samples import environment
-from trainform.render_platform import platform_manifests, render_platform
+from trainform.job.render_platform import platform_manifests, render_platform
 from trainform.rules.limits.origins import OBJECTS, platform_problem
 from trainform.rules.limits.rule import Finding, Judgement
 from trainform.rules.limits.table import RULES

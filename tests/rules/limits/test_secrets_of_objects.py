@@ -16,7 +16,7 @@ from tests.rules.limits.secret_samples import TOKEN, judged
 from tests.support.samples import environment, experiment
 from trainform.backends.table import BACKENDS
 from trainform.errors import MASK, Problem
-from trainform.render import render_job
+from trainform.job.render import render_job
 
 
 def test_objects_of_somebody_else() -> None:

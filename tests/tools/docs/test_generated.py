@@ -9,7 +9,7 @@ import pytest
 from tools.docs import generated
 from tools.docs.generated import DOCS, GENERATED
 from tools.docs.review_page import hash_of, page_of, review_html, with_text, write_screenshot
-from trainform.progress import SILENT
+from trainform.console.progress import SILENT
 
 SCREENSHOT = DOCS / "figures" / "review.png"
 MOST_BYTES = 150_000

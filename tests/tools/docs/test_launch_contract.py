@@ -9,12 +9,12 @@ import pytest
 from tests.support.samples import plan
 from tools.docs.launch_contract import contract_page
 from trainform.backends.table import BACKENDS
+from trainform.job.objects import job_manifests
 from trainform.manifests.env import KEPT_PREFIX
-from trainform.objects import job_manifests
+from trainform.manifests.ssh_files import FILES as SSH_FILES
 from trainform.plan.launch.launch import FILES
 from trainform.plan.variables import REPLICA_INDEX, VARIABLES
 from trainform.spec.launchers import LAUNCHERS
-from trainform.ssh.files import FILES as SSH_FILES
 
 POOL: dict[str, Any] = {"master": {"accelerators": {"a800": 8}}, "worker": {"replicas": 3, "accelerators": {"a800": 8}}}
 SERVED: dict[str, Any] = {"network": {"host": True, "addresses": "service"}}

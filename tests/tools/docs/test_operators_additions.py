@@ -10,8 +10,8 @@ import pytest
 
 from tests.support.samples import environment, experiment
 from trainform.backends.table import BACKENDS
+from trainform.job.render import render_job
 from trainform.manifests.shapes import mappings
-from trainform.render import render_job
 
 SCRIPT = {"script": "/app/train.py"}
 COMMAND = {"command": ["python", "/app/train.py"]}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from trainform.deployed.releases.gates import needs_release
 from trainform.errors import list_names, shorten
-from trainform.releases.gates import needs_release
 from trainform.review import steps
 from trainform.review.context import Context
 from trainform.review.findings.cost import level_of_rise

@@ -9,6 +9,7 @@ from msgspec import Struct, structs
 
 from trainform import defaults
 from trainform.backends.workloads import value_at
+from trainform.console.secrets import masked
 from trainform.manifests.templates import Template
 from trainform.review import steps
 from trainform.review.context import Context, JobReview
@@ -20,7 +21,6 @@ from trainform.review.stand_ins import MASKED, UNKNOWN
 from trainform.rules.limits.places import Place as Spot
 from trainform.rules.limits.places import places
 from trainform.rules.limits.pod_security import CONTROLS, Control, Openings
-from trainform.secrets import masked
 from trainform.spec.names import qualified, split_registry
 
 MUTABLE = kind("TR-SECURITY-7")

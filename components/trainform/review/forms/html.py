@@ -9,7 +9,7 @@ from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING
 
-from trainform.escaping import escaped
+from trainform.console.escaping import escaped
 from trainform.review.forms.document import (
     FINDINGS,
     by_severity,

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from trainform.escaping import escaped
+from trainform.console.escaping import escaped
 from trainform.review.forms.document import documents
 from trainform.review.forms.sections import Item, Row, Section, Table
 from trainform.review.model import Review

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from trainform.escaping import display_width, escaped, wrapped
+from trainform.console.escaping import display_width, escaped, wrapped
 from trainform.review.forms.sections import Block, Section, Table
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from trainform.report_part import Part
+from trainform.console.report_part import Part
 
 
 class PictureFact(Part):

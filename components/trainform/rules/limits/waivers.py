@@ -9,9 +9,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
+from trainform.console.secrets import masked_line
 from trainform.errors import Problem, list_names
 from trainform.rules.limits.table import BY_CODE
-from trainform.secrets import masked_line
 from trainform.spec.environment import Environment
 from trainform.spec.limits import Severity
 from trainform.spec.names import did_you_mean

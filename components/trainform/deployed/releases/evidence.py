@@ -1,0 +1,144 @@
+"""What a stack lacks by the gates of its environment: stack files are edited by hand, and gates are added later."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Literal
+
+from msgspec import Struct, structs
+
+from trainform.deployed.releases.gates import asked_gates, needs_release, promote_command
+from trainform.deployed.releases.model import Release, release_of
+from trainform.errors import InputError, Problem, list_names, shorten
+from trainform.job.check import CheckedJob
+from trainform.project import ENVIRONMENTS, project_root, stack_path
+from trainform.spec.environment import Environment
+from trainform.spec.release import SETTING, read_release_file
+
+PASSED = ("passed", "waived")
+"""Results of a gate with which a release is written."""
+TEXTS = {
+    "program": "The program makes the job {experiment} without a release; {environment} takes releases only{asked}.",
+    "none": "{stack} follows no release, and {environment} takes releases only{asked}.",
+    "unreadable": "{stack} follows release {release}, whose evidence this version of trainform cannot read.",
+    "elsewhere": "{stack} follows release {release}, which was promoted to {found}.",
+    "gate": "Release {release} has neither passed nor waived the gate {gate} of {environment}.",
+    "source": "Release {release} is from {found}, and {environment} takes releases from {sources} only.",
+}
+ANOTHER_STACK, LATER_GATE, NO_RELEASE = "TR-PROMOTION-1", "TR-PROMOTION-2", "TR-PROMOTION-3"
+CODES = {"unreadable": ANOTHER_STACK, "elsewhere": ANOTHER_STACK, "gate": LATER_GATE, "source": LATER_GATE}
+"""The codes of findings. A later gate is not refused: `pulumi up` must still be able to repair drift."""
+
+
+class Lack(Struct, frozen=True):
+    """Something that a stack, or a job of a program, lacks."""
+
+    kind: Literal["program", "none", "unreadable", "elsewhere", "gate", "source"]
+    experiment: str
+    environment: Environment
+    stack: str = ""
+    release: str = ""
+    gate: str = ""
+    found: str = ""
+    """The stack to which the release was promoted, or the environment from which it is."""
+
+    @property
+    def text(self) -> str:
+        """Return what is missing as a sentence."""
+        asked = list_names(asked_gates(self.environment.promotion))
+        named = {**structs.asdict(self), "environment": self.environment.name}
+        named |= {"asked": f" (gates: {asked})" if asked else ""}
+        return TEXTS[self.kind].format(**named, sources=list_names(self.environment.promotion.sources))
+
+    @property
+    def code(self) -> str:
+        """Code of the finding."""
+        return CODES.get(self.kind, NO_RELEASE)
+
+    @property
+    def refused(self) -> bool:
+        """True if `check -s`, `pulumi preview` and `pulumi up` refuse the stack for it."""
+        return self.code != LATER_GATE and needs_release(self.environment.promotion)
+
+    @property
+    def problem(self) -> Problem:
+        """Return the same with its fix, for the command or the program that refuses the stack."""
+        name = self.environment.name
+        target = self.stack if self.stack else f"{self.experiment}.{name}"
+        promote = promote_command(self.experiment, target, self.environment)
+        new = "" if self.stack else f"trainform new {self.experiment} -e {name} && "
+        fix = f"{new}{promote}; or the platform team sets `promotion: {{required: false}}` in the environment {name}"
+        release, source = self.release if self.release else None, stack_path(self.stack) if self.stack else ""
+        return Problem(SETTING, release, self.text.removesuffix("."), fix, source, code=self.code)
+
+
+def lacks_of(
+    stack: str, experiment: str, release: str | None, environment: Environment, root: Path
+) -> tuple[Lack, ...]:
+    """Return what a stack lacks. A release whose file is missing or edited is a problem of `check_experiment`."""
+    short, needed = stack.rpartition("/")[2], needs_release(environment.promotion)
+    if release is None:
+        return (Lack("none", experiment, environment, short),) if needed else ()
+    if not (needed or asked_gates(environment.promotion)):
+        return ()
+    try:
+        content = read_release_file(experiment, release, root)
+    except InputError:
+        return ()
+    try:
+        return tuple(lacks(short, release_of(content.data, content.source), environment))
+    except InputError:
+        return (Lack("unreadable", experiment, environment, short, release),)
+
+
+def lacks(stack: str, release: Release, environment: Environment) -> Iterator[Lack]:
+    """Yield what the release lacks. stack: without its project. A rollback has no gates: it restores what the stack had
+    before."""
+    promoted, asked = release.promoted, environment.promotion
+    lack = Lack("gate", str(release.experiment.get("name", "")), environment, stack, release.name)
+    if promoted.target != stack:
+        if asked_gates(asked) or needs_release(asked):
+            yield structs.replace(lack, kind="elsewhere", found=shorten(release.told.promoted.target))
+    elif release.rollback is None:
+        for gate in asked_gates(asked):
+            result = promoted.gates.get(gate)
+            if result not in PASSED:
+                yield structs.replace(lack, gate=gate)
+            elif gate == "from" and result == "passed" and release.origin.environment not in asked.sources:
+                origin = shorten(release.told.origin.environment)
+                yield structs.replace(lack, kind="source", gate=gate, found=origin)
+
+
+def check_gates(checked: CheckedJob, stack: str, root: Path) -> CheckedJob:
+    """Return the job of a stack, with what refuses the stack among its problems."""
+    if checked.job is None:
+        return checked
+    return _judged(checked, lacks_of(stack, checked.name, checked.release, checked.job.environment, root), root)
+
+
+def check_program_gates(checked: CheckedJob) -> CheckedJob:
+    """Do the same for a job that a program makes by itself, without a release."""
+    if checked.job is None:
+        return checked
+    return _judged(checked, [Lack("program", checked.name, checked.job.environment)], project_root())
+
+
+def _judged(checked: CheckedJob, found: Iterable[Lack], root: Path) -> CheckedJob:
+    held = with_refusals(checked, found)
+    name = "" if held.job is None else held.job.environment.name
+    return structs.replace(held, problems=(*held.problems, *_copies(checked.sources[1].name, name, root)))
+
+
+def _copies(used: str, name: str, root: Path) -> Iterator[Problem]:
+    """Yield a problem if the environment's file is a second one of that name, which may leave out its gates."""
+    own = f"stacks/{ENVIRONMENTS}/{name}.yaml"
+    if used and (root / own).exists() and (root / used).resolve() != (root / own).resolve():
+        fix = f"write `trainform:environment: {name}` in the stack, or give the other file another name"
+        yield Problem("name", name, f"{own} has this name too", fix, used)
+
+
+def with_refusals(checked: CheckedJob, found: Iterable[Lack]) -> CheckedJob:
+    """Return the job with what is refused among its problems."""
+    refused = (lack.problem for lack in found if lack.refused)
+    return structs.replace(checked, problems=(*checked.problems, *refused))

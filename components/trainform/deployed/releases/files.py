@@ -1,0 +1,65 @@
+"""Read and write releases: files that are written whole and never changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import yaml
+
+from trainform import defaults
+from trainform.console.atomic import create_files
+from trainform.deployed.releases.model import Release, release_of
+from trainform.errors import InputError, Problem, TrainformError, each_result
+from trainform.manifests.documents import ReadableDumper
+from trainform.project import RELEASES, release_path
+from trainform.spec.release import Released, read_release_file
+
+HEAD = """\
+# A release, written by trainform. Nobody edits it: its name is the hash of what is in it.
+"""
+
+
+def read_release(experiment: str, name: str, root: Path) -> Release:
+    """Return the release; InputError if its file is not there or has been changed."""
+    content = read_release_file(experiment, name, root)
+    return release_of(content.data, content.source)
+
+
+def releases_of(experiment: str, root: Path) -> dict[str, Release]:
+    """Return the releases of the experiment by name, the oldest first. InputError with each that cannot be read."""
+    names = [path.stem for path in (root / "stacks" / RELEASES / experiment).glob("[!.]*.yaml")]
+    found = each_result(lambda name: read_release(experiment, name, root), names)
+    return dict(sorted(zip(names, found, strict=True), key=lambda item: (item[1].promoted.at, item[0])))
+
+
+def write_releases(releases: Iterable[Release], root: Path) -> None:
+    """Write the files of releases, all of them or none. A file that exists has the same content, and stays."""
+    texts = dict[str, str]()
+    for release in releases:
+        experiment, name = str(release.experiment["name"]), release.name
+        path = release_path(experiment, name)
+        if (root / path).exists():
+            read_release(experiment, name, root)
+            continue
+        texts[path] = as_text(release)
+        if len(texts[path].encode()) > defaults.LARGEST_FILE:
+            reason = f"the release would have more than {defaults.LARGEST_FILE} bytes, and could not be read again"
+            raise TrainformError(reason, "make the experiment smaller: move long texts into the image")
+    create_files(root, texts)
+
+
+def as_text(release: Release) -> str:
+    """Return the text of the file, for people to read too."""
+    return HEAD + str(yaml.dump(release.data(), Dumper=ReadableDumper, sort_keys=False, width=1000, allow_unicode=True))
+
+
+FIX = "`trainform history EXPERIMENT` shows the releases of an experiment"
+
+
+def released(name: str, root: Path) -> Released:
+    """Return the release of any experiment; InputError if there is none of this name."""
+    found = sorted(root.glob(release_path("*", name)))
+    if not found:
+        raise InputError([Problem("release", name, f"no file of stacks/{RELEASES}/ has this name", FIX)])
+    return Released(found[0].parent.name, name)

@@ -1,0 +1,1 @@
+"""Two files to a checked job: objects, revision, rendering, checking; the same for an environment alone."""

@@ -1,0 +1,104 @@
+"""Check an experiment in an environment: every problem of both files at once, each with its line."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator, Sequence, Set
+from pathlib import Path
+
+from msgspec import Struct, structs
+
+from trainform import defaults
+from trainform.errors import InputError, Problem
+from trainform.job.check_files import check_environment, load_experiment, without_consequences
+from trainform.job.render import RenderedJob, render_job
+from trainform.spec.environment import Environment
+from trainform.spec.experiment import Experiment
+from trainform.spec.load import Given, Loaded, name_of
+from trainform.spec.release import Released
+from trainform.spec.source import NOWHERE, Source
+from trainform.spec.trial import Assignment
+
+
+class CheckedJob(Struct, frozen=True):
+    """An experiment in an environment, and what is wrong with the two.
+
+    name: the experiment's, or what was given for it where it has none. environment: the same of the environment; "" for
+    a stack that cannot be read. sources: the files of the experiment and of the environment, with their lines.
+    """
+
+    name: str
+    problems: tuple[Problem, ...]
+    job: RenderedJob | None = None
+    """None where one of the two files cannot be read."""
+    environment: str = ""
+    of_both: frozenset[Problem] = frozenset()
+    """Those of the problems that the experiment has in this environment, and perhaps not in another one."""
+    sources: tuple[Source, Source] = (NOWHERE, NOWHERE)
+    release: str | None = None
+    """The release in which the experiment is; None if it is in its own file, or in none."""
+
+    def checked(self) -> RenderedJob:
+        """The job; InputError with every problem where there is one."""
+        if self.problems or self.job is None:
+            raise InputError(self.problems)
+        return self.job
+
+
+def check_experiment(
+    experiment: Experiment | Given,
+    environment: Environment | Given,
+    run: int = 1,
+    root: Path | None = None,
+    today: datetime.date | None = None,
+    tried: Sequence[Assignment] = (),
+) -> CheckedJob:
+    """Check an experiment in an environment without a cluster.
+
+    Each is a model, a name in `stacks/`, the path of a file, a text, or a release of the experiment. `run` counts
+    deliberate repetitions of an unchanged experiment, from 1. root: the project's folder; None: that of the current
+    folder, from which paths count then. Raises InputError where a name or path has no file. today: the day on which
+    waivers must hold; None: this day, in UTC. tried: values of the experiment that stand in no file, set after what the
+    experiment says of this environment.
+    """
+    if today is None:
+        today = datetime.datetime.now(datetime.UTC).date()
+    loaded_environment = check_environment(environment, root)
+    environment_name = (
+        name_of(environment, "environment") if loaded_environment.model is None else loaded_environment.model.name
+    )
+    loaded = load_experiment(experiment, root, environment_name, tried)
+    problems = [*_run_problems(run), *loaded_environment.problems, *loaded.problems]
+    job = None
+    of_both: list[Problem] = []
+    if loaded.model is not None and loaded_environment.model is not None:
+        # where a part of a file is wrong, the model holds the rest, and what is wrong in the rest is reported too
+        job = render_job(loaded.model, loaded_environment.model, run, today=today)
+        left_out = loaded_environment.left_out | loaded.left_out
+        of_both = _of_both(job, loaded, left_out)
+    return CheckedJob(
+        name_of(experiment, "experiment") if loaded.model is None else loaded.model.name,
+        (*problems, *of_both),
+        job,
+        environment_name,
+        frozenset(of_both),
+        (loaded.source, loaded_environment.source),
+        experiment.release if isinstance(experiment, Released) else None,
+    )
+
+
+def _of_both(job: RenderedJob, loaded: Loaded[Experiment], left_out: Set[str]) -> list[Problem]:
+    """The problems of the job with their lines. What the experiment has before its overlay is told once, whether it is
+    in force or not."""
+    before = structs.replace(loaded, source=structs.replace(loaded.source, layers=()))
+    of_base = without_consequences(job.of_base, before, left_out)
+    told = {(problem.path, problem.code) for problem in of_base}
+    found = without_consequences(job.problems, loaded, left_out)
+    return [*(problem for problem in found if (problem.path, problem.code) not in told), *of_base]
+
+
+def _run_problems(run: int) -> Iterator[Problem]:
+    """What is wrong with a number that comes from Python; the command line and a stack's config check theirs with their
+    own words."""
+    if type(run) is not int or not 1 <= run <= defaults.LAST_RUN:
+        yield Problem("run", run, f"the value is not a whole number from 1 to {defaults.LAST_RUN}", "write 1 or more")

@@ -1,0 +1,1 @@
+"""The local machine: tool chain, sandbox, rehearsal, doctor, and the files of a new project."""

@@ -1,0 +1,383 @@
+"""The only module that talks to Docker. Everything that it makes carries the rehearsal's labels, by which it is found
+and removed."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import contextlib
+import os
+import queue
+import socket
+import struct
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from trainform.errors import TrainformError
+from trainform.local.rehearsal.docker.request_bodies import Image
+from trainform.spec.names import LABEL_MAX
+
+if TYPE_CHECKING:
+    from docker import APIClient
+
+LABEL = "trainform.rehearsal"
+EXPERIMENT_LABEL = "trainform.rehearsal.experiment"
+OWNER_LABEL = "trainform.rehearsal.owner"
+TIMEOUT_SECONDS = 60  # for one answer; streams and waits have no limit
+WORKERS = 8
+RETRY_SECONDS = 0.1
+NAME_END = 20  # the characters at the end of a container's name that are always kept
+KINDS = ("container", "volume", "network")  # in the order in which they can be removed
+NO_PERMISSION_FIX = "join the group of the socket: `sudo usermod -aG docker $USER`, then log in again"
+NO_DAEMON_FIX = (
+    "on Debian: `apt-get install docker.io`, then start `dockerd`; on other systems see docs.docker.com, or set "
+    "DOCKER_HOST"
+)
+
+
+STDOUT, STDERR = 1, 2  # as Docker numbers them
+FRAME = struct.Struct(">BxxxL")  # before each piece of output: its stream and length
+
+
+class Attached:
+    """The streams of a program in a container. Reading waits without a limit, since a program may be silent for long.
+    stream: docker-py's."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+        self._socket = getattr(
+            stream, "_sock", stream
+        )  # of some kinds of connection docker-py has the reader's side alone
+        self._socket.settimeout(None)
+        # docker-py hands out the socket below what has read the answer's head, and maybe with it what came right after
+        self._reader = stream._response.raw._fp.fp
+
+    def output(self) -> Iterator[tuple[int, bytes]]:
+        """The pieces of its output, each with STDOUT or STDERR, until the program ends."""
+        while len(head := self._reader.read(FRAME.size)) == FRAME.size:
+            kind, length = FRAME.unpack(head)
+            yield kind, self._reader.read(length)
+
+    def write(self, data: bytes) -> None:
+        """Write to its standard input; OSError where nothing reads it any more. Only one thread at a time may call
+        this."""
+        self._socket.sendall(data)
+
+    def close(self) -> None:
+        """Close the streams. The program goes on."""
+        self._stream._response.close()
+        self._stream.close()
+
+
+class RemovedError(Exception):
+    """A container does not exist any more, or none may be made: the rehearsal is over, or the pod has been replaced."""
+
+
+class Engine:
+    """A connection to Docker for one rehearsal; usable from several threads. Its errors are `TrainformError`.
+
+    lock: the lock file of the experiment. Whoever holds it may remove what an earlier rehearsal of the experiment left.
+    """
+
+    def __init__(self, experiment: str, lock: Path) -> None:
+        import docker  # only here: few verbs have to pay for its import
+
+        self.identity = uuid.uuid4().hex[:8]
+        self.prefix = f"trainform-{self.identity}"
+        self._owned = {OWNER_LABEL: f"{os.getuid()}@{socket.gethostname()}:{lock}", EXPERIMENT_LABEL: experiment}
+        self._labels = {LABEL: self.identity, **self._owned}
+        self._closed = False
+        self._making = 0
+        self._under_way = threading.Condition()
+        self._idle: queue.SimpleQueue[APIClient] = queue.SimpleQueue()
+        self._open: list[APIClient] = []
+        self._errors = _errors()
+        self._missing = docker.errors.NotFound
+        self._settings = docker.utils.kwargs_from_env()
+        first = _connect(self._settings, TIMEOUT_SECONDS)
+        self._version = first.api_version
+        self._open.append(first)
+        self._idle.put(first)
+
+    def close(self) -> None:
+        """Close the connections."""
+        for client in self._open:
+            client.close()
+
+    @contextlib.contextmanager
+    def _client(self) -> Iterator[APIClient]:
+        """A connection for the caller alone, since docker-py's clients are not made for several threads at a time."""
+        try:
+            client = self._idle.get_nowait()
+        except queue.Empty:
+            import docker
+
+            client = docker.APIClient(**self._settings, version=self._version, timeout=TIMEOUT_SECONDS)
+            self._open.append(client)
+        try:
+            yield client
+        except self._missing as error:
+            raise RemovedError(in_one_line(error)) from None
+        except self._errors as error:
+            raise TrainformError(f"Docker: {in_one_line(error)}") from None
+        finally:
+            self._idle.put(client)
+
+    def image(self, name: str) -> Image | None:
+        """The image; None where it is not on this machine."""
+        try:
+            with self._client() as client:
+                found: dict[str, Any] = client.inspect_image(name)  # type: ignore[no-untyped-call]
+        except RemovedError:
+            return None
+        return Image(name, found["Config"].get("User", ""))
+
+    def pull(self, name: str) -> None:
+        """Fetch an image from its registry; TrainformError where that fails."""
+        repository, tag = repository_and_tag(name)
+        try:
+            with self._client() as client:
+                client.pull(repository, tag=tag)
+        except RemovedError as error:
+            raise TrainformError(str(error)) from None
+
+    def make_network(self) -> str:
+        """Create the network of the rehearsal, and return its name."""
+        self._make(lambda client: client.create_network(self.prefix, driver="bridge", labels=self._labels))
+        return self.prefix
+
+    def make_volume(self, key: str, options: dict[str, str]) -> tuple[str, str]:
+        """Create a volume, and return its name and its folder on Docker's machine."""
+        name = f"{self.prefix}.{key}"
+        made: dict[str, Any] = self._make(
+            lambda client: client.create_volume(name, driver="local", driver_opts=options, labels=self._labels)
+        )
+        return made["Name"], made["Mountpoint"]
+
+    def make_container(self, name: str, body: dict[str, Any], **labels: str) -> str:
+        """Create a container without starting it, and return its id. labels: further labels, such as the pod's name."""
+        config = {**body, "Labels": {**self._labels, **{f"{LABEL}.{key}": value for key, value in labels.items()}}}
+        made: dict[str, Any] = self._make(
+            lambda client: client.create_container_from_config(config, short_container_name(f"{self.prefix}-{name}"))  # type: ignore[no-untyped-call]
+        )
+        return str(made["Id"])
+
+    def start(self, container: str) -> None:
+        """Start a container; TrainformError with the runtime's reason where it cannot."""
+        self._make(lambda client: client.start(container))
+
+    def _make(self, work: Callable[[APIClient], Any]) -> Any:
+        """Let Docker make something. It is done in a thread, because Ctrl-C ends the waiting for an answer and not what
+        Docker does: requests under way are counted, and what they make is removed when it exists."""
+
+        def make(_: None) -> Any:
+            with self._under_way:
+                if self._closed:
+                    raise RemovedError("the rehearsal is over")
+                self._making += 1
+            try:
+                with self._client() as client:
+                    return work(client)
+            finally:
+                with self._under_way:
+                    self._making -= 1
+                    self._under_way.notify_all()
+
+        return self.each(make, [None])[0]
+
+    def address(self, container: str, network: str) -> str:
+        """The IP address of a running container."""
+        with self._client() as client:
+            return str(client.inspect_container(container)["NetworkSettings"]["Networks"][network]["IPAddress"])
+
+    def put(self, container: str, archive: bytes) -> None:
+        """Unpack a tar archive at the container's root folder."""
+        with self._client() as client:
+            client.put_archive(container, "/", archive)
+
+    def output(self, container: str) -> Iterator[bytes]:
+        """The output of the container, piece by piece, until it ends."""
+        with self._client() as client:
+            yield from client.logs(container, stream=True, follow=True, stdout=True, stderr=True)
+
+    def output_so_far(self, container: str) -> tuple[str, bool]:
+        """The output of the container so far, and whether it runs."""
+        with self._client() as client:
+            runs = bool(client.inspect_container(container)["State"]["Running"])
+            return client.logs(container, stdout=True, stderr=True).decode(errors="replace"), runs
+
+    @contextlib.contextmanager
+    def attached(self, container: str) -> Iterator[Attached]:
+        """The streams of a container's program. Attached before the start, they have all of its output."""
+        with self._client() as client:
+            params = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
+            with contextlib.closing(Attached(client.attach_socket(container, params))) as streams:
+                yield streams
+
+    def running(self, **labels: str) -> str | None:
+        """The id of this rehearsal's running container with these labels; None where there is none."""
+        wanted = {LABEL: self.identity, **{f"{LABEL}.{key}": value for key, value in labels.items()}}
+        with self._client() as client:
+            found = client.containers(filters={"label": [f"{key}={value}" for key, value in wanted.items()]})
+            return str(found[0]["Id"]) if found else None
+
+    def execute(self, container: str, command: Sequence[str], on_output: Callable[[int, bytes], None]) -> int:
+        """Run a command in a running container, without standard input, and return its exit code. on_output gets STDOUT
+        or STDERR, and a piece of output."""
+        with self._client() as client:
+            made = client.exec_create(container, list(command))["Id"]
+            with contextlib.closing(Attached(client.exec_start(made, socket=True))) as streams:
+                for kind, data in streams.output():
+                    on_output(kind, data)
+            while (state := client.exec_inspect(made))["Running"]:
+                time.sleep(RETRY_SECONDS)
+            return int(state["ExitCode"])
+
+    def wait(self, container: str) -> int:
+        """Wait for the end of the container, and return its exit code."""
+        with self._client() as client:
+            return int(client.wait(container)["StatusCode"])
+
+    def remove_containers(self, **labels: str) -> None:
+        """Kill and remove this rehearsal's containers, or only those with these further labels."""
+        self._sweep({LABEL: self.identity, **{f"{LABEL}.{key}": value for key, value in labels.items()}}, ["container"])
+
+    def remove_container(self, container: str) -> None:
+        """Kill and remove one container; TrainformError where Docker refuses."""
+        refusal = self._refusal("container", container)
+        if refusal is not None:
+            raise TrainformError(f"Docker: {refusal}")
+
+    def remove_all(self) -> None:
+        """Remove everything that this rehearsal made. After that it can make nothing more."""
+        with self._under_way:
+            self._closed = True
+            self._under_way.wait_for(lambda: self._making == 0, TIMEOUT_SECONDS)
+        self._sweep({LABEL: self.identity}, KINDS)
+
+    def remove_leftovers(self) -> int:
+        """Remove what killed rehearsals of the same experiment and user left, and return the number of objects. The
+        caller holds the lock."""
+        return self._sweep(self._owned, KINDS)
+
+    def _sweep(self, labels: dict[str, str], kinds: Sequence[str]) -> int:
+        """Remove objects until none is left, and return how many: an object that a thread was making appears a moment
+        later, and Docker refuses to remove what is still in use."""
+        removed: set[str] = set()
+        end = time.monotonic() + TIMEOUT_SECONDS
+        while found := [(kind, name) for kind in kinds for name in self._find(kind, labels)]:
+            refusals = [refusal for kind in kinds for refusal in self._remove(kind, found)]
+            removed.update(name for _, name in found)
+            if refusals:
+                if time.monotonic() > end:
+                    fix = (
+                        "look at `docker ps --all` and `docker volume ls`; the next rehearsal of the experiment "
+                        "tries again"
+                    )
+                    raise TrainformError(f"cannot remove what the rehearsal made: {refusals[0]}", fix)
+                time.sleep(RETRY_SECONDS)
+        return len(removed)
+
+    def _remove(self, kind: str, found: Iterable[tuple[str, str]]) -> list[str]:
+        """Remove these objects, and return Docker's reasons where it refuses."""
+        names = [name for its_kind, name in found if its_kind == kind]
+        return [refusal for refusal in self.each(lambda name: self._refusal(kind, name), names) if refusal is not None]
+
+    def _find(self, kind: str, labels: dict[str, str]) -> list[str]:
+        filters: dict[str, Any] = {"label": [f"{key}={value}" for key, value in labels.items()]}
+        with self._client() as client:
+            if kind == "container":
+                return [found["Id"] for found in client.containers(all=True, filters=filters)]
+            if kind == "volume":
+                listed = client.volumes(filters=filters)["Volumes"]
+                return [] if listed is None else [found["Name"] for found in listed]
+            return [found["Id"] for found in client.networks(filters=filters)]
+
+    def _refusal(self, kind: str, name: str) -> str | None:
+        """Remove one object, and return Docker's reason where it refuses; None where the object is gone."""
+        try:
+            with self._client() as client:
+                if kind == "container":
+                    client.remove_container(name, force=True, v=True)
+                elif kind == "volume":
+                    client.remove_volume(name, force=True)
+                else:
+                    client.remove_network(name)
+        except RemovedError:
+            return None
+        except TrainformError as error:
+            return error.message
+        return None
+
+    def each(self, work: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
+        """Do the work on each item, several at a time, and return the results in order. The first error is raised when
+        all have ended."""
+        with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
+            return [future.result() for future in [pool.submit(work, item) for item in items]]
+
+
+def daemon_version(seconds: int) -> str:
+    """The version of the daemon that a rehearsal would use; `TrainformError` where none answers in time."""
+    import docker.utils
+
+    with contextlib.closing(_connect(docker.utils.kwargs_from_env(), seconds)) as client:
+        return str(client.version()["Version"])
+
+
+def _connect(settings: Any, seconds: int) -> APIClient:
+    import docker
+    import docker.utils
+
+    try:
+        _reach(str(docker.utils.parse_host(settings.get("base_url"))))
+        return docker.APIClient(**settings, version="auto", timeout=seconds)
+    except _errors() as error:
+        fix = NO_PERMISSION_FIX if isinstance(error, PermissionError) else NO_DAEMON_FIX
+        raise TrainformError(f"a rehearsal needs Docker, and none answers: {in_one_line(error)}", fix) from None
+
+
+def _errors() -> tuple[type[Exception], ...]:
+    """The exceptions that docker-py raises."""
+    import docker.errors
+    import urllib3
+
+    return (docker.errors.DockerException, urllib3.exceptions.HTTPError, OSError)
+
+
+def _reach(host: str) -> None:
+    """OSError where nothing listens on a Unix socket. docker-py raises an error too, but leaves its own socket open."""
+    scheme, _, path = host.partition("://")
+    if scheme == "http+unix":
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as attempt:
+            try:
+                attempt.connect(path)
+            except OSError as error:
+                raise type(error)(error.errno, error.strerror, path) from None
+
+
+def short_container_name(name: str) -> str:
+    """The name of a container, without its middle where it is too long: the numbers at the end tell containers apart.
+    The name is a label in DNS too. Where it is too long, Docker's DNS server does not answer the question for the name
+    of an address, and launchers ask it at every connection."""
+    return name if len(name) <= LABEL_MAX else f"{name[: LABEL_MAX - NAME_END]}{name[-NAME_END:]}"
+
+
+def in_one_line(error: BaseException) -> str:
+    """The message of Docker's error, in one line."""
+    explanation = getattr(error, "explanation", None)
+    text = str(error) if explanation is None else str(explanation)
+    return " ".join(text.split())
+
+
+def repository_and_tag(name: str) -> tuple[str, str | None]:
+    """The repository, and the tag or digest. Without one it is `latest`, because Docker would fetch every tag."""
+    if "@" in name:
+        repository, _, digest = name.partition("@")
+        return repository, digest
+    repository, colon, tag = name.rpartition(":")
+    if not colon or "/" in tag:
+        return name, "latest"
+    return repository, tag

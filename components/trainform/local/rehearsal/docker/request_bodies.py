@@ -1,0 +1,164 @@
+"""The bodies of requests to Docker's API that create containers (`POST /containers/create`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from trainform.local.rehearsal.kubelet.placement import Sandbox, search_domain
+from trainform.local.rehearsal.kubelet.volumes import Mount, Volume, fs_group
+from trainform.plan.references import expanded
+
+SANDBOX_FOLDER = "trainform"  # where a sandbox holds the volumes of its pods
+IDLE = ["sleep", "2147483647"]
+LOCAL_LOGS = {
+    "Type": "json-file",
+    "Config": {},
+}  # the daemon's default driver may be one whose logs cannot be read back
+ROOT = "0"
+
+
+class Image(Struct, frozen=True):
+    """An image on this machine. `user` is the user that the image sets itself, "" for root."""
+
+    name: str
+    user: str
+
+
+class VolumePaths(Struct, frozen=True):
+    """Where the volumes are: their names in Docker, and their folders on Docker's machine, both by the volume's key."""
+
+    names: Mapping[str, str]
+    folders: Mapping[str, str]
+
+
+def sandbox_body(sandbox: Sandbox, network: str, namespace: str, image: str, held: Sequence[str]) -> dict[str, Any]:
+    """The idle container that owns the network of a pod or node. It mounts the volumes too, so that those in memory
+    outlive each container.
+
+    `no-tld-query`: Docker also publishes every host name by itself, which Kubernetes does not; with it the C library
+    does not ask for a name without a dot. Programs with a resolver of their own still find it.
+    """
+    return {
+        "Image": image,
+        "User": ROOT,
+        "Entrypoint": IDLE,
+        "Cmd": [],
+        "Hostname": sandbox.hostname,
+        "Domainname": sandbox.domain,
+        "HostConfig": {
+            "NetworkMode": network,
+            "CapDrop": ["ALL"],
+            "DnsSearch": [search_domain(namespace)],
+            "DnsOptions": ["ndots:5", "no-tld-query"],
+            "LogConfig": LOCAL_LOGS,
+            "Mounts": [volume_mount(name, f"/{SANDBOX_FOLDER}/{name}", read_only=False) for name in held],
+        },
+        "NetworkingConfig": {"EndpointsConfig": {network: {"Aliases": list(sandbox.aliases)}}},
+    }
+
+
+def forwarder_body(command: Sequence[str], aliases: Sequence[str], network: str, image: str) -> dict[str, Any]:
+    """The container that forwards the connections of a Service."""
+    return {
+        "Image": image,
+        "User": ROOT,
+        "Entrypoint": list(command),
+        "Cmd": [],
+        "HostConfig": {"NetworkMode": network, "LogConfig": LOCAL_LOGS},
+        "NetworkingConfig": {"EndpointsConfig": {network: {"Aliases": list(aliases)}}},
+    }
+
+
+def container_body(
+    pod: dict[str, Any],
+    container: dict[str, Any],
+    image: Image,
+    env: Mapping[str, str],
+    mounts: Sequence[dict[str, Any]],
+    sandbox: str,
+) -> dict[str, Any]:
+    """A container of a pod, in its sandbox's network. Requests and limits are left out, because one machine runs the
+    whole job."""
+    words = {
+        field: [expanded(word, env) for word in container[key]]
+        for key, field in (("command", "Entrypoint"), ("args", "Cmd"))
+        if container.get(key)
+    }
+    security = container.get("securityContext", {})
+    capabilities = security.get("capabilities", {})
+    group = fs_group(pod)
+    groups = [
+        *pod["spec"].get("securityContext", {}).get("supplementalGroups", []),
+        *([] if group is None else [group]),
+    ]
+    host = {
+        "NetworkMode": f"container:{sandbox}",
+        "Mounts": list(mounts),
+        "GroupAdd": [str(number) for number in groups],
+        "CapAdd": capabilities.get("add", []),
+        "CapDrop": capabilities.get("drop", []),
+        "ReadonlyRootfs": security.get("readOnlyRootFilesystem", False),
+        "SecurityOpt": ["no-new-privileges"] if security.get("allowPrivilegeEscalation") is False else [],
+        "LogConfig": LOCAL_LOGS,
+        "Init": False,
+    }
+    return {
+        "Image": image.name,
+        "User": user_of(pod, container, image),
+        "WorkingDir": container.get("workingDir", ""),
+        "OpenStdin": container.get("stdin", False),
+        "Env": [f"{name}={value}" for name, value in env.items()],
+        **words,
+        "HostConfig": host,
+    }
+
+
+def user_of(pod: dict[str, Any], container: dict[str, Any], image: Image) -> str:
+    """`user` or `user:group`, "" for the image's own user. The container's security context takes precedence over the
+    pod's."""
+    security = {**pod["spec"].get("securityContext", {}), **container.get("securityContext", {})}
+    user, group = security.get("runAsUser"), security.get("runAsGroup")
+    if group is None:
+        return "" if user is None else str(user)
+    own = image.user.partition(":")[0]
+    known = own if own else ROOT
+    return f"{known if user is None else user}:{group}"
+
+
+def must_not_be_root(pod: dict[str, Any], container: dict[str, Any], image: Image) -> bool:
+    """True if the kubelet would refuse the container: `runAsNonRoot` is set, and its user is root."""
+    security = {**pod["spec"].get("securityContext", {}), **container.get("securityContext", {})}
+    user = security["runAsUser"] if "runAsUser" in security else image.user.partition(":")[0]
+    return bool(security.get("runAsNonRoot", False)) and str(user) in {"", "0", "root"}
+
+
+def docker_mount(mount: Mount, paths: VolumePaths) -> dict[str, Any]:
+    """A mount of a container. A part of a volume is mounted from the folder in which Docker keeps the volume."""
+    volume = mount.volume
+    if volume.folder is None and not mount.sub_path:
+        return volume_mount(paths.names[volume.key], mount.target, mount.read_only)
+    folder = paths.folders[volume.key] if volume.folder is None else str(volume.folder)
+    source = f"{folder}/{mount.sub_path}" if mount.sub_path else folder
+    return {"Type": "bind", "Source": source, "Target": mount.target, "ReadOnly": mount.read_only}
+
+
+def volume_mount(name: str, target: str, read_only: bool) -> dict[str, Any]:
+    """A mount of a Docker volume. NoCopy, because Kubernetes does not copy the image's files into an empty volume."""
+    return {
+        "Type": "volume",
+        "Source": name,
+        "Target": target,
+        "ReadOnly": read_only,
+        "VolumeOptions": {"NoCopy": True},
+    }
+
+
+def volume_options(volume: Volume) -> dict[str, str]:
+    """The options of Docker's `local` driver: none for a volume on disk, a tmpfs for a volume in memory."""
+    if not volume.memory:
+        return {}
+    size = "" if volume.size is None else f",size={volume.size}"
+    return {"type": "tmpfs", "device": "tmpfs", "o": f"mode={volume.mode:o}{size}"}

@@ -1,0 +1,87 @@
+"""The environment of a container as the kubelet makes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from trainform.errors import InputError, Problem
+from trainform.local.rehearsal.kubelet.fields import Sources, UnknownSourceError, value_of
+from trainform.local.rehearsal.workload import pod_name
+from trainform.plan.references import expanded
+
+
+def container_env(sources: Sources, container: dict[str, Any]) -> dict[str, str]:
+    """All variables of the container. Of several with one name the last one wins, and those of `envFrom` come first.
+
+    InputError with every source that is missing."""
+    env: dict[str, str] = {}
+    problems: list[Problem] = []
+    path = f"pods.{pod_name(sources.pod)}.{container['name']}"
+    for index, entry in enumerate(container.get("envFrom", [])):
+        try:
+            env |= _all_of(sources, entry)
+        except UnknownSourceError as error:
+            problems.append(Problem(f"{path}.envFrom[{index}]", None, error.reason, error.fix))
+    for entry in container.get("env", []):
+        try:
+            value = _value(sources, entry, env)
+        except UnknownSourceError as error:
+            problems.append(Problem(f"{path}.env.{entry['name']}", None, error.reason, error.fix))
+            continue
+        if value is not None:
+            env[entry["name"]] = value
+    if problems:
+        raise InputError(problems)
+    return env
+
+
+def _all_of(sources: Sources, entry: dict[str, Any]) -> dict[str, str]:
+    """A variable for each key of a ConfigMap or Secret, with the prefix before its name."""
+    prefix = entry.get("prefix", "")
+    if "secretRef" in entry:
+        reference, read = entry["secretRef"], sources.secret
+    else:
+        reference, read = entry["configMapRef"], sources.config_map
+    data = read(reference["name"], reference.get("optional", False))
+    return {f"{prefix}{key}": _text(value) for key, value in data.items()}
+
+
+def _value(sources: Sources, entry: dict[str, Any], before: Mapping[str, str]) -> str | None:
+    """The value of the variable; None where its source is optional and missing."""
+    origin = entry.get("valueFrom")
+    if not origin:
+        return expanded(entry.get("value", ""), before)
+    kind, reference = next(iter(origin.items()))
+    if kind not in _ORIGINS:
+        raise UnknownSourceError(
+            f"comes from a {kind}, which a rehearsal does not know", "rehearse without it, or write the value itself"
+        )
+    return _ORIGINS[kind](sources, reference)
+
+
+def _of_config_map(sources: Sources, reference: dict[str, Any]) -> str | None:
+    optional = reference.get("optional", False)
+    data = sources.config_map(reference["name"], optional)
+    return _text_or_none(value_of(data, reference["key"], f"ConfigMap {reference['name']}", optional))
+
+
+def _of_secret(sources: Sources, reference: dict[str, Any]) -> str | None:
+    optional = reference.get("optional", False)
+    data = sources.secret(reference["name"], optional)
+    return _text_or_none(value_of(data, reference["key"], f"Secret {reference['name']}", optional))
+
+
+_ORIGINS: dict[str, Callable[[Sources, dict[str, Any]], str | None]] = {
+    "fieldRef": lambda sources, reference: sources.field(reference["fieldPath"]),
+    "configMapKeyRef": _of_config_map,
+    "secretKeyRef": _of_secret,
+}
+
+
+def _text_or_none(value: bytes | None) -> str | None:
+    return None if value is None else _text(value)
+
+
+def _text(value: bytes) -> str:
+    return value.decode(errors="replace")

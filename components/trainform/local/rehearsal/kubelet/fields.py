@@ -1,0 +1,117 @@
+"""The values that a pod may read: its own fields (the downward API), and the ConfigMaps and Secrets of its
+namespace."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from trainform.local.rehearsal.workload import Workload, pod_name
+
+_KEYED = re.compile(r"metadata\.(?P<field>labels|annotations)\['(?P<key>[^']+)'\]")
+DEFAULT_ACCOUNT = "default"  # Kubernetes' name for the service account of pods that name none
+
+
+class UnknownSourceError(Exception):
+    """Something that a pod reads does not exist; `fix` says what to do."""
+
+    def __init__(self, reason: str, fix: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.fix = fix
+
+
+class Place(Struct, frozen=True):
+    """Where a pod runs. In a rehearsal a node is a network namespace, so a pod and its node have the same address."""
+
+    node: str
+    ip: str
+
+
+class Sources(Struct, frozen=True):
+    """Everything from which the values of one pod may come."""
+
+    workload: Workload
+    pod: dict[str, Any]
+    place: Place
+
+    def field(self, path: str) -> str:
+        """A field of the pod as text; a missing label or annotation is empty, as with the kubelet. UnknownSourceError
+        for an unknown field."""
+        keyed = _KEYED.fullmatch(path)
+        metadata = self.pod["metadata"]
+        if keyed is not None:
+            return str(metadata.get(keyed["field"], {}).get(keyed["key"], ""))
+        if path in _LISTED:
+            entries = metadata.get(path.partition(".")[2], {})
+            return "\n".join(f"{key}={_quoted(value)}" for key, value in sorted(entries.items()))
+        if path not in _FIELDS:
+            raise UnknownSourceError(
+                f"the field {path} is not known here", f"use one of {', '.join(_FIELDS)}, or a label"
+            )
+        return _FIELDS[path](self)
+
+    def config_map(self, name: str, optional: bool) -> Mapping[str, bytes]:
+        """The data of a ConfigMap; empty where it is optional and missing. UnknownSourceError where it is needed and
+        missing."""
+        data = self.workload.config_maps.get(name)
+        if data is None and not optional:
+            raise _missing("ConfigMap", name)
+        return {} if data is None else {key: value.encode() for key, value in data.items()}
+
+    def secret(self, name: str, optional: bool) -> Mapping[str, bytes]:
+        """The data of a Secret; empty where it is optional and missing. UnknownSourceError where it is needed and
+        missing."""
+        data = self.workload.secrets.get(name)
+        if data is None and not optional:
+            raise _missing("Secret", name)
+        return {} if data is None else data
+
+
+def value_of(data: Mapping[str, bytes], key: str, name: str, optional: bool) -> bytes | None:
+    """The value of one key; None where it is optional and missing. UnknownSourceError where it is needed and
+    missing."""
+    if key in data:
+        return data[key]
+    if optional:
+        return None
+    known = ", ".join(sorted(data)) if data else "none"
+    raise UnknownSourceError(f"{name} has no key {key}", f"keys are: {known}")
+
+
+def _missing(kind: str, name: str) -> UnknownSourceError:
+    return UnknownSourceError(f"there is no {kind} {name}", f"create the {kind}, or mark the reference as optional")
+
+
+def _uid(sources: Sources) -> str:
+    # an API server has given no uid to a pod of a plan; the same pod gets the same uid in every rehearsal
+    uid = sources.pod["metadata"].get("uid")
+    name = f"{sources.workload.namespace}/{pod_name(sources.pod)}"
+    return str(uuid.uuid5(uuid.NAMESPACE_DNS, name) if uid is None else uid)
+
+
+def _account(sources: Sources) -> str:
+    return str(sources.pod["spec"].get("serviceAccountName", DEFAULT_ACCOUNT))
+
+
+_FIELDS: dict[str, Callable[[Sources], str]] = {
+    "metadata.name": lambda sources: pod_name(sources.pod),
+    "metadata.namespace": lambda sources: sources.workload.namespace,
+    "metadata.uid": _uid,
+    "spec.nodeName": lambda sources: sources.place.node,
+    "spec.serviceAccountName": _account,
+    "status.podIP": lambda sources: sources.place.ip,
+    "status.podIPs": lambda sources: sources.place.ip,
+    "status.hostIP": lambda sources: sources.place.ip,
+    "status.hostIPs": lambda sources: sources.place.ip,
+}
+_LISTED = frozenset({"metadata.labels", "metadata.annotations"})  # whole, as files of a downward API volume
+
+
+def _quoted(value: str) -> str:
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'

@@ -1,0 +1,138 @@
+"""Nodes, host names and names in DNS: which pods share a network, and under which names they are found.
+
+A sandbox is what Kubernetes calls a pod's sandbox: an idle container that owns the network of a pod, or, for pods on
+the host network, that of a node.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+from trainform.local.rehearsal.workload import Workload, pod_name, selects, service_is_headless
+
+DOMAIN = "svc.cluster.local"
+OWN_DOMAIN = (
+    "pods.trainform"  # by names in it the forwarders of Services find pods, also after these got another address
+)
+
+
+class Sandbox(Struct, frozen=True):
+    """A network with a host name, for a pod or a node.
+
+    name: the name of the pod or node. domain: what follows the host name in /etc/hosts, "" where nothing does.
+    """
+
+    name: str
+    node: str
+    hostname: str
+    domain: str
+    aliases: tuple[str, ...]
+    pods: tuple[str, ...]
+
+
+def place_pods(workload: Workload) -> tuple[Sandbox, ...]:
+    """A sandbox for each pod, and one for each node with pods on the host network."""
+    nodes = _nodes(workload)
+    apart = [pod for pod in workload.pods if not on_host_network(pod)]
+    together: dict[str, list[dict[str, Any]]] = {}
+    for pod in workload.pods:
+        if on_host_network(pod):
+            together.setdefault(nodes[pod_name(pod)], []).append(pod)
+    return (
+        *(pod_sandbox(pod, workload, nodes[pod_name(pod)]) for pod in apart),
+        *(node_sandbox(pods, workload, node) for node, pods in together.items()),
+    )
+
+
+def pod_sandbox(pod: dict[str, Any], workload: Workload, node: str) -> Sandbox:
+    """The sandbox of a pod with a network of its own."""
+    spec, name = pod["spec"], pod_name(pod)
+    subdomain = spec.get("subdomain", "")
+    return Sandbox(
+        name=name,
+        node=node,
+        hostname=spec.get("hostname", name),
+        domain=f"{subdomain}.{workload.namespace}.{DOMAIN}" if subdomain else "",
+        aliases=_aliases(pod, workload),
+        pods=(name,),
+    )
+
+
+def node_sandbox(pods: list[dict[str, Any]], workload: Workload, node: str) -> Sandbox:
+    """The sandbox of a node: its pods have the node's host name, and each is found under its own."""
+    return Sandbox(
+        name=node,
+        node=node,
+        hostname=node,
+        domain="",
+        aliases=tuple(dict.fromkeys(alias for pod in pods for alias in _aliases(pod, workload))),
+        pods=tuple(map(pod_name, pods)),
+    )
+
+
+def on_host_network(pod: dict[str, Any]) -> bool:
+    """True if the pod uses its node's network."""
+    return bool(pod["spec"].get("hostNetwork", False))
+
+
+def own_alias(name: str) -> str:
+    """A name of the pod that only the rehearsal uses."""
+    return f"{name}.{OWN_DOMAIN}"
+
+
+def service_names(service: str, namespace: str) -> tuple[str, ...]:
+    """The names of a Service in DNS: the whole name, to which the search domains lead from shorter ones, and the
+    shorter ones for programs that do not use search domains."""
+    return (f"{service}.{namespace}.{DOMAIN}", f"{service}.{namespace}.svc", f"{service}.{namespace}")
+
+
+def search_domain(namespace: str) -> str:
+    """The search domain in a pod's /etc/resolv.conf. Kubernetes has `svc.cluster.local` and `cluster.local` too. Here
+    the names to which they lead are published as they are, because Docker would pass every unknown name to the resolver
+    of this machine."""
+    return f"{namespace}.{DOMAIN}"
+
+
+def _aliases(pod: dict[str, Any], workload: Workload) -> tuple[str, ...]:
+    """As headless Services publish the pod: each by its own name, and the pod's as `<hostname>.<subdomain>`, where it
+    has both."""
+    hostname, subdomain = pod["spec"].get("hostname"), pod["spec"].get("subdomain")
+    headless = [service for service in workload.services if service_is_headless(service) and selects(service, pod)]
+    names = [*([subdomain] if subdomain else []), *(service["metadata"]["name"] for service in headless)]
+    aliases = [own_alias(pod_name(pod))]
+    aliases += [alias for name in names for alias in service_names(name, workload.namespace)]
+    if subdomain and hostname:
+        service = service_names(subdomain, workload.namespace)
+        aliases += [f"{hostname}.{subdomain}", *(f"{hostname}.{name}" for name in service)]
+    return tuple(dict.fromkeys(aliases))
+
+
+def _nodes(workload: Workload) -> dict[str, str]:
+    """The node of each pod: the scheduler's choice, else the first node on which the pod's host ports are free. A pod
+    with a network of its own gets a node of its own."""
+    nodes = {pod_name(pod): pod["spec"]["nodeName"] for pod in workload.pods if pod["spec"].get("nodeName")}
+    taken: dict[str, set[tuple[int, str]]] = {}
+    for pod in workload.pods:
+        if pod_name(pod) in nodes:
+            taken.setdefault(nodes[pod_name(pod)], set()).update(host_ports(pod))
+    for pod in workload.pods:
+        name = pod_name(pod)
+        if name in nodes:
+            continue
+        ports = host_ports(pod)
+        if on_host_network(pod):
+            node = next((node for node, used in taken.items() if not used & ports), f"node-{len(taken)}")
+            taken.setdefault(node, set()).update(ports)
+            nodes[name] = node
+        else:
+            nodes[name] = f"node-of-{name}"
+    return nodes
+
+
+def host_ports(pod: dict[str, Any]) -> set[tuple[int, str]]:
+    """Ports that the pod takes on its node; on the host network that is every port it declares."""
+    ports = [port for container in pod["spec"]["containers"] for port in container.get("ports", [])]
+    numbers = [(port.get("hostPort", port["containerPort"]), port.get("protocol", "TCP")) for port in ports]
+    return set(numbers) if on_host_network(pod) else set()

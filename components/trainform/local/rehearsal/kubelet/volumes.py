@@ -1,0 +1,189 @@
+"""The volume of Docker's that takes the place of each volume of a pod, and the mounts of its containers.
+
+Nothing is written into folders of this machine, except into a folder that the user gives for a claim. Volumes with
+files of ConfigMaps or Secrets are in memory.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import posixpath
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct, structs
+
+from trainform.errors import InputError, Problem
+from trainform.local.rehearsal.kubelet.contents import FILE_KINDS, Entry
+from trainform.local.rehearsal.workload import containers, pod_name
+from trainform.plan.references import expanded
+from trainform.spec.quantities import amount
+
+EVERYBODY, STICKY, SET_GROUP = 0o777, 0o1000, 0o2000  # the kubelet's folders are open to all; tmpfs is sticky by itself
+ON_DISK = frozenset({"configMap"})  # the kubelet keeps the other files in memory
+IN_FILE_FOLDERS = 0o755
+
+
+class Volume(Struct, frozen=True):
+    """A volume that pods mount. Two pods with the same key share it.
+
+    folder: a folder of this machine that takes its place. memory: it is a file system in memory, of at most `size`
+    bytes where that is given. mode, group: those of its top folder, which belongs to root. read_only: it is read-only
+    in every container.
+    """
+
+    key: str
+    folder: Path | None = None
+    memory: bool = False
+    size: int | None = None
+    mode: int = EVERYBODY
+    group: int = 0
+    read_only: bool = False
+
+
+class Mount(Struct, frozen=True):
+    """A volume at a path of a container, or only the part `sub_path` of the volume ("" is the whole)."""
+
+    volume: Volume
+    target: str
+    sub_path: str
+    read_only: bool
+
+
+def fs_group(pod: dict[str, Any]) -> int | None:
+    """The group that owns the pod's volumes; None where the pod sets none."""
+    group: int | None = pod["spec"].get("securityContext", {}).get("fsGroup")
+    return group
+
+
+def pod_volumes(pod: dict[str, Any], node: str, folders: Mapping[str, Path]) -> dict[str, Volume]:
+    """The pod's volumes by name; InputError with those of a kind that a rehearsal does not know.
+
+    folders: the folders that take the place of claims, by the claim's name. A volume with a token for the API server is
+    left out, because a rehearsal has no API server.
+    """
+    made: dict[str, Volume] = {}
+    problems: list[Problem] = []
+    for spec in pod["spec"].get("volumes", []):
+        kind = next((key for key in spec if key != "name"), "emptyDir")
+        if holds_token(spec):
+            continue
+        if kind not in _KINDS:
+            path = f"pods.{pod_name(pod)}.volumes.{spec['name']}"
+            fix = f"use one of {', '.join(sorted(_KINDS))} for the rehearsal"
+            problems.append(Problem(path, None, f"is a {kind}, which a rehearsal does not know", fix))
+            continue
+        volume = _KINDS[kind](_VolumeRequest(pod, node, spec, kind, folders))
+        group = fs_group(pod)
+        if group is not None and volume.folder is None:
+            volume = structs.replace(volume, mode=volume.mode | SET_GROUP, group=group)
+        made[spec["name"]] = volume
+    if problems:
+        raise InputError(problems)
+    return made
+
+
+def holds_token(volume: dict[str, Any]) -> bool:
+    """True if it is the volume with the token that the API server adds to every pod."""
+    return any("serviceAccountToken" in source for source in volume.get("projected", {}).get("sources", []))
+
+
+class _VolumeRequest(Struct, frozen=True):
+    """A volume as a pod asks for it, and the node of the pod."""
+
+    pod: dict[str, Any]
+    node: str
+    spec: dict[str, Any]
+    kind: str
+    folders: Mapping[str, Path]
+
+    @property
+    def own_key(self) -> str:
+        return f"{pod_name(self.pod)}.{self.spec['name']}"
+
+
+def _files(asked: _VolumeRequest) -> Volume:
+    mode = EVERYBODY if asked.kind in ON_DISK else EVERYBODY | STICKY
+    return Volume(asked.own_key, memory=True, mode=mode, read_only=True)
+
+
+def _empty(asked: _VolumeRequest) -> Volume:
+    asks = asked.spec.get("emptyDir", {})
+    if asks.get("medium") != "Memory":
+        return Volume(asked.own_key)
+    size = None if "sizeLimit" not in asks else int(amount(str(asks["sizeLimit"])))
+    return Volume(asked.own_key, memory=True, size=size, mode=EVERYBODY | STICKY)
+
+
+def _claim(asked: _VolumeRequest) -> Volume:
+    claim = asked.spec["persistentVolumeClaim"]
+    name = claim["claimName"]
+    return Volume(f"claim.{name}", folder=asked.folders.get(name), read_only=claim.get("readOnly", False))
+
+
+def _host_path(asked: _VolumeRequest) -> Volume:
+    # a folder of a node may hold anything; an empty one takes its place, and the pods of that node share it
+    path = asked.spec["hostPath"]["path"]
+    return Volume(f"host.{asked.node}.{hashlib.sha256(path.encode()).hexdigest()[:8]}")
+
+
+_KINDS: dict[str, Callable[[_VolumeRequest], Volume]] = {
+    **dict.fromkeys(FILE_KINDS, _files),
+    "emptyDir": _empty,
+    "persistentVolumeClaim": _claim,
+    "hostPath": _host_path,
+}
+
+
+def host_paths(pods: Iterable[dict[str, Any]]) -> list[str]:
+    """The hostPaths of all pods, sorted."""
+    specs = [spec for pod in pods for spec in pod["spec"].get("volumes", [])]
+    return sorted({spec["hostPath"]["path"] for spec in specs if "hostPath" in spec})
+
+
+def container_mounts(
+    container: dict[str, Any], volumes: Mapping[str, Volume], env: Mapping[str, str]
+) -> tuple[Mount, ...]:
+    """The mounts of a container, without those of volumes that were left out."""
+    return tuple(
+        Mount(
+            volume := volumes[mount["name"]],
+            mount["mountPath"],
+            _sub_path(mount, env),
+            bool(mount.get("readOnly", False)) or volume.read_only,
+        )
+        for mount in container.get("volumeMounts", [])
+        if mount["name"] in volumes
+    )
+
+
+def _sub_path(mount: dict[str, Any], env: Mapping[str, str]) -> str:
+    path = expanded(mount["subPathExpr"], env) if "subPathExpr" in mount else mount.get("subPath", "")
+    return "" if path == "" else posixpath.normpath(path)
+
+
+def needed_folders(volume: Volume, files: Iterable[str], mounts: Iterable[Mount]) -> list[Entry]:
+    """The folders that the volume needs before a container starts: those above its files, and those that are mounted as
+    a `sub_path`."""
+    files = set(files)
+    above = {folder: IN_FILE_FOLDERS | (volume.mode & SET_GROUP) for path in files for folder in _above(path)}
+    alone = {
+        path: volume.mode
+        for mount in mounts
+        if mount.volume.key == volume.key and mount.sub_path not in {"", *files}
+        for path in (*_above(mount.sub_path), mount.sub_path)
+    }
+    return [Entry(path, mode, volume.group) for path, mode in sorted({**alone, **above}.items())]
+
+
+def _above(path: str) -> list[str]:
+    """`a` and `a/b` of `a/b/c`."""
+    parts = path.split("/")
+    return ["/".join(parts[:count]) for count in range(1, len(parts))]
+
+
+def used_volumes(pod: dict[str, Any], volumes: Mapping[str, Volume]) -> list[Volume]:
+    """The volumes that containers of the pod mount, each once."""
+    names = {mount["name"] for container in containers(pod) for mount in container.get("volumeMounts", [])}
+    return list({volume.key: volume for name, volume in volumes.items() if name in names}.values())

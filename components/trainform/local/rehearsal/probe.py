@@ -1,0 +1,188 @@
+"""`--probe`: small programs take the place of the training script. Variables tell them which world the plan expects to
+form."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import json
+from collections import Counter
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from msgspec import Struct
+
+from trainform import defaults
+from trainform.errors import InputError, Problem
+from trainform.local.rehearsal.workload import Workload, planned_name
+from trainform.plan.launch.launch import COMMAND_SCRIPT
+from trainform.plan.model import Plan, Pod, RolePlan
+from trainform.spec.launchers import Launcher
+
+PROGRAMS = Path(__file__).parent / "probes"
+MOUNT = "/etc/trainform-probe"
+CONFIG_MAP = "trainform-probe"
+SECONDS = 120.0
+WATCH = "probe_watch.py"
+
+
+class Probe(Struct, frozen=True):
+    """The program in the place of the script.
+
+    ordered: the plan decides the ranks. watched: the launcher's agents meet before they start any script, so a second
+    program watches the launcher and names the nodes that are missing."""
+
+    program: str
+    arguments: tuple[str, ...] = ()
+    ordered: bool = True
+    watched: bool = False
+
+
+PROBES = {
+    "torchrun": Probe("probe_torch.py", ("--with", "torch"), watched=True),
+    "accelerate": Probe("probe_torch.py", ("--with", "accelerate"), watched=True),
+    "deepspeed": Probe("probe_torch.py", ("--with", "deepspeed")),
+    "mpi": Probe("probe_mpi.py", ordered=False),  # mpirun's options say which rank goes where
+    "tensorflow": Probe("probe_tensorflow.py"),
+    "command": Probe("probe_torch.py", ("--with", "torch")),
+}
+"""The probe of each launcher, by the launcher's name."""
+
+ONE_PER_POD = frozenset(
+    {"command", "tensorflow"}
+)  # the plan does not know which processes such a program starts itself
+
+
+def probed(workload: Workload, plan: Plan, launcher: Launcher, seconds: float = SECONDS) -> Workload:
+    """The workload with the probe in the place of the script in every launched pod; the other pods stay as they are.
+
+    seconds: how long the world may take to form. InputError for a role whose own command the launcher does not
+    start."""
+    # a launcher does not start a role's own command
+    own = [role for role in plan.roles if role.launched and _starts(role, COMMAND_SCRIPT)]
+    if own and plan.launcher not in ONE_PER_POD:
+        reason = "is not started by the launcher, so a probe cannot take its place"
+        fix = "rehearse without --probe, or remove the role's own command"
+        raise InputError([Problem(f"roles.{role.name}.command", "…", reason, fix) for role in own])
+    variables = expectations(plan)
+    pods = tuple(_probed_pod(pod, plan, launcher, variables, seconds) for pod in workload.pods)
+    return dataclasses.replace(workload, pods=pods, config_maps={**workload.config_maps, CONFIG_MAP: programs()})
+
+
+def programs() -> dict[str, str]:
+    """The probes' programs by file name; they import one another from the folder that holds them."""
+    return {path.name: path.read_text(encoding="utf-8") for path in sorted(PROGRAMS.glob("probe_*.py"))}
+
+
+def expectations(plan: Plan) -> dict[str, dict[str, str]]:
+    """The variables TRAINFORM_EXPECT_* of each launched role, which the probes compare with the world that they
+    find."""
+    if plan.launcher == "tensorflow":
+        return {role.name: _cluster(plan) | _task(role) for role in plan.roles if role.launched}
+    world = _world(plan)
+    return {role.name: world for role in plan.roles if role.launched}
+
+
+def probe_args(launcher: Launcher) -> tuple[str, ...]:
+    """The container's arguments with the probe in the place of the script or program. The launcher's own options
+    stay."""
+    probe = PROBES[launcher.kind]
+    words = (f"{MOUNT}/{probe.program}", *probe.arguments)
+    if launcher.script is not None:
+        return (*launcher.script.launcher_args, *words)
+    if launcher.mpi is not None:
+        return (*launcher.mpi.launcher_args, _interpreter(launcher.mpi.command), *words)
+    command = launcher.command if launcher.tensorflow is None else launcher.tensorflow.command
+    return (_interpreter([] if command is None else command), *words)
+
+
+def _interpreter(command: list[str]) -> str:
+    """The user's program if it is a Python, else `python3`: an image may have several Pythons, and only one with the
+    framework."""
+    is_python = bool(command) and PurePosixPath(command[0]).name.startswith("python")
+    return command[0] if is_python else "python3"
+
+
+def _world(plan: Plan) -> dict[str, str]:
+    """The variables that describe the expected world of ranks."""
+    pods = _nodes(plan)
+    slots = {pod.name: _processes(plan, pod, place) for place, pod in enumerate(pods)}
+    variables = {
+        "TRAINFORM_EXPECT_HOSTS": json.dumps([pod.address for pod in pods]),
+        "TRAINFORM_EXPECT_SLOTS": json.dumps(slots),
+    }
+    if plan.world.bounds is not None:
+        low, high = plan.world.bounds
+        return variables | {"TRAINFORM_EXPECT_NODES_MIN": str(low), "TRAINFORM_EXPECT_NODES_MAX": str(high)}
+    variables["TRAINFORM_EXPECT_NODES"] = str(len(pods))
+    variables["TRAINFORM_EXPECT_PROCESSES"] = str(sum(slots.values()))
+    # a c10d rendezvous numbers the nodes anew
+    if PROBES[plan.launcher].ordered and _value(plan.roles, "RDZV_BACKEND") != "c10d":
+        variables["TRAINFORM_EXPECT_ORDER"] = "plan"
+    return variables
+
+
+def _nodes(plan: Plan) -> list[Pod]:
+    """The pods of the world in order of rank; in an elastic job the pods that exist at the beginning."""
+    ranked = {role.name for role in plan.ranked}
+    return [
+        pod for pod in plan.pods() if pod.role in ranked and (pod.rank is not None or plan.world.bounds is not None)
+    ]
+
+
+def _processes(plan: Plan, pod: Pod, place: int) -> int:
+    """The number of processes on a node: from the hostfile, else from the variable that the launcher reads."""
+    if plan.launcher in ONE_PER_POD:
+        return 1
+    if plan.hosts:
+        return plan.hosts[place].slots
+    role = next(role for role in plan.roles if role.name == pod.role)
+    user_set = _value((role,), "NPROC_PER_NODE")
+    if user_set is not None and user_set.isdigit():
+        return int(user_set)
+    return 1 if role.accelerators is None else role.accelerators[1]
+
+
+def _cluster(plan: Plan) -> dict[str, str]:
+    """The number of tasks in TensorFlow's cluster, by type; the evaluator is not part of the cluster."""
+    kinds = {role.name: _task(role)["TRAINFORM_EXPECT_TASK"] for role in plan.roles}
+    return {"TRAINFORM_EXPECT_CLUSTER": json.dumps(Counter(kinds[pod.role] for pod in _nodes(plan)))}
+
+
+def _task(role: RolePlan) -> dict[str, str]:
+    kind = _value((role,), "TRAINFORM_TASK_TYPE")
+    return {"TRAINFORM_EXPECT_TASK": role.name if kind is None else kind}
+
+
+def _value(roles: tuple[RolePlan, ...], name: str) -> str | None:
+    """The text of a variable in the first role that has it; None where no role has it as text."""
+    values = (variable.value for role in roles for variable in role.env if variable.name == name)
+    return next((value for value in values if isinstance(value, str)), None)
+
+
+def _starts(role: RolePlan, script: str) -> bool:
+    return any(word.endswith(f"/{script}") for word in role.command)
+
+
+def _probed_pod(
+    pod: dict[str, Any], plan: Plan, launcher: Launcher, variables: dict[str, dict[str, str]], seconds: float
+) -> dict[str, Any]:
+    name = pod["metadata"].get("labels", {}).get(defaults.ROLE_LABEL)
+    role = next((role for role in plan.roles if role.name == name and role.launched), None)
+    if role is None:
+        return pod
+    changed = copy.deepcopy(pod)
+    changed["spec"].setdefault("volumes", []).append({"name": CONFIG_MAP, "configMap": {"name": CONFIG_MAP}})
+    main = changed["spec"]["containers"][0]
+    main.setdefault("volumeMounts", []).append({"name": CONFIG_MAP, "mountPath": MOUNT, "readOnly": True})
+    # on the host network the hostname is the node's, so a variable tells the pod its own name
+    expected = variables[role.name] | {
+        "TRAINFORM_EXPECT_NAME": planned_name(pod),
+        "TRAINFORM_PROBE_TIMEOUT": f"{seconds:g}",
+    }
+    main.setdefault("env", []).extend({"name": key, "value": value} for key, value in expected.items())
+    if _starts(role, defaults.LAUNCH_SCRIPT) or _starts(role, COMMAND_SCRIPT):
+        main["args"] = list(probe_args(launcher))
+        if PROBES[plan.launcher].watched:
+            main["command"] = ["python3", f"{MOUNT}/{WATCH}", *main["command"]]
+    return changed

@@ -1,0 +1,126 @@
+"""Takes the place of a program under `mpirun`: checks rank, world size and processes per node, and all-reduces through
+Open MPI.
+
+The MPI library is called without mpi4py, which images of C and Fortran programs do not have. Exit code 0, or 1 and one
+line that says which variable or host is wrong. Open MPI 4 and 5.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from trainform.local.rehearsal.probes import probe_world as world
+else:  # inside the container both files stand in one folder, which is not a package
+    import probe_world as world
+
+RANK, SIZE = "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"
+LONGEST_MEMBER = 512  # bytes of a process' own words in the gathering
+
+
+def read_member(environ: Mapping[str, str], expected: world.Expected) -> world.Member:
+    """Return this process as Open MPI's variables describe it."""
+    if RANK not in environ:
+        raise world.ProbeError(
+            f"{RANK} is not set on {expected.name}: this process was not started by Open MPI's mpirun"
+        )
+    return world.Member(expected.name, world.number(environ, RANK), world.number(environ, SIZE))
+
+
+class OpenMpi:
+    """The few calls that a probe needs. MPI_COMM_WORLD and similar names are addresses of objects in Open MPI's
+    library."""
+
+    def __init__(self) -> None:
+        self.library = _library()
+        self.world = self._handle("ompi_mpi_comm_world")
+        self._check("MPI_Init", self.library.MPI_Init(None, None))
+
+    def all_reduce(self, value: int) -> int:
+        """The sum of this number over all processes."""
+        sent, received = ctypes.c_int(value), ctypes.c_int(0)
+        code = self.library.MPI_Allreduce(
+            ctypes.byref(sent), ctypes.byref(received), 1,
+            self._handle("ompi_mpi_int"), self._handle("ompi_mpi_op_sum"), self.world,
+        )  # fmt: skip
+        self._check("MPI_Allreduce", code)
+        return received.value
+
+    def gather(self, words: bytes, size: int) -> list[bytes]:
+        """The texts of all processes, in every process."""
+        sent = ctypes.create_string_buffer(words, LONGEST_MEMBER)
+        received = ctypes.create_string_buffer(LONGEST_MEMBER * size)
+        byte = self._handle("ompi_mpi_byte")
+        code = self.library.MPI_Allgather(sent, LONGEST_MEMBER, byte, received, LONGEST_MEMBER, byte, self.world)
+        self._check("MPI_Allgather", code)
+        return [received.raw[at : at + LONGEST_MEMBER].rstrip(b"\0") for at in range(0, len(received), LONGEST_MEMBER)]
+
+    def finish(self) -> None:
+        """Finish MPI. mpirun counts a process that ends without this call as failed."""
+        self._check("MPI_Finalize", self.library.MPI_Finalize())
+
+    def _handle(self, name: str) -> ctypes.c_void_p:
+        return ctypes.c_void_p(ctypes.addressof(ctypes.c_char.in_dll(self.library, name)))
+
+    def _check(self, name: str, code: int) -> None:
+        if code != 0:
+            raise world.ProbeError(f"{name} fails with code {code} on {world.own_name(os.environ)}")
+
+
+def _library() -> ctypes.CDLL:
+    """The libmpi of the mpirun that started this process. An image may have several, and they cannot talk to each
+    other."""
+    tried = []
+    for place in (*_beside_launcher(), "libmpi.so.40", "libmpi.so"):
+        try:
+            return ctypes.CDLL(place, mode=ctypes.RTLD_GLOBAL)  # its plug-ins look for its symbols
+        except OSError as error:
+            tried.append(str(error))
+    raise world.ProbeError(f"no library of Open MPI on {world.own_name(os.environ)}: {'; '.join(tried)}")
+
+
+def _beside_launcher() -> list[str]:
+    """The possible paths of libmpi, from the parent of this process: mpirun, or its daemon on another node."""
+    try:
+        prefix = Path(f"/proc/{os.getppid()}/exe").resolve().parent.parent
+    except OSError:
+        return []
+    found = [prefix / folder / "libmpi.so.40" for folder in ("lib", "lib64")]
+    return [str(path) for path in found if path.exists()]
+
+
+def main() -> None:
+    """Check the variables of mpirun, then form the world."""
+    expected = world.read_expected(os.environ)
+    member = read_member(os.environ, expected)
+    late = (
+        f"the world did not form within {expected.timeout:g} s: rank {member.rank} of {member.world} on "
+        f"{member.host} hangs in MPI; its nodes do not reach each other, or a process has ended"
+    )
+    timer = world.fail_after(expected.timeout, late)
+    mpi = OpenMpi()
+    words = mpi.gather(json.dumps(vars(member)).encode(), member.world)
+    members = [world.Member(**json.loads(each)) for each in words]
+    total, wanted = mpi.all_reduce(member.rank), member.world * (member.world - 1) // 2
+    problem = world.in_one_line(world.world_problems(members, expected, SIZE))
+    if problem is None and total != wanted:
+        problem = f"all-reduce gives {total} on {member.host}, not {wanted}"
+    if problem is None:
+        world.say(f"rank {member.rank} of {member.world} on {member.host}: all-reduce {total} = {wanted}")
+        if member.rank == 0:
+            hosts = {each.host for each in members}
+            world.say(f"world formed: {world.processes(member.world)} on {world.nodes(len(hosts))}")
+    mpi.finish()
+    timer.cancel()
+    if problem is not None:
+        raise world.ProbeError(problem)
+
+
+if __name__ == "__main__":
+    world.run(main)

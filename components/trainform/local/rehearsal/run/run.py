@@ -1,0 +1,262 @@
+"""A rehearsal, from its first container to its outcome."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import dataclasses
+import signal
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import FrameType
+
+from msgspec import Struct, structs
+
+from trainform.console.escaping import escaped, without_sequences
+from trainform.console.locking import hold
+from trainform.console.progress import SILENT, Progress
+from trainform.console.signals import signal_handler
+from trainform.errors import TrainformError
+from trainform.local.rehearsal.docker.engine import Engine
+from trainform.local.rehearsal.docker.images import ready_images
+from trainform.local.rehearsal.kubelet.volumes import host_paths
+from trainform.local.rehearsal.kubexec.bridge import Bridge
+from trainform.local.rehearsal.kubexec.delivery import with_relays
+from trainform.local.rehearsal.run.display import Display
+from trainform.local.rehearsal.run.masking import Masker
+from trainform.local.rehearsal.run.pod_infrastructure import PodInfrastructure
+from trainform.local.rehearsal.run.pod_runner import PodRunner, RunContext
+from trainform.local.rehearsal.run.records import ENDED, FAILED, RUNNING, SUCCEEDED, PodRecord, Records
+from trainform.local.rehearsal.workload import Workload, containers, init_containers, pod_name, short_name
+
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+NSLOOKUP, GETENT = "nslookup", "getent hosts"
+TIMEOUT_SECONDS = 600.0
+# how long the other pods go on when one has failed: what they write about it often names the cause
+GRACE_SECONDS = 3.0
+
+
+class Options(Struct, frozen=True):
+    """How to rehearse.
+
+    image: the image that replaces all others, None to keep them. timeout: the seconds from the start of the first pod
+    to the end of the last one. claims: the folders of this machine that take the place of claims, by the claim's name.
+    grace: the seconds that the other pods go on after one has failed.
+    """
+
+    image: str | None = None
+    timeout: float = TIMEOUT_SECONDS
+    claims: Mapping[str, Path] = {}
+    grace: float = GRACE_SECONDS
+
+
+class Outcome(Struct, frozen=True):
+    """How a rehearsal ended: the record of each pod, and in `problem` what went wrong, "" where nothing did."""
+
+    pods: tuple[PodRecord, ...]
+    problem: str = ""
+
+    @property
+    def succeeded(self) -> bool:
+        """True if every pod has ended with exit code 0, or was stopped because the job was complete."""
+        return not self.problem
+
+
+def rehearse(workload: Workload, options: Options, display: Display, progress: Progress = SILENT) -> Outcome:
+    """Run the pods to their end, and remove everything that was made. InputError or TrainformError where the pods
+    cannot be started."""
+    with rehearsal(workload, options, display, progress) as running:
+        return running.wait()
+
+
+@contextlib.contextmanager
+def rehearsal(
+    workload: Workload, options: Options, display: Display, progress: Progress = SILENT
+) -> Iterator[Rehearsal]:
+    """Run the pods while the block runs. Everything that was made is removed when the block is left, however it is
+    left.
+
+    A lock allows one rehearsal of an experiment at a time, so that objects with the experiment's label are those of a
+    killed one.
+    """
+    import platformdirs
+
+    workload = with_relays(workload if options.image is None else with_getent(workload))
+    if not workload.pods:
+        raise TrainformError("there is no pod to rehearse", "give a role at least one replica")
+    lock = platformdirs.user_state_path("trainform") / "rehearsals" / workload.experiment / "lock"
+    engine = Engine(workload.experiment, lock)
+    try:
+        with endings_as_interrupts(), hold(lock, f"rehearsal of {workload.experiment}", progress):
+            left = engine.remove_leftovers()
+            if left:
+                progress.note(f"removed {left} objects of a rehearsal of {workload.experiment} that was killed")
+            infrastructure = PodInfrastructure(engine, workload, options.claims)
+            images = ready_images(engine, workload, options.image, progress)
+            running = Rehearsal(workload, options, display, engine, infrastructure)
+            try:
+                with progress.step(f"making the network, volumes and names of {len(workload.pods)} pods"):
+                    infrastructure.create(images)
+                with display.watch(running.names, running.rows):
+                    running.begin()
+                    yield running
+            finally:
+                with uninterrupted():
+                    running.stop()
+    finally:
+        engine.close()
+
+
+class Rehearsal:
+    """A rehearsal whose pods run; `rehearsal` makes it."""
+
+    def __init__(
+        self, workload: Workload, options: Options, display: Display, engine: Engine, infrastructure: PodInfrastructure
+    ) -> None:
+        self.workload = workload
+        self.names = [(pod_name(pod), short_name(pod)) for pod in workload.pods]
+        self.records = Records(name for name, _ in self.names)
+        self._options = options
+        self._display = display
+        self._engine = engine
+        self._infrastructure = infrastructure
+        self._masked = Masker(workload.secrets)
+        self._bridge = Bridge(engine, self.records, workload, self._write_line)
+        self._context = RunContext(
+            engine, infrastructure, self.records, workload.restarts, self._write_line, self._bridge
+        )
+        self._runners: dict[str, PodRunner] = {}
+        self._deadline = 0.0
+
+    def begin(self) -> None:
+        """Start every pod."""
+        for note in (*self.workload.notes, *_replaced(self.workload)):
+            self._display.note(self._masked(note))
+        self._deadline = time.monotonic() + self._options.timeout
+        for pod in self.workload.pods:
+            runner = PodRunner(self._context, pod)
+            runner.start()
+            self._runners[runner.name] = runner
+
+    def rows(self) -> tuple[PodRecord, ...]:
+        """The record of every pod with secrets masked: a reason may repeat a word of the pod's command."""
+        return tuple(structs.replace(record, reason=self._masked(record.reason)) for record in self.records.all())
+
+    def wait(self) -> Outcome:
+        """Wait until the job is complete, a pod has failed, or the time is up; stop what still runs, and return the
+        outcome."""
+        self.records.wait(lambda records: self._is_complete(records) or _failed(records) != [], self._deadline)
+        records = self.records.all()
+        # asked first, because pods of a complete job may fail when their peers have left
+        if self._is_complete(records):
+            return self._finish("stopped with the job", "")
+        if _failed(records):
+            self.records.wait(_all_ended, min(self._deadline, time.monotonic() + self._options.grace))
+            return self._finish(
+                "stopped since another pod failed",
+                self._shown(map(self._describe_failure, _failed(self.records.all()))),
+            )
+        late = [record for record in records if record.phase not in ENDED]
+        problem = self._shown(map(self._describe_late, late))
+        return self._finish("stopped when time was up", problem)
+
+    def stop(self) -> None:
+        """End all pods, and remove everything that was made."""
+        for runner in self._runners.values():
+            runner.cancel()
+        self._engine.remove_all()
+        for runner in self._runners.values():
+            runner.join()
+        self._bridge.join()
+
+    def _is_complete(self, records: Sequence[PodRecord]) -> bool:
+        needed = self.workload.ends_with if self.workload.ends_with else {record.pod for record in records}
+        return all(record.phase == SUCCEEDED for record in records if record.pod in needed)
+
+    def _finish(self, reason: str, problem: str) -> Outcome:
+        running = [record.pod for record in self.records.all() if record.phase not in ENDED]
+        self._engine.each(lambda name: self._runners[name].end(reason), running)
+        return Outcome(self.rows(), problem)
+
+    def _describe_failure(self, record: PodRecord) -> str:
+        last = f": {record.last_line}" if record.last_line else ""
+        return f"{dict(self.names)[record.pod]} failed, {record.reason}{last}"
+
+    def _describe_late(self, record: PodRecord) -> str:
+        last = f"its last line: {record.last_line}" if record.last_line else "it wrote nothing"
+        state = "runs" if record.phase == RUNNING else f"is in phase {record.phase}"
+        return f"{dict(self.names)[record.pod]} still {state} after {self._options.timeout:.0f} s; {last}"
+
+    def _shown(self, found: Iterable[str]) -> str:
+        """The descriptions as lines, masked and escaped, whatever the pods wrote."""
+        return "\n".join(escaped(self._masked(line)) for line in found)
+
+    def _write_line(self, pod: str, line: str) -> None:
+        line = self._masked(line)
+        words = without_sequences(line).strip()
+        if words:
+            self.records.change(pod, last_line=words)
+        self._display.line(pod, line)
+
+
+def _failed(records: Sequence[PodRecord]) -> list[PodRecord]:
+    return [record for record in records if record.phase == FAILED]
+
+
+def _all_ended(records: Sequence[PodRecord]) -> bool:
+    return all(record.phase in ENDED for record in records)
+
+
+def _replaced(workload: Workload) -> Iterator[str]:
+    """A note for each thing that the pods get in place of what they ask for."""
+    for path in host_paths(workload.pods):
+        yield f"hostPath {path}: an empty folder takes its place, and never the folder of this machine"
+    for pod in workload.pods:
+        for container in containers(pod):
+            if container.get("securityContext", {}).get("privileged"):
+                yield f"{short_name(pod)}, container {container['name']}: runs without `privileged` here"
+
+
+# --- signals
+
+
+@contextlib.contextmanager
+def endings_as_interrupts() -> Iterator[None]:
+    """Inside the block, the first signal that would end the program raises KeyboardInterrupt, and later ones are
+    ignored: a second Ctrl-C must not interrupt the cleaning up."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        for other in ENDING:
+            signal.signal(other, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    with signal_handler(ENDING, interrupt):
+        yield
+
+
+@contextlib.contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Inside the block, signals that would end the program are ignored."""
+    with signal_handler(ENDING, signal.SIG_IGN):
+        yield
+
+
+# --- lookups of names
+
+
+def with_getent(workload: Workload) -> Workload:
+    """The workload with `getent hosts` in the place of `nslookup` in the operator's init containers, and a note for
+    each of them.
+
+    It is for workloads in which one image replaces all others: that image may have no nslookup, while every image has
+    getent."""
+    pods, notes = copy.deepcopy(workload.pods), list(workload.notes)
+    for pod in pods:
+        for container in init_containers(pod):
+            if container["name"] in workload.lookup_containers:
+                container["command"] = [word.replace(NSLOOKUP, GETENT) for word in container["command"]]
+                notes.append(
+                    f"{short_name(pod)}: {container['name']} waits with `{GETENT}` in the place of `{NSLOOKUP}`"
+                )
+    return dataclasses.replace(workload, pods=pods, notes=tuple(notes))

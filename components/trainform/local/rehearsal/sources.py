@@ -1,0 +1,167 @@
+"""Workloads from a plan alone, or from the pods that the operator's controller has made in a cluster."""
+
+from __future__ import annotations
+
+import base64
+import secrets
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from trainform import defaults
+from trainform.backends.endings import ends_by
+from trainform.backends.table import BACKENDS
+from trainform.cluster.read import Cluster
+from trainform.errors import ClusterError
+from trainform.job.objects import job_manifests
+from trainform.local.rehearsal.kubelet.volumes import holds_token
+from trainform.local.rehearsal.workload import Workload, labels_of, planned_name, pod_name, selects
+from trainform.manifests.named_objects import NamedObject, named_objects
+from trainform.manifests.objects import pod_selector
+from trainform.manifests.ssh import ssh_names
+from trainform.manifests.ssh_files import identity_files
+from trainform.plan.model import Plan
+
+STAND_IN = "stand-in-of-this-rehearsal"
+
+
+def from_plan(plan: Plan) -> Workload:
+    """The pods as the operator's controller would make them.
+
+    Secrets and ConfigMaps that are not the job's own do not exist on this machine: stand-ins take their place, and the
+    notes name them."""
+    manifests = job_manifests(plan)
+    bodies = [manifest.body for manifest in manifests]
+    pods, further = BACKENDS[plan.backend].pods(plan, manifests)
+    config_maps = {body["metadata"]["name"]: body.get("data", {}) for body in _of_kind(bodies, CONFIG_MAP)} | further
+    known = {body["metadata"]["name"]: secret_data(body) for body in _of_kind(bodies, SECRET)} | _ssh(plan)
+    missing = [
+        reference
+        for reference in references(pods)
+        if not reference.optional and reference.name not in (known if reference.kind == SECRET else config_maps)
+    ]
+    stand_ins = {kind: _stand_ins(missing, kind) for kind in (CONFIG_MAP, SECRET)}
+    return _workload(
+        plan,
+        pods,
+        config_maps=config_maps | stand_ins[CONFIG_MAP],
+        secrets=known
+        | {name: {key: value.encode() for key, value in data.items()} for name, data in stand_ins[SECRET].items()},
+        services=(*_of_kind(bodies, "Service"), *_operator_services(plan, pods)),
+        notes=tuple(
+            _stand_in_note(kind, name, data) for kind, named in stand_ins.items() for name, data in named.items()
+        ),
+    )
+
+
+def from_cluster(cluster: Cluster, plan: Plan) -> Workload:
+    """The live pods of the plan's revision, with the ConfigMaps, Secrets and Services that they use.
+
+    ClusterError where the job has no pods, or where one of these objects must not be read."""
+    selector = {**pod_selector(plan.experiment), defaults.REVISION_LABEL: plan.revision}
+    found = cluster.find_all("Pod", plan.namespace, selector)
+    pods = sorted((pod for pod in found if "deletionTimestamp" not in pod["metadata"]), key=pod_name)
+    if not pods:
+        raise ClusterError(
+            f"{cluster.cluster_name} has no pods of {plan.namespace}/{plan.job}",
+            "apply it with `pulumi up`, and look with `kubectl get pods`; without --from-cluster the plan's own pods "
+            "are taken",
+        )
+    read = {(reference.kind, reference.name): reference for reference in references(pods)}
+    bodies = {key: _read(cluster, plan.namespace, reference) for key, reference in read.items()}
+    present = {key: body for key, body in bodies.items() if body is not None}
+    return _workload(
+        plan,
+        pods,
+        config_maps={name: body.get("data", {}) for (kind, name), body in present.items() if kind == CONFIG_MAP},
+        secrets={name: secret_data(body) for (kind, name), body in present.items() if kind == SECRET},
+        services=tuple(
+            service
+            for service in cluster.find_all("Service", plan.namespace, {})  # an operator's own have labels of its own
+            if any(selects(service, pod) for pod in pods)
+        ),
+        notes=() if len(pods) == plan.totals.pods else (f"the cluster has {len(pods)} of {plan.totals.pods} pods",),
+    )
+
+
+def _operator_services(plan: Plan, pods: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The headless Services that an operator makes for its pods, one for each pod with the pod's name. An operator with
+    an agent makes none."""
+    if not plan.naming.own_service and plan.naming.agent is None:
+        for pod in pods:
+            spec = {"clusterIP": "None", "selector": labels_of(pod)}
+            yield {"metadata": {"name": pod_name(pod), "namespace": plan.namespace}, "spec": spec}
+
+
+def secret_data(body: Mapping[str, Any]) -> dict[str, bytes]:
+    """The values of a Secret, by key. `stringData` takes precedence over `data`, as with the API server."""
+    data = {key: base64.b64decode(value) for key, value in body.get("data", {}).items()}
+    return data | {key: value.encode() for key, value in body.get("stringData", {}).items()}
+
+
+def _ssh(plan: Plan) -> dict[str, dict[str, bytes]]:
+    """The SSH identity with keys that are made for this rehearsal: the job's keys follow from the stack's secret, which
+    a plan does not hold."""
+    if plan.ssh is None:
+        return {}
+    files = identity_files(ssh_names(plan), secrets.token_hex(), plan.ssh.rotation)
+    return {plan.ssh.secret: {name: text.encode() for name, text in files.items()}}
+
+
+def _read(cluster: Cluster, namespace: str, reference: NamedObject) -> Mapping[str, Any] | None:
+    """The object; None where it does not exist, so that all missing objects are reported together. ClusterError where
+    reading is forbidden."""
+    found = cluster.get(reference.kind, reference.name, namespace)
+    if found.forbidden:
+        raise ClusterError(
+            f"{cluster.cluster_name} does not let you read the {reference.kind} {namespace}/{reference.name} of the "
+            "job's pods",
+            f"ask for `get` on {reference.kind.lower()}s in {namespace}, or rehearse without --from-cluster",
+        )
+    return found.body if found.found else None
+
+
+def _workload(plan: Plan, pods: Sequence[dict[str, Any]], **found: Any) -> Workload:
+    """The workload of these pods. found: the objects that they use, and the notes."""
+    ending = plan.ending_role if ends_by(plan.ending_role, plan.ends_with) else None
+    planned = {pod.name for pod in plan.pods() if pod.role == ending}
+    return Workload(
+        experiment=plan.experiment,
+        namespace=plan.namespace,
+        pods=tuple(pods),
+        ends_with=frozenset(pod_name(pod) for pod in pods if planned_name(pod) in planned),
+        # by the role that allows the most; the operators' `max_retry` counts the last failure too
+        restarts=max(role.max_retry for role in plan.roles) - 1,
+        agent=plan.naming.agent,
+        lookup_containers=BACKENDS[plan.backend].LOOKUP_CONTAINERS,
+        **found,
+    )
+
+
+def _of_kind(bodies: Iterable[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
+    return [body for body in bodies if body["kind"] == kind]
+
+
+def _stand_ins(missing: Iterable[NamedObject], kind: str) -> dict[str, dict[str, str]]:
+    """A stand-in for each missing object, with a value under every key that the pods read."""
+    made: dict[str, dict[str, str]] = {}
+    for reference in missing:
+        if reference.kind == kind:
+            made.setdefault(reference.name, {}).update(dict.fromkeys(reference.keys, STAND_IN))
+    return made
+
+
+def _stand_in_note(kind: str, name: str, data: Mapping[str, str]) -> str:
+    gets = f"{', '.join(data)} = {STAND_IN}" if data else "it is empty"
+    return f"{kind} {name} is not on this machine, so a stand-in takes its place: {gets}"
+
+
+CONFIG_MAP, SECRET = "ConfigMap", "Secret"
+
+
+def references(pods: Iterable[dict[str, Any]]) -> Iterator[NamedObject]:
+    """Every ConfigMap and Secret that the pods' containers and volumes name."""
+    for pod in pods:
+        volumes = [volume for volume in pod["spec"].get("volumes", []) if not holds_token(volume)]
+        for named in named_objects({**pod["spec"], "volumes": volumes}):
+            if named.kind in (CONFIG_MAP, SECRET):
+                yield named

@@ -1,0 +1,46 @@
+"""Add-ons of a sandbox: how they are chosen from the table."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping
+
+from trainform.errors import InputError, Problem
+from trainform.local.sandbox.addons.addon import InstalledAddOn
+from trainform.local.sandbox.addons.table import ADDONS
+from trainform.local.toolchain.model import BuiltPart
+from trainform.local.toolchain.parts import Part
+
+
+def chosen_addons(text: Iterable[str]) -> tuple[str, ...]:
+    """Return the names in texts such as `kubeflow,trainer`, each once. Raises `InputError` with the known names for any
+    other name."""
+    names = [name.strip() for word in text for name in word.split(",") if name.strip()]
+    unknown = [name for name in dict.fromkeys(names) if name not in ADDONS]
+    if unknown:
+        reason = "is no add-on of the sandbox" if len(unknown) == 1 else "are no add-ons of the sandbox"
+        raise InputError([Problem("--with", ", ".join(unknown), reason, f"choose from {', '.join(ADDONS)}")])
+    return in_table_order(names)
+
+
+def in_table_order(*names: Iterable[str]) -> tuple[str, ...]:
+    """Return all these names, each once and in the order of the table."""
+    wanted = set(itertools.chain(*names))
+    return tuple(name for name in ADDONS if name in wanted)
+
+
+def with_dependencies(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the names and those of the add-ons that they depend on."""
+    found = in_table_order(names)
+    needed = in_table_order(found, *(ADDONS[name].needs for name in found))
+    return found if needed == found else with_dependencies(needed)
+
+
+def required_parts(names: Iterable[str]) -> tuple[Part, ...]:
+    """Return the parts that must be built for these add-ons."""
+    return tuple(dict.fromkeys(ADDONS[name].part for name in names))
+
+
+def installed_addons(names: Iterable[str], built: Mapping[str, BuiltPart]) -> tuple[InstalledAddOn, ...]:
+    """Return the add-ons with their parts, which are built."""
+    return tuple(InstalledAddOn(ADDONS[name], built[ADDONS[name].part.folder]) for name in names)

@@ -1,0 +1,138 @@
+"""What an add-on is made of, and how it is installed: its CRDs, the objects that it requires, and its webhooks.
+
+CRDs and webhook rules come from the add-on's own module. Only the address of the webhooks differs: loopback instead of
+a Service.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+from msgspec import Struct
+
+from trainform.local.sandbox.api import Api
+from trainform.local.sandbox.certificates import WebhookCertificates
+from trainform.local.sandbox.components import Component, Context, Program
+from trainform.local.sandbox.folder import Layout, write_private
+from trainform.local.sandbox.ports import LOOPBACK
+from trainform.local.sandbox.waiting import Condition
+from trainform.local.sandbox.webhooks import WEBHOOK_SECONDS
+from trainform.local.toolchain.model import BuiltPart
+from trainform.local.toolchain.parts import Part
+
+Manifest = Mapping[str, Any]
+
+_CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+_ADMISSION = "/apis/admissionregistration.k8s.io/v1"
+
+
+class Webhooks(Struct, frozen=True):
+    """Which webhooks of the module's manifests are registered, and how."""
+
+    names: Mapping[str, str]  # kind -> name of the configuration in the project's own installation
+    resources: frozenset[str]  # those whose webhooks the component serves
+    selectors: Mapping[str, Manifest] = {}  # name of a webhook -> object selector that the project's installation adds
+
+
+class AddOn(Struct, frozen=True):
+    """One operator: what it is built from, the objects that it requires, its process, and when it is ready."""
+
+    name: str
+    part: Part
+    component: Component
+    ports: tuple[str, ...]
+    ready: Callable[[Api, Mapping[str, int]], bool]  # called until it returns true
+    needs: tuple[str, ...] = ()  # add-ons that it depends on
+    webhooks: Webhooks | None = None
+    configuration: Callable[[Context], Manifest] | None = None  # the content of `config_file`
+    # API path -> object that must exist before it starts
+    objects: Callable[[WebhookCertificates], Mapping[str, Manifest]] = lambda certificates: {}
+    conversions: tuple[str, ...] = ()  # CRDs with several versions, which it converts
+
+
+class InstalledAddOn(Struct, frozen=True):
+    """An add-on whose executable is built."""
+
+    addon: AddOn
+    part: BuiltPart
+
+    @property
+    def program(self) -> Program:
+        """The add-on's component and its executable."""
+        return Program(self.addon.component, self.part.binary(self.addon.component.binary))
+
+    @property
+    def crds(self) -> tuple[Path, ...]:
+        """The files with its CRDs."""
+        return self.part.files(f"{self.addon.name}-crds")
+
+    def configure(self, context: Context) -> None:
+        """Write the configuration file that its arguments name, as JSON, which is also YAML."""
+        if self.addon.configuration is not None:
+            content = json.dumps(self.addon.configuration(context), indent=2)
+            write_private(config_file(context.layout, self.addon.name), content.encode())
+
+    def prepare(self, api: Api, ports: Mapping[str, int], certificates: WebhookCertificates) -> None:
+        """Create the objects that the add-on requires, after its CRDs: its own objects, conversions, and webhooks."""
+        for path, manifest in self.addon.objects(certificates).items():
+            api.apply(path, manifest)
+        port = ports[self.addon.ports[0]]
+        for name in self.addon.conversions:
+            webhook = {"clientConfig": _client(port, "/convert", certificates), "conversionReviewVersions": ["v1"]}
+            api.merge(f"{_CRDS}/{name}", {"spec": {"conversion": {"strategy": "Webhook", "webhook": webhook}}})
+        if self.addon.webhooks is not None:
+            for file in self.part.files(f"{self.addon.name}-webhooks"):
+                for manifest in webhook_configurations(self.addon.webhooks, file.read_text(), port, certificates):
+                    kind, name = manifest["kind"].lower(), manifest["metadata"]["name"]
+                    api.apply(f"{_ADMISSION}/{kind}s/{name}", manifest)
+
+    def readiness(self, api: Api, ports: Mapping[str, int]) -> Condition:
+        """Return the condition that is met when the add-on works."""
+        addon = self.addon
+        return Condition(f"the add-on {addon.name} answers", addon.component.name, lambda: addon.ready(api, ports))
+
+
+def config_file(layout: Layout, addon: str) -> Path:
+    """Return the path of an add-on's configuration file."""
+    return layout.config / f"{addon}.yaml"
+
+
+def webhook_configurations(
+    webhooks: Webhooks, manifests: str, port: int, certificates: WebhookCertificates
+) -> Iterator[dict[str, Any]]:
+    """Yield the configurations of a module's manifests with an address on loopback, without webhooks that the sandbox
+    does not serve."""
+    for document in filter(None, yaml.safe_load_all(manifests)):
+        served = [
+            _on_loopback(webhook, webhooks, port, certificates)
+            for webhook in document["webhooks"]
+            if all(set(rule["resources"]) <= webhooks.resources for rule in webhook["rules"])
+        ]
+        yield {
+            "apiVersion": document["apiVersion"],
+            "kind": document["kind"],
+            "metadata": {"name": webhooks.names[document["kind"]]},
+            "webhooks": served,
+        }
+
+
+def _on_loopback(
+    webhook: Mapping[str, Any], webhooks: Webhooks, port: int, certificates: WebhookCertificates
+) -> dict[str, Any]:
+    selector = webhooks.selectors.get(webhook["name"])
+    return {
+        **webhook,
+        "clientConfig": _client(port, webhook["clientConfig"]["service"]["path"], certificates),
+        "timeoutSeconds": WEBHOOK_SECONDS,
+        **({} if selector is None else {"objectSelector": selector}),
+    }
+
+
+def _client(port: int, path: str, certificates: WebhookCertificates) -> dict[str, str]:
+    bundle = base64.b64encode(certificates.authority.read_bytes()).decode()
+    return {"url": f"https://{LOOPBACK}:{port}{path}", "caBundle": bundle}

@@ -1,0 +1,176 @@
+"""The components of the control plane as a table: which processes are started, in which order, with which arguments.
+
+Every server listens on loopback only; metrics, health and profiling servers that cannot are turned off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+from msgspec import Struct
+
+from trainform.local.sandbox.certificates import Certificates
+from trainform.local.sandbox.folder import Layout
+from trainform.local.sandbox.ports import LOOPBACK
+from trainform.local.sandbox.processes import Command
+from trainform.local.sandbox.webhooks import ADMISSION_PATHS
+
+SERVICE_RANGE = "10.0.0.0/16"
+POD_RANGE = "10.128.0.0/9"
+# kwok renews each node's lease after a quarter of this time, which is most of an idle API server's load. Kubernetes
+# takes a node for lost after 50 s without a renewal.
+LEASE_SECONDS = 100
+
+
+class Context(Struct, frozen=True):
+    """The paths and ports from which the arguments of a component are built."""
+
+    layout: Layout
+    certificates: Certificates
+    ports: Mapping[str, int]
+    stages: tuple[Path, ...]
+    scheduler_configuration: Path
+
+
+class Component(Struct, frozen=True):
+    """One process. `wave`: a wave starts when the components of the earlier waves are ready. `port`: the name of the
+    port that it listens on, None if it does not listen."""
+
+    name: str
+    binary: str
+    wave: int
+    arguments: Callable[[Context], list[str]]
+    port: str | None = None
+    environment: Callable[[Context], dict[str, str]] = lambda context: {}
+
+
+class Program(Struct, frozen=True):
+    """A component and the path of its executable."""
+
+    component: Component
+    binary: Path
+
+
+def _etcd(context: Context) -> list[str]:
+    files = context.certificates
+    client = f"https://{LOOPBACK}:{context.ports['etcd']}"
+    peer = f"https://{LOOPBACK}:{context.ports['etcd-peer']}"
+    arguments = [f"--data-dir={context.layout.etcd}", "--log-level=warn"]
+    # No fsync after each write: after a crash of the machine the last second may be lost, which is acceptable for a
+    # sandbox.
+    arguments += ["--unsafe-no-fsync"]
+    arguments += [f"--listen-client-urls={client}", f"--advertise-client-urls={client}", f"--listen-peer-urls={peer}"]
+    arguments += [f"--initial-advertise-peer-urls={peer}", f"--initial-cluster=default={peer}"]
+    # Other users of the machine can connect to loopback too, and the data holds secrets: clients must show a
+    # certificate.
+    arguments += [f"--cert-file={files.server}", f"--key-file={files.server_key}"]
+    arguments += [f"--trusted-ca-file={files.authority}", "--client-cert-auth"]
+    arguments += [f"--peer-cert-file={files.server}", f"--peer-key-file={files.server_key}"]
+    arguments += [f"--peer-trusted-ca-file={files.authority}", "--peer-client-cert-auth"]
+    return arguments
+
+
+def _kube_apiserver(context: Context) -> list[str]:
+    files = context.certificates
+    arguments = [f"--etcd-servers=https://{LOOPBACK}:{context.ports['etcd']}", f"--etcd-cafile={files.authority}"]
+    arguments += [f"--etcd-certfile={files.client}", f"--etcd-keyfile={files.client_key}"]
+    arguments += [f"--bind-address={LOOPBACK}", f"--advertise-address={LOOPBACK}"]
+    arguments += [f"--secure-port={context.ports['kube-apiserver']}"]
+    arguments += [f"--tls-cert-file={files.server}", f"--tls-private-key-file={files.server_key}"]
+    arguments += [f"--client-ca-file={files.authority}", "--authorization-mode=RBAC", "--allow-privileged=true"]
+    arguments += ["--service-account-issuer=https://kubernetes.default.svc"]
+    arguments += [f"--service-account-key-file={files.service_accounts}"]
+    arguments += [f"--service-account-signing-key-file={files.service_accounts_key}"]
+    arguments += [f"--service-cluster-ip-range={SERVICE_RANGE}", "--profiling=false"]
+    # The Service `kubernetes` gets no endpoint: Kubernetes refuses loopback addresses there, and no process runs in the
+    # pods.
+    arguments += ["--endpoint-reconciler-type=none"]
+    # This plugin taints new nodes until a kubelet reports. The simulated nodes are ready at once, and to remove 1,000
+    # taints takes 15 s.
+    arguments += ["--disable-admission-plugins=TaintNodesByCondition"]
+    return arguments
+
+
+def _kube_controller_manager(context: Context) -> list[str]:
+    files = context.certificates
+    arguments = [
+        f"--kubeconfig={context.layout.kubeconfig}",
+        "--leader-elect=false",
+        "--secure-port=0",
+        "--profiling=false",
+    ]
+    arguments += [
+        f"--service-account-private-key-file={files.service_accounts_key}",
+        f"--root-ca-file={files.authority}",
+    ]
+    # A thousand nodes and pods at once are normal here; the defaults (20 and 30) are for a server that has other
+    # clients.
+    arguments += ["--kube-api-qps=300", "--kube-api-burst=600"]
+    return arguments
+
+
+def _webhook_manager(context: Context) -> list[str]:
+    files = context.certificates
+    port = context.ports["webhook-manager"]
+    arguments = [f"--kubeconfig={context.layout.kubeconfig}", f"--listen-address={LOOPBACK}", f"--port={port}"]
+    arguments += [f"--tls-cert-file={files.server}", f"--tls-private-key-file={files.server_key}"]
+    arguments += [f"--ca-cert-file={files.authority}"]
+    # Required, but not used (Volcano <= 1.15): the URL that is called is in the webhook configurations.
+    arguments += [f"--webhook-url=https://{LOOPBACK}:{port}"]
+    arguments += [f"--enabled-admission={','.join(ADMISSION_PATHS)}"]
+    return arguments
+
+
+def _volcano_controller(context: Context) -> list[str]:
+    return [f"--kubeconfig={context.layout.kubeconfig}", "--leader-elect=false"]
+
+
+def _volcano_scheduler(context: Context) -> list[str]:
+    arguments = [f"--kubeconfig={context.layout.kubeconfig}", "--leader-elect=false", "--cache-dumper=false"]
+    arguments += [f"--scheduler-conf={context.scheduler_configuration}"]
+    return arguments
+
+
+def _kwok(context: Context) -> list[str]:
+    arguments = [f"--kubeconfig={context.layout.kubeconfig}", "--manage-all-nodes=true", f"--cidr={POD_RANGE}"]
+    arguments += [f"--node-lease-duration-seconds={LEASE_SECONDS}", "--v=WARN"]
+    arguments += [f"--config={stage}" for stage in context.stages]
+    return arguments
+
+
+# The names are those of the projects' documentation. The executable of etcd is called `server`.
+COMPONENTS = (
+    Component("etcd", "server", 0, _etcd, "etcd"),
+    Component("kube-apiserver", "kube-apiserver", 1, _kube_apiserver, "kube-apiserver"),
+    Component("kwok", "kwok", 2, _kwok),
+    # After the CRDs: its garbage collector looks for new kinds every 30 s only, and until then it does not delete the
+    # pods of a deleted job.
+    Component("kube-controller-manager", "kube-controller-manager", 3, _kube_controller_manager),
+    Component("volcano-webhook-manager", "webhook-manager", 3, _webhook_manager, "webhook-manager"),
+    Component("volcano-controller-manager", "controller-manager", 3, _volcano_controller),
+    Component("volcano-scheduler", "scheduler", 3, _volcano_scheduler),
+)
+# The wave of the add-ons' controllers: they need the CRDs, and no process of this wave.
+LAST_WAVE = 3
+PORTS = ("etcd", "etcd-peer", "kube-apiserver", "webhook-manager")
+
+
+def programs(binaries: Mapping[str, Path]) -> list[Program]:
+    """Return the programs that every sandbox runs."""
+    return [Program(row, binaries[row.binary]) for row in COMPONENTS]
+
+
+def commands(wave: int, context: Context, rows: Iterable[Program]) -> list[Command]:
+    """Return the commands of one wave."""
+    return [
+        Command(
+            name=row.component.name,
+            binary=row.binary,
+            arguments=row.component.arguments(context),
+            log=context.layout.log(row.component.name),
+            environment=row.component.environment(context),
+        )
+        for row in rows
+        if row.component.wave == wave
+    ]

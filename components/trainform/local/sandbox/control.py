@@ -1,0 +1,195 @@
+"""`up` and `down`: start and stop the sandbox of one folder, whatever state the folder is in."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from msgspec import Struct, structs
+
+from trainform import defaults
+from trainform.console.progress import SILENT, Progress, Step
+from trainform.local.sandbox import nodes, objects
+from trainform.local.sandbox.addons import (
+    chosen_addons,
+    in_table_order,
+    installed_addons,
+    required_parts,
+    with_dependencies,
+)
+from trainform.local.sandbox.addons.addon import InstalledAddOn
+from trainform.local.sandbox.addons.table import ADDONS
+from trainform.local.sandbox.api import Api
+from trainform.local.sandbox.certificates import Certificates
+from trainform.local.sandbox.components import COMPONENTS, PORTS, programs
+from trainform.local.sandbox.folder import Layout, os_errors_as_sandbox_errors
+from trainform.local.sandbox.kubeconfig import CONTEXT, server_url, write_kubeconfig
+from trainform.local.sandbox.ports import pick_ports
+from trainform.local.sandbox.processes import Process, is_running, stop
+from trainform.local.sandbox.project_copy import copy_folder, remove_secrets
+from trainform.local.sandbox.settings import SandboxSettings
+from trainform.local.sandbox.start import Start, readiness
+from trainform.local.sandbox.state import State, read_processes, read_state, write_state
+from trainform.local.sandbox.waiting import PortTakenError, explained_by, wait_for
+from trainform.local.toolchain.addons import ensure_addons
+from trainform.local.toolchain.model import Toolchain
+
+READY_SECONDS = 90.0
+ADDON_SECONDS = 20.0
+ATTEMPTS = 3
+
+
+class Sandbox(Struct, frozen=True):
+    """How to connect to a control plane that is ready. uid: that of its namespace kube-system, which ends with its
+    data."""
+
+    folder: Path
+    kubeconfig: Path
+    url: str
+    uid: str
+    context: str = CONTEXT
+
+
+@os_errors_as_sandbox_errors
+def up(
+    settings: SandboxSettings, toolchain: Toolchain, progress: Progress = SILENT, timeout: float | None = None
+) -> Sandbox:
+    """Start the sandbox that `settings` describe, and return when it is ready.
+
+    A sandbox that runs already is adjusted where its settings differ (nodes, storage classes, contexts). A sandbox that
+    runs only in part, or that lacks an add-on, is restarted on its data. Add-ons stay until `down`, also those of an
+    earlier `up`. Missing add-ons are built first; `timeout` (seconds; default: 90, and 20 for each add-on) counts from
+    then on. Raises `SandboxError` with the component that failed and the end of its log.
+    """
+    layout = Layout(settings.folder)
+    with layout.locked("trainform sandbox up", progress, READY_SECONDS if timeout is None else timeout):
+        layout.make()
+        state = read_state(layout)
+        settings = _with_addons(settings, state, progress)
+        addons = installed_addons(settings.addons, ensure_addons(required_parts(settings.addons), progress))
+        seconds = READY_SECONDS + ADDON_SECONDS * len(addons) if timeout is None else timeout
+        run = Run(layout, settings, toolchain, addons, progress, time.monotonic() + seconds)
+        if state is not None and run.is_up(state):
+            state = run.adjust(structs.replace(state, pulumi=toolchain.pulumi))
+        else:
+            state = run.start(state)
+    port = state.ports["kube-apiserver"]
+    with Api(port, Certificates(layout.pki)) as api:
+        uid = api.get(f"/api/v1/namespaces/{defaults.KUBE_SYSTEM}")["metadata"]["uid"]
+    return Sandbox(layout.root, layout.kubeconfig, server_url(port), uid)
+
+
+@os_errors_as_sandbox_errors
+def down(folder: Path, progress: Progress = SILENT, purge: bool = False) -> bool:
+    """Stop the processes that `up` started, and remove the cluster's data; return False if there was no sandbox.
+
+    The state of Pulumi stacks is removed too, since it describes objects that no longer exist. Logs and passphrase
+    stay, unless `purge` is set; the demo's copy then loses the secrets that only this passphrase can read. Raises
+    `SandboxError` for a folder that is not a sandbox's, and for a process that cannot be stopped.
+    """
+    layout = Layout(folder)
+    if not layout.root.exists():
+        return False
+    with layout.locked("trainform sandbox down", progress):
+        found = layout.state.exists()
+        running = [process for process in read_processes(layout) if is_running(process)]
+        if running:
+            with progress.step(f"sandbox: stopping {len(running)} components"):
+                stop(running)
+        layout.remove_cluster()
+        if purge:
+            layout.remove_all()
+            remove_secrets(copy_folder(folder))
+    return found
+
+
+def _with_addons(settings: SandboxSettings, before: State | None, progress: Progress) -> SandboxSettings:
+    """Return the settings with the add-ons of the last `up` and the add-ons that others depend on."""
+    there = () if before is None else before.settings.addons
+    names = with_dependencies(in_table_order(there, chosen_addons(settings.addons)))
+    for needed in names:
+        if needed not in (*settings.addons, *there):
+            dependents = [name for name in names if needed in ADDONS[name].needs]
+            progress.note(f"the add-on {needed} is installed too: {' and '.join(dependents)} cannot run without it")
+    return structs.replace(settings, addons=names)
+
+
+class Run(Struct, frozen=True):
+    """One call of `up`: the settings, the programs, and the deadline (of the monotonic clock)."""
+
+    layout: Layout
+    settings: SandboxSettings
+    toolchain: Toolchain
+    addons: tuple[InstalledAddOn, ...]
+    progress: Progress
+    deadline: float
+
+    def is_up(self, state: State) -> bool:
+        """True if all components of this tool chain and of the add-ons run, and the API server is ready."""
+        rows = [*programs(self.toolchain.control_plane.binaries), *(addon.program for addon in self.addons)]
+        expected = {row.component.name: str(row.binary) for row in rows}
+        running = {process.name: process.binary for process in state.processes if is_running(process)}
+        if not state.complete or running != expected:
+            return False
+        with Api(state.ports["kube-apiserver"], Certificates(self.layout.pki)) as api:
+            return api.is_healthy("/readyz")
+
+    def adjust(self, state: State) -> State:
+        """Change a running sandbox to the settings without a restart; return its new state."""
+        layout, settings = self.layout, self.settings
+        if state.settings == settings:
+            self.progress.note(f"the sandbox in {layout.root} is up already")
+            write_state(layout, state)
+            return state
+        port, certificates = state.ports["kube-apiserver"], Certificates(layout.pki)
+        with self.progress.step("sandbox: adjusting nodes and storage classes") as step, Api(port, certificates) as api:
+            with explained_by(state.processes, "kube-apiserver"):
+                nodes.reconcile_nodes(api, settings.pools)
+                objects.apply_storage_classes(api, settings.storage_classes)
+            write_kubeconfig(layout.kubeconfig, port, certificates, settings.contexts)
+            conditions = readiness(api, settings.pools, self.addons, state.ports)
+            wait_for(conditions, state.processes, self.deadline, step)
+        adjusted = structs.replace(state, settings=settings)
+        write_state(layout, adjusted)
+        return adjusted
+
+    def start(self, before: State | None) -> State:
+        """Stop what is left of an earlier start, and start all components on the existing data; return the new
+        state."""
+        preferred: Mapping[str, int] = {} if before is None else before.ports
+        left = [process for process in read_processes(self.layout) if is_running(process)]
+        if left:
+            self.progress.note(_restart_reason(len(left), before, self.settings))
+            stop(left)
+        names = [*PORTS, *(port for row in self.addons for port in row.addon.ports)]
+        with self.progress.step("sandbox: starting") as step:
+            for attempt in range(1, ATTEMPTS + 1):
+                ports = pick_ports(names, preferred if attempt == 1 else {})
+                try:
+                    return self._start_once(State(self.settings, self.toolchain.pulumi, ports), step)
+                except PortTakenError:
+                    if attempt == ATTEMPTS:
+                        raise
+        raise AssertionError("unreachable: the last attempt returns or raises")
+
+    def _start_once(self, state: State, step: Step) -> State:
+        started: list[Process] = []
+
+        def record(processes: list[Process]) -> None:
+            started[:] = processes
+            write_state(self.layout, structs.replace(state, processes=tuple(processes)))
+
+        Start(self.layout, state, self.toolchain.control_plane, self.addons, record).run(self.deadline, step)
+        complete = structs.replace(state, processes=tuple(started), complete=True)
+        write_state(self.layout, complete)
+        return complete
+
+
+def _restart_reason(left: int, before: State | None, settings: SandboxSettings) -> str:
+    there = () if before is None else before.settings.addons
+    new = [name for name in settings.addons if name not in there]
+    if new:
+        return f"new in this sandbox: {', '.join(new)}; all components are restarted on its data"
+    count = len(COMPONENTS) + len(there)
+    return f"{left} of {count} components of an earlier start still run; all are restarted"

@@ -1,0 +1,160 @@
+"""A sandbox is one folder: where it is, which files it holds, and which of them `down` removes.
+
+lock            locked by `up` and `down`
+state.json      the running processes (ids and start times), their ports, and the settings
+kubeconfig      how clients connect
+pki/ etcd/ config/          certificates, the cluster's data, configuration files of the components
+logs/           one file for each component; *.previous.log is from the run before
+pulumi-state/   state of the Pulumi stacks on this cluster
+passphrase      encrypts their secrets; `down` keeps it, since the salts in the project's stack files belong to it
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from trainform.console.locking import hold
+from trainform.console.progress import Progress
+from trainform.errors import InputError, SandboxError
+from trainform.local.toolchain.oserrors import translate_os_errors
+from trainform.spec.files import read_bytes
+
+FOLDER_VARIABLE = "TRAINFORM_SANDBOX"
+PROJECT_FILE = "Pulumi.yaml"
+PROJECT_STATE, SANDBOX = ".trainform", "sandbox"  # where the sandbox of a project is by default
+
+# What `down` removes, by name: the folder was chosen by the user and may hold other things.
+CLUSTER_FILES = ("state.json", "kubeconfig", "pki", "etcd", "config", "pulumi-state")
+KEPT_FILES = ("logs", "lock", "passphrase")
+# Bytes. The largest file is the one with the hashes of the demo's copy: it grows with every version of the project.
+MAX_FILE_BYTES = 64 << 20
+# The temporary file of a `write_private` that was killed.
+_LEFTOVER = re.compile(rf"({'|'.join(map(re.escape, (*CLUSTER_FILES, *KEPT_FILES)))})\.\d+\.part")
+
+os_errors_as_sandbox_errors = translate_os_errors(
+    SandboxError, "name a folder that you can write with --folder, and run the same command again"
+)
+
+
+class Layout:
+    """The paths in a sandbox's folder."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.lock = root / "lock"
+        self.state = root / "state.json"
+        self.kubeconfig = root / "kubeconfig"
+        self.pki = root / "pki"
+        self.etcd = root / "etcd"
+        self.config = root / "config"
+        self.logs = root / "logs"
+        self.pulumi_state = root / "pulumi-state"
+        self.passphrase = root / "passphrase"
+
+    def log(self, component: str) -> Path:
+        """Return the path of a component's log."""
+        return self.logs / f"{component}.log"
+
+    def make(self) -> None:
+        """Create the folders, for this user only, and the passphrase if there is none."""
+        for folder in (self.root, self.pki, self.config, self.logs, self.pulumi_state):
+            folder.mkdir(parents=True, exist_ok=True)
+            folder.chmod(0o700)
+        if not self.passphrase.exists():
+            write_private(self.passphrase, secrets.token_urlsafe(32).encode())
+
+    @contextlib.contextmanager
+    def locked(self, purpose: str, progress: Progress, timeout: float | None = None) -> Iterator[None]:
+        """Lock the folder for this process, and remove temporary files; `SandboxError` if it is not a sandbox's
+        folder."""
+        self._refuse_foreign()  # before the lock too: no lock file must be written into another folder
+        with hold(self.lock, purpose, progress, timeout):
+            self._refuse_foreign()
+            for entry in list(self.root.iterdir()):
+                if _LEFTOVER.fullmatch(entry.name):
+                    entry.unlink()
+            yield
+
+    def _refuse_foreign(self) -> None:
+        """Raise `SandboxError` if the folder holds files that are not a sandbox's: `down` would leave them."""
+        if not self.root.exists():
+            return
+        ours = {*CLUSTER_FILES, *KEPT_FILES}
+        names = sorted(entry.name for entry in self.root.iterdir())
+        foreign = [name for name in names if name not in ours and not _LEFTOVER.fullmatch(name)]
+        if foreign:
+            raise SandboxError(
+                f"{self.root} is not a sandbox's folder: it holds {', '.join(foreign[:3])}",
+                "name an empty or a new folder with --folder",
+            )
+
+    def remove_cluster(self) -> None:
+        """Remove all files of the cluster; lock, logs and passphrase stay."""
+        _remove(self.root, CLUSTER_FILES)
+
+    def remove_all(self) -> None:
+        """Remove all files of the sandbox, and the folder itself if it is then empty."""
+        _remove(self.root, (*CLUSTER_FILES, *KEPT_FILES))
+        if self.root.exists() and not any(self.root.iterdir()):
+            self.root.rmdir()
+
+
+def _remove(root: Path, names: tuple[str, ...]) -> None:
+    for name in names:
+        path = root / name
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+
+
+def write_private(path: Path, content: bytes) -> None:
+    """Write a file atomically, readable for this user only."""
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+        part.replace(path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+
+
+def read_private(path: Path) -> bytes | None:
+    """Return the content of a file that `write_private` wrote, None if it does not exist.
+
+    Raises `SandboxError` if it is not a regular file: to read from a pipe could block forever.
+    """
+    try:
+        path.stat()
+        return read_bytes(path, str(path), MAX_FILE_BYTES)
+    except FileNotFoundError:
+        return None
+    except InputError as error:
+        fix = "make it a file that you can read, and run the same command again"
+        raise SandboxError(f"{path}: {error.problems[0].reason}", fix) from None
+
+
+def chosen_folder(given: Path | None = None) -> Path:
+    """Return the sandbox's folder: `given`, or TRAINFORM_SANDBOX, or that of the project around this folder, or that of
+    the user."""
+    if given is not None:
+        return given.expanduser().absolute()
+    variable = os.environ.get(FOLDER_VARIABLE)
+    if variable:
+        return Path(variable).expanduser().absolute()
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        if (folder / PROJECT_FILE).is_file():
+            place = folder / PROJECT_STATE / SANDBOX
+            return place.resolve() if place.is_symlink() else place  # the demo's copy links to the sandbox of the clone
+    import platformdirs  # imported only here: most callers are in a project
+
+    return platformdirs.user_state_path("trainform") / SANDBOX

@@ -1,0 +1,52 @@
+"""The kubeconfig of a sandbox. It contains its certificates, so that it can be copied."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from pathlib import Path
+
+import yaml
+
+from trainform import defaults
+from trainform.local.sandbox.certificates import Certificates
+from trainform.local.sandbox.folder import write_private
+from trainform.local.sandbox.ports import LOOPBACK
+
+CONTEXT = defaults.SANDBOX_CONTEXT
+
+
+def server_url(port: int) -> str:
+    """Return the URL of the API server."""
+    return f"https://{LOOPBACK}:{port}"
+
+
+def write_kubeconfig(path: Path, port: int, certificates: Certificates, aliases: Sequence[str] = ()) -> None:
+    """Write a kubeconfig with the current context `trainform-sandbox`, and one more context of the same cluster for
+    each alias.
+
+    In `KUBECONFIG=ONE:OTHER` the first file wins for each name. So that the contexts of the other one keep their own
+    cluster and account, these are named after the aliases.
+    """
+    name = "-".join((CONTEXT, *dict.fromkeys(aliases)))
+    cluster = {"server": server_url(port), "certificate-authority-data": _encoded(certificates.authority)}
+    user = {
+        "client-certificate-data": _encoded(certificates.client),
+        "client-key-data": _encoded(certificates.client_key),
+    }
+    content = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": name, "cluster": cluster}],
+        "users": [{"name": name, "user": user}],
+        "contexts": [
+            {"name": context, "context": {"cluster": name, "user": name, "namespace": "default"}}
+            for context in dict.fromkeys((CONTEXT, *aliases))
+        ],
+        "current-context": CONTEXT,
+    }
+    write_private(path, yaml.safe_dump(content, sort_keys=False).encode())
+
+
+def _encoded(path: Path) -> str:
+    return base64.b64encode(path.read_bytes()).decode()

@@ -1,0 +1,110 @@
+"""The objects that every sandbox holds: CRDs, Volcano's webhooks, and the storage classes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from trainform.local.sandbox.api import Api
+from trainform.local.sandbox.certificates import Certificates
+from trainform.local.sandbox.webhooks import ADMISSIONS, webhook_configuration
+
+PROVISIONER = "sandbox.trainform.dev"
+DEFAULT_CLASS = "sandbox"
+TOUCHED = "sandbox.trainform.dev/seen"
+PARALLEL_REQUESTS = 8
+
+_CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+_CLASSES = "/apis/storage.k8s.io/v1/storageclasses"
+_QUEUES = "/apis/scheduling.volcano.sh/v1beta1/queues"
+
+
+def crd_name(path: Path) -> str:
+    """Return the CRD's name `<plural>.<group>` from the name of its generated file, `<group>_<plural>.yaml`."""
+    group, plural = path.stem.split("_", 1)
+    return f"{plural}.{group}"
+
+
+def apply_crds(api: Api, files: Iterable[Path]) -> None:
+    """Apply the CRDs of Volcano and of the add-ons."""
+    for item in api.get(_CRDS)["items"]:
+        # Kubernetes (1.34) starts to serve a CRD when the CRD changes. If it was killed before that, only another
+        # change makes it serve the CRD: this annotation is that change.
+        if not _is_established(item):
+            api.merge(f"{_CRDS}/{item['metadata']['name']}", {"metadata": {"annotations": {TOUCHED: str(time.time())}}})
+    with ThreadPoolExecutor(PARALLEL_REQUESTS) as pool:
+        list(pool.map(lambda path: api.apply(f"{_CRDS}/{crd_name(path)}", path.read_bytes()), files))
+
+
+def crds_established(api: Api, files: Iterable[Path]) -> bool:
+    """True if the API server serves the CRDs of all files."""
+    established = {item["metadata"]["name"] for item in api.get(_CRDS)["items"] if _is_established(item)}
+    return established >= {crd_name(path) for path in files}
+
+
+def _is_established(crd: Mapping[str, Any]) -> bool:
+    # Null in the generated files, and in the object until the server has processed it.
+    conditions = crd["status"]["conditions"] if "status" in crd else None
+    return conditions is not None and any(
+        condition["type"] == "Established" and condition["status"] == "True" for condition in conditions
+    )
+
+
+def apply_webhooks(api: Api, port: int, certificates: Certificates) -> None:
+    """Register Volcano's webhooks at the address of the webhook manager."""
+    for admission in ADMISSIONS:
+        api.apply(admission.address, webhook_configuration(admission, port, certificates.authority))
+
+
+def apply_storage_classes(api: Api, names: Iterable[str]) -> None:
+    """Create the default class and the classes `names`, and delete other classes of the sandbox."""
+    wanted = dict.fromkeys((DEFAULT_CLASS, *names))
+    for name in wanted:
+        api.apply(f"{_CLASSES}/{name}", _storage_class(name))
+    for item in api.get(_CLASSES)["items"]:
+        name = item["metadata"]["name"]
+        if item["provisioner"] == PROVISIONER and name not in wanted:
+            api.delete(f"{_CLASSES}/{name}")
+
+
+def _storage_class(name: str) -> dict[str, Any]:
+    default = "true" if name == DEFAULT_CLASS else "false"
+    return {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "StorageClass",
+        "metadata": {"name": name, "annotations": {"storageclass.kubernetes.io/is-default-class": default}},
+        "provisioner": PROVISIONER,
+        "reclaimPolicy": "Delete",
+        "volumeBindingMode": "Immediate",
+        "allowVolumeExpansion": True,
+    }
+
+
+def webhooks_answer(api: Api) -> bool:
+    """True if Volcano's webhooks admit a Queue (a dry run: nothing is stored)."""
+    probe = {
+        "apiVersion": "scheduling.volcano.sh/v1beta1",
+        "kind": "Queue",
+        "metadata": {"name": "trainform-probe"},
+        # Without a spec Volcano's mutating webhook fails (1.14.1: "doc is missing path /spec/reclaimable").
+        "spec": {"weight": 1},
+    }
+    return bool(api.create(f"{_QUEUES}?dryRun=All", probe)["metadata"]["name"])
+
+
+def default_queue_exists(api: Api) -> bool:
+    """True if Volcano's scheduler has created the default queue."""
+    return bool(api.get(f"{_QUEUES}/default")["metadata"]["name"])
+
+
+def default_queue_open(api: Api) -> bool:
+    """True if Volcano's controller has opened the default queue, so that it accepts jobs."""
+    return bool(api.get(f"{_QUEUES}/default").get("status", {}).get("state") == "Open")
+
+
+def accounts_ready(api: Api) -> bool:
+    """True if the namespace `default` has the service account without which no pod can be created."""
+    return bool(api.get("/api/v1/namespaces/default/serviceaccounts/default")["metadata"]["name"])

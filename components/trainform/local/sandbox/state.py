@@ -1,0 +1,87 @@
+"""The state of a sandbox, which is stored in `state.json`."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct, structs
+
+from trainform.local.sandbox.addons import in_table_order
+from trainform.local.sandbox.folder import Layout, os_errors_as_sandbox_errors, read_private, write_private
+from trainform.local.sandbox.processes import Process
+from trainform.local.sandbox.settings import SandboxSettings
+from trainform.local.toolchain.model import PulumiTools
+
+# To be raised when a field changes its meaning. The rows of `processes` must never change: see `read_processes`.
+FORMAT = 2
+# The errors for a row that does not have the expected fields.
+_DAMAGED = (AttributeError, KeyError, OverflowError, TypeError, ValueError)
+
+
+class State(Struct, frozen=True):
+    """The state of a sandbox. `complete` is set when `up` has ended; `pulumi` is the Pulumi that this sandbox was
+    started with."""
+
+    settings: SandboxSettings
+    pulumi: PulumiTools
+    ports: dict[str, int]
+    processes: tuple[Process, ...] = ()
+    complete: bool = False
+
+
+def write_state(layout: Layout, state: State) -> None:
+    """Write the state to its file, atomically."""
+    content = {"format": FORMAT, **msgspec.to_builtins(state, enc_hook=str)}
+    write_private(layout.state, json.dumps(content, indent=2).encode())
+
+
+def read_state(layout: Layout) -> State | None:
+    """Return the stored state; None if there is none, if it is damaged, or if another version of trainform wrote it."""
+    content = _read(layout)
+    if content.get("format") != FORMAT:
+        return None
+    try:
+        state = msgspec.convert(content, State, dec_hook=lambda kind, value: kind(value))
+    except msgspec.ValidationError:
+        return None
+    # an add-on that this version does not know is left out
+    return structs.replace(
+        state, settings=structs.replace(state.settings, addons=in_table_order(state.settings.addons))
+    )
+
+
+def read_processes(layout: Layout) -> list[Process]:
+    """Return the processes that were started, by any version: after an update of trainform, `down` must still find
+    those of the old one.
+
+    Damaged rows are left out.
+    """
+    rows = _read(layout).get("processes", [])
+    return list(_processes(rows if isinstance(rows, list) else []))
+
+
+def _processes(rows: list[Any]) -> Iterator[Process]:
+    for row in rows:
+        with contextlib.suppress(*_DAMAGED):
+            yield Process(str(row["name"]), int(row["pid"]), float(row["started"]), str(row["binary"]), str(row["log"]))
+
+
+@os_errors_as_sandbox_errors
+def read_settings(folder: Path) -> SandboxSettings | None:
+    """Return the settings of the last `up` in a folder, None if there was none."""
+    state = read_state(Layout(folder))
+    return None if state is None else state.settings
+
+
+def _read(layout: Layout) -> dict[str, Any]:
+    try:
+        written = read_private(layout.state)
+        content = None if written is None else json.loads(written)
+    except (ValueError, RecursionError):
+        return {}
+    return content if isinstance(content, dict) else {}

@@ -1,0 +1,114 @@
+"""Builds of parts from their pins. A part is built in a temporary folder, which is renamed when it is complete."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from trainform.console.locking import hold
+from trainform.console.progress import Progress, Step
+from trainform.errors import ToolchainError
+from trainform.local.toolchain.cache import partial_folder, remove_partials
+from trainform.local.toolchain.golang import find_go, go_environment
+from trainform.local.toolchain.parts import PINS, ModuleFiles, Part, build_time
+from trainform.local.toolchain.running import run_logged
+
+
+def missing_parts(parts: Sequence[Part], folder: Path) -> list[Part]:
+    """Return the parts that are not finished; a part is finished if its folder exists."""
+    return [part for part in parts if not (folder / part.folder).is_dir()]
+
+
+def build_parts(parts: Sequence[Part], folder: Path, progress: Progress, pins: Path = PINS) -> None:
+    """Build the missing parts. After it was killed, another call continues with the part that was not finished. Raises
+    `ToolchainError`."""
+    if not missing_parts(parts, folder):
+        return
+    with hold(folder / "lock", "building the tool chain", progress):
+        missing = missing_parts(parts, folder)  # another process may have built them while we waited
+        if not missing:
+            return
+        remove_partials(folder)
+        compiler = find_go(folder.parent, progress)
+        builder = Builder(folder, compiler, pins)
+        progress.note(
+            f"building {len(missing)} of {len(parts)} parts of the tool chain from pinned sources, which happens once: "
+            f"{build_time(missing)} if nothing is cached; logs in {builder.logs}"
+        )
+        for number, part in enumerate(missing, start=1):
+            place = f"[{number}/{len(missing)}]"
+            with progress.step(f"{place} tool chain, {part.folder}") as step:
+                builder.build(part, f"{place} {part.folder}", step)
+
+
+class Builder:
+    """Builds parts with one compiler."""
+
+    def __init__(self, folder: Path, compiler: Path, pins: Path) -> None:
+        self.logs = folder / "logs"
+        self._folder = folder
+        self._compiler = compiler
+        self._pins = pins
+        self._environment = go_environment(compiler)
+
+    def build(self, part: Part, title: str, step: Step) -> None:
+        """Build a part from its pins and rename it to its finished folder. The step shows what Go downloads and
+        compiles."""
+        partial = partial_folder(self._folder / part.folder)
+        source = partial / "source"
+        shutil.copytree(self._pins / part.folder, source)
+        log = self.logs / f"{part.folder}.log"
+        log.unlink(missing_ok=True)
+        # This checks modules in the cache against go.sum; Go checks new downloads itself.
+        self._go(["mod", "verify"], source, log)
+        for files in part.embedded:
+            self._copy(files, source, source, log)
+        self._go(_build_arguments(part, partial / "bin"), source, log, lambda line: step.update(f"{title}: {line}"))
+        absent = [name for name in part.binaries if not os.access(partial / "bin" / name, os.X_OK)]
+        if absent:
+            raise ToolchainError(f"the build of {part.folder} did not make {', '.join(absent)}", f"read the log, {log}")
+        for files in part.shipped:
+            self._copy(files, source, partial, log)
+        shutil.rmtree(source)
+        partial.rename(self._folder / part.folder)
+
+    def _go(
+        self, arguments: Sequence[str], source: Path, log: Path, watch: Callable[[str], None] | None = None
+    ) -> None:
+        run_logged([str(self._compiler), *arguments], source, self._environment, log, watch)
+
+    def _copy(self, files: ModuleFiles, source: Path, target: Path, log: Path) -> None:
+        # `go list` returns no folder for a module that is not downloaded yet.
+        self._go(["mod", "download", files.module], source, log)
+        module = _module_folder(self._compiler, files.module, source, self._environment)
+        found = sorted(module.glob(files.pattern))
+        if not found:
+            raise ToolchainError(
+                f"module {files.module} has no {files.pattern}", "the pins do not fit this version of trainform"
+            )
+        (target / files.into).mkdir(exist_ok=True)
+        for path in found:
+            copy = target / files.into / path.name
+            shutil.copyfile(path, copy)  # without the mode: the files of the module cache are read-only
+            copy.chmod(0o755 if files.executable else 0o644)
+
+
+def _build_arguments(part: Part, folder: Path) -> list[str]:
+    # Go would name the program of our own main package after its module.
+    output = f"{folder}/" if part.target == "tool" else str(folder / part.binaries[0])
+    flags = ["-ldflags", f"-w -s {part.ldflags}".strip(), *(["-tags", part.tags] if part.tags else [])]
+    return ["build", "-v", "-o", output, *flags, *(f"-gcflags={packages}" for packages in part.gcflags), part.target]
+
+
+def _module_folder(compiler: Path, module: str, source: Path, environment: Mapping[str, str]) -> Path:
+    command = [str(compiler), "list", "-m", "-f", "{{.Dir}}", module]
+    answer = subprocess.run(command, cwd=source, env=environment, capture_output=True, text=True, check=False)
+    folder = answer.stdout.strip()
+    if not folder:
+        raise ToolchainError(
+            f"Go does not find the module {module}:", "run the same command again", answer.stderr.splitlines()
+        )
+    return Path(folder)

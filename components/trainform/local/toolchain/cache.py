@@ -1,0 +1,47 @@
+"""The cache of finished parts: a folder outside of the repository, with the hash of the pins in its name."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from trainform.local.toolchain.parts import PINS, fingerprint
+
+CACHE_VARIABLE = "TRAINFORM_CACHE"
+PARTIAL = ".partial"
+
+
+def cache_folder() -> Path:
+    """Return TRAINFORM_CACHE, or the user's cache folder of this system."""
+    variable = os.environ.get(CACHE_VARIABLE)
+    if variable:
+        return Path(variable).expanduser().absolute()
+    import platformdirs  # imported here only: not needed if the variable is set
+
+    return platformdirs.user_cache_path("trainform")
+
+
+def toolchain_folder(pins: Path = PINS) -> Path:
+    """Return the folder for exactly these pins and flags."""
+    return cache_folder() / f"toolchain-{fingerprint(pins)}"
+
+
+def downloads_folder(folder: Path) -> Path:
+    """Return the folder of complete downloads, with which a run continues after another one was killed."""
+    return folder / "downloads"
+
+
+def partial_folder(final: Path) -> Path:
+    """Create a temporary folder. It is renamed to `final` when it is complete, so that a finished folder is never
+    incomplete."""
+    partial = final.with_name(f".{final.name}.{os.getpid()}{PARTIAL}")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    return partial
+
+
+def remove_partials(folder: Path) -> None:
+    """Remove the temporary folders of killed runs. The caller must have the folder's lock."""
+    for path in folder.glob(f".*{PARTIAL}"):
+        shutil.rmtree(path, ignore_errors=True)

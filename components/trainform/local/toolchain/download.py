@@ -1,0 +1,165 @@
+"""Parallel downloads of official releases: first every server is asked for hashes, then all files are downloaded.
+
+Complete files are kept until all are finished, so that after a killed run the next one downloads only the rest.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import queue
+import shutil
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from msgspec import Struct
+
+from trainform.console.progress import Progress
+from trainform.errors import ToolchainError
+from trainform.local.toolchain.cache import downloads_folder, partial_folder
+from trainform.local.toolchain.parts import PINS
+from trainform.local.toolchain.releases import Release
+from trainform.local.toolchain.resolving import resolve_release
+from trainform.local.toolchain.sources import Piece, Source, find_source
+from trainform.local.toolchain.unpacking import extract
+from trainform.local.toolchain.web import FIX, Web
+
+POLL_SECONDS = 0.2
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+Found = Mapping[str, list[Source] | ToolchainError]
+
+
+def download(
+    wanted: Mapping[str, Sequence[Release]], folder: Path, progress: Progress, pins: Path = PINS, web: Web | None = None
+) -> dict[str, Path | ToolchainError]:
+    """Return for each name a folder with the files of its releases, or the error.
+
+    The folders are temporary ones below `folder`. The caller has its lock, and renames or removes them.
+    """
+    web = Web() if web is None else web
+    names = ", ".join(wanted)
+    with progress.step(f"looking up the releases of {names}"):
+        sources = _find_sources(wanted, pins, web)
+    ready = {name: found for name, found in sources.items() if not isinstance(found, ToolchainError)}
+    errors = {name: found for name, found in sources.items() if isinstance(found, ToolchainError)}
+    return {**errors, **(_Batch(ready, folder, web).run(progress) if ready else {})}
+
+
+def _find_sources(wanted: Mapping[str, Sequence[Release]], pins: Path, web: Web) -> Found:
+    def find(item: tuple[str, Release]) -> Source:
+        return find_source(web, resolve_release(item[1], platform.system(), platform.machine(), pins))
+
+    items = [(name, release) for name, releases in wanted.items() for release in releases]
+    found: dict[str, list[Source] | ToolchainError] = {}
+    for (name, _), source in zip(items, run_in_parallel(find, items, lambda: None), strict=True):
+        sources = found.setdefault(name, [])
+        if isinstance(source, ToolchainError):
+            found[name] = source
+        elif not isinstance(sources, ToolchainError):
+            sources.append(source)
+    return found
+
+
+class _Job(Struct, frozen=True):
+    """The download of one release into a folder."""
+
+    name: str
+    source: Source
+    target: Path
+
+
+class _Batch:
+    """The downloads of one run."""
+
+    def __init__(self, sources: Mapping[str, list[Source]], folder: Path, web: Web) -> None:
+        self._web = web
+        self._lock = threading.Lock()
+        self._bytes = 0  # of all downloads, with those that an earlier run downloaded
+        self._downloads = downloads_folder(folder)
+        self._downloads.mkdir(parents=True, exist_ok=True)
+        self._partial = partial_folder(self._downloads)
+        self._targets = {name: partial_folder(folder / f"{name}-unpacked") for name in sources}
+        self._jobs = [_Job(name, source, self._targets[name]) for name, found in sources.items() for source in found]
+
+    def run(self, progress: Progress) -> dict[str, Path | ToolchainError]:
+        def show() -> None:
+            step.update(f"downloading: {round(self._bytes / 1e6)} MB")
+
+        with progress.step(f"downloading {len(self._jobs)} files, in parallel") as step:
+            outcomes = run_in_parallel(self._fetch, self._jobs, show)
+        shutil.rmtree(self._partial, ignore_errors=True)
+        found: dict[str, Path | ToolchainError] = dict(self._targets)
+        for job, outcome in zip(self._jobs, outcomes, strict=True):
+            if isinstance(outcome, ToolchainError):
+                shutil.rmtree(job.target, ignore_errors=True)
+                found[job.name] = outcome
+        return found
+
+    def _fetch(self, job: _Job) -> None:
+        missing = {pattern for pattern, _ in job.source.release.wanted_files}
+        for piece in job.source.pieces:
+            file = self._download(piece)
+            try:
+                missing = extract(job.source.release, file, job.target)
+            except ToolchainError:
+                file.unlink(missing_ok=True)  # otherwise every later run would use it and fail
+                raise
+            if not missing:
+                return
+        raise ToolchainError(f"{job.source.release.url} does not contain {', '.join(sorted(missing))}", FIX)
+
+    def _download(self, piece: Piece) -> Path:
+        """Return the path of the complete file. Raises `ToolchainError` if the hash is not the published one."""
+        final = self._downloads / piece.key
+        if final.is_file() and piece.sha256 in (None, _sha256_of(final)):
+            self._count(final.stat().st_size)
+            return final
+        partial = self._partial / f"{piece.key}.{threading.get_ident()}"  # two images may share a layer
+        sha256 = self._web.save(piece.url, partial, self._count)
+        if piece.sha256 not in (None, sha256):
+            raise ToolchainError(f"{piece.url} has the SHA-256 {sha256}, and {piece.sha256} is published", FIX)
+        partial.rename(final)
+        return final
+
+    def _count(self, number: int) -> None:
+        with self._lock:
+            self._bytes += number
+
+
+def _sha256_of(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def run_in_parallel(
+    work: Callable[[Item], Result], items: Sequence[Item], watch: Callable[[], None]
+) -> list[Result | ToolchainError]:
+    """Call `work` for each item in its own thread. Return results in order, with a `ToolchainError` as a result; other
+    errors are raised.
+
+    `watch` is called repeatedly until all are done. The threads are daemons, so an interrupt ends the process at once.
+    """
+    done: queue.SimpleQueue[tuple[int, Result | BaseException]] = queue.SimpleQueue()
+
+    def run(number: int, item: Item) -> None:
+        try:
+            done.put((number, work(item)))
+        except BaseException as error:
+            done.put((number, error))
+
+    for number, item in enumerate(items):
+        threading.Thread(target=run, args=(number, item), daemon=True).start()
+    results: dict[int, Result | ToolchainError] = {}
+    while len(results) < len(items):
+        try:
+            number, result = done.get(timeout=POLL_SECONDS)
+        except queue.Empty:
+            watch()
+            continue
+        if isinstance(result, BaseException) and not isinstance(result, ToolchainError):
+            raise result
+        results[number] = result
+    return [results[number] for number in range(len(items))]

@@ -1,0 +1,112 @@
+"""The whole tool chain, and the environment variables to use it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from msgspec import Struct
+
+from trainform.console.progress import SILENT, Progress
+from trainform.local.toolchain.build import missing_parts
+from trainform.local.toolchain.cache import toolchain_folder
+from trainform.local.toolchain.golang import COLLECT_AT
+from trainform.local.toolchain.model import ControlPlane, PulumiTools, Toolchain
+from trainform.local.toolchain.needs import Need, part_need, provide
+from trainform.local.toolchain.origins import BUILD, DOWNLOAD, chosen_origins, origins_of_parts
+from trainform.local.toolchain.oserrors import os_errors_as_toolchain_errors
+from trainform.local.toolchain.parts import CONTROL_PLANE_PARTS, PINS, Part
+from trainform.local.toolchain.pulumi import pulumi_need, ready_pulumi
+from trainform.local.toolchain.releases import RELEASES
+
+
+@os_errors_as_toolchain_errors
+def ensure(progress: Progress = SILENT, pins: Path = PINS) -> Toolchain:
+    """Download or build what is missing, and return the whole tool chain. Raises `ToolchainError` if a part is not
+    available.
+
+    If nothing is missing, this takes a few milliseconds, or the time of `pulumi version` if this machine's Pulumi is
+    used.
+    """
+    tools = _pulumi(progress, control_plane_needs(), pins)
+    return Toolchain(tools, _control_plane(toolchain_folder(pins)))
+
+
+@os_errors_as_toolchain_errors
+def ensure_pulumi(progress: Progress = SILENT, pins: Path = PINS) -> PulumiTools:
+    """Download or build Pulumi if it is missing, and return it. A user with a cluster needs no other program."""
+    return _pulumi(progress, [], pins)
+
+
+@os_errors_as_toolchain_errors
+def ensure_control_plane(progress: Progress = SILENT, pins: Path = PINS) -> ControlPlane:
+    """Download or build the control plane if it is missing, and return it."""
+    folder = toolchain_folder(pins)
+    provide(control_plane_needs(), folder, progress, pins)
+    return _control_plane(folder)
+
+
+def control_plane_needs() -> list[Need]:
+    """Return a need for each part of the control plane."""
+    return [part_need(part, RELEASES[part.folder], origins_of_parts()) for part in CONTROL_PLANE_PARTS]
+
+
+def _pulumi(progress: Progress, also: list[Need], pins: Path) -> PulumiTools:
+    """Provide Pulumi and the other needs together: downloads run in parallel, and the time of all builds is shown
+    once."""
+    origins, folder = chosen_origins(), toolchain_folder(pins)
+    ready = ready_pulumi(origins, folder)
+    needs = [*also, pulumi_need(origins, progress)] if ready is None else also
+    provide(needs, folder, progress, pins)
+    tools = ready_pulumi(origins, folder) if ready is None else ready
+    if tools is None:
+        raise RuntimeError("pulumi was provided, but it does not exist")
+    return tools
+
+
+def _control_plane(folder: Path) -> ControlPlane:
+    """Return the paths of the finished control plane."""
+    places = {need.name: found[1] for need in control_plane_needs() if (found := need.finished(folder)) is not None}
+    return ControlPlane(
+        binaries={name: places[part.folder] / "bin" / name for part in CONTROL_PLANE_PARTS for name in part.binaries},
+        crds=tuple(sorted(places["controlplane"].glob("crds/*.yaml"))),
+        stages=tuple(sorted(places["kwok"].glob("stages/*.yaml"))),
+    )
+
+
+def environment(tools: PulumiTools) -> dict[str, str]:
+    """Return the environment variables with which `pulumi` and its child processes use these tools, and no others."""
+    path = os.environ.get("PATH", os.defpath)
+    if shutil.which("pulumi", path=path) != str(tools.bin / "pulumi"):
+        path = f"{tools.bin}{os.pathsep}{path}"
+    return {
+        "PATH": path,
+        "PULUMI_HOME": str(tools.home),
+        "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
+        "PULUMI_SKIP_UPDATE_CHECK": "true",
+        "GOGC": os.environ.get("GOGC", COLLECT_AT),
+    }
+
+
+class PendingWork(Struct, frozen=True):
+    """What the tool chain lacks."""
+
+    names: tuple[str, ...]
+    downloads: bool  # True if some may be downloaded
+    parts: tuple[Part, ...]  # those to build if nothing is downloaded
+
+
+@os_errors_as_toolchain_errors
+def pending_work() -> PendingWork:
+    """Return what is missing, without writing files and without requests to servers."""
+    folder, origins = toolchain_folder(), chosen_origins()
+    needs = [need for need in control_plane_needs() if need.finished(folder) is None]
+    if ready_pulumi(origins, folder) is None:
+        needs.append(pulumi_need(origins, SILENT))
+    builds = [part for need in needs if BUILD in need.origins for part in need.parts]
+    return PendingWork(
+        tuple(need.name for need in needs),
+        any(DOWNLOAD in need.origins for need in needs),
+        tuple(missing_parts(builds, folder)),
+    )

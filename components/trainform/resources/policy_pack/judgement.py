@@ -1,0 +1,212 @@
+"""One object of a program, judged by one rule of the environment.
+
+Objects that trainform's components make are judged whole. Of other objects only jobs of the kinds that trainform
+renders are.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import Struct
+from pydantic import TypeAdapter, ValidationError
+
+from trainform import defaults
+from trainform.backends.judged import judged_object
+from trainform.backends.pods import pods_of
+from trainform.backends.workloads import Pods, value_at
+from trainform.console.secrets import masked_line
+from trainform.resources.policy_pack.properties import UNKNOWN, unknown_places
+from trainform.rules.limits.rule import Finding, Judgement, Rule
+from trainform.rules.limits.waivers import waived
+from trainform.spec.environment import Environment
+from trainform.spec.waivers import Waiver
+
+COMPONENT = "trainform:index:"
+"""In the URNs of trainform's components."""
+OF_QUEUES = "TF-QUE-1"
+OF_JOBS = ("spec.activeDeadlineSeconds", "spec.queue", "metadata.labels.kueue.x-k8s.io/queue-name")
+"""Places where a job may say something for all its pods."""
+UNREADABLE = (AttributeError, IndexError, KeyError, TypeError, ValueError, ArithmeticError, RecursionError)
+"""What a field of another type than it should have ends in, wherever it is read."""
+WAIVERS: TypeAdapter[list[Waiver]] = TypeAdapter(list[Waiver])
+
+
+class Resource(Struct, frozen=True):
+    """A resource of Kubernetes. name: that of the resource in the program. body: the object. parent: the URN of the
+    component that made it; empty if none did."""
+
+    name: str
+    body: dict[str, Any]
+    parent: str = ""
+
+    @property
+    def is_ours(self) -> bool:
+        """True if a component of trainform made it: then no value in it is secret but those of Secrets. The label tells
+        it from an object that a program puts below the component."""
+        [(label, name)] = defaults.MANAGED_BY.items()
+        return COMPONENT in self.parent and self.label(label) == name
+
+    @property
+    def key(self) -> str:
+        """The key of an object that trainform rendered (`Manifest.key`), from the name of its resource; otherwise that
+        name."""
+        return key_of_resource(self.name, self.parent) if self.is_ours else self.name
+
+    @property
+    def owner(self) -> str:
+        """The name of the experiment that the object belongs to; if it belongs to none, that of the resource."""
+        experiment = self.label(defaults.NAME_LABEL) if self.is_ours else None
+        return self.name if experiment is None else experiment
+
+    def label(self, name: str) -> str | None:
+        """The value of a label of the object; None if it has no such label."""
+        labels = value_at(self.body, "metadata.labels")
+        found = labels.get(name) if isinstance(labels, dict) else None
+        return found if isinstance(found, str) else None
+
+
+# Cluster-scoped kinds of trainform's: the provider writes its default namespace into a patch of one.
+_CLUSTER_SCOPED = ("Namespace", "PriorityClass", "Queue")
+
+
+class Verdict(Struct, frozen=True):
+    """What a rule finds in one object. found: the findings that count, each as a message. not_known: what the rule
+    could not judge because the values at these paths are not known yet."""
+
+    found: tuple[str, ...] = ()
+    not_known: tuple[str, ...] = ()
+
+
+def verdict(
+    rule: Rule, resource: Resource, environment: Environment, today: datetime.date, queues: frozenset[str] = frozenset()
+) -> Verdict:
+    """Judge the object by the rule. An object that the rule cannot read is a finding, since it may hold anything.
+    queues: those that the stack brings."""
+    try:
+        return _verdict(rule, resource, environment, today, queues)
+    except UNREADABLE as error:
+        reason = f"the rule cannot read this object ({type(error).__name__}), and what it cannot read may break it"
+        return Verdict((f"{reason}: correct the types of its fields",))
+
+
+def _verdict(
+    rule: Rule, resource: Resource, environment: Environment, today: datetime.date, queues: frozenset[str]
+) -> Verdict:
+    found_pods = pods_of(resource.body)
+    if not resource.is_ours and not found_pods:
+        return Verdict()
+    unknown = tuple(unknown_places(resource.body))
+    judged = judged_object(resource.key, resource.body, [pods.template for pods in found_pods], environment.admission)
+    accepted = waived(_waivers(resource), environment, today)
+    messages, not_known = [], False
+    for finding in rule.find(judged, environment):
+        fingerprint = Judgement(rule, "error", finding).fingerprint(resource.owner)
+        brought = rule.code == OF_QUEUES and environment.limits.own_queues and finding.value in queues
+        if brought or (rule.code, fingerprint) in accepted or _is_elsewhere(finding, found_pods):
+            continue
+        if unknown and (finding.value is None or UNKNOWN in str(finding.value)):
+            not_known = True
+        else:
+            messages.append(message(rule, finding, fingerprint, show_value=resource.is_ours))
+    return Verdict(tuple(dict.fromkeys(messages)), unknown if not_known else ())
+
+
+def message(rule: Rule, finding: Finding, fingerprint: str, *, show_value: bool) -> str:
+    """Path, value, reason and fix. show_value: False where the value may be a secret of a program: then the rule's
+    title is the reason."""
+    value = f" = {finding.value}" if show_value and finding.value is not None else ""
+    reason = finding.reason if show_value else rule.title.removesuffix(".")
+    return masked_line(f"{_place(finding)}{value}: {reason}. {finding.fix} ({rule.code}, finding {fingerprint})")
+
+
+def key_of_resource(name: str, parent: str) -> str:
+    """The key of an object from the name of its resource, of which `manifests.manifest.resource_name` made it. parent:
+    the URN of the component whose child it is."""
+    owner = parent.rpartition("::")[2]
+    if f"{COMPONENT}TrainingJob${COMPONENT}" in parent:  # a part of a job, whose name is the job's with one more word
+        owner = owner.rpartition("-")[0]
+    key = name.removeprefix(f"{owner}-")
+    stem, _, end = key.rpartition("-")
+    is_revision = len(end) == defaults.REVISION_DIGITS and set(end) <= set("0123456789abcdef")
+    return stem if stem and is_revision else key
+
+
+def _is_elsewhere(finding: Finding, found: Sequence[Pods]) -> bool:
+    """True if the finding is about something absent that another object has: the runtime of a TrainJob, or the TrainJob
+    of a runtime."""
+    of_job = finding.where in OF_JOBS
+    if finding.template is None:
+        return finding.key is None and any(pods.elsewhere or (of_job and pods.job) for pods in found)
+    pods = next(pods for pods in found if pods.template is finding.template)
+    return bool(pods.elsewhere or (of_job and pods.job)) and not _is_there(finding.template.body, finding.where)
+
+
+def _is_there(value: Any, where: str) -> bool:
+    """True if the path leads to a value. An item of a list is its name, or its index in brackets."""
+    if not where:
+        return True
+    where = where.removeprefix(".")
+    if isinstance(value, list):
+        named = {str(item["name"]): item for item in value if isinstance(item, dict) and "name" in item}
+        value = {**{f"[{index}]": item for index, item in enumerate(value)}, **named}
+    names = [name for name in value if where.startswith(name)] if isinstance(value, dict) else []
+    rests = [(name, where[len(name) :]) for name in names]
+    return any(_is_there(value[name], rest) for name, rest in rests if rest[:1] in ("", ".", "["))
+
+
+def _place(finding: Finding) -> str:
+    """The path in the object."""
+    template, where = finding.template, finding.where
+    if template is None or not template.place:
+        return where
+    return f"{template.place}.{where}" if where.startswith(("spec", "metadata")) else f"{template.place}, {where}"
+
+
+def _waivers(resource: Resource) -> Sequence[Waiver]:
+    """The waivers that trainform rendered into the object. Text that is none counts as none."""
+    annotations = value_at(resource.body, "metadata.annotations")
+    text = annotations.get(defaults.WAIVERS_ANNOTATION) if isinstance(annotations, dict) else None
+    try:
+        return WAIVERS.validate_json(text) if isinstance(text, str) else ()
+    except ValidationError:
+        return ()
+
+
+def environment_verdict(resource: Resource, environment: Environment) -> Verdict:
+    """What is wrong if an object that trainform made, or a job, belongs to another environment than the one by which it
+    is judged."""
+    found, name = list[str](), resource.label(defaults.ENVIRONMENT_LABEL)
+    if name not in (None, UNKNOWN, environment.name):
+        found.append(
+            f"trainform rendered the object for the environment {name}, and this stack belongs to {environment.name}: "
+            "use a stack for each environment"
+        )
+    namespace = value_at(resource.body, "metadata.namespace")
+    is_elsewhere = namespace not in (None, UNKNOWN, environment.namespace.name)
+    is_elsewhere = is_elsewhere and resource.body.get("kind") not in _CLUSTER_SCOPED
+    if is_elsewhere and (resource.is_ours or pods_of(resource.body)):
+        found.append(_other("object", "namespace", namespace, environment.namespace.name, environment))
+    return Verdict(tuple(found))
+
+
+def cluster_verdict(settings: dict[str, Any], environment: Environment) -> Verdict:
+    """What is wrong if the settings of a provider of Kubernetes lead to another cluster than the environment's, or to
+    another namespace."""
+    own = {"context": environment.cluster.context, "namespace": environment.namespace.name}
+    return Verdict(
+        tuple(
+            _other("provider", field, settings[field], name, environment)
+            for field, name in own.items()
+            if name is not None and settings.get(field) not in (None, "", UNKNOWN, name)
+        )
+    )
+
+
+def _other(what: str, field: str, given: Any, own: str, environment: Environment) -> str:
+    return (
+        f"the {what} has the {field} {given}, and the environment {environment.name} has {own}: its limits are made "
+        f"for the jobs there. Use that {field}, or the stack of another environment"
+    )

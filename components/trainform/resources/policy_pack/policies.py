@@ -1,0 +1,180 @@
+"""The policy pack: a policy for each rule of the table, at the level that the environment of the stack gives it."""
+
+from __future__ import annotations
+
+import datetime
+import io
+import os
+import re
+import sys
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, TextIO
+
+from pulumi.runtime.config import get_config_env
+from pulumi_policy import (
+    EnforcementLevel,
+    Policy,
+    PolicyPack,
+    ReportViolation,
+    ResourceValidationArgs,
+    ResourceValidationPolicy,
+)
+from pulumi_policy import policy as sdk
+from pulumi_policy.proxy import UNKNOWN_STRING_VALUE, UnknownValueError
+
+from trainform import defaults
+from trainform.console.escaping import escaped
+from trainform.errors import CommandLineError, TrainformError
+from trainform.job.check_files import check_environment
+from trainform.project import project_root
+from trainform.resources.policy_pack.judgement import Resource, Verdict, cluster_verdict, environment_verdict, verdict
+from trainform.resources.policy_pack.properties import CLUSTERS, kubernetes_object, plain
+from trainform.rules.limits.judged import Judged
+from trainform.rules.limits.queues import queues_in
+from trainform.rules.limits.rule import Rule
+from trainform.rules.limits.table import RULES
+from trainform.spec.names import LABEL
+from trainform.spec.stack import NAMESPACE
+
+CONFIG = f"{NAMESPACE}:environment"
+VARIABLE = "TRAINFORM_ENVIRONMENT"
+LEVELS = {
+    "error": EnforcementLevel.MANDATORY,
+    "warning": EnforcementLevel.ADVISORY,
+    "off": EnforcementLevel.DISABLED,
+}
+STACK = "pulumi:pulumi:Stack"
+ENVIRONMENT = "environment"
+OF_ENVIRONMENT = "All objects of a stack belong to its environment."
+"""The name of the policy that no rule of the table is, and its title."""
+Judge = Callable[[ResourceValidationArgs], Verdict]
+
+
+class NotCheckedError(UnknownValueError):
+    """A policy cannot judge a resource in a preview. The SDK makes an advisory message of it, whatever the policy's
+    level is."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(UNKNOWN_STRING_VALUE, [])
+        self.message = message
+
+
+def serve(program: str) -> None:
+    """Serve the policies to the engine, as `program.run` says."""
+    root = project_root(Path(program).resolve().parent)
+    served = policies(root, get_config_env())
+
+    # The SDK keeps nothing of what the engine says about the stack but its tags. Its class is private, and its release
+    # is locked.
+    class Servicer(sdk._PolicyAnalyzerServicer):
+        def Configure(self, request: Any, context: Any) -> Any:  # noqa: N802 - the name in the protocol
+            """Keep nothing of `--policy-pack-config`, by which whoever runs a preview would choose the levels of the
+            rules."""
+            return super().Configure(type(request)(), context)  # type: ignore[no-untyped-call]
+
+        def ConfigureStack(self, request: Any, context: Any) -> Any:  # noqa: N802 - the name in the protocol
+            served[:] = policies(root, request.config, dry_run=request.dry_run)
+            return super().ConfigureStack(request, context)
+
+    sys.stdout = _unbuffered(sys.stdout)
+    setattr(sdk, "_PolicyAnalyzerServicer", Servicer)  # noqa: B010 - an assignment to a class is none to the type checker
+    PolicyPack(defaults.POLICY_PACK, policies=served)
+
+
+def _unbuffered(stream: TextIO) -> TextIO:
+    """The stream as `python -u` has it. The engine waits for the number of the port, which the SDK prints and never
+    flushes."""
+    return io.TextIOWrapper(io.FileIO(stream.fileno(), "wb", closefd=False), stream.encoding, write_through=True)
+
+
+def policies(root: Path, config: Mapping[str, Any], *, dry_run: bool = False) -> list[Policy]:
+    """The policies of a stack with this config. Without a valid environment there is one policy, which no stack passes.
+    dry_run: True in a preview, where values may be unknown."""
+    try:
+        environment = check_environment(environment_name(config), root).checked()
+    except TrainformError as error:
+        return [_without_environment("\n".join(error.lines()))]
+    today = datetime.datetime.now(datetime.UTC).date()
+    queues: set[str] = set()
+
+    def judge_environment(args: ResourceValidationArgs) -> Verdict:
+        if args.resource_type == CLUSTERS:
+            return cluster_verdict(plain(args.props), environment)
+        resource = _resource(args)
+        if resource is None:
+            return Verdict()
+        # the engine shows a queue before the jobs that wait for it
+        queues.update(name for _, name, _ in queues_in(Judged({resource.key: resource.body}, ())))
+        return environment_verdict(resource, environment)
+
+    def judge_by(rule: Rule, args: ResourceValidationArgs) -> Verdict:
+        resource = _resource(args)
+        return Verdict() if resource is None else verdict(rule, resource, environment, today, frozenset(queues))
+
+    own = _policy(ENVIRONMENT, OF_ENVIRONMENT, judge_environment, EnforcementLevel.MANDATORY, dry_run)
+    levels = {rule: LEVELS[rule.severity_in(environment)] for rule in RULES}
+    of_rules = [_policy(rule.code, rule.title, partial(judge_by, rule), levels[rule], dry_run) for rule in RULES]
+    return [own, *of_rules]
+
+
+def environment_name(config: Mapping[str, Any]) -> str:
+    """The environment of the stack: its config `trainform:environment`, or else the variable TRAINFORM_ENVIRONMENT. The
+    variable pins it: whoever runs the pack sets it, and a stack of another environment does not pass. Raises
+    CommandLineError then, if neither is set, and for the path of a file."""
+    chosen, pinned = (str(name) if name else None for name in (config.get(CONFIG), os.environ.get(VARIABLE)))
+    for name in filter(None, (chosen, pinned)):
+        if not re.fullmatch(LABEL, name):
+            raise CommandLineError(
+                "a stack is judged by an environment of the project that has the policy pack, not by any file",
+                f"write the name of a file in stacks/environments as {CONFIG} or {VARIABLE}, without its folder and "
+                "its ending",
+            )
+    if chosen and pinned and chosen != pinned:
+        raise CommandLineError(
+            f"the stack has {CONFIG}: {chosen}, and {VARIABLE} holds all stacks to the environment {pinned} here",
+            f"use a stack of {pinned}, or judge this one where {VARIABLE} is {chosen} or not set",
+        )
+    if chosen or pinned:
+        return str(chosen or pinned)
+    raise CommandLineError(
+        "no environment is set for this stack",
+        f"pulumi config set {CONFIG} NAME, or set {VARIABLE}; NAME is a file in stacks/environments, beside the "
+        "policy pack",
+    )
+
+
+def _without_environment(problems: str) -> Policy:
+    """The policy that no stack passes."""
+
+    def validate(args: ResourceValidationArgs, report: ReportViolation) -> None:
+        if args.resource_type == STACK:
+            report(problems, None)
+
+    title = "A stack belongs to an environment, by whose limits it is judged."
+    return ResourceValidationPolicy(ENVIRONMENT, title, validate, EnforcementLevel.MANDATORY)
+
+
+def _resource(args: ResourceValidationArgs) -> Resource | None:
+    """The resource as an object of Kubernetes; None if it is none."""
+    body = kubernetes_object(args.resource_type, args.props)
+    return None if body is None else Resource(args.name, body, "" if args.opts.parent is None else args.opts.parent)
+
+
+def _policy(name: str, title: str, judge: Judge, level: EnforcementLevel, dry_run: bool) -> Policy:
+    """The policy that says what the judge finds of each resource. Outside a preview all values are known; one that is
+    not is a violation then."""
+
+    def validate(args: ResourceValidationArgs, report: ReportViolation) -> None:
+        found = judge(args)
+        unknown = ", ".join(found.not_known)
+        not_checked = escaped(f"{args.name} is not checked in full: known only at `pulumi up`: {unknown}")
+        for message in found.found:
+            report(escaped(message), None)
+        if unknown and dry_run:
+            raise NotCheckedError(not_checked)
+        if unknown:
+            report(not_checked, None)
+
+    return ResourceValidationPolicy(name, title, validate, level)

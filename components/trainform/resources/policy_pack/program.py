@@ -1,0 +1,25 @@
+"""What `policy/__main__.py` of a project runs: the pack, if the policy SDK is installed."""
+
+from __future__ import annotations
+
+import sys
+
+from trainform.errors import CommandLineError
+
+SDK = "pulumi_policy"
+
+
+def run(program: str) -> None:
+    """Serve the policies to the engine. program: the file of the pack, from which the project with its environments is
+    found."""
+    try:
+        from trainform.resources.policy_pack.policies import serve
+    except ModuleNotFoundError as error:
+        if error.name != SDK:
+            raise
+        missing = CommandLineError(
+            f"the policy pack needs the policy SDK, which this Python lacks ({sys.executable})",
+            "install `trainform[policy]` there, beside what the program of the stack needs",
+        )
+        sys.exit("\n".join(missing.lines()))
+    serve(program)

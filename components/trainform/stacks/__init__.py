@@ -1,0 +1,1 @@
+"""Stacks over time and next to each other: comparison, drift, promotion, saved reviews."""

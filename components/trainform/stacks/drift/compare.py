@@ -1,0 +1,140 @@
+"""Compare deployed objects with live ones. Pure functions: the reads are in `read`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from trainform.cluster.drift import (
+    SECRETS,
+    Drift,
+    drift_from,
+    drift_of,
+    fields_of_others,
+    is_scaled,
+    value_at,
+    written_by_others,
+)
+from trainform.manifests.manifest import FIELD_MANAGER, Manifest
+from trainform.manifests.shapes import mapping, mappings
+from trainform.stacks.drift.model import FieldDrift, ObjectDrift
+from trainform.stacks.drift.wanted import Basis
+
+(MANAGER,) = FIELD_MANAGER.values()
+_OF_PULUMI = "pulumi-"  # its names for objects without the annotation of `FIELD_MANAGER`
+_DATA = ("data", "stringData")
+
+
+def is_ours(manager: str) -> bool:
+    """True for the manager of the fields that `pulumi up` writes."""
+    return manager == MANAGER or manager.startswith(_OF_PULUMI)
+
+
+def is_written(live: Mapping[str, Any]) -> bool:
+    """True if `pulumi up` has written a field of the live object."""
+    return any(is_ours(manager) for manager in _managers(live))
+
+
+def is_noted(live: Mapping[str, Any]) -> bool:
+    """True if the live object says who has written its fields."""
+    return bool(_managers(live))
+
+
+def _managers(live: Mapping[str, Any]) -> list[str]:
+    return [str(entry.get("manager", "")) for entry in mappings(mapping(live.get("metadata")).get("managedFields"))]
+
+
+def unsettled(manifest: Manifest, live: Mapping[str, Any]) -> bool:
+    """True if the API server must be asked: a value is spelled otherwise, or others have written a field of ours."""
+    if _is_closed(manifest):
+        return False
+    written = (path for path, _ in fields_of_others(live, is_ours))
+    return any(True for _ in drift_of(manifest.body, live)) or any(_has(manifest.body, path) for path in written)
+
+
+def compared(
+    manifest: Manifest, live: Mapping[str, Any], answer: Mapping[str, Any] | None, basis: Basis
+) -> ObjectDrift:
+    """Compare the object. answer: the API server's dry run of the deployed one; None if not asked, or refused."""
+    found = [*_changes(manifest, live, answer)]
+    scaled = [drift for drift in found if is_scaled(live, drift.path)]
+    changed = [drift for drift in found if drift not in scaled]
+    ours = [drift for drift in changed if _WORTH[basis](drift.manager)]
+    paths = {drift.path for drift in found}
+    others = [
+        drift
+        for path, drift in fields_of_others(live, is_ours)
+        if not _has(manifest.body, path) and not any(f"{drift.path}.".startswith(f"{each}.") for each in paths)
+    ]
+    metadata = mapping(live.get("metadata"))
+    anew = is_noted(live) and not is_written(live)
+    deleting = str(metadata.get("deletionTimestamp", ""))
+    return _object(
+        manifest,
+        state="gone" if deleting else "made anew" if anew else "changed" if ours else "as deployed",
+        fields=[*map(_field, ours)],
+        others=[] if anew else [*map(_field, [*scaled, *others])],  # all of it is of who made it
+        manager=_maker(metadata) if anew else "",
+        created=str(metadata.get("creationTimestamp", "")) if anew else "",
+        deleting=deleting,
+    )
+
+
+def gone(manifest: Manifest) -> ObjectDrift:
+    """Return the object that the cluster does not have."""
+    return _object(manifest, state="gone")
+
+
+# The writers whose differences are drift. With files, fields of trainform are not applied yet; another version may
+# render new fields.
+_WORTH: Mapping[Basis, Callable[[str], bool]] = {
+    "record": lambda manager: True,
+    "files": lambda manager: not is_ours(manager),
+    "other version": lambda manager: bool(manager) and not is_ours(manager),
+}
+
+
+def _is_closed(manifest: Manifest) -> bool:
+    """True if no value of its `data` is compared: values of Secrets are not read, and the record is the basis."""
+    return manifest.body["kind"] == SECRETS or manifest.is_record
+
+
+def _changes(manifest: Manifest, live: Mapping[str, Any], answer: Mapping[str, Any] | None) -> Iterable[Drift]:
+    body = manifest.body
+    if _is_closed(manifest):
+        keys = [key for field in _DATA for key in body.get(field, {})]
+        visible = {field: value for field, value in body.items() if field not in _DATA}
+        others = written_by_others(keys, {**live, "kind": body["kind"]}, is_ours) if is_noted(live) else ()
+        return [*drift_of(visible, live), *others]
+    if answer is None:
+        return drift_of(body, live)
+    # a webhook has added what trainform has written and does not render
+    return [drift for path, drift in drift_from(answer, live) if _has(body, path) or not is_ours(drift.manager)]
+
+
+def _has(body: Mapping[str, Any], path: tuple[str, ...]) -> bool:
+    return value_at(body, path) is not None
+
+
+def _maker(metadata: Mapping[str, Any]) -> str:
+    """Return the first writer; of several in one second the one that wrote most: a controller may add at once."""
+    entries = [entry for entry in mappings(metadata.get("managedFields")) if not entry.get("subresource")]
+    first = min(entries, key=lambda entry: (str(entry.get("time", "")), -len(str(entry.get("fieldsV1")))), default={})
+    return str(first.get("manager", ""))
+
+
+def _field(drift: Drift) -> FieldDrift:
+    found = {"was": drift.applied, "now": drift.live, "manager": drift.manager, "written": drift.written}
+    return FieldDrift.model_validate({"path": drift.path, **found})
+
+
+def _object(manifest: Manifest, **found: Any) -> ObjectDrift:
+    metadata = manifest.body["metadata"]
+    namespace = metadata.get("namespace")
+    return ObjectDrift(
+        kind=manifest.body["kind"],
+        name=metadata["name"],
+        namespace="" if namespace is None else namespace,
+        is_job=manifest.is_job,
+        **found,
+    )

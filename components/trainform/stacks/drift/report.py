@@ -1,0 +1,213 @@
+"""Compare stacks with their live objects. Nothing is changed."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib.metadata import version
+from typing import Any
+
+from trainform.cluster.api import NotReadError
+from trainform.cluster.drift import SECRETS, utc_now
+from trainform.cluster.objects import Key, Live
+from trainform.deployed.records import Deployed
+from trainform.deployed.stacks import ProjectStack
+from trainform.errors import ClusterError
+from trainform.manifests.manifest import Manifest, ownership
+from trainform.plan.record import record_name
+from trainform.stacks.drift.compare import compared, gone, is_noted, is_written, unsettled
+from trainform.stacks.drift.model import DriftReport, NotCompared, ObjectDrift, Outcome, StackDrift
+from trainform.stacks.drift.read import Reads, key_of
+from trainform.stacks.drift.wanted import Wanted, of_environment, of_record
+
+WORST = (Outcome.failed, Outcome.incomplete, Outcome.drift, Outcome.in_sync, Outcome.not_deployed)
+NOTHING = (
+    "The cluster has no record of the experiment and no object of it: no `pulumi up` of the stack has succeeded, or "
+    "it was destroyed."
+)
+NO_PLATFORM = (
+    "The cluster has nothing that `pulumi up` of the environment's own stack has written: it was never run, or the "
+    "stack was destroyed."
+)
+NO_RECORD = "without the record it is unknown what was deployed"
+UNNOTED = (
+    "its `managedFields` were removed: its fields are compared, its secrets and fields of others are not, and their "
+    "writers are unknown"
+)
+ENDED = "The job is not in the cluster: its `ttl` deletes it some time after it has ended. That is not drift."
+Records = Mapping[tuple[str, str], Deployed | None]
+Answers = Mapping[Key, tuple[Mapping[str, object] | None, str]]
+
+
+def find_drift(targets: Sequence[ProjectStack]) -> DriftReport:
+    """Return the report, with the stacks in the order of `targets`."""
+    now = utc_now()
+    found: dict[str, StackDrift] = {}
+    for context in dict.fromkeys(target.environment.cluster.context for target in targets):
+        here = [target for target in targets if target.environment.cluster.context == context]
+        try:
+            with Reads(context) as reads:
+                found |= _on_cluster(here, reads)
+        except ClusterError as error:
+            found |= {target.full_name: _failed(target, "cluster", _text(error)) for target in here}
+    stacks = [found[target.full_name] for target in targets]
+    worst = min((stack.outcome for stack in stacks), key=WORST.index, default=Outcome.in_sync)
+    return DriftReport(generated_by=version("trainform"), read_at=now, outcome=worst, stacks=stacks)
+
+
+def _text(error: ClusterError) -> str:
+    return f"{error.message}; {error.fix}" if error.fix else error.message
+
+
+def _on_cluster(targets: Sequence[ProjectStack], reads: Reads) -> dict[str, StackDrift]:
+    environments = {target.environment.name: target.environment for target in targets}
+    others = {name: reads.another_cluster(environment) for name, environment in environments.items()}
+    bound = [target for target in targets if not others[target.environment.name]]
+    records = reads.records([(target.experiment, target.namespace) for target in bound if target.experiment])
+    expected, found = dict[str, Wanted](), dict[str, StackDrift]()
+    for target in targets:
+        other = others[target.environment.name]
+        made = _failed(target, "cluster", other) if other else _expected(target, _record(target, records), reads)
+        if isinstance(made, StackDrift):
+            found[target.full_name] = made
+        else:
+            expected[target.full_name] = made
+    manifests = [manifest for each in expected.values() for manifest in each.manifests]
+    live = reads.objects(manifests)
+    answers = _answers(manifests, live, reads)
+    for target in bound:
+        if target.full_name in expected:
+            record = _record(target, records)
+            found[target.full_name] = _compared(target, expected[target.full_name], record, live, answers)
+    return found
+
+
+def _record(target: ProjectStack, records: Records) -> Deployed | None:
+    return records.get((target.experiment, target.namespace))
+
+
+def _expected(target: ProjectStack, record: Deployed | None, reads: Reads) -> Wanted | StackDrift:
+    """Return the deployed objects, or the report of a stack whose objects are unknown."""
+    everything = "all objects"
+    if record is not None and record.stack not in ("", target.full_name):  # and `pulumi up` of this stack is refused
+        reason = f"{target.experiment} is deployed there by the stack {record.stack}, and not by {target.full_name}"
+        return _failed(target, everything, reason)
+    try:
+        if not target.experiment:
+            return of_environment(target.environment)
+        if record is not None and record.record is not None:
+            return of_record(record.record, target.full_name)
+    except ValueError as error:
+        return _failed(target, everything, str(error))
+    if record is not None and record.unreadable is not None:
+        return _failed(target, everything, _text(record.unreadable))
+    try:
+        if not reads.has_objects(target.experiment, target.namespace):
+            return _report(target, Outcome.not_deployed, notes=[NOTHING])
+    except NotReadError as error:
+        return _failed(target, everything, _text(error))
+    lost = ObjectDrift(kind="ConfigMap", name=record_name(target.experiment), namespace=target.namespace, state="gone")
+    missing = [NotCompared(what="all other objects", reason=NO_RECORD)]
+    return _report(target, Outcome.drift, objects=[lost], not_compared=missing)
+
+
+def _answers(manifests: Iterable[Manifest], live: Mapping[Key, Live], reads: Reads) -> Answers:
+    """Ask the API server about objects that differ, or that others have written."""
+    asked = [
+        manifest
+        for manifest in manifests
+        if (found := live[key_of(manifest)]).body is not None and unsettled(manifest, found.body)
+    ]
+    answers = zip(asked, reads.dry_runs(asked), strict=True)
+    return {key_of(manifest): (answer.body, answer.reason) for manifest, answer in answers}
+
+
+def _compared(
+    target: ProjectStack, expected: Wanted, record: Deployed | None, live: Mapping[Key, Live], answers: Answers
+) -> StackDrift:
+    there = [live[key_of(manifest)] for manifest in expected.manifests]
+    written = any(each.reason or (each.body is not None and is_written(each.body)) for each in there)
+    if expected.basis == "files" and there and not written:
+        return _report(target, Outcome.not_deployed, notes=[NO_PLATFORM])
+    objects, not_compared, notes = list[ObjectDrift](), list[NotCompared](), [*expected.notes]
+    read = 0
+    for manifest, found in zip(expected.manifests, there, strict=True):
+        name = f"{manifest.body['kind']} {manifest.body['metadata']['name']}"
+        if found.reason and manifest.body["kind"] == SECRETS:  # who only looks needs no right to read keys
+            notes.append(f"{name} is not compared: {found.reason}.")
+        elif found.reason:
+            not_compared.append(NotCompared(what=name, reason=found.reason))
+        elif found.body is None:
+            read += 1
+            if manifest.is_job and expected.ends:
+                notes.append(ENDED)
+            elif expected.basis != "other version" or manifest.is_job:
+                objects.append(gone(manifest))
+        else:
+            read += 1
+            if not is_noted(found.body):
+                not_compared.append(NotCompared(what=name, reason=UNNOTED))
+            answer, refused = answers.get(key_of(manifest), (None, ""))
+            result = compared(manifest, found.body, answer, expected.basis)
+            if refused:
+                notes.append(f"{name} is compared without the API server, which answers the dry run with: {refused}.")
+            if result.state != "as deployed" or result.others:
+                objects.append(result)
+    drifted = any(each.state != "as deployed" for each in objects)
+    outcome = Outcome.drift if drifted else Outcome.incomplete if not_compared else Outcome.in_sync
+    revision = "" if record is None or record.record is None else record.record.revision
+    return _report(
+        target, outcome, objects=objects, not_compared=not_compared, notes=notes,
+        compared=read, revision=revision
+    )  # fmt: skip
+
+
+def _failed(target: ProjectStack, what: str, reason: str) -> StackDrift:
+    return _report(target, Outcome.failed, not_compared=[NotCompared(what=what, reason=reason)])
+
+
+def _report(target: ProjectStack, outcome: Outcome, objects: Sequence[ObjectDrift] = (), **found: Any) -> StackDrift:
+    return StackDrift(
+        stack=target.name,
+        experiment=target.experiment,
+        environment=target.environment.name,
+        namespace=target.namespace,
+        outcome=outcome,
+        objects=[*objects],
+        commands=commands(objects, target.name) if outcome is Outcome.drift else [],
+        **found,
+    )
+
+
+PUT_BACK = "pulumi up --refresh --skip-preview -s {stack}"
+"""A plain preview compares with the state and sees nothing; `preview --refresh` fails with a conflict of field
+managers."""
+LABELS = "metadata.labels."
+_NUMBER = re.compile(r"spec\.ports\.[^.]+\.(port|protocol)")
+_OWNERSHIP = frozenset(ownership("", environment=""))
+
+
+def commands(objects: Sequence[ObjectDrift], stack: str) -> list[str]:
+    """Return the commands in their order. The preflight refuses an object without trainform's labels, so these come
+    first. A port that has another number is another port to an apply, which then fails since both have the
+    same name: such a Service is made again."""
+    return [*_relabel(objects), *_make_again(objects), PUT_BACK.format(stack=shlex.quote(stack))]
+
+
+def _relabel(objects: Iterable[ObjectDrift]) -> Iterator[str]:
+    for each in objects:
+        labels = {field.path.removeprefix(LABELS): field.was for field in each.fields if field.path.startswith(LABELS)}
+        lost = [f"{name}={value}" for name, value in labels.items() if name in _OWNERSHIP]
+        if lost:
+            yield shlex.join(["kubectl", "label", each.kind.lower(), each.name, *_where(each), "--overwrite", *lost])
+
+
+def _make_again(objects: Iterable[ObjectDrift]) -> Iterator[str]:
+    for each in objects:
+        if each.kind == "Service" and any(_NUMBER.fullmatch(field.path) for field in each.fields):
+            yield shlex.join(["kubectl", "delete", "service", each.name, *_where(each)])
+
+
+def _where(each: ObjectDrift) -> list[str]:
+    return ["-n", each.namespace] if each.namespace else []

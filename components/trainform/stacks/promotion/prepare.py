@@ -1,0 +1,194 @@
+"""A promotion, prepared: everything is read and judged, and nothing is written."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from trainform import defaults
+from trainform.cluster.drift import utc_now
+from trainform.deployed.records import live_record
+from trainform.deployed.releases.author import author
+from trainform.deployed.releases.evidence import lacks
+from trainform.deployed.releases.files import read_release
+from trainform.deployed.releases.gates import Facts, Judged, judge, waiver_problems
+from trainform.deployed.releases.model import Promoted, Release, Waived
+from trainform.deployed.releases.promote import (
+    as_released,
+    experiment_of,
+    not_of_source,
+    origin,
+    recorded,
+    unpinned,
+)
+from trainform.deployed.releases.source import Source, read_source
+from trainform.deployed.stacks import ProjectStack
+from trainform.errors import ClusterError, InputError, Problem
+from trainform.job.check import CheckedJob, check_experiment
+from trainform.job.check_files import load_experiment
+from trainform.job.render import RenderedJob
+from trainform.plan.images import without_digest
+from trainform.plan.inputs import resolved
+from trainform.review.wanted import Side
+from trainform.spec.release import NOT_WRITTEN, Released
+from trainform.stacks.comparison.compare import Comparison, Version, compare, of_record
+from trainform.stacks.drift.model import StackDrift
+from trainform.stacks.drift.report import find_drift
+
+SECONDS = 2.0 * defaults.CONNECT_SECONDS
+
+
+class Asked(Struct, frozen=True):
+    """The promotion that is requested. waived: gates, all for one reason. over_rollback: also to a target that was
+    rolled back."""
+
+    experiment: str
+    source: ProjectStack
+    target: ProjectStack
+    waived: Sequence[str] = ()
+    reason: str = ""
+    over_rollback: bool = False
+
+
+class Prepared(Struct, frozen=True):
+    """A promotion that is read and judged.
+
+    release: what would be written. before: the release that the target follows; None: the experiment's file. same: that
+    has this content already, with its evidence. comparison: the source and the target as it will be. changes: the
+    target as it is deployed and as it will be; None if nothing is deployed, or if it could not be read, with the reason
+    in `not_read`. new_images: images of the target's pods that the source has not run, by the paths that name them.
+    drift: of the source.
+    """
+
+    asked: Asked
+    source: Source
+    release: Release
+    before: Release | None
+    same: bool
+    judged: tuple[Judged, ...]
+    comparison: Comparison
+    changes: Comparison | None
+    drift: StackDrift
+    not_read: str = ""
+    new_images: Mapping[str, str] = {}
+
+    @property
+    def refused(self) -> tuple[Judged, ...]:
+        """The gates that refuse it."""
+        return tuple(each for each in self.judged if each.result == "refused")
+
+    @property
+    def rollback(self) -> Release | None:
+        """The rollback that the target follows."""
+        return None if self.before is None or self.before.rollback is None else self.before
+
+    @property
+    def held(self) -> bool:
+        """True if it would undo a rollback without `--over-rollback`."""
+        return self.rollback is not None and not self.asked.over_rollback
+
+    @property
+    def may_be_written(self) -> bool:
+        """True if there is something to write, and nothing against it."""
+        return not (self.same or self.held or self.refused)
+
+
+def prepare(asked: Asked, root: Path) -> Prepared:
+    """Read both stacks and judge. InputError with every problem that the experiment has in the target; TrainformError
+    if the source cannot be released."""
+    by, at = author(root), utc_now()
+    waivers = [Waived(gate=gate, reason=asked.reason, by=by) for gate in dict.fromkeys(asked.waived)]
+    wrong = [*waiver_problems(waivers, asked.target.environment)]
+    if wrong:
+        raise InputError(wrong)
+    followed = asked.target.stack.release
+    before = None if followed is None else read_release(asked.experiment, followed, root)
+    source = read_source(asked.source, root)
+    facts = Facts(
+        environment=source.environment,
+        outcome=source.outcome,
+        tags=tuple(tags_of(asked, source, root)),
+        commit=source.update.commit,
+        dirty=source.update.dirty,
+        now=datetime.datetime.now(datetime.UTC),
+        changed=source.changed,
+    )
+    judged = judge(asked.target.environment, facts, waivers)
+    release = Release(
+        experiment=experiment_of(source),
+        origin=origin(source.stack, source.environment, source.record, source.update, source.outcome, source.seconds),
+        promoted=Promoted(
+            by=by,
+            at=at,
+            source=asked.source.name,
+            target=asked.target.name,
+            replaces=followed,
+            gates={each.gate: each.result for each in judged},
+            waived=[each.waiver for each in judged if each.waiver is not None],
+        ),
+    )
+    job, new_images = _checked(asked, release, source, root)
+    will = version_of(job)
+    now, not_read = _deployed(asked)
+    return Prepared(
+        asked,
+        source,
+        release,
+        before,
+        before is not None and is_same(before, release, asked.target),
+        judged,
+        compare(of_record(f"{asked.source.name}, deployed", source.record), will),
+        None if now is None else compare(now, will),
+        find_drift([asked.source]).stacks[0],
+        not_read,
+        new_images,
+    )
+
+
+def is_same(before: Release, release: Release, target: ProjectStack) -> bool:
+    """True if the target follows this content already, by a release with all its evidence."""
+    return before.content == release.content and not any(True for _ in lacks(target.name, before, target.environment))
+
+
+def tags_of(asked: Asked, source: Source, root: Path) -> list[str]:
+    """Return the paths of the images without a digest in the target, as written when the source was deployed."""
+    written = Released(asked.experiment, NOT_WRITTEN, as_released(recorded(source.record, source.stack)))
+    loaded = load_experiment(written, root, asked.target.environment.name)
+    if loaded.model is None:  # its problems are reported when the release is checked
+        return [*without_digest(source.record.experiment)]
+    return [loaded.source.locate(Problem(path, None, "", "")).path for path in without_digest(resolved(loaded.model))]
+
+
+def _checked(asked: Asked, release: Release, source: Source, root: Path) -> tuple[RenderedJob, dict[str, str]]:
+    """Return the job of the release in the target, and its images that the source has not run. May raise InputError."""
+    given = Released(asked.experiment, release.name, release.experiment)
+    stack = asked.target.stack
+    checked: CheckedJob = check_experiment(given, stack.environment, stack.run, root)
+    without = [] if checked.job is None else [*unpinned(checked.job, source)]
+    problems = [*checked.problems, *map(checked.sources[0].locate, without)]
+    if problems:
+        raise InputError(problems)
+    job, experiment = checked.checked(), checked.sources[0]
+    new = not_of_source(job, source)
+    return job, {experiment.locate(Problem(path, None, "", "")).path: image for path, image in new.items()}
+
+
+def _deployed(asked: Asked) -> tuple[Version | None, str]:
+    """Return what runs in the target, or why it could not be read. A cluster that does not answer does not stop a
+    promotion, which only writes files."""
+    try:
+        record = live_record(asked.experiment, asked.target.environment, SECONDS)
+    except ClusterError as error:
+        return None, error.message
+    return (None if record is None else of_record("now", record)), ""
+
+
+def version_of(job: RenderedJob) -> Version:
+    """Return the target as it will be."""
+    name = "as it will be"
+    if job.plan.record is None:  # an experiment that is too large has none
+        return Version(name, Side(resolved(job.experiment), {}, job.plan.run))
+    return of_record(name, job.plan.record)

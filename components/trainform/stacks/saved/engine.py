@@ -1,0 +1,67 @@
+"""Pulumi's version, the place of its states, and `pulumi up`."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from pathlib import Path
+from types import FrameType
+from urllib.parse import parse_qs, urlsplit
+
+from trainform.console.signals import ENDING, signal_handler
+from trainform.deployed.engine import environ_of_engine, printed, pulumi
+
+OF_SERVICES = ("http", "https")
+STANDARD_ERROR = 2
+
+
+def engine_version(root: Path) -> str:
+    """Return the version of the engine: v3.259.0."""
+    return printed(root, "version").strip()
+
+
+def backend(root: Path) -> str:
+    """Return where the states of stacks are kept."""
+    return place_of_backend(str(json.loads(printed(root, "whoami", "--verbose", "--json"))["url"]))
+
+
+def place_of_backend(url: str) -> str:
+    """Return the place that the address names, without credentials and options."""
+    parts = urlsplit(url)
+    path = "" if parts.scheme in OF_SERVICES else parts.path.rstrip("/")
+    at = [f" at {endpoint.rpartition('@')[2]}" for endpoint in parse_qs(parts.query).get("endpoint", [])]
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{path}{''.join(at)}"
+
+
+def run_up(stack: str, root: Path, *, beside_data: bool) -> int:
+    """Run `pulumi up` and return its exit code. beside_data: its output goes to standard error.
+
+    The engine has its own session. A signal is passed on to it as Ctrl-C, so that it stores its state and gives back
+    the lock of the stack; a second one makes it stop at once.
+    """
+    words = [pulumi(), "up", "--yes", "--skip-preview", "--non-interactive", "-s", stack]
+    process: subprocess.Popen[bytes] | None = None
+    received: list[int] = []
+
+    def pass_on(number: int, frame: FrameType | None) -> None:
+        received.append(number)
+        if process is not None and process.poll() is None:
+            os.killpg(process.pid, signal.SIGINT)
+
+    with signal_handler([signal.SIGINT, *ENDING], pass_on):
+        process = subprocess.Popen(
+            words,
+            cwd=root,
+            env=environ_of_engine(),
+            stdin=subprocess.DEVNULL,
+            stdout=STANDARD_ERROR if beside_data else None,
+            start_new_session=True,
+        )
+        if received:  # before it was known
+            os.killpg(process.pid, signal.SIGINT)
+        code = process.wait()
+    if received:
+        raise KeyboardInterrupt if received[0] == signal.SIGINT else SystemExit(128 + received[0])
+    return code

@@ -1,0 +1,146 @@
+"""The facts of a preview: its steps with their values, and the live objects that they touch.
+
+Versions and status of objects, Kueue's switches and what controllers write are left out, since they change by
+themselves.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from trainform.backends.table import JOB_TYPES
+from trainform.cluster.drift import drift_of, utc_now
+from trainform.cluster.facts import ENDED
+from trainform.cluster.objects import Live
+from trainform.cluster.phases import said_phase
+from trainform.deployed.releases.author import git_line
+from trainform.errors import TrainformError
+from trainform.manifests.manifest import Manifest
+from trainform.manifests.shapes import mapping
+from trainform.review import steps
+from trainform.review.changes import masked_changes
+from trainform.review.objects import applied
+from trainform.review.preview import Preview, State, Step
+from trainform.spec.environment import Environment
+from trainform.stacks.drift.read import Reads, key_of
+from trainform.stacks.saved.facts import Facts, Source
+from trainform.stacks.saved.model import Saved
+
+COMPARED = ("pulumi:providers:", steps.COMPONENT)
+"""Types that are compared although nothing happens to them: versions of providers, and inputs that name a cause."""
+AUTONAMED = "pulumi.com/autonamed"
+NO_CLUSTER = "The cluster is not compared: no environment says where it is."
+NOT_STARTED = ("", "Pending", "Suspended")
+CHOSEN_LATER = "[a name that the engine chooses at apply]"
+
+
+def preview_facts(preview: Preview, environment: Environment | None, source: Source) -> tuple[Facts, list[str]]:
+    """Return the facts, and which objects could not be read. TrainformError if the preview failed or is incomplete."""
+    if preview.failed:
+        raise TrainformError("the preview fails:", "", preview.failed.splitlines())
+    if preview.incomplete:
+        raise TrainformError(
+            "the preview is incomplete", "run it with the version of Pulumi that trainform is tested with"
+        )
+    objects, unread = ({}, [NO_CLUSTER]) if environment is None else touched(preview, environment)
+    return {"object": source.without_secrets(objects), "step": source.without_secrets(planned(preview))}, unread
+
+
+def saved_review(facts: Facts, preview: Preview, environment: Environment | None, source: Source) -> Saved:
+    """Return the review with the facts that were gathered and those of its preview."""
+    found, unread = preview_facts(preview, environment, source)
+    commit = git_line(source.root, "rev-parse", "HEAD")
+    return Saved(at=utc_now(), stack=source.stack, commit=commit, facts={**facts, **found}, not_compared=unread)
+
+
+# --- steps
+
+
+def planned(preview: Preview) -> dict[str, Any]:
+    """Return what the engine does to each resource, by its kind and name."""
+    changing = [step for step in preview.steps if steps.fate(step) != "none" or step.type.startswith(COMPARED)]
+    found = dict[str, Any]()
+    for step in sorted(changing, key=lambda step: (step.urn, step.operation)):
+        name = f"{step.kind} {step.name}"
+        while name in found:
+            name += "'"
+        found[name] = _planned(step)
+    text = json.dumps(found)
+    for name in filter(None, map(_chosen_name, changing)):
+        text = text.replace(name, CHOSEN_LATER)
+    made: dict[str, Any] = json.loads(text)
+    return made
+
+
+def _planned(step: Step) -> dict[str, Any]:
+    state = State({}) if step.new is None else step.new
+    options = {
+        "type": step.type,
+        "parent": state.parent,
+        "provider": state.provider.rpartition("::")[0],  # without the id of a provider that is replaced
+        "keep": state.keep,
+        "protect": state.protect,
+        "secrets": [each.path for each in masked_changes(step)],
+    }
+    return {"(operation)": step.operation, **state.inputs, "(options)": options}
+
+
+def _chosen_name(step: Step) -> str:
+    """Return the name of a new object for which the provider draws one in each preview."""
+    if step.old is not None or step.new is None or not step.is_object:
+        return ""
+    metadata = mapping(step.new.inputs.get("metadata"))
+    is_drawn = mapping(metadata.get("annotations")).get(AUTONAMED) == "true"
+    return str(metadata.get("name", "")) if is_drawn else ""
+
+
+# --- live objects
+
+
+def touched(preview: Preview, environment: Environment) -> tuple[dict[str, Any], list[str]]:
+    """Return the live objects that the engine creates, changes or deletes: None for one that does not exist, else its
+    UID, the phase of a job, and the fields that are not as they were applied last. Objects that cannot be read come
+    second, as sentences. Raises `ClusterError`."""
+    named = {key_of(each): each for each in _named_objects(preview, environment.namespace.name)}
+    with Reads(environment.cluster.context) as reads:
+        live = reads.objects(named.values())
+    found, unread = dict[str, Any](), list[str]()
+    for key in sorted(named):
+        if live[key].reason:
+            unread.append(f"{key[1]} {key[3]} is not compared: {live[key].reason}.")
+        else:  # a kind of two groups, and a name in two namespaces, are told apart
+            name = f"{key[1]}/{key[3]}"
+            found[name if name not in found else "/".join(key)] = _touched(named[key], live[key])
+    return found, unread
+
+
+def _touched(named: Manifest, live: Live) -> dict[str, Any] | None:
+    if live.body is None:
+        return None
+    fields = {drift.path: drift.live for drift in drift_of(named.body, live.body)}
+    is_job = f"{named.body['apiVersion']}:{named.body['kind']}" in JOB_TYPES
+    phase = {"phase": _phase(live.body)} if is_job else {}
+    return {"uid": str(mapping(live.body.get("metadata")).get("uid", "")), **phase, **fields}
+
+
+def _phase(job: Mapping[str, Any]) -> str:
+    """Return pending, running or finished, as the operator says it: to replace a job costs what it has run."""
+    phase = said_phase(mapping(job.get("status")))
+    return "finished" if phase in ENDED else "pending" if phase in NOT_STARTED else "running"
+
+
+def _named_objects(preview: Preview, namespace: str) -> Iterator[Manifest]:
+    """Return the objects after the change, then those before it with their fields, as they were applied last."""
+    changing = [step for step in preview.steps if step.is_object and steps.fate(step) != "none"]
+    for after in (True, False):
+        for step in changing:
+            state = step.new if after else step.old
+            if state is None:
+                continue
+            body = {**steps.body(step, state), **applied(state).body}
+            body["metadata"] = {"namespace": namespace, **mapping(body.get("metadata"))}
+            if isinstance(body["metadata"].get("name"), str):
+                keys = ("apiVersion", "kind", "metadata") if after else body
+                yield Manifest("", {key: body[key] for key in keys})

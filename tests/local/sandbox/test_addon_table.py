@@ -1,0 +1,156 @@
+"""The table of add-ons, and their webhook configurations on loopback. No cluster runs."""
+
+from __future__ import annotations
+
+import base64
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from msgspec import structs
+
+from tests.local.sandbox.conftest import small_settings
+from trainform.errors import InputError
+from trainform.local.sandbox.addons import chosen_addons, installed_addons, required_parts, with_dependencies
+from trainform.local.sandbox.addons.addon import Webhooks, webhook_configurations
+from trainform.local.sandbox.addons.table import ADDONS
+from trainform.local.sandbox.certificates import Certificates, WebhookCertificates
+from trainform.local.sandbox.components import COMPONENTS, PORTS, Context
+from trainform.local.sandbox.control import up
+from trainform.local.sandbox.folder import Layout
+from trainform.local.sandbox.ports import LOOPBACK
+from trainform.local.toolchain.addons import ADDON_PARTS
+from trainform.local.toolchain.model import BuiltPart, Toolchain
+
+PODS = {"matchLabels": {"ours": "yes"}}
+MANIFESTS = """\
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingWebhookConfiguration
+metadata: {name: mutating-webhook-configuration}
+webhooks:
+- name: mjob.example.com
+  admissionReviewVersions: [v1]
+  failurePolicy: Fail
+  sideEffects: None
+  clientConfig: {service: {name: webhook-service, namespace: system, path: /mutate-job}}
+  rules: [{apiGroups: [example.com], apiVersions: [v1], operations: [CREATE], resources: [jobs]}]
+- name: mpod.example.com
+  admissionReviewVersions: [v1]
+  sideEffects: None
+  clientConfig: {service: {name: webhook-service, namespace: system, path: /mutate-pod}}
+  rules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}]
+- name: mother.example.com
+  admissionReviewVersions: [v1]
+  sideEffects: None
+  clientConfig: {service: {name: webhook-service, namespace: system, path: /mutate-other}}
+  rules: [{apiGroups: [example.com], apiVersions: [v1], operations: [CREATE], resources: [jobs, others]}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        (["kubedl,kubeflow"], ("kubeflow", "kubedl")),
+        (["jobset", "kueue , jobset"], ("kueue", "jobset")),
+        ([], ()),
+        ([","], ()),
+    ],
+)
+def test_add_on_names_are_separated_by_commas_or_by_repeated_options(words: list[str], names: tuple[str, ...]) -> None:
+    assert chosen_addons(words) == names
+
+
+def test_unknown_add_on_names_are_refused_with_the_known_names() -> None:
+    with pytest.raises(InputError) as caught:
+        chosen_addons(["kubeflow,ray", "Kueue"])
+    [problem] = caught.value.problems
+    assert (problem.value, problem.reason) == ("ray, Kueue", "are no add-ons of the sandbox")
+    assert problem.fix == "choose from kubeflow, kueue, jobset, trainer, kubedl, kube-scheduler"
+    assert caught.value.exit_code == 2
+
+
+@pytest.mark.shows("a wrong name of an add-on")
+def test_unknown_add_on_names_are_refused_before_the_folder_is_made(tmp_path: Path, toolchain: Toolchain) -> None:
+    folder = tmp_path / "sandbox"
+    words = ["sandbox", "up", "--with", "kubeflow,ray", "--folder", str(folder)]
+    refused = subprocess.run([sys.executable, "-m", "trainform", *words], capture_output=True, text=True, check=False)
+    assert refused.returncode == 2
+    assert "ray" in refused.stderr
+    assert "choose from kubeflow, kueue, jobset" in refused.stderr
+    assert not folder.exists()
+    with pytest.raises(InputError, match="is no add-on of the sandbox"):
+        up(structs.replace(small_settings(folder), addons=("ray",)), toolchain)
+    assert not Layout(folder).state.exists()
+
+
+def test_dependencies_of_add_ons_are_added() -> None:
+    assert with_dependencies(["trainer"]) == ("jobset", "trainer", "kube-scheduler")
+    assert with_dependencies(["kubeflow", "kubedl"]) == ("kubeflow", "kubedl")
+
+
+def test_trainer_and_jobset_are_one_build() -> None:
+    assert [part.folder for part in required_parts(["trainer", "jobset"])] == ["trainer"]
+    assert set(required_parts(ADDONS)) == set(ADDON_PARTS)
+
+
+def test_each_program_is_built_by_its_part_and_names_and_ports_are_unique() -> None:
+    for addon in ADDONS.values():
+        assert addon.component.binary in addon.part.binaries
+        assert addon.component.port in addon.ports
+    names = [row.name for row in (*COMPONENTS, *(addon.component for addon in ADDONS.values()))]
+    assert len(set(names)) == len(names)
+    ports = [*PORTS, *(port for addon in ADDONS.values() for port in addon.ports)]
+    assert len(set(ports)) == len(ports)
+
+
+def _context(folder: Path) -> Context:
+    layout = Layout(folder)
+    ports = {port: number for number, port in enumerate((p for a in ADDONS.values() for p in a.ports), start=20_001)}
+    return Context(layout, Certificates(layout.pki), ports, (), folder / "none")
+
+
+@pytest.mark.parametrize("name", ADDONS)
+def test_add_ons_are_configured_with_loopback_and_their_own_ports_only(name: str, tmp_path: Path) -> None:
+    addon, context = ADDONS[name], _context(tmp_path)
+    text = " ".join(addon.component.arguments(context))
+    if addon.configuration is not None:
+        text += f" {addon.configuration(context)}"
+    assert re.findall(r"\b\d+\.\d+\.\d+\.\d+\b", text) == [LOOPBACK] * text.count(LOOPBACK)
+    assert LOOPBACK in text
+    used = {int(number) for number in re.findall(r"\b20\d{3}\b", text)}
+    assert used == {context.ports[port] for port in addon.ports}
+
+
+@pytest.mark.parametrize("name", [name for name, addon in ADDONS.items() if addon.configuration is not None])
+def test_configuration_file_is_written_where_the_arguments_name_it(name: str, tmp_path: Path) -> None:
+    context = _context(tmp_path)
+    context.layout.make()
+    [addon] = installed_addons([name], {part.folder: BuiltPart(tmp_path / part.folder) for part in ADDON_PARTS})
+    addon.configure(context)
+    [argument] = [text for text in addon.program.component.arguments(context) if text.startswith("--config=")]
+    written = yaml.safe_load(Path(argument.removeprefix("--config=")).read_text())
+    assert written["kind"] == "Configuration"
+    assert addon.program.binary == tmp_path / addon.addon.part.folder / "bin" / addon.addon.component.binary
+
+
+def test_served_webhooks_are_registered_on_loopback_and_others_are_left_out(tmp_path: Path) -> None:
+    certificates = WebhookCertificates(tmp_path)
+    certificates.make()
+    webhooks = Webhooks(
+        names={"MutatingWebhookConfiguration": "example-webhooks"},
+        resources=frozenset({"jobs", "pods"}),
+        selectors={"mpod.example.com": PODS},
+    )
+    [made] = webhook_configurations(webhooks, MANIFESTS, 4711, certificates)
+    assert made["metadata"] == {"name": "example-webhooks"}
+    job, pod = made["webhooks"]  # the third is for a resource that is not served as well
+    bundle = base64.b64encode(certificates.authority.read_bytes()).decode()
+    assert job["clientConfig"] == {"url": "https://127.0.0.1:4711/mutate-job", "caBundle": bundle}
+    assert job["failurePolicy"] == "Fail"
+    assert job["rules"] == yaml.safe_load(MANIFESTS)["webhooks"][0]["rules"]
+    assert "objectSelector" not in job
+    assert pod["objectSelector"] == PODS

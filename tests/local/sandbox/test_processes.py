@@ -1,0 +1,104 @@
+"""Processes are started, recorded and stopped by id and start time; `sleep` is the component."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+from msgspec import structs
+
+from tests.local.sandbox.conftest import until
+from trainform.local.sandbox.processes import Command, Process, is_running, launch, stop, tail
+
+ENVIRONMENT = {"PATH": os.defpath}
+# Exits, as after kill -9, when the child exists and is not recorded yet.
+DIES = """
+import os, sys
+from pathlib import Path
+from trainform.local.sandbox.processes import Command, launch
+
+def record(started):
+    Path(sys.argv[1], "pid").write_text(str(started[0].pid))
+    os._exit(9)
+
+launch([Command("doomed", Path("/bin/sh"), ["-c", "touch ran"], Path(sys.argv[1], "log"))], {"PATH": os.defpath}, \
+record)
+"""
+
+
+def _sleep(folder: Path, script: str = "exec sleep 300") -> Process:
+    shell = shutil.which("sh")
+    assert shell is not None
+    command = Command("sleeper", Path(shell), ["-c", script], folder / "sleeper.log")
+    return launch([command], ENVIRONMENT, lambda started: None)[0]
+
+
+def test_a_process_is_recorded_before_it_runs(tmp_path: Path) -> None:
+    seen = []
+    shell = shutil.which("sh")
+    assert shell is not None
+    command = Command("quick", Path(shell), ["-c", "echo ran"], tmp_path / "quick.log")
+    [process] = launch([command], ENVIRONMENT, lambda started: seen.append((tail(command.log), list(started))))
+    assert seen == [([], [process])]
+    until(lambda: tail(command.log) == ["ran"])
+    until(lambda: not is_running(process))
+
+
+def test_a_command_has_the_environment_of_all_and_its_own(tmp_path: Path) -> None:
+    shell = shutil.which("sh")
+    assert shell is not None
+    script = ["-c", 'echo "$SHARED $OWN"']
+    rows = [
+        Command("plain", Path(shell), script, tmp_path / "plain.log"),
+        Command("special", Path(shell), script, tmp_path / "special.log", {"OWN": "mine", "SHARED": "other"}),
+    ]
+    started = launch(rows, {**ENVIRONMENT, "SHARED": "ours"}, lambda started: None)
+    until(lambda: not any(map(is_running, started)))
+    assert [tail(row.log) for row in rows] == [["ours "], ["other mine"]]
+
+
+def test_a_process_that_was_not_recorded_never_runs(tmp_path: Path) -> None:
+    died = subprocess.run([sys.executable, "-c", DIES, tmp_path], cwd=tmp_path, check=False)
+    assert died.returncode == 9
+    until(lambda: not psutil.pid_exists(int((tmp_path / "pid").read_text())))
+    assert not (tmp_path / "ran").exists()
+
+
+def test_stop_kills_a_process_that_ignores_sigterm(tmp_path: Path) -> None:
+    process = _sleep(tmp_path, "trap '' TERM; echo deaf; while :; do sleep 0.05; done")
+    until(lambda: tail(Path(process.log)) == ["deaf"])
+    stop([process], grace=0.3)
+    assert not is_running(process)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"started": time.time() - 86_400}, {"binary": "/usr/sbin/sshd"}],
+    ids=["another start time", "another program"],
+)
+def test_another_process_with_the_recorded_id_is_not_stopped(tmp_path: Path, changed: dict[str, float | str]) -> None:
+    process = _sleep(tmp_path, "while :; do sleep 0.05; done")
+    until(lambda: len(psutil.Process(process.pid).cmdline()) == 3)
+    try:
+        other = structs.replace(process, **changed)
+        assert not is_running(other)
+        stop([other], grace=0.2)
+        assert is_running(process)
+    finally:
+        stop([process])
+
+
+def test_a_process_has_its_own_session_and_the_previous_log_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "sleeper.log").write_text("why it crashed\n")
+    process = _sleep(tmp_path)
+    try:
+        assert os.getsid(process.pid) == process.pid
+        assert tail(tmp_path / "sleeper.previous.log") == ["why it crashed"]
+    finally:
+        stop([process])

@@ -1,0 +1,76 @@
+"""The settings of a sandbox that follow from an environment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from trainform.errors import InputError
+from trainform.local.sandbox.settings import NodePool, SandboxSettings, Taint, settings_from_environment
+from trainform.spec.environment import Environment
+
+FOLDER = Path("/srv/sandbox")
+
+
+def _environment(**changes: object) -> Environment:
+    content: dict[str, object] = {
+        "name": "dev",
+        "cluster": {"context": "dev-cluster"},
+        "namespace": {"name": "ai-namespace"},
+        "accelerators": {
+            "a800": {"resource": "baidu.com/a800_80g_cgpu", "per_node": 8, "nodes": 4},
+            "h100": {
+                "resource": "nvidia.com/gpu",
+                "per_node": 4,
+                "nodes": 2,
+                "cpu": "64",
+                "memory": "512Gi",
+                "node_selector": {"pool": "h100"},
+                "tolerations": [{"key": "gpu", "value": "h100", "effect": "NoExecute"}],
+            },
+        },
+        "rdma": {"resource": "rdma/hca", "count": 1, "per_node": 8},
+        "storage_classes": {"fast": "cephfs-ssd", "cold": "cephfs-hdd", "quick": "cephfs-ssd"},
+        **changes,
+    }
+    return Environment.model_validate(content)
+
+
+def test_there_is_a_pool_for_each_accelerator_kind_and_one_without_accelerators() -> None:
+    settings = settings_from_environment(_environment(), FOLDER)
+    a800, h100, cpu = settings.pools
+    assert a800 == NodePool(
+        "a800",
+        4,
+        {
+            "cpu": "128",
+            "memory": "1Ti",
+            "pods": "110",
+            "ephemeral-storage": "1Ti",
+            "baidu.com/a800_80g_cgpu": "8",
+            "rdma/hca": "8",
+        },
+        {"trainform.dev/accelerator": "a800"},
+    )
+    assert (h100.resources["cpu"], h100.resources["memory"], h100.resources["nvidia.com/gpu"]) == ("64", "512Gi", "4")
+    assert h100.labels == {"trainform.dev/accelerator": "h100", "pool": "h100"}
+    assert h100.taints == (Taint("gpu", "h100", "NoExecute"),)
+    assert (cpu.name, cpu.count) == ("cpu", 2)
+    assert cpu.resources == {"cpu": "128", "memory": "1Ti", "pods": "110", "ephemeral-storage": "1Ti"}
+    assert settings.storage_classes == ("cephfs-hdd", "cephfs-ssd")
+    assert settings.contexts == ("dev-cluster",)
+
+
+def test_labels_and_taints_of_the_whole_cluster_are_on_every_node() -> None:
+    environment = _environment(
+        node_selector={"team": "ai"}, tolerations=[{"key": "reserved", "operator": "Exists"}, {"operator": "Exists"}]
+    )
+    for pool in settings_from_environment(environment, FOLDER).pools:
+        assert pool.labels["team"] == "ai"
+        assert Taint("reserved", "", "NoSchedule") in pool.taints
+
+
+def test_too_many_nodes_are_refused() -> None:
+    with pytest.raises(InputError, match="more simulated nodes than one machine can serve"):
+        SandboxSettings(FOLDER, (NodePool("a800", 10_001, {}),))

@@ -1,0 +1,124 @@
+"""The table of releases: its URLs, and that a download contains the same files as a build."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from trainform.errors import ToolchainError
+from trainform.local.toolchain.addons import KUBE_SCHEDULER
+from trainform.local.toolchain.parts import CONTROL_PLANE_PARTS, KUBERNETES_VERSION, PINS, Part
+from trainform.local.toolchain.pinned import Module
+from trainform.local.toolchain.releases import IMAGE, MODULE, RELEASES
+from trainform.local.toolchain.resolving import ResolvedRelease, module_proxy, resolve_release
+
+PARTS = (*CONTROL_PLANE_PARTS, KUBE_SCHEDULER)
+LINUX_AMD64 = {
+    "pulumi": [
+        "https://get.pulumi.com/releases/sdk/pulumi-v3.259.0-linux-x64.tar.gz",
+        "https://get.pulumi.com/releases/sdk/pulumi-3.259.0-checksums.txt",
+        (
+            "https://github.com/pulumi/pulumi-kubernetes/releases/download/v4.25.0/pulumi-resource-kubernetes-v4.25."
+            "0-linux-amd64.tar.gz"
+        ),
+        "https://github.com/pulumi/pulumi-kubernetes/releases/download/v4.25.0/pulumi-kubernetes_4.25.0_checksums.txt",
+    ],
+    "controlplane": [
+        "https://github.com/etcd-io/etcd/releases/download/v3.6.4/etcd-v3.6.4-linux-amd64.tar.gz",
+        "https://github.com/etcd-io/etcd/releases/download/v3.6.4/SHA256SUMS",
+        "https://dl.k8s.io/release/v1.34.4/bin/linux/amd64/kube-apiserver",
+        "https://dl.k8s.io/release/v1.34.4/bin/linux/amd64/kube-apiserver.sha256",
+        "https://dl.k8s.io/release/v1.34.4/bin/linux/amd64/kube-controller-manager",
+        "https://dl.k8s.io/release/v1.34.4/bin/linux/amd64/kube-controller-manager.sha256",
+        "https://registry-1.docker.io/v2/volcanosh/vc-controller-manager/manifests/v1.14.1",
+        "https://registry-1.docker.io/v2/volcanosh/vc-scheduler/manifests/v1.14.1",
+        "https://registry-1.docker.io/v2/volcanosh/vc-webhook-manager/manifests/v1.14.1",
+        "https://modules.example.org/volcano.sh/volcano/@v/v1.14.1.zip",
+    ],
+    "kwok": [
+        "https://registry.k8s.io/v2/kwok/kwok/manifests/v0.8.0",
+        "https://modules.example.org/sigs.k8s.io/kwok/@v/v0.8.0.zip",
+    ],
+    "kube-scheduler": [
+        "https://dl.k8s.io/release/v1.34.4/bin/linux/amd64/kube-scheduler",
+        "https://dl.k8s.io/release/v1.34.4/bin/linux/amd64/kube-scheduler.sha256",
+    ],
+}
+
+
+@pytest.fixture(autouse=True)
+def proxy_for_modules(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GOPROXY", "https://modules.example.org")
+
+
+def _located(name: str, system: str = "Linux", machine: str = "x86_64") -> list[ResolvedRelease]:
+    return [resolve_release(release, system, machine) for release in RELEASES[name]]
+
+
+def _addresses(located: list[ResolvedRelease]) -> list[str]:
+    return [address for release in located for address in (release.url, release.sums) if address is not None]
+
+
+@pytest.mark.parametrize("name", LINUX_AMD64)
+def test_every_url_in_full(name: str) -> None:
+    assert _addresses(_located(name)) == LINUX_AMD64[name]
+
+
+@pytest.mark.parametrize("machine", ["aarch64", "arm64"])
+def test_urls_for_arm64_differ_in_the_processor_only(machine: str) -> None:
+    for name, addresses in LINUX_AMD64.items():
+        other = [address.replace("amd64", "arm64").replace("linux-x64", "linux-arm64") for address in addresses]
+        assert _addresses(_located(name, machine=machine)) == other
+
+
+@pytest.mark.parametrize("part", PARTS, ids=lambda part: part.folder)
+def test_a_download_contains_the_same_files_as_a_build(part: Part) -> None:
+    taken = [take for release in _located(part.folder) for take in release.wanted_files]
+    programs = sorted(target for _, target in taken if target.startswith("bin/"))
+    assert programs == sorted(f"bin/{name}" for name in part.binaries)
+    files = {(pattern, target) for pattern, target in taken if not target.startswith("bin/")}
+    assert files == {(files.pattern, f"{files.into}/") for files in part.shipped}
+
+
+def test_versions_equal_those_of_the_pins() -> None:
+    """What the build stamps is what go.mod names; every release of the control plane has go.mod's version."""
+    for folder in ("controlplane", "kube-scheduler"):
+        assert Module(folder, "k8s.io/kubernetes").version(PINS) == KUBERNETES_VERSION
+    for part in PARTS:
+        assert all(isinstance(release.version, Module) for release in RELEASES[part.folder])
+
+
+def test_every_release_has_a_published_hash() -> None:
+    for name in RELEASES:
+        for release in _located(name):
+            assert (release.sums is not None) != (release.kind in (IMAGE, MODULE))
+            assert (release.module_hash is not None) == (release.kind == MODULE)
+
+
+@pytest.mark.parametrize(("system", "machine"), [("Linux", "riscv64"), ("Windows", "AMD64"), ("", "")])
+@pytest.mark.parametrize("name", RELEASES)
+def test_a_machine_without_a_release_is_reported(name: str, system: str, machine: str) -> None:
+    with pytest.raises(ToolchainError, match=f"there is no release of .* for {system} on {machine}"):
+        _located(name, system, machine)
+
+
+@pytest.mark.parametrize(
+    ("variable", "address"),
+    [
+        ("https://modules.example.com,direct", "https://modules.example.com"),
+        (" https://a.example.com/go/ | https://b.example.com", "https://a.example.com/go"),
+    ],
+)
+def test_the_users_module_proxy_is_used(monkeypatch: pytest.MonkeyPatch, variable: str, address: str) -> None:
+    monkeypatch.setenv("GOPROXY", variable)
+    assert module_proxy() == address
+    assert _located("kwok")[-1].url == f"{address}/sigs.k8s.io/kwok/@v/v0.8.0.zip"
+
+
+def test_pins_replace_no_downloaded_module() -> None:
+    """Else a download and a build of the same pins would be two different programs."""
+    modules = [release.version for part in PARTS for release in RELEASES[part.folder]]
+    for module in {module for module in modules if isinstance(module, Module)}:
+        text = (PINS / module.folder / "go.mod").read_text()
+        assert re.search(rf"{re.escape(module.path)}( v\S+)? =>", text) is None, module

@@ -1,0 +1,96 @@
+"""Versions of an experiment beside each other, by the paths of the experiment."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+from tests.support.leaks import OTHER_HUB_TOKEN as TOKEN
+from trainform.review.stand_ins import CHANGED_MASK, MASKED
+from trainform.review.wanted import Side
+from trainform.stacks.comparison.compare import Comparison, Row, Version, compare
+
+EXPERIMENT: dict[str, Any] = {
+    "name": "resnet",
+    "image": "registry.example.com/ai/pytorch-training:2.4",
+    "launcher": {"torchrun": {"script": "/app/resnet.py", "args": ["--epochs", "90"]}},
+    "roles": {"node": {"replicas": 2, "accelerators": {"a800": 8}, "cpu": 96, "memory": "800Gi"}},
+    "storage": {"checkpoints": {"size": "200Gi", "class": "fast", "mount": "/checkpoints", "keep": True}},
+}
+EVALUATION = {"replicas": 1, "ranked": False, "command": ["python", "/app/evaluate.py"]}
+
+
+def version(name: str, environment: dict[str, Any] | None = None, **changed: Any) -> Version:
+    experiment = {**copy.deepcopy(EXPERIMENT), **changed}
+    return Version(name, Side(experiment, {} if environment is None else environment, 1))
+
+
+def rows(comparison: Comparison) -> dict[str, tuple[Any, ...]]:
+    return {row.path: row.values for row in comparison.experiment}
+
+
+def role(**changed: Any) -> dict[str, Any]:
+    return {"node": {**EXPERIMENT["roles"]["node"], **changed}}
+
+
+def test_the_same_experiment_has_no_rows() -> None:
+    found = compare(version("resnet.dev"), version("resnet.prod"))
+    assert (found.same, found.experiment, found.environment) == (True, (), ())
+
+
+def test_two_spellings_of_one_value_are_the_same() -> None:
+    found = compare(version("file", roles=role(memory="819200Mi"), ttl="60m"), version("release", ttl="1h"))
+    assert found.same
+
+
+def test_each_field_that_differs_is_a_row_with_its_path() -> None:
+    found = compare(version("resnet.dev", shared_memory="64Gi"), version("resnet.prod", roles=role(replicas=16)))
+    assert rows(found) == {"shared_memory": ("64Gi", None), "roles.node.replicas": (2, 16)}
+
+
+def test_a_role_that_one_version_lacks_is_one_row_of_what_it_has() -> None:
+    one, other = version("resnet.dev"), version("resnet.prod", roles={**role(), "eval": EVALUATION})
+    assert rows(compare(one, other)) == {"roles.eval": (None, EVALUATION)}
+    assert rows(compare(other, one)) == {"roles.eval": (EVALUATION, None)}
+
+
+def test_secrets_are_masked_on_every_side() -> None:
+    found = compare(version("a", env={"HF_TOKEN": TOKEN}), version("c"))
+    assert found.experiment == (Row("env.HF_TOKEN", (MASKED, None)),)
+
+
+def test_a_secret_that_changes_is_masked_and_its_change_is_said() -> None:
+    found = compare(version("a", env={"HF_TOKEN": TOKEN}), version("b", env={"HF_TOKEN": "hf_other"}))
+    assert rows(found) == {"env.HF_TOKEN": (MASKED, CHANGED_MASK)}
+
+
+def test_what_the_environments_give_is_told_apart() -> None:
+    dev = {"name": "dev", "accelerators": {"a800": {"resource": "nvidia.com/gpu"}}}
+    prod = {"name": "prod", "accelerators": {"a800": {"resource": "baidu.com/a800_80g_cgpu"}}}
+    found = compare(version("resnet.dev", dev), version("resnet.prod", prod))
+    assert found.same
+    assert {row.path: row.values for row in found.environment} == {
+        "name": ("dev", "prod"),
+        "accelerators.a800.resource": ("nvidia.com/gpu", "baidu.com/a800_80g_cgpu"),
+    }
+
+
+def test_beside_a_file_no_environment_is_told() -> None:
+    found = compare(version("resnet.dev", {"name": "dev"}), version("stacks/experiments/resnet.yaml"))
+    assert found.environment == ()
+
+
+def test_overlays_of_versions_without_an_environment_are_compared_as_written() -> None:
+    one = Version("a", version("a").side, overlays={"prod": {"queue": "research"}})
+    other = Version("b", version("b").side, overlays={"prod": {"queue": "default", "ttl": "1h"}})
+    found = compare(one, other)
+    assert rows(found) == {"environments.prod.queue": ("research", "default"), "environments.prod.ttl": (None, "1h")}
+
+
+@pytest.mark.parametrize("broken", [{"roles": 3}, {"from_a_later_version": {"x": 1}}])
+def test_what_this_version_cannot_read_is_compared_as_written(broken: dict[str, Any]) -> None:
+    found = rows(compare(version("a", **broken), version("b")))
+    (key,) = broken
+    assert any(path == key or path.startswith(f"{key}.") for path in found)

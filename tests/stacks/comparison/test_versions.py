@@ -1,0 +1,42 @@
+"""What is deployed, released and written is the same experiment, unless somebody has changed it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.repository import ROOT
+from trainform.deployed.releases.promote import as_released, recorded
+from trainform.errors import InputError
+from trainform.job.check import check_experiment
+from trainform.plan.record import read_record
+from trainform.project import known_stacks
+from trainform.spec.release import Released
+from trainform.spec.stack import Stack, load_stack
+from trainform.stacks.comparison.compare import compare, of_file, of_record
+
+
+def stacks() -> dict[str, Stack]:
+    found = {}
+    for name in known_stacks(ROOT):
+        try:
+            found[name] = load_stack(name, ROOT)
+        except InputError:  # an environment's own
+            continue
+    return found
+
+
+STACKS = stacks()
+
+
+@pytest.mark.parametrize("name", STACKS)
+def test_what_was_just_deployed_is_what_the_file_and_a_release_of_it_say(name: str) -> None:
+    stack = STACKS[name]
+    record = check_experiment(stack.given, stack.environment, stack.run, ROOT).checked().plan.record
+    assert record is not None
+    body = {"metadata": {"name": f"{stack.experiment}-deployed"}, "data": record.data()}
+    read = read_record(body)
+    assert read is not None
+    released = Released(stack.experiment, "0a1b2c3d4e5f60718293", as_released(recorded(read, name)))
+    deployed = of_record(f"{name}, deployed", read)
+    for written in (released, stack.given):
+        assert compare(deployed, of_file("by its files", written, ROOT, stack.environment)).experiment == ()

@@ -1,0 +1,70 @@
+"""Commands of Pulumi's: a program in its place says what it was given. And where the states of stacks are kept, as an
+address says it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from trainform.stacks.saved.engine import place_of_backend, run_up
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("https://app.pulumi.com/anna", "https://app.pulumi.com/ben"),
+        ("file:///srv/states?metadata=skip", "file:///srv/states/"),
+        ("s3://states/ai?region=eu-west-1", "s3://states/ai?region=eu-west-1&awssdk=v2"),
+        ("s3://key:word@states/ai", "s3://states/ai"),
+    ],
+)
+def test_one_place_by_several_addresses(one: str, other: str) -> None:
+    assert place_of_backend(one) == place_of_backend(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("https://app.pulumi.com/anna", "https://pulumi.example.com/anna"),
+        ("file:///srv/states", "file:///home/anna/states"),
+        ("s3://states/ai", "s3://states/vision"),
+        ("s3://states?endpoint=minio:9000", "s3://states"),
+        ("s3://states", "gs://states"),
+    ],
+)
+def test_other_places(one: str, other: str) -> None:
+    assert place_of_backend(one) != place_of_backend(other)
+
+
+def test_no_credentials_are_told() -> None:
+    shown = place_of_backend("https://anna:t0ken@pulumi.example.com/anna?token=t0ken")
+    assert shown == "https://pulumi.example.com"
+    assert "t0ken" not in place_of_backend("s3://states?endpoint=http://anna:t0ken@minio:9000")
+
+
+# --- the output of `pulumi up`
+
+
+@pytest.fixture
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A program called pulumi, the only one on PATH but those that it needs."""
+    path = tmp_path / "bin" / "pulumi"
+    path.parent.mkdir()
+    monkeypatch.setenv("PATH", f"{path.parent}:/usr/bin:/bin")
+    return path
+
+
+def write(path: Path, *lines: str) -> None:
+    path.write_text("\n".join(["#!/bin/sh", *lines, ""]))
+    path.chmod(0o755)
+
+
+@pytest.mark.parametrize(("beside_data", "stream"), [(False, "out"), (True, "err")])
+def test_the_output_of_up_is_shown(
+    program: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], beside_data: bool, stream: str
+) -> None:
+    write(program, 'echo "$@"; exit 7')
+    assert run_up("bert.dev", tmp_path, beside_data=beside_data) == 7
+    shown = getattr(capfd.readouterr(), stream)
+    assert shown == "up --yes --skip-preview --non-interactive -s bert.dev\n"
