@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -18,4 +19,4 @@ def contract(name: str) -> dict[str, Any]:
 
 def layers() -> list[str]:
     """Return the packages of the library, lowest first."""
-    return [name for layer in reversed(contract("layers")["layers"]) for name in layer.split(" | ")]
+    return [name for layer in reversed(contract("layers")["layers"]) for name in re.split(r" [|:] ", layer)]

@@ -13,29 +13,16 @@ EDGE, GAP = 24, 20  # around a figure, between the layers
 
 # The layers, lowest first, each with the first of its rooms in the order that the tests hold.
 FIRST_ROOMS = {
-    "what everything stands on": "escaping",
+    "what everything stands on": "console",
     "what a user writes": "spec",
     "what will run, and what is invalid": "plan",
     "one folder for each operator": "backends",
-    "two files to one rendered job": "revision",
+    "two files to one checked job": "job",
     "the edge: the live cluster, and Pulumi": "cluster",
 }
 COMMANDS = "cli"
-# Packages that are no step of the way from two files to a change.
-BESIDE = (
-    "atomic",
-    "doctor",
-    "locking",
-    "policy_pack",
-    "progress",
-    "rehearsal",
-    "sandbox",
-    "scaffold",
-    "signals",
-    "terminal",
-    "toolchain",
-)
-KINDS = {"resources": "main", "policy_pack": "main"}  # the only ones that import Pulumi
+BESIDE = ("local",)  # no step of the way from two files to a change
+KINDS = {"resources": "main"}  # the only one that imports Pulumi
 
 
 def layers() -> dict[str, list[str]]:
@@ -63,10 +50,7 @@ def layers_figure() -> str:
         *(structs.replace(box, kind=KINDS.get(box.lines[0], "box")).draw() for box in [*boxes, *others]),
         frame.draw(),
     ]
-    title = (
-        "The layers of the code: a package imports only those below it, and resources and policy_pack alone import "
-        "Pulumi."
-    )
+    title = "The layers of the code: a package imports only those below it, and resources alone imports Pulumi."
     return figure(_behind([frame], EDGE), frame.y + frame.height + EDGE, title, parts)
 
 

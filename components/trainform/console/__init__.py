@@ -1,1 +1,1 @@
-"""What a person sees, and files on disk: lines, progress, escaped and masked text, files written whole or not at all."""
+"""What a person sees, and files on disk: lines, progress, escaped and masked text, files written as a whole."""

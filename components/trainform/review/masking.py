@@ -2,8 +2,8 @@
 
 The engine masks each state alone, so the plain text of a value that only now became a secret stands in the old state. A
 value is therefore masked in every state of a step if it is secret in one of them. Secrets that the engine has not
-marked are known by their names and shapes (`trainform.console.secrets`). A text that is a secret in one place of a preview is
-masked in every other, as a whole.
+marked are known by their names and shapes (`trainform.console.secrets`). A text that is a secret in one place of a
+preview is masked in every other, as a whole.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A pod's main container on this machine: a shell on the rendered files, in the environment that the kubelet would hand
 in.
 
-The launchers are stand-ins that only print how they were called; the real ones run in `tests/local/rehearsal`. sshd.sh and
-wait.sh are stand-ins too; `test_scripts` starts them as they are.
+The launchers are stand-ins that only print how they were called; the real ones run in `tests/local/rehearsal`. sshd.sh
+and wait.sh are stand-ins too; `test_scripts` starts them as they are.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The scripts by themselves, in each shell of training images. `tests/local/rehearsal/test_ssh_world.py` has them among real
-pods."""
+"""The scripts by themselves, in each shell of training images. `tests/local/rehearsal/test_ssh_world.py` has them among
+real pods."""
 
 from __future__ import annotations
 
