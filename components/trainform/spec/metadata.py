@@ -15,9 +15,9 @@ class OnChange(enum.Enum):
     """What a change of a field does.
 
     A field has it as its `json_schema_extra`, its own or that of its model, so that pydantic calls it for the JSON
-    Schema. The value is the sentence for people. `trainform.job.revision` finds the answer for one job, and tests compare
-    the two by rendering. The record of what is deployed (an annotation of the job object) follows every change of an
-    experiment and does not count here.
+    Schema. The value is the sentence for people. `trainform.job.revision` finds the answer for one job, and tests
+    compare the two by rendering. The record of what is deployed (an annotation of the job object) follows every change
+    of an experiment and does not count here.
     """
 
     NEW_REVISION = "A change makes a new revision."
