@@ -51,7 +51,8 @@ def layers_figure() -> str:
         frame.draw(),
     ]
     title = "The layers of the code: a package imports only those below it, and resources alone imports Pulumi."
-    return figure(_behind([frame], EDGE), frame.y + frame.height + EDGE, title, parts)
+    bottom = max(box.y + box.height for box in [*boxes, frame])
+    return figure(_behind([frame], EDGE), bottom + EDGE, title, parts)
 
 
 def stack_figure() -> str:
