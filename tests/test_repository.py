@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -91,3 +92,25 @@ def test_nothing_that_a_merge_left_is_committed() -> None:
         ["git", "ls-files"], cwd=ROOT, check=True, capture_output=True, text=True
     ).stdout.splitlines()
     assert [path for path in listed if Path(path).suffix in left] == []
+
+
+@pytest.mark.parametrize(
+    ("schema", "pattern"),
+    [
+        ("github-workflows", "workflows/*"),
+        ("github-issue-forms", "ISSUE_TEMPLATE/[!c]*"),
+        ("github-issue-config", "ISSUE_TEMPLATE/config.yml"),
+    ],
+)
+def test_the_files_of_github_have_its_schemas(schema: str, pattern: str) -> None:
+    files = [str(path) for path in (ROOT / ".github").glob(pattern)]
+    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", f"vendor.{schema}", *files]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (bool(files), ran.returncode) == (True, 0), ran.stdout
+
+
+def test_the_hosted_workflow_calls_targets_of_make() -> None:
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yaml").read_text())
+    runs = [step["run"] for job in workflow["jobs"].values() for step in job["steps"] if "run" in step]
+    targets = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert {run.removeprefix("make ") for run in runs} <= {*targets}
