@@ -19,6 +19,7 @@ from tests.support.documents import (
     FIRST_JOB,
     PAGES,
     README,
+    TUTORIALS,
     Block,
     block_of_a_new_shell,
     blocks_of,
@@ -130,8 +131,9 @@ def newcomer(tmp_path_factory: pytest.TempPathFactory, toolchain: Toolchain) -> 
         yield newcomer
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", [page for page in PAGES if ROOT / page not in TUTORIALS])
 def test_a_page_in_a_new_shell(newcomer: Newcomer, page: str, request: pytest.FixtureRequest) -> None:
+    """Of every page but the lessons, which test_documents follows with their answers."""
     blocks = blocks_of("sh", ROOT / page)
     if any(command.startswith("trainform rehearse ") for block in blocks for command in block.commands):
         request.getfixturevalue("image")
