@@ -5,9 +5,10 @@ After an `up` that failed, Pulumi's state holds what was wanted, and the record 
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 from msgspec import Struct
@@ -15,8 +16,11 @@ from msgspec import Struct
 from trainform import defaults
 from trainform.errors import ClusterError
 
+if TYPE_CHECKING:
+    from trainform.spec.experiment import Experiment
 
-class Record(Struct, frozen=True):
+
+class Record(Struct, frozen=True, dict=True):
     """Plain data, since another version of trainform may have written it.
 
     revision, job: those of the job object. If another job object runs, the last `up` has failed half way. run: counts
@@ -45,6 +49,25 @@ class Record(Struct, frozen=True):
     def whole(self) -> dict[str, Any]:
         """The experiment with what differs in environments, as a release of it has it."""
         return self.experiment if self.base is None else self.base
+
+    @functools.cached_property
+    def model(self) -> Experiment | None:
+        """The experiment; None if this version of trainform cannot read it."""
+        from pydantic import ValidationError
+
+        from trainform.spec.experiment import Experiment
+
+        try:
+            return Experiment.model_validate(self.experiment, strict=False)
+        except (ValidationError, RecursionError):
+            return None
+
+    @functools.cached_property
+    def resolved(self) -> Mapping[str, Any]:
+        """The experiment with every default and one spelling of each value; as it was written if it cannot be read."""
+        from trainform.plan.inputs import resolved
+
+        return self.experiment if self.model is None else resolved(self.model)
 
     def data(self) -> dict[str, str]:
         """The data of the ConfigMap."""

@@ -10,11 +10,11 @@ from msgspec import Struct, structs
 from trainform.backends.table import BACKENDS
 from trainform.job.revision import change_in_job
 from trainform.manifests.shapes import mapping
+from trainform.plan.record import Record
 from trainform.plan.registries import pulled
 from trainform.review.context import JobReview
 from trainform.review.difference import Difference, Keys, differences, shown
 from trainform.review.model import Change, Place
-from trainform.review.wanted import Side
 from trainform.spec.experiment import Experiment
 from trainform.spec.metadata import OnChange, field_at, on_change
 from trainform.spec.quantities import seconds
@@ -58,7 +58,7 @@ class Causes(Struct, frozen=True):
 
 def causes(job: JobReview, locate: Locate = lambda path: Place(path=path)) -> Causes:
     """Return the causes of whatever happens to the job; none if a side has no record."""
-    old, new = job.sides
+    old, new = job.before, job.after
     if old is None or new is None:
         return Causes()
     found = [_as_pulled(each, old, new) for each in of_experiment(old, new)]
@@ -71,7 +71,7 @@ def causes(job: JobReview, locate: Locate = lambda path: Place(path=path)) -> Ca
     return Causes(tuple(change for change, _ in made), tuple(change for change, counts in made if counts))
 
 
-def _as_pulled(found: Difference, old: Side, new: Side) -> Difference:
+def _as_pulled(found: Difference, old: Record, new: Record) -> Difference:
     """Return the difference; that of an image with the names by which the nodes pull it, under `registries`."""
     if found.keys[-1:] != (IMAGE,) or not isinstance(found.before, str) or not isinstance(found.after, str):
         return found
@@ -80,14 +80,14 @@ def _as_pulled(found: Difference, old: Side, new: Side) -> Difference:
     return structs.replace(found, before=was, after=will)
 
 
-def of_experiment(old: Side, new: Side) -> list[Difference]:
+def of_experiment(old: Record, new: Record) -> list[Difference]:
     """Return how two sides of the experiment differ, without defaults if one side cannot be read."""
     readable = old.model is not None and new.model is not None
     was, will = (old.resolved, new.resolved) if readable else (old.experiment, new.experiment)
     return differences(was, will, same=_same_time, ordered=_order_counts)
 
 
-def _of_environment(old: Side, new: Side, others: bool) -> Iterator[Difference]:
+def _of_environment(old: Record, new: Record, others: bool) -> Iterator[Difference]:
     """others: the experiment has changed too, so that what comes or goes here may follow from it."""
     for found in differences(old.environment, new.environment):
         if others and None in (found.before, found.after) and _of_use(found.keys):
@@ -114,7 +114,7 @@ def _order_counts(keys: Keys) -> bool:
     return keys in (("roles",), ("storage",)) or keys[-1:] == ("env",)
 
 
-def _replacing(old: Side, new: Side) -> Callable[[Difference], bool]:
+def _replacing(old: Record, new: Record) -> Callable[[Difference], bool]:
     """Return whether a difference can make a new revision; an unknown one can."""
     model = new.model
     scaling = set() if old.model is None or model is None else _scaling(old.model) & _scaling(model)

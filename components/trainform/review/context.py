@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-import functools
 from collections.abc import Callable
 from fractions import Fraction
 
@@ -19,7 +18,6 @@ from trainform.job.render import RenderedJob
 from trainform.plan.record import Record
 from trainform.review.model import Origin, Place
 from trainform.review.preview import Preview, Step
-from trainform.review.wanted import Side, side_of
 from trainform.spec.environment import Environment
 
 
@@ -39,11 +37,6 @@ class JobReview:
     """Of its objects and parts, without its own component."""
     not_checked: tuple[str, ...] = ()
     """Why its records cannot be read, as sentences."""
-
-    @functools.cached_property
-    def sides(self) -> tuple[Side | None, Side | None]:
-        """What is deployed and what will be; None for nothing, or if it is unknown."""
-        return side_of(self.before), side_of(self.after)
 
 
 Use = tuple[str, str]

@@ -168,7 +168,7 @@ def job_effect(happens: Fate, case: str = "") -> Effect:
 
 def _already_deployed(happens: Fate) -> str:
     """Return what is known of a job that is created although it is deployed."""
-    step, deployed = happens.job.job, "" if happens.before is None else happens.before.job
+    step, deployed = happens.job.job, "" if happens.job.before is None else happens.job.before.job
     if happens.again and step is not None and step.old is not None:
         return " again, since it is not in the cluster"
     which = "it" if deployed == happens.next_name else deployed
@@ -188,11 +188,11 @@ def _the_job(happens: Fate, size: str) -> str:
 
 def _size(happens: Fate, *, after: bool) -> str:
     """The accelerators of the job, or its pods where it has none; empty if unknown."""
-    side = happens.after if after else happens.before
-    if side is None or side.model is None:
+    record = happens.job.after if after else happens.job.before
+    if record is None or record.model is None:
         return ""
     held = [f"{count} {kind}" for kind, count in accelerators(happens, after=after).items()]
-    return ", ".join(held) if held else counted(sum(role.replicas for role in side.model.roles.values()), "pod")
+    return ", ".join(held) if held else counted(sum(role.replicas for role in record.model.roles.values()), "pod")
 
 
 # --- objects

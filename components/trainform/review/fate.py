@@ -10,6 +10,7 @@ from typing import Literal
 from msgspec import Struct
 
 from trainform.cluster.facts import LiveFacts, LiveJob
+from trainform.plan.record import Record
 from trainform.plan.roles import claim_name
 from trainform.review import steps
 from trainform.review.causes import VERSION, Causes, because, causes
@@ -17,7 +18,6 @@ from trainform.review.context import Context, JobReview
 from trainform.review.model import Change
 from trainform.review.objects import accelerators_of, demands_of
 from trainform.review.preview import Step
-from trainform.review.wanted import Side
 from trainform.spec.environment import Environment
 
 FINISHED = ("Completed", "Failed", "Terminated", "Aborted", "Succeeded")
@@ -51,8 +51,6 @@ class Fate(Struct, frozen=True):
     name: str
     """Name of the existing job object; of a new one the name that it gets."""
     next_name: str
-    before: Side | None
-    after: Side | None
     causes: Causes
     scaled: tuple[Scaled, ...] = ()
     live: LiveJob | None = None
@@ -94,8 +92,10 @@ class Fate(Struct, frozen=True):
 
     def volumes_of(self, claim: str) -> set[str]:
         """Return the volumes of the experiment, before and after, that have this claim."""
-        models = [side.model for side in (self.before, self.after) if side is not None and side.model is not None]
-        return {key for model in models for key in model.storage if claim_name(model, key) == claim}
+        models = [
+            side.model for side in (self.job.before, self.job.after) if side is not None and side.model is not None
+        ]
+        return {key for model in filter(None, models) for key in model.storage if claim_name(model, key) == claim}
 
     @property
     def versions(self) -> str:
@@ -115,7 +115,7 @@ class Fate(Struct, frozen=True):
 @functools.lru_cache(MOST_JOBS)
 def fate(context: Context, job: JobReview) -> Fate:
     """Return what happens to the job. Most parts of the report ask for it."""
-    old, new = job.sides
+    old, new = job.before, job.after
     step = job.job
     before_name = job.name if step is None else steps.name(step, step.old)
     after_name = job.name if step is None else steps.name(step, step.new)
@@ -133,8 +133,6 @@ def fate(context: Context, job: JobReview) -> Fate:
         kind="scale" if scaled else happens,
         name=before_name,
         next_name=after_name,
-        before=old,
-        after=new,
         causes=causes(job, context.locate),
         scaled=scaled,
         live=None if unread else live,
@@ -161,7 +159,7 @@ def _not_read(live: LiveFacts | None, found: LiveJob | None, step: Step | None, 
     return f"its pods were not read ({live.not_read[pods[0]]})"
 
 
-def _scaled(old: Side | None, new: Side | None) -> tuple[Scaled, ...]:
+def _scaled(old: Record | None, new: Record | None) -> tuple[Scaled, ...]:
     if old is None or new is None or old.model is None or new.model is None:
         return ()
     both = [(name, old.model.roles[name], role) for name, role in new.model.roles.items() if name in old.model.roles]
@@ -174,9 +172,9 @@ def _scaled(old: Side | None, new: Side | None) -> tuple[Scaled, ...]:
 
 def accelerators(happens: Fate, *, after: bool) -> Mapping[str, int]:
     """Return the accelerators of all pods by kind; empty if the job has none, or if that is unknown."""
-    side = happens.after if after else happens.before
+    record = happens.job.after if after else happens.job.before
     asked = demands_of(happens.job, happens.environment, after=after)
-    return accelerators_of(asked, {} if side is None else side.resolved.get("roles"))
+    return accelerators_of(asked, {} if record is None else record.resolved.get("roles"))
 
 
 def age(since: str, now: str) -> str:

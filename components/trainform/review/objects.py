@@ -94,11 +94,11 @@ def templates_of(job: JobReview, environment: Environment | None, *, after: bool
     found = [pods for state in states_of(job, after=after) for pods in state.pods]
     if found and not any(pods.elsewhere or pods.job for pods in found):
         return [pods.template for pods in found]
-    side = job.sides[1 if after else 0]
-    if side is None or side.model is None or environment is None:
+    record = job.after if after else job.before
+    if record is None or record.model is None or environment is None:
         return None
-    rendered = render_job(side.model, environment, side.run)
-    return BACKENDS[chosen_backend(side.model, environment)].templates(rendered.plan, rendered.manifests)
+    rendered = render_job(record.model, environment, record.run)
+    return BACKENDS[chosen_backend(record.model, environment)].templates(rendered.plan, rendered.manifests)
 
 
 def demands_of(job: JobReview, environment: Environment | None, *, after: bool) -> list[Demand] | None:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tests.support.leaks import OTHER_HUB_TOKEN as TOKEN
+from trainform.plan.record import Record
 from trainform.review.stand_ins import CHANGED_MASK, MASKED
-from trainform.review.wanted import Side
 from trainform.stacks.comparison.compare import Comparison, Row, Version, compare
 
 EXPERIMENT: dict[str, Any] = {
@@ -24,7 +24,7 @@ EVALUATION = {"replicas": 1, "ranked": False, "command": ["python", "/app/evalua
 
 def version(name: str, environment: dict[str, Any] | None = None, **changed: Any) -> Version:
     experiment = {**copy.deepcopy(EXPERIMENT), **changed}
-    return Version(name, Side(experiment, {} if environment is None else environment, 1))
+    return Version(name, Record("", "", 1, experiment, {} if environment is None else environment))
 
 
 def rows(comparison: Comparison) -> dict[str, tuple[Any, ...]]:
@@ -83,8 +83,8 @@ def test_beside_a_file_no_environment_is_told() -> None:
 
 
 def test_overlays_of_versions_without_an_environment_are_compared_as_written() -> None:
-    one = Version("a", version("a").side, overlays={"prod": {"queue": "research"}})
-    other = Version("b", version("b").side, overlays={"prod": {"queue": "default", "ttl": "1h"}})
+    one = Version("a", version("a").record, overlays={"prod": {"queue": "research"}})
+    other = Version("b", version("b").record, overlays={"prod": {"queue": "default", "ttl": "1h"}})
     found = compare(one, other)
     assert rows(found) == {"environments.prod.queue": ("research", "default"), "environments.prod.ttl": (None, "1h")}
 

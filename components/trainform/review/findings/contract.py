@@ -27,7 +27,7 @@ def find(context: Context) -> Iterator[Finding]:
         yield MISSING.finding(context.stack, after=missing)
     for job in context.jobs:
         happens = fate(context, job)
-        old, new = (None if side is None else side.model for side in (happens.before, happens.after))
+        old, new = (None if record is None else record.model for record in (job.before, job.after))
         if old is None or new is None or (happens.kind in ("none", "create", "delete") and not happens.again):
             continue
         yield from _world(happens, old, new, context)

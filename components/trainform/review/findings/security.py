@@ -94,7 +94,7 @@ class Subject(Struct, frozen=True):
         changed = happens.causes.under(*paths)
         if changed:
             return changed[0].place
-        experiment = {} if happens.after is None else {**happens.after.resolved}
+        experiment = {} if self.job.after is None else {**self.job.after.resolved}
         paths += [f"roles.{role}" for role in roles]
         found = next((path for path in paths if value_at(experiment, path)), None)
         return None if found is None else self.context.locate(found)

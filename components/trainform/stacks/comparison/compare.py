@@ -14,7 +14,6 @@ from trainform.plan.inputs import resolved
 from trainform.plan.record import Record
 from trainform.review.causes import of_experiment
 from trainform.review.difference import Difference, differences, shown
-from trainform.review.wanted import Side
 from trainform.spec.experiment import OVERLAYS
 from trainform.spec.load import Given
 
@@ -26,7 +25,7 @@ class Version(Struct, frozen=True):
     """
 
     name: str
-    side: Side
+    record: Record
     facts: Mapping[str, str] = {}
     overlays: Mapping[str, Any] = {}
 
@@ -35,8 +34,7 @@ def of_record(name: str, record: Record) -> Version:
     """Return the version that is deployed."""
     version = "" if record.version is None else record.version
     facts = {"revision": record.revision, "run": str(record.run), "trainform": version}
-    side = Side(record.experiment, record.environment, record.run, record.version, record.job)
-    return Version(name, side, facts)
+    return Version(name, record, facts)
 
 
 def of_file(
@@ -47,8 +45,8 @@ def of_file(
     model = loaded.checked()
     where = {"environment": environment} if environment else {}
     overlays = None if environment or loaded.data is None else loaded.data.get(OVERLAYS)
-    side = Side(resolved(model), {}, 1)
-    return Version(name, side, {**(facts or {}), **where}, overlays if isinstance(overlays, dict) else {})
+    record = Record("", "", 1, resolved(model), {})
+    return Version(name, record, {**(facts or {}), **where}, overlays if isinstance(overlays, dict) else {})
 
 
 class Row(Struct, frozen=True):
@@ -75,10 +73,10 @@ class Comparison(Struct, frozen=True):
 def compare(before: Version, after: Version) -> Comparison:
     """Compare two versions."""
     overlays = differences({OVERLAYS: before.overlays}, {OVERLAYS: after.overlays})
-    given = before.side.environment, after.side.environment
+    given = before.record.environment, after.record.environment
     return Comparison(
         (before, after),
-        _rows([*of_experiment(before.side, after.side), *overlays]),
+        _rows([*of_experiment(before.record, after.record), *overlays]),
         _rows(differences(*given)) if all(given) else (),
     )
 

@@ -32,7 +32,7 @@ from trainform.job.check_files import load_experiment
 from trainform.job.render import RenderedJob
 from trainform.plan.images import without_digest
 from trainform.plan.inputs import resolved
-from trainform.review.wanted import Side
+from trainform.plan.record import Record
 from trainform.spec.release import NOT_WRITTEN, Released
 from trainform.stacks.comparison.compare import Comparison, Version, compare, of_record
 from trainform.stacks.drift.model import StackDrift
@@ -190,5 +190,5 @@ def version_of(job: RenderedJob) -> Version:
     """Return the target as it will be."""
     name = "as it will be"
     if job.plan.record is None:  # an experiment that is too large has none
-        return Version(name, Side(resolved(job.experiment), {}, job.plan.run))
+        return Version(name, Record("", "", job.plan.run, resolved(job.experiment), {}))
     return of_record(name, job.plan.record)
