@@ -136,7 +136,7 @@ def _kueue(kueue: LiveKueue, jobs: Jobs) -> Iterator[Limit]:
     """Yield the LocalQueues and ClusterQueues of the jobs; of a cohort the sum of its queues, which lend each other
     what is free."""
     queues = {queue.name: queue for queue in kueue.cluster_queues}
-    for place in dict.fromkeys(need.local_place for need in jobs.needs if need.local_queue):
+    for place in dict.fromkeys(need.local_queue for need in jobs.needs if need.local_queue):
         queue = queues.get(kueue.local_queues.get(place, ""))
         ignored = f"the LocalQueue {place}, whose ClusterQueue was not found" if queue is None else ""
         yield Limit(f"the LocalQueue {place}", stopped=kueue.stopped.get(place, ""), ignored=ignored)
@@ -153,7 +153,7 @@ def _kueue(kueue: LiveKueue, jobs: Jobs) -> Iterator[Limit]:
         members = [each for each in queues.values() if each is queue or (queue.cohort and each.cohort == queue.cohort)]
         holders = {job: held for each in members for job, held in each.holders.items()}
         names = {each.name for each in members}
-        counted = {need.name for need in jobs.every if kueue.local_queues.get(need.local_place) in names}
+        counted = {need.name for need in jobs.every if kueue.local_queues.get(need.local_queue) in names}
         most = summed(amounts_of(each.nominal) for each in members)
         limit = jobs.limit(f"the cohort {queue.cohort}" if queue.cohort else name, most, holders, counted)
         yield structs.replace(limit, queue=queue.name)
