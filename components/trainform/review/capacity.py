@@ -83,7 +83,7 @@ class _Estimate:
         )
 
     def _rank(self, lack: Lack) -> tuple[int, bool, bool]:
-        """The worst first, and accelerators before other resources."""
+        """Sort the worst first, and accelerators before other resources."""
         return WORST.index(lack.verdict), lack.part, bool(lack.resource) and lack.resource not in self.names
 
     def _nodes(self) -> Iterator[Lack]:

@@ -9,7 +9,7 @@ from trainform.review import steps
 from trainform.review.context import Context, Use, User
 from trainform.review.effects import WORDS
 from trainform.review.model import Dependents, NotChecked
-from trainform.review.settings import all_settings, not_compared, of_other_projects
+from trainform.review.settings import all_settings, not_compared, stacks_of_other_projects
 from trainform.review.shares import Shares, above, shares_of
 
 KINDS = (steps.NAMESPACE, steps.QUEUE, steps.PRIORITY_CLASS, steps.CLAIM)
@@ -47,7 +47,7 @@ def not_read(context: Context) -> Iterator[NotChecked]:
         if user.unread and not all(kind == steps.NAMESPACE and user.experiment for kind in kinds):
             yield NotChecked(what="experiments", reason=NOT_READ.format(user.stack, user.unread))
     yield from (NotChecked(what="environment", reason=reason) for reason in not_compared(context))
-    others = of_other_projects(context)
+    others = stacks_of_other_projects(context)
     if others:
         yield NotChecked(what="experiments", reason=OTHERS.format(list_names(others)))
 

@@ -75,16 +75,17 @@ class Limit(Struct, frozen=True):
 
 
 class Jobs(Struct, frozen=True):
-    """The jobs that are judged. earlier: those that the same review starts before them. own: names of jobs whose room
-    is free then."""
+    """The jobs that are judged."""
 
     needs: Sequence[Need]
     earlier: Sequence[Need]
+    """Jobs that the same review starts before them."""
     own: Set[str]
+    """Names of the jobs whose room is free then."""
 
     @property
     def every(self) -> list[Need]:
-        """The jobs that are judged and those before them."""
+        """Return the jobs that are judged and those before them."""
         return [*self.needs, *self.earlier]
 
     def limit(self, name: str, most: Amounts, holders: Mapping[str, Mapping[str, str]], counted: Set[str]) -> Limit:

@@ -99,7 +99,7 @@ class Setting(Struct, frozen=True):
 
     @property
     def gate(self) -> str:
-        """The gate that the setting belongs to; empty if there is none."""
+        """Return the gate that the setting belongs to; empty if there is none."""
         return self.path.removeprefix(GATES).partition(".")[0] if self.path.startswith(GATES) else ""
 
 
@@ -124,7 +124,7 @@ class Settings(Struct, frozen=True, dict=True):
 
     @functools.cached_property
     def differences(self) -> tuple[Difference, ...]:
-        """All fields that differ."""
+        """Return all fields that differ."""
         was, will = (
             each.model_dump(mode="json", by_alias=True, exclude={"cluster"}) for each in (self.before, self.after)
         )
@@ -132,24 +132,24 @@ class Settings(Struct, frozen=True, dict=True):
 
     @functools.cached_property
     def changed(self) -> tuple[Setting, ...]:
-        """The fields that differ, without those that change objects of the stack."""
+        """Return the fields that differ, without those that change objects of the stack."""
         return tuple(_setting(each, self) for each in self.differences if not _is_object(each, self))
 
     @functools.cached_property
     def impacts(self) -> tuple[Impact, ...]:
-        """The impact on the experiments of the project; where the cluster was read, on the deployed ones."""
+        """Return the impact on the experiments of the project; if the cluster was read, on the deployed ones."""
         return tuple(_impacts(self)) if self.differences else ()
 
     @property
     def repriced(self) -> Mapping[str, tuple[HourlyCost | None, HourlyCost | None]]:
-        """The costs before and after of each stack for which prices change them."""
+        """Return the costs before and after of each stack whose costs change by prices."""
         priced = any(".price_per_hour" in setting.path for setting in self.changed)
         differing = {each.user.stack: each.costs for each in self.impacts if each.costs[0] != each.costs[1]}
         return differing if priced else {}
 
     @property
     def price_change(self) -> tuple[HourlyCost, HourlyCost] | None:
-        """The sums of these costs; None without any, if one of them is unknown, or if there are several currencies."""
+        """Return the sums of these costs; None without any, if one is unknown, or if there are several currencies."""
         sides = [[cost for cost in side if cost is not None] for side in zip(*self.repriced.values(), strict=True)]
         every = [cost for side in sides for cost in side]
         if not every or len(every) < 2 * len(self.repriced) or len({cost.currency for cost in every}) > 1:
@@ -176,7 +176,7 @@ def not_compared(context: Context) -> Iterator[str]:
             yield NOT_RECORDED.format(step.name)
 
 
-def of_other_projects(context: Context) -> list[str]:
+def stacks_of_other_projects(context: Context) -> list[str]:
     """Return the stacks of other projects that are deployed in an environment whose settings differ."""
     live = None if context.live is None else context.live.deployed
     if live is None or not any(each.differences for each in all_settings(context)):

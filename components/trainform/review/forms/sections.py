@@ -39,7 +39,7 @@ class Item(Struct, frozen=True):
 
     @property
     def line(self) -> str:
-        """The sentence after its place."""
+        """Return the sentence after its place."""
         return f"{self.where}: {self.text}" if self.where else self.text
 
 
@@ -61,7 +61,7 @@ class Section(Struct, frozen=True):
 
     @property
     def heading(self) -> str:
-        """The title, and the verdict behind it."""
+        """Return the title, followed by the verdict."""
         return f"{self.title}: {self.verdict}" if self.verdict else self.title
 
 
