@@ -151,4 +151,4 @@ def test_a_job_without_a_record_has_no_known_cost() -> None:
     job = JobReview(made.name, made.component, bare, None, made.after, (bare,))
     cost = cost_of(context(job, environment=CLUSTER))
     assert (cost.before, cost.difference) == (None, None)
-    assert cost.unknown == "no record says what the job sdxl-lora is made of."
+    assert cost.unknown == "no record has the roles of the job sdxl-lora."

@@ -15,7 +15,7 @@ def effect(kind: str, thing: str, name: str, **more: Any) -> Effect:
     return Effect.model_validate({"kind": kind, "thing": thing, "object": name, "sentence": "", **more})
 
 
-def told(*effects: Effect, **more: Any) -> dict[str, tuple[str, str]]:
+def facts(*effects: Effect, **more: Any) -> dict[str, tuple[str, str]]:
     given: dict[str, Any] = {"dependents": [], "cost": Cost(), "capacity": EMPTY.capacity} | more
     return {fact.key: (fact.number, fact.text) for fact in facts_of(effects, **given)}
 
@@ -28,29 +28,29 @@ def told(*effects: Effect, **more: Any) -> dict[str, tuple[str, str]]:
     ("create", {}, "lora-1f3a9c is new"),
 ])  # fmt: skip
 def test_the_run_of_one_job(kind: str, more: dict[str, Any], text: str) -> None:
-    assert told(effect(kind, "job", "lora-1f3a9c", size="32 a800", **more))["run"] == ("32 a800", text)
+    assert facts(effect(kind, "job", "lora-1f3a9c", size="32 a800", **more))["run"] == ("32 a800", text)
 
 
 def test_the_run_of_several_jobs_and_of_an_environment() -> None:
     jobs = [effect("create", "job", f"job-{number}", size="8 a800") for number in range(5)]
-    assert told(*jobs)["run"] == ("5 jobs", "job-0 is new; job-1 is new; job-2 is new; 2 more")
+    assert facts(*jobs)["run"] == ("5 jobs", "job-0 is new; job-1 is new; job-2 is new; 2 more")
     users = Dependents(kind="Queue", object="q", stacks={"a.prod": "resnet", "b.prod": "sdxl-lora"}, sentence="")
-    assert told(dependents=[users])["run"] == ("2 experiments", "used by resnet, sdxl-lora")
+    assert facts(dependents=[users])["run"] == ("2 experiments", "used by resnet, sdxl-lora")
 
 
 def test_data_has_the_worst_first() -> None:
-    assert told()["data"] == ("unchanged", "")
+    assert facts()["data"] == ("unchanged", "")
     kept, new, lost = (effect(kind, "claim", kind) for kind in ("keep", "create", "delete"))
-    assert told(kept, new, lost)["data"] == ("1 claim deleted", "delete; 1 new or adopted; 1 unchanged")
-    assert told(lost, effect("delete", "namespace", "ml"))["data"] == (
+    assert facts(kept, new, lost)["data"] == ("1 claim deleted", "delete; 1 new or adopted; 1 unchanged")
+    assert facts(lost, effect("delete", "namespace", "ml"))["data"] == (
         "all claims", "1 namespace deleted with all claims: ml",
     )  # fmt: skip
 
 
 def test_cost_and_queue() -> None:
     more = Cost(before=usd("72.00"), after=usd("96.00"), difference=usd("24.00"), hours="72", total=usd("6912.00"))
-    assert told(cost=more)["cost"] == ("+24.00 USD/h", "72.00 USD → 96.00 USD an hour, 6912.00 USD for 72 h")
-    assert told(cost=RICH.cost)["cost"] == ("unknown", "no price of a800.")
+    assert facts(cost=more)["cost"] == ("+24.00 USD/h", "72.00 USD → 96.00 USD an hour, 6912.00 USD for 72 h")
+    assert facts(cost=RICH.cost)["cost"] == ("unknown", "no price of a800.")
     held = "32 a800 missing, held by ai-namespace/llama-sft-20ab4c: 32"
-    assert told(capacity=RICH.capacity)["queue"] == ("waits", held)
-    assert told()["cost"] == ("no price", "")
+    assert facts(capacity=RICH.capacity)["queue"] == ("waits", held)
+    assert facts()["cost"] == ("no price", "")

@@ -1,4 +1,4 @@
-"""Limits of pods besides nodes: Volcano's queues, the quotas of namespaces, Kueue's queues."""
+"""Limits of pods except nodes: Volcano's queues, the quotas of namespaces, Kueue's queues."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def quota(hard: dict[str, str], **parts: Any) -> dict[str, tuple[LiveQuota, ...]
 
 
 @pytest.mark.parametrize(
-    ("replicas", "parts", "verdict", "said"),
+    ("replicas", "parts", "verdict", "words"),
     [
         (4, {"queues": night(24)}, "never", "the queue night may hold 24 a800, and the job needs 32 a800"),
         (4, {"queues": night(40, bert_77aa01=8)}, "now", ""),
@@ -89,12 +89,12 @@ def quota(hard: dict[str, str], **parts: Any) -> dict[str, tuple[LiveQuota, ...]
         (4, {"quotas": quota({"configmaps": "1"})}, "now", ""),
     ],
 )
-def test_queues_and_quotas(replicas: int, parts: dict[str, Any], verdict: str, said: str) -> None:
+def test_queues_and_quotas(replicas: int, parts: dict[str, Any], verdict: str, words: str) -> None:
     amounts = {"spec": {"containers": {"main": {"resources": {"requests": {"cpu": "8", "memory": "64Gi"}}}}}}
     job = new_job(**workers(replicas, pod_overrides=amounts), queue="night")
     capacity = judged(job, *NODES, **parts)
     assert capacity.verdict == verdict
-    assert said in capacity.sentence
+    assert words in capacity.sentence
 
 
 def test_the_shortage_and_the_use_of_a_queue() -> None:

@@ -1,4 +1,4 @@
-"""What the jobs and claims of a stack cost per hour before and after, by the dated prices of the environment's file."""
+"""Cost per hour of the jobs and claims of a stack, before and after, by the dated prices of the environment's file."""
 
 from __future__ import annotations
 
@@ -31,14 +31,17 @@ SEVERAL_CURRENCIES = "its prices are in several currencies"
 
 
 class Side(Struct, frozen=True):
-    """The cost of one side. amount: None if it is unknown, or if nothing with a price runs. why: the reason then, as a
-    sentence. known: False if something runs whose cost is unknown. as_of: the day of the oldest price."""
+    """The cost before or after."""
 
     amount: Decimal | None
+    """None if it is unknown, or if nothing with a price runs."""
     currency: str = ""
     as_of: datetime.date | None = None
+    """The day of the oldest price."""
     why: str = ""
+    """Why there is no amount, as a sentence."""
     known: bool = True
+    """False if something runs whose cost is unknown."""
 
 
 def cost_of(context: Context) -> Cost:
@@ -71,11 +74,11 @@ def cost_of(context: Context) -> Cost:
 
 def side_of(context: Context, environment: Environment | None, *, after: bool) -> Side:
     """Return the cost before or after, by the prices of this environment."""
-    return _with_claims(_of_jobs(context, environment, after=after), context, after=after)
+    return _add_claims(_cost_of_jobs(context, environment, after=after), context, after=after)
 
 
 def difference_of(before: Side, after: Side) -> Decimal | None:
-    """Return what the stack costs more in an hour than before; None if that is unknown, or nothing has a price."""
+    """Return the rise of the cost per hour; None if it is unknown, or if nothing has a price."""
     amounts = [side.amount for side in (before, after) if side.amount is not None]
     currencies = {side.currency for side in (before, after) if side.currency}
     if not before.known or not after.known or not amounts or len(currencies) > 1:
@@ -84,14 +87,14 @@ def difference_of(before: Side, after: Side) -> Decimal | None:
 
 
 def percent_of(before: Side, difference: Decimal | None) -> Decimal | None:
-    """Return the difference in percent of the cost before, to a tenth; None if that is nothing, or unknown."""
+    """Return the difference in percent of the cost before, to a tenth; None if that cost is 0 or unknown."""
     if difference is None or not before.amount:
         return None
     return (difference / before.amount * 100).quantize(TENTH, ROUND_HALF_UP)
 
 
 def spent_by(happens: Fate, context: Context) -> Money | None:
-    """Return what a running job that ends has cost since its first pod began; None if that is unknown."""
+    """Return the cost of a running job that ends, since its first pod started; None if it is unknown."""
     live = happens.live
     if happens.kind not in ("replace", "delete") or not happens.is_running or live is None or context.live is None:
         return None
@@ -99,8 +102,8 @@ def spent_by(happens: Fate, context: Context) -> Money | None:
     if side.amount is None:
         return None
     try:
-        began, now = map(datetime.datetime.fromisoformat, (live.started, context.live.read_at))
-        seconds = max(int((now - began).total_seconds()), 0)
+        started, now = map(datetime.datetime.fromisoformat, (live.started, context.live.read_at))
+        seconds = max(int((now - started).total_seconds()), 0)
     except (TypeError, ValueError):
         return None
     return money(side.amount * seconds / 3600, side.currency)
@@ -109,10 +112,10 @@ def spent_by(happens: Fate, context: Context) -> Money | None:
 # --- jobs
 
 
-def _of_jobs(context: Context, environment: Environment | None, *, after: bool) -> Side:
-    there = [job for job in context.jobs if _is_there(job, after=after)]
-    idle = {job: "" if after and places_pods(job) else _idle(job, context) for job in there}
-    running = [job for job in there if not idle[job]]
+def _cost_of_jobs(context: Context, environment: Environment | None, *, after: bool) -> Side:
+    jobs = [job for job in context.jobs if _exists(job, after=after)]
+    idle = {job: "" if after and places_pods(job) else _idle(job, context) for job in jobs}
+    running = [job for job in jobs if not idle[job]]
     side = _side(running, environment, after=after) if running else Side(None)
     notes = [f"The job {fate(context, job).name} is {why} and costs nothing now." for job, why in idle.items() if why]
     return side if after else structs.replace(side, why=" ".join(filter(None, [*notes, side.why])))
@@ -125,7 +128,7 @@ def _environment_before(context: Context) -> Environment | None:
     return next(recorded, context.environment)
 
 
-def _is_there(job: JobReview, *, after: bool) -> bool:
+def _exists(job: JobReview, *, after: bool) -> bool:
     record = job.after if after else job.before
     return record is not None or (job.job is not None and (job.job.new if after else job.job.old) is not None)
 
@@ -140,12 +143,12 @@ def _idle(job: JobReview, context: Context) -> str:
 
 
 def _side(jobs: Iterable[JobReview], environment: Environment | None, *, after: bool) -> Side:
-    """Return the cost of all pods: as their templates are, or else as the roles in the records are."""
+    """Return the cost of all pods, by their templates, or else by the roles in the records."""
     counts: Counter[str] = Counter()
     for job in jobs:
         record = job.after if after else job.before
         if record is None and templates_of(job, environment, after=after) is None:
-            return _unknown(f"no record says what the job {job.name} is made of")
+            return _unknown(f"no record has the roles of the job {job.name}")
         roles = {} if record is None else record.experiment.get("roles")
         counts.update(accelerators_of(demands_of(job, environment, after=after), roles))
     used = {kind: count for kind, count in sorted(counts.items()) if count}
@@ -168,7 +171,7 @@ def _unknown(reason: str) -> Side:
 # --- claims
 
 
-def _with_claims(side: Side, context: Context, *, after: bool) -> Side:
+def _add_claims(side: Side, context: Context, *, after: bool) -> Side:
     """Return the side with the claims whose storage class has a price."""
     environment = context.environment
     if environment is None or not environment.storage_prices or not side.known:

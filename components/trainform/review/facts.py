@@ -1,4 +1,4 @@
-"""The four facts of a review, each with one number: what happens to the run, the data, the cost and the queue."""
+"""The four facts of a review, each with one number: run, data, cost and queue."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CLAIMS = {
     "create": "new or adopted",
     "keep": "unchanged",
 }
-"""What happens to claims, the worst first."""
+"""Words for effects on claims, the worst first."""
 VERDICTS = {
     "now": "fits now",
     "later": "waits",
@@ -69,15 +69,15 @@ def _data(effects: Sequence[Effect]) -> Fact:
     if lost:
         text = f"{counted(len(lost), 'namespace')} deleted with all claims: {list_names(lost, MOST_NAMED)}"
         return Fact(key="data", number="all claims", text=text)
-    found: dict[str, dict[str, None]] = {kind: {} for kind in CLAIMS}
+    claims: dict[str, dict[str, None]] = {kind: {} for kind in CLAIMS}
     for effect in effects:
-        if effect.thing == "claim" and effect.kind in found:
-            found[effect.kind][effect.object] = None
-    worst, *others = [kind for kind in CLAIMS if found[kind]] or [""]
+        if effect.thing == "claim" and effect.kind in claims:
+            claims[effect.kind][effect.object] = None
+    worst, *others = [kind for kind in CLAIMS if claims[kind]] or [""]
     if not worst:
         return Fact(key="data", number="unchanged")
-    texts = [list_names([*found[worst]], MOST_NAMED), *(f"{len(found[kind])} {CLAIMS[kind]}" for kind in others)]
-    return Fact(key="data", number=f"{counted(len(found[worst]), 'claim')} {CLAIMS[worst]}", text="; ".join(texts))
+    texts = [list_names([*claims[worst]], MOST_NAMED), *(f"{len(claims[kind])} {CLAIMS[kind]}" for kind in others)]
+    return Fact(key="data", number=f"{counted(len(claims[worst]), 'claim')} {CLAIMS[worst]}", text="; ".join(texts))
 
 
 def cost_fact(cost: Cost) -> Fact:

@@ -7,13 +7,14 @@ from decimal import Decimal
 
 from msgspec import Struct
 
-from trainform.cluster.amounts import NOTHING, POD_SLOTS, Amounts, amounts_of, summed, without
+from trainform.cluster.amounts import NOTHING, POD_SLOTS, Amounts, amounts_of, spelled, summed, without
 from trainform.cluster.facts import LiveNode
+from trainform.review.pod_limits import Jobs, Lack, Names, amount
 from trainform.review.pod_needs import Pods
 
 NATIVE = ("cpu", "memory", "ephemeral-storage", POD_SLOTS)
 Groups = Sequence[tuple[Pods, int]]
-"""Pods, and how many of them are meant: those that start together, or all."""
+"""Pods, and their number: those that start together, or all."""
 
 
 class NodeRoom(Struct, frozen=True):
@@ -23,25 +24,12 @@ class NodeRoom(Struct, frozen=True):
     free: Amounts
 
 
-class Short(Struct, frozen=True):
-    """A resource of which the nodes have too little. role, each: of pods that request the most of it. largest: the most
-    that a node has free. nodes: those that admit the pods."""
-
-    resource: str
-    asked: Decimal
-    missing: Decimal
-    role: str
-    each: Decimal
-    largest: Decimal
-    nodes: tuple[LiveNode, ...]
-
-
 def rooms_of(nodes: Sequence[LiveNode], own: Set[str] | None) -> list[NodeRoom]:
-    """Return the nodes that take pods, each with what is free when these jobs have gone; None: when all jobs have."""
+    """Return the nodes that take pods, each with what is free when these jobs have ended; None: when all jobs have."""
     rooms = []
     for node in (node for node in nodes if node.open):
-        going = summed(amounts_of(held) for job, held in node.holders.items() if own is None or job in own)
-        rooms.append(NodeRoom(node, without(amounts_of(node.allocatable), without(amounts_of(node.requested), going))))
+        ended = summed(amounts_of(held) for job, held in node.holders.items() if own is None or job in own)
+        rooms.append(NodeRoom(node, without(amounts_of(node.allocatable), without(amounts_of(node.requested), ended))))
     return rooms
 
 
@@ -50,7 +38,30 @@ def admitting(groups: Groups, rooms: Sequence[NodeRoom]) -> list[NodeRoom]:
     return [room for room in rooms if any(pods.admitted_by(room.node) for pods, _ in groups)]
 
 
-def too_few(groups: Groups, before: Groups, rooms: Sequence[NodeRoom]) -> Short | None:
+def lack_of_nodes(jobs: Jobs, nodes: Sequence[LiveNode], names: Names) -> Lack | None:
+    """Return why the pods do not all start on the nodes: never, not now, or only a part of them."""
+    pods, but = [pods for need in jobs.needs for pods in need.pods], _cordoned(nodes)
+    empty, now = rooms_of(nodes, None), rooms_of(nodes, jobs.own)
+    gang, every = [(each, each.gang) for each in pods], [(each, each.every) for each in pods]
+    for each, count in gang:
+        if count and not admitting([(each, count)], empty):
+            return Lack("never", f"{_kept_out(each, nodes)}{but}")
+    short = _too_few(gang, (), empty)
+    if short is not None:
+        return _lack(short, names, jobs, never=but)
+    before = [(each, each.gang) for need in jobs.earlier for each in need.pods]
+    for part, groups in ((False, gang), (True, every)):
+        short = _too_few(groups, before, now)
+        if short is not None:
+            return _lack(short, names, jobs, part=part)
+    return None
+
+
+Short = tuple[Groups, Sequence[NodeRoom], str, Decimal]
+"""Pods that do not all fit, the nodes that admit them, the resource, and what is missing of it."""
+
+
+def _too_few(groups: Groups, before: Groups, rooms: Sequence[NodeRoom]) -> Short | None:
     """Return the first shortage that shows that the pods cannot all be on these nodes: pods of one shape by themselves,
     else all that request some size or more, with those that come before. Nothing is placed: without a shortage pods may
     still wait."""
@@ -60,37 +71,45 @@ def too_few(groups: Groups, before: Groups, rooms: Sequence[NodeRoom]) -> Short 
         left = count - sum(pods.fit(room.free) for room in here)
         if left > 0:
             resource = scarcest(pods, here)
-            return _short([(pods, count)], here, resource, pods.each[resource] * left)
-    every = [pods for pods, _ in (*groups, *before)]
-    for _, resource, size in sorted(
-        {(name in NATIVE, name, each) for pods in every for name, each in pods.each.items()}
-    ):
-        larger, earlier = (
-            [(pods, count) for pods, count in side if size and pods.each.get(resource, NOTHING) >= size]
-            for side in (groups, before)
-        )
+            return [(pods, count)], here, resource, pods.each[resource] * left
+    sizes = {(name in NATIVE, name, each) for pods, _ in (*groups, *before) for name, each in pods.each.items() if each}
+    for _, resource, size in sorted(sizes):
+        larger, earlier = (_at_least(size, resource, side) for side in (groups, before))
         here = admitting([*larger, *earlier], rooms)
         free = [max(room.free.get(resource, NOTHING), NOTHING) for room in here]
         requests = [(pods.each[resource], count) for pods, count in (*larger, *earlier)]
         # of pods of at least this size a node holds no more than it has whole units: two of 5 never share 8
-        units = sum(each // size * count for each, count in requests) - sum(amount // size for amount in free if size)
+        units = sum(each // size * count for each, count in requests) - sum(amount // size for amount in free)
         over = max(units * size, sum((each * count for each, count in requests), NOTHING) - sum(free, NOTHING))
         if larger and over > 0:
-            return _short(larger, here, resource, over)
+            return larger, here, resource, over
     return None
 
 
-def _short(groups: Groups, rooms: Sequence[NodeRoom], resource: str, over: Decimal) -> Short:
-    largest = max((pods for pods, _ in groups), key=lambda pods: pods.each[resource])
-    return Short(
-        resource,
-        asked=sum((pods.each[resource] * count for pods, count in groups), NOTHING),
-        missing=over,
-        role=largest.role,
-        each=largest.each[resource],
-        largest=max((room.free.get(resource, NOTHING) for room in rooms), default=NOTHING),
-        nodes=tuple(room.node for room in rooms),
-    )
+def _at_least(size: Decimal, resource: str, groups: Groups) -> Groups:
+    return [(pods, count) for pods, count in groups if pods.each.get(resource, NOTHING) >= size]
+
+
+def _lack(short: Short, names: Names, jobs: Jobs, *, part: bool = False, never: str | None = None) -> Lack:
+    """Return the shortage with its reason. never: the end of the reason if the nodes are too few even without other
+    jobs; None if the pods only wait."""
+    groups, rooms, resource, missing = short
+    requested = sum((pods.each[resource] * count for pods, count in groups), NOTHING)
+    pods = max((pods for pods, _ in groups), key=lambda pods: pods.each[resource])
+    largest = max((room.free.get(resource, NOTHING) for room in rooms), default=NOTHING)
+    now = " now" if never is None else ""
+    if pods.each[resource] > largest:
+        has = f"no node has more than {spelled(resource, max(largest, NOTHING))}{now}"
+        reason = f"a pod of {pods.role} needs {amount(resource, pods.each[resource], names)}, and {has}"
+    else:
+        there = amount(resource, max(requested - missing, NOTHING), names)
+        reason = f"the nodes have room for {there}{now}, and the job needs {amount(resource, requested, names)}"
+    if never is not None:
+        return Lack("never", f"{reason}{never}", resource, requested, missing)
+    holders = (holder for room in rooms for holder in room.node.holders.items() if holder[0] not in jobs.own)
+    on_nodes = ({job: amounts_of(held).get(resource, NOTHING)} for job, held in holders)
+    held = summed([*on_nodes, {need.name: need.gang.get(resource, NOTHING) for need in jobs.earlier}])
+    return Lack("later", reason, resource, requested, missing, held, part)
 
 
 def scarcest(pods: Pods, rooms: Sequence[NodeRoom]) -> str:
@@ -102,25 +121,23 @@ def scarcest(pods: Pods, rooms: Sequence[NodeRoom]) -> str:
     return min((name for name in pods.each if pods.each[name]), key=lambda name: (fit(name), name in NATIVE, name))
 
 
-def kept_out(pods: Pods, nodes: Sequence[LiveNode]) -> str:
-    """Return why none of the nodes admits the pods: cordoned nodes, a label that no node has, or taints."""
-    opened, but = [node for node in nodes if node.open], cordoned(nodes)
+def _kept_out(pods: Pods, nodes: Sequence[LiveNode]) -> str:
+    """Return why no node admits the pods: all are cordoned, no node has a label, or taints."""
+    opened = [node for node in nodes if node.open]
     if not opened:
-        return f"no node takes pods{but}"
+        return "no node takes pods"
     selected = [node for node in opened if pods.selects(node)]
     if not selected:
-        labels = {
-            f"{key}={value}": any(node.labels.get(key) == value for node in opened)
-            for key, value in pods.selector.items()
-        }
-        named = [label for label, exists in labels.items() if not exists] or [*labels]
-        return f"no node has the label{'' if len(named) == 1 else 's'} {', '.join(named)}{but}"
+        labels = [f"{key}={value}" for key, value in pods.selector.items()]
+        existing = {f"{key}={value}" for node in opened for key, value in node.labels.items()}
+        missing = [label for label in labels if label not in existing] or labels
+        return f"no node has the label{'' if len(missing) == 1 else 's'} {', '.join(missing)}"
     taints = (taint for node in selected for taint in node.taints if not pods.tolerates(taint))
     named = sorted({"{key}={value}:{effect}".format(**{"value": "", **taint}).replace("=:", ":") for taint in taints})
-    return f"the pods of {pods.role} do not tolerate the taint {', '.join(named)}{but}"
+    return f"the pods of {pods.role} do not tolerate the taint {', '.join(named)}"
 
 
-def cordoned(nodes: Sequence[LiveNode]) -> str:
-    """Return how many nodes do not count, in brackets; "" if all count."""
+def _cordoned(nodes: Sequence[LiveNode]) -> str:
+    """Return the number of cordoned nodes in brackets; "" if there are none."""
     shut = sum(not node.open for node in nodes)
     return f" (cordoned nodes not counted: {shut})" if shut else ""

@@ -1,13 +1,15 @@
-"""Limits of pods besides nodes: Volcano's queues, the quotas of namespaces, Kueue's queues."""
+"""Limits of pods except nodes: Volcano's queues, the quotas of namespaces, Kueue's queues."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
+from decimal import Decimal
+from typing import Literal
 
 from msgspec import Struct, structs
 
 from trainform import defaults
-from trainform.cluster.amounts import POD_SLOTS, Amounts, amounts_of, summed
+from trainform.cluster.amounts import NOTHING, POD_SLOTS, Amounts, amounts_of, spelled, summed
 from trainform.cluster.facts import NO_HOLDERS, LiveKueue, LiveQuota
 from trainform.errors import list_names
 from trainform.review.context import Context
@@ -16,6 +18,25 @@ from trainform.review.shares import above, held_below, shares_of
 
 REQUESTS, COUNTED_PODS = "requests.", "count/pods"
 MOST_NAMED = 2
+Names = Mapping[str, str]
+"""The kind of accelerators of a resource: `resource_names`."""
+
+
+def amount(resource: str, value: Decimal, names: Names) -> str:
+    """Return the amount with the name of the resource: `32 a800`."""
+    return f"{spelled(resource, value)} {names.get(resource, resource)}"
+
+
+class Lack(Struct, frozen=True):
+    """A reason why pods do not start now. held: of the resource by each other job."""
+
+    verdict: Literal["never", "later", "unknown", "now"]
+    reason: str
+    resource: str = ""
+    requested: Decimal = NOTHING
+    missing: Decimal = NOTHING
+    held: Mapping[str, Decimal] = {}
+    part: bool = False  # the gang starts, and other pods wait
 
 
 class Limit(Struct, frozen=True):
@@ -23,26 +44,48 @@ class Limit(Struct, frozen=True):
 
     name: str
     most: Amounts = {}
-    asked: Amounts = {}  # by the pods of the preview that start together
-    every: Amounts = {}  # by all pods of the preview
+    gang: Amounts = {}  # requested by the pods of the preview that start together
+    every: Amounts = {}  # requested by all pods of the preview
     held: Mapping[str, Amounts] = {}  # by each other job
     unknown: str = ""  # why `held` is unknown
     queue: str = ""  # the name, if it is the queue of a job
     stopped: str = ""  # Kueue's policy by which it admits nothing, however much is free
-    ignored: str = ""  # what decides about the room too and is not judged
+    ignored: str = ""  # a limit that decides too and is not judged
+
+    def lacks(self, names: Names) -> Iterator[Lack]:
+        """Yield what the pods of the preview lack by this limit."""
+        if self.stopped:
+            yield Lack("later", f"{self.name} admits nothing (`stopPolicy: {self.stopped}`)")
+        for resource in sorted(self.gang.keys() & self.most.keys()):
+            most, held = self.most[resource], {job: each.get(resource, NOTHING) for job, each in self.held.items()}
+            free = max(most - sum(held.values(), NOTHING), NOTHING)
+            part = self.gang[resource] <= free
+            requested = self.every[resource] if part else self.gang[resource]
+            needed = (
+                f"and {'all pods of the job need' if part else 'the job needs'} {amount(resource, requested, names)}"
+            )
+            if requested > most:
+                reason = f"{self.name} may hold {amount(resource, most, names)}, {needed}"
+                yield Lack("later" if part else "never", reason, resource, requested, requested - most, part=part)
+            elif requested > free:
+                left = f"{self.name} has {spelled(resource, free)} of {amount(resource, most, names)} left"
+                yield Lack("later", f"{left}, {needed}", resource, requested, requested - free, held, part)
+            elif self.unknown:
+                yield Lack("unknown", f"what other jobs hold of {self.name} was not read ({self.unknown})")
 
 
 class Jobs(Struct, frozen=True):
-    """The jobs that are judged. earlier: those that the same review starts before them. own: names of jobs whose room
-    is free then."""
+    """The jobs that are judged."""
 
     needs: Sequence[Need]
     earlier: Sequence[Need]
+    """Jobs that the same review starts before them."""
     own: Set[str]
+    """Names of the jobs whose room is free then."""
 
     @property
     def every(self) -> list[Need]:
-        """Those that are judged and those before them."""
+        """Return the jobs that are judged and those before them."""
         return [*self.needs, *self.earlier]
 
     def limit(self, name: str, most: Amounts, holders: Mapping[str, Mapping[str, str]], counted: Set[str]) -> Limit:
@@ -59,7 +102,7 @@ def limits(context: Context, jobs: Jobs) -> Iterator[Limit]:
     yield from _queues(context, jobs)
     if live is not None:
         yield from (_quota(quota, jobs) for quotas in live.quotas.values() for quota in quotas)
-        yield from _kueue(LiveKueue({}, ()) if live.kueue is None else live.kueue, jobs)
+        yield from _kueue(live.kueue or LiveKueue({}, ()), jobs)
 
 
 def _queues(context: Context, jobs: Jobs) -> Iterator[Limit]:
@@ -85,8 +128,8 @@ def _quota(quota: LiveQuota, jobs: Jobs) -> Limit:
     lower_last = sorted(amounts_of(quota.hard).items(), key=lambda each: each[1], reverse=True)
     most = {POD_SLOTS if name == COUNTED_PODS else name.removeprefix(REQUESTS): amount for name, amount in lower_last}
     name = f"the ResourceQuota {quota.name} of the namespace {quota.namespace}"
-    holders = {} if quota.holders is None else quota.holders
-    limit = jobs.limit(name, most, holders, {need.name for need in jobs.every if need.namespace == quota.namespace})
+    here = {need.name for need in jobs.every if need.namespace == quota.namespace}
+    limit = jobs.limit(name, most, quota.holders or {}, here)
     return structs.replace(limit, unknown="its pods were not read" if quota.holders is None else "")
 
 
@@ -94,23 +137,24 @@ def _kueue(kueue: LiveKueue, jobs: Jobs) -> Iterator[Limit]:
     """Yield the LocalQueues and ClusterQueues of the jobs; of a cohort the sum of its queues, which lend each other
     what is free."""
     queues = {queue.name: queue for queue in kueue.cluster_queues}
-    for place in dict.fromkeys(need.local_place for need in jobs.needs if need.local_queue):
+    for place in dict.fromkeys(need.local_queue for need in jobs.needs if need.local_queue):
         queue = queues.get(kueue.local_queues.get(place, ""))
-        yield Limit(f"the LocalQueue {place}", stopped=kueue.stopped.get(place, ""))
+        ignored = f"the LocalQueue {place}, whose ClusterQueue was not found" if queue is None else ""
+        yield Limit(f"the LocalQueue {place}", stopped=kueue.stopped.get(place, ""), ignored=ignored)
         if queue is None:
-            yield Limit(place, ignored=f"the LocalQueue {place}, whose ClusterQueue was not found")
             continue
         name = f"the ClusterQueue {queue.name}"
         if queue.nested:
             ignored = f"the cohort {queue.cohort}, which has quotas of its own or a parent"
-            yield Limit(name, stopped=queue.stopped, ignored=ignored)
+        elif queue.in_part:
+            ignored = f"flavors and borrowing limits of the ClusterQueue {queue.name}"
+        yield Limit(name, stopped=queue.stopped, ignored=ignored)
+        if queue.nested:
             continue
         members = [each for each in queues.values() if each is queue or (queue.cohort and each.cohort == queue.cohort)]
-        most = summed(amounts_of(each.nominal) for each in members)
         holders = {job: held for each in members for job, held in each.holders.items()}
         names = {each.name for each in members}
-        counted = {need.name for need in jobs.every if kueue.local_queues.get(need.local_place) in names}
+        counted = {need.name for need in jobs.every if kueue.local_queues.get(need.local_queue) in names}
+        most = summed(amounts_of(each.nominal) for each in members)
         limit = jobs.limit(f"the cohort {queue.cohort}" if queue.cohort else name, most, holders, counted)
-        in_part = f"flavors and borrowing limits of the ClusterQueue {queue.name}" if queue.in_part else ""
-        yield structs.replace(limit, queue=queue.name, ignored=in_part)
-        yield Limit(name, stopped=queue.stopped)
+        yield structs.replace(limit, queue=queue.name)

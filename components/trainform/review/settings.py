@@ -1,4 +1,4 @@
-"""The settings of an environment that its own stack records, and what they mean for the project's experiments."""
+"""The settings of an environment that its own stack records, and their impact on the project's experiments."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SECTIONS = {
 
 
 def recorded(state: State | None) -> Environment | None:
-    """Return what a stack has recorded; None if that is nothing, or if this version of trainform cannot read it."""
+    """Return the recorded environment; None if there is none, or if this version of trainform cannot read it."""
     try:
         return None if state is None or not state.inputs else recorded_environment(state.inputs)
     except (ValueError, RecursionError):
@@ -47,9 +47,9 @@ def platform_causes(step: Step, context: Context) -> list[Change]:
         return []
     keys = (section,) if section == "namespace" else (section, steps.name(step))
     changes = []
-    for found in (found for each in all_settings(context) for found in each.differences):
-        if found.keys[: len(keys)] == keys:
-            path, (before, after) = f"environment.{found.path}", shown(found)
+    for difference in (difference for each in all_settings(context) for difference in each.differences):
+        if difference.keys[: len(keys)] == keys:
+            path, (before, after) = f"environment.{difference.path}", shown(difference)
             place = context.locate(path).model_copy(update={"path": path})
             changes.append(Change(place=place, before=before, after=after))
     return changes
@@ -66,7 +66,7 @@ WITH_OBJECTS = ("queues", "claims", "priority_classes")
 # --- which value allows more
 
 Room = float | frozenset[str] | None
-"""How much a value allows: a number, a set, or None for anything."""
+"""The room that a value allows: a number, a set, or None for anything."""
 NONE: frozenset[str] = frozenset()
 JUDGED: Mapping[str, tuple[Room, Room, int]] = {
     "limits.waivable.": (NONE, NONE, 1),
@@ -78,37 +78,41 @@ JUDGED: Mapping[str, tuple[Room, Room, int]] = {
     "cost_levels.": (None, NONE, 1),
     "rdma.capabilities": (NONE, NONE, 1),
 }
-"""Settings of which one value allows more than another, by how their paths begin: what a value that is not set allows,
-what an empty list allows, and -1 where a higher number allows less, as of a gate. The first that fits counts."""
+"""Settings that may be looser or tighter, by the start of their paths: the room of a value that is not set, the room of
+an empty list, and -1 where a higher number allows less, as for a gate. The first match counts."""
 GATES, REQUIRED = "promotion.", "promotion.required"
 SEVERITY = "limits.severity."
 RANKS = {"error": 0, "warning": 1, "off": 2, "restricted": 0, "baseline": 1, "privileged": 2}
 
 
 class Setting(Struct, frozen=True):
-    """A field of the environment's file that differs. before, after: with defaults; None: not set. looser, tighter:
-    whether it allows something new, or no longer allows something; a list may do both."""
+    """A field of the environment's file that differs. A list may be looser and tighter."""
 
     path: str
     before: object
+    """With defaults; None: not set."""
     after: object
     looser: bool = False
+    """It allows something new."""
     tighter: bool = False
+    """It no longer allows something."""
 
     @property
     def gate(self) -> str:
-        """The gate that the setting is about; empty if it is about none."""
+        """Return the gate that the setting belongs to; empty if there is none."""
         return self.path.removeprefix(GATES).partition(".")[0] if self.path.startswith(GATES) else ""
 
 
 class Impact(Struct, frozen=True):
-    """What the settings do to one experiment. fails: why it no longer passes, by code of the limit, by gate, or by path
-    of the field. costs: before and after. restarts: its objects differ."""
+    """The effect of the settings on one experiment."""
 
     user: User
     fails: Mapping[str, str]
+    """Why it no longer passes, by code of the limit, by gate, or by path of the field."""
     costs: tuple[HourlyCost | None, HourlyCost | None]
+    """Before and after."""
     restarts: bool
+    """Its objects differ."""
 
 
 class Settings(Struct, frozen=True, dict=True):
@@ -120,7 +124,7 @@ class Settings(Struct, frozen=True, dict=True):
 
     @functools.cached_property
     def differences(self) -> tuple[Difference, ...]:
-        """All fields that differ."""
+        """Return all fields that differ."""
         was, will = (
             each.model_dump(mode="json", by_alias=True, exclude={"cluster"}) for each in (self.before, self.after)
         )
@@ -128,24 +132,24 @@ class Settings(Struct, frozen=True, dict=True):
 
     @functools.cached_property
     def changed(self) -> tuple[Setting, ...]:
-        """What differs, without what shows in the objects of the stack."""
-        return tuple(_setting(found, self) for found in self.differences if not _is_object(found, self))
+        """Return the fields that differ, without those that change objects of the stack."""
+        return tuple(_setting(each, self) for each in self.differences if not _is_object(each, self))
 
     @functools.cached_property
     def impacts(self) -> tuple[Impact, ...]:
-        """What that does to the experiments of the project; where the cluster was read, to the deployed ones."""
+        """Return the impact on the experiments of the project; if the cluster was read, on the deployed ones."""
         return tuple(_impacts(self)) if self.differences else ()
 
     @property
     def repriced(self) -> Mapping[str, tuple[HourlyCost | None, HourlyCost | None]]:
-        """The costs before and after of each stack for which prices change them."""
+        """Return the costs before and after of each stack whose costs change by prices."""
         priced = any(".price_per_hour" in setting.path for setting in self.changed)
         differing = {each.user.stack: each.costs for each in self.impacts if each.costs[0] != each.costs[1]}
         return differing if priced else {}
 
     @property
     def price_change(self) -> tuple[HourlyCost, HourlyCost] | None:
-        """The sums of these costs; None without any, if one of them is unknown, or if there are several currencies."""
+        """Return the sums of these costs; None without any, if one is unknown, or if there are several currencies."""
         sides = [[cost for cost in side if cost is not None] for side in zip(*self.repriced.values(), strict=True)]
         every = [cost for side in sides for cost in side]
         if not every or len(every) < 2 * len(self.repriced) or len({cost.currency for cost in every}) > 1:
@@ -172,7 +176,7 @@ def not_compared(context: Context) -> Iterator[str]:
             yield NOT_RECORDED.format(step.name)
 
 
-def of_other_projects(context: Context) -> list[str]:
+def stacks_of_other_projects(context: Context) -> list[str]:
     """Return the stacks of other projects that are deployed in an environment whose settings differ."""
     live = None if context.live is None else context.live.deployed
     if live is None or not any(each.differences for each in all_settings(context)):
@@ -182,12 +186,12 @@ def of_other_projects(context: Context) -> list[str]:
 
 def namespace_before(preview: Preview) -> str:
     """Return the namespace that the environment's own stack has recorded; empty if it has recorded none."""
-    found = (recorded(step.old) for step in preview.steps if step.type == PLATFORM)
-    return next((environment.namespace.name for environment in found if environment is not None), "")
+    environments = (recorded(step.old) for step in preview.steps if step.type == PLATFORM)
+    return next((each.namespace.name for each in environments if each is not None), "")
 
 
-def _is_object(found: Difference, environment: Settings) -> bool:
-    section, *name = found.keys
+def _is_object(difference: Difference, environment: Settings) -> bool:
+    section, *name = difference.keys
     if section == "namespace":
         return environment.before.namespace.create and environment.after.namespace.create
     if section != "queues" or not name:
@@ -196,16 +200,17 @@ def _is_object(found: Difference, environment: Settings) -> bool:
     return any(queue is not None and queue.create for queue in queues)
 
 
-def _setting(found: Difference, environment: Settings) -> Setting:
-    way = next((way for prefix, way in JUDGED.items() if found.path.startswith(prefix)), None)
+def _setting(difference: Difference, environment: Settings) -> Setting:
+    way = next((way for prefix, way in JUDGED.items() if difference.path.startswith(prefix)), None)
     if way is None:
-        return Setting(found.path, found.before, found.after)
-    if found.path == REQUIRED:  # where it is not set, it follows from the gates
+        return Setting(difference.path, difference.before, difference.after)
+    if difference.path == REQUIRED:  # where it is not set, it follows from the gates
         values = [needs_release(each.promotion) for each in (environment.before, environment.after)]
     else:
-        values = [found.before, found.after]
-    was, will = (_room(found.path, value, *way) for value in values)
-    return Setting(found.path, found.before, found.after, _allows_more(was, will), _allows_more(will, was))
+        values = [difference.before, difference.after]
+    was, will = (_room(difference.path, value, *way) for value in values)
+    looser, tighter = _allows_more(was, will), _allows_more(will, was)
+    return Setting(difference.path, difference.before, difference.after, looser, tighter)
 
 
 def _room(path: str, value: object, unset: Room, empty: Room, sign: int) -> Room:

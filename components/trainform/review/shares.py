@@ -1,8 +1,8 @@
-"""Volcano's queues as one table, before and after a preview: who holds something in them, and what each keeps."""
+"""Volcano's queues before and after a preview: the jobs that hold something in them, and the share of each queue."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from decimal import Decimal
 
 from msgspec import structs
@@ -27,19 +27,19 @@ def shares_of(context: Context, *, own: bool = True) -> dict[str, LiveQueue]:
     the cluster was not read, those of the environment's file. own: False for how they are before the preview."""
     live = context.live
     read = () if live is None or live.queues is None else (*live.queues, *live.other_queues)
-    found = {queue.name: queue for queue in read}
-    if not found and context.environment is not None:
+    queues = {queue.name: queue for queue in read}
+    if not queues and context.environment is not None:
         for name, queue in context.environment.queues.items():
-            found[name] = LiveQueue(name, queue.weight, {}, {}, {}, parent=queue.parent)
+            queues[name] = LiveQueue(name, queue.weight, {}, {}, {}, parent=queue.parent)
     for each in (*context.earlier, *([context] if own else [])):
         changes = [*queue_steps(each.preview)]
         for name, step in changes:
             if step.new is None and step.kind == "Queue":
-                found.pop(name, None)
+                queues.pop(name, None)
         for name, step in changes:
-            if step.new is not None and (name not in found or steps.fate(step) != "none"):
-                found[name] = _changed(step, found.get(name))
-    return found
+            if step.new is not None and (name not in queues or steps.fate(step) != "none"):
+                queues[name] = _changed(step, queues.get(name))
+    return queues
 
 
 def _changed(step: Step, before: LiveQueue | None) -> LiveQueue:
@@ -55,11 +55,11 @@ def _changed(step: Step, before: LiveQueue | None) -> LiveQueue:
 
 def above(name: str, shares: Shares) -> tuple[str, ...]:
     """Return the queues above it, the nearest first, without the root. At most `MOST_LEVELS`, so that a circle ends."""
-    found: list[str] = []
-    while name in shares and len(found) < MOST_LEVELS and shares[name].parent not in (defaults.ROOT_QUEUE, *found):
+    names: list[str] = []
+    while name in shares and len(names) < MOST_LEVELS and shares[name].parent not in (defaults.ROOT_QUEUE, *names):
         name = shares[name].parent
-        found.append(name)
-    return tuple(found)
+        names.append(name)
+    return tuple(names)
 
 
 def held_below(name: str, shares: Shares) -> Iterator[tuple[str, Mapping[str, str]]]:
@@ -75,13 +75,22 @@ def offered(live: LiveFacts) -> Amounts:
 
 
 def fair_share(name: str, resource: str, shares: Shares, total: Amounts) -> Decimal:
-    """Return what the queue keeps of a resource while all other queues use what is theirs: `deserved`, or its part by
-    weight of what the queue above it keeps; never less than `guarantee`. total: of the cluster."""
-    keeps = total.get(resource, NOTHING)
+    """Return the amount of a resource that the queue keeps while all other queues use theirs: `deserved`, or its part
+    by weight of the share of the queue above it; never less than `guarantee`. total: of the cluster."""
+    share = total.get(resource, NOTHING)
     for queue in (shares[each] for each in (*reversed(above(name, shares)), name) if each in shares):
-        beside = [other for other in shares.values() if other.parent == queue.parent]
-        weights = sum(other.weight for other in beside if other.name != defaults.ROOT_QUEUE)
-        by_weight = keeps * queue.weight / weights if weights else keeps
+        siblings = (other for other in shares.values() if other.parent == queue.parent)
+        weights = sum(other.weight for other in siblings if other.name != defaults.ROOT_QUEUE)
+        by_weight = share * queue.weight / weights if weights else share
         deserved, guarantee = (amounts_of(part).get(resource) for part in (queue.deserved, queue.guarantee))
-        keeps = max(by_weight if deserved is None else deserved, NOTHING if guarantee is None else guarantee)
-    return keeps
+        share = max(by_weight if deserved is None else deserved, NOTHING if guarantee is None else guarantee)
+    return share
+
+
+def unused_share(shares: Shares, resource: str, own: Set[str], live: LiveFacts) -> dict[str, Decimal]:
+    """Return how much of its share each queue does not use; below 0 if it uses more. own: jobs that do not count."""
+    total, unused = offered(live), {}
+    for name, queue in shares.items():
+        held = summed(amounts_of(held) for job, held in queue.holders.items() if job not in own)
+        unused[name] = fair_share(name, resource, shares, total) - held.get(resource, NOTHING)
+    return unused

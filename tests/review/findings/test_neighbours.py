@@ -95,7 +95,7 @@ def test_a_queue_that_is_deleted(holders: dict[str, Any], end: str) -> None:
 
 
 def cluster(weight: int = 4, others: int = 1, **night: Any) -> Any:
-    """A cluster of 32 a800, of which the queue night has its share beside default and other queues."""
+    """A cluster of 32 a800, of which the queue night has its share next to default and other queues."""
     queue = structs.replace(live_queue("night", **night), weight=weight)
     return live(
         queues=(queue, live_queue("default")),

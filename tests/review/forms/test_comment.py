@@ -1,4 +1,4 @@
-"""A comment is within its length, whole as Markdown and HTML, and has first what weighs most."""
+"""A comment is within its length, whole as Markdown and HTML, with the most severe first."""
 
 from __future__ import annotations
 
@@ -69,12 +69,11 @@ MARKDOWN = MarkdownIt("commonmark").enable("table")
 TAGS = re.compile(r"(<details>\n<summary>[^<>&]*</summary>|</details>)\n?")
 
 
-def told_of(text: str) -> str:
-    """The text outside of code as a parser reads it. AssertionError if a value has become markup, or if a fold is not
-    closed."""
+def text_outside_code(text: str) -> str:
+    """Return the text outside of code, as a parser reads it; fail at markup of a value and at an open fold."""
     marker, _, text = text.partition("\n")
     assert re.fullmatch(r"<!-- trainform-review [\w.-]* -->", marker)
-    depth, told, titles = 0, [], []
+    depth, outside, titles = 0, [], []
     for token in MARKDOWN.parse(text):
         if token.type == "html_block":
             assert TAGS.fullmatch(token.content), token.content
@@ -88,10 +87,10 @@ def told_of(text: str) -> str:
                 child
             )
             assert child.type != "link_open" or child.attrs == {"href": PAGE}
-            told.append(child.content if child.type == "text" else " ")
+            outside.append(child.content if child.type == "text" else " ")
     assert depth == 0
     assert set(titles) <= {"h2", "h3"}
-    return "\n".join(told)
+    return "\n".join(outside)
 
 
 @given(reviews(), st.sampled_from([LIMIT, 20_000, 4_000]))
@@ -100,7 +99,7 @@ def test_any_review_is_a_whole_comment_within_the_limit(review: Review, limit: i
     text = comment.render(review, limit, PAGE)
     assert size(text) <= limit
     assert len(text.encode("utf-16-le")) // 2 <= limit
-    told_of(text)
+    text_outside_code(text)
     assert text.endswith(f"[The whole report]({PAGE})\n")
 
 

@@ -1,4 +1,4 @@
-"""Pods that find no room."""
+"""Pods without room."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ SCALED = kind("TR-CAPACITY-2", "scaled")
 
 
 def find(context: Context) -> Iterator[Finding]:
-    """Yield a finding unless the pods fit. The fingerprint depends on what is asked for, not on what is free now."""
+    """Yield a finding unless the pods fit. The fingerprint depends on the requests, not on what is free now."""
     capacity = capacity_of(context)
     if capacity.verdict not in ("never", "later"):
         return
     later = SCALED if is_scaled(context) else LATER
     jobs = [job for job in context.jobs if places_pods(job)]
-    asked = {shortage.resource: shortage.asked for shortage in capacity.shortages} or capacity.clause
+    requested = {shortage.resource: shortage.asked for shortage in capacity.shortages} or capacity.clause
     names = ", ".join(job.name for job in jobs)
     title = f"The job {names} {capacity.clause}." if len(jobs) == 1 else capacity.sentence
     about = NEVER if capacity.verdict == "never" else later
-    yield about.finding(names, "roles", after=asked, title=title, place=context.locate("roles"))
+    yield about.finding(names, "roles", after=requested, title=title, place=context.locate("roles"))

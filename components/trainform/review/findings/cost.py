@@ -57,7 +57,7 @@ def level_of_rise(rise: Decimal, percent: Decimal | None, levels: CostLevels) ->
 
 
 def _path_of_price(context: Context, day: str) -> str:
-    """Return where the environment has the price of the day."""
+    """Return the path of the price of that day in the environment."""
     environment = context.environment
     if environment is not None:
         kinds = {

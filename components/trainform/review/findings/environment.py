@@ -1,4 +1,4 @@
-"""Findings about an environment's own stack, and what it means for the experiments that are deployed in it."""
+"""Findings about an environment's own stack and the experiments that are deployed in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Effects on other jobs in the queues: fields and queues that change, and jobs that hold more than they then keep."""
+"""Effects on other jobs in the queues: fields and queues that change, and jobs above the new share or capability."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ OVER = kind("TR-NEIGHBOURS-4", "capability")
 
 FIELDS = ("weight", "capability", "guarantee", "deserved", "reclaimable")
 TAKEN_AT_ONCE = ("guarantee", "deserved", "reclaimable")
-"""The fields with which a new queue takes something from the others at once."""
+"""Fields by which a new queue takes resources from the others at once."""
 Holders = Mapping[str, Mapping[str, str]]
 
 
 def find(context: Context) -> Iterator[Finding]:
-    """Yield what the owners of other jobs must know."""
+    """Yield the findings for the owners of other jobs."""
     changing = [(name, step) for name, step in queue_steps(context.preview) if steps.fate(step) != "none"]
     for name, step in changing:
-        yield from _of_queue(name, step, context)
+        yield from _check_queue(name, step, context)
     joined: set[str] = set()
     for job in context.jobs:
         before, after = (queue_of(job, after=side) for side in (False, True))
@@ -45,11 +45,11 @@ def find(context: Context) -> Iterator[Finding]:
     live = context.live
     is_read = live is not None and None not in (live.queues, live.nodes) and NO_HOLDERS not in live.not_read
     if live is not None and is_read and (changing or joined):
-        yield from _holders(context, live, joined)
+        yield from _check_holders(context, live, joined)
 
 
-def _of_queue(name: str, step: Step, context: Context) -> Iterator[Finding]:
-    """Yield fields that change, or the end of the queue. Of a new queue only what it takes from the others at once."""
+def _check_queue(name: str, step: Step, context: Context) -> Iterator[Finding]:
+    """Yield fields that change, or the deletion of the queue; of a new queue the fields in `TAKEN_AT_ONCE`."""
     former = str(metadata_of(step.old).get("name", name))
     if step.old is not None and step.kind == "Queue" and former != str(metadata_of(step.new).get("name", "")):
         jobs = _others(dict(held_below(former, shares_of(context, own=False))), context)
@@ -76,15 +76,15 @@ def _words(value: Any, context: Context) -> str:
 
 
 def _place(context: Context, queue: str, field: str = "") -> Place:
-    """Where the queue stands: in the environment's file, or in the experiment that declares it."""
+    """Return the place of the queue: in the environment's file, or in the experiment that declares it."""
     listed = context.environment is not None and queue in context.environment.queues
     return context.locate(f"environment.queues.{queue}{field}" if listed else f"queue{field}")
 
 
-# --- jobs that hold more than a queue keeps
+# --- jobs above a share or capability
 
 
-def _holders(context: Context, live: LiveFacts, joined: Set[str]) -> Iterator[Finding]:
+def _check_holders(context: Context, live: LiveFacts, joined: Set[str]) -> Iterator[Finding]:
     """Yield jobs above a capability that is lowered, and above a share that shrinks or that others may take back from
     now on. joined: queues to which jobs move."""
     before, after, total = shares_of(context, own=False), shares_of(context), offered(live)
@@ -92,7 +92,7 @@ def _holders(context: Context, live: LiveFacts, joined: Set[str]) -> Iterator[Fi
         old, new = before[name], after[name]
         was, most = amounts_of(old.capability), amounts_of(new.capability)
         lowered = {each: most[each] for each in most if each not in was or most[each] < was[each]}
-        yield from _above(OVER, name, lowered, dict(held_below(name, after)), after, context)
+        yield from _over(OVER, name, lowered, dict(held_below(name, after)), after, context)
         if not new.reclaimable:
             continue
         keeps: Amounts = {}
@@ -100,10 +100,10 @@ def _holders(context: Context, live: LiveFacts, joined: Set[str]) -> Iterator[Fi
             then, now = (fair_share(name, each, shares, total) for shares in (before, after))
             if now < then or name in joined or not old.reclaimable:
                 keeps[each] = now.to_integral_value("ROUND_FLOOR")
-        yield from _above(HOLDERS, name, keeps, new.holders, after, context)
+        yield from _over(HOLDERS, name, keeps, new.holders, after, context)
 
 
-def _above(
+def _over(
     about: Kind, queue: str, most: Amounts, holders: Holders, shares: Shares, context: Context
 ) -> Iterator[Finding]:
     """Yield the finding, if other jobs hold something that is above the amounts with the pods of the preview."""
@@ -121,7 +121,7 @@ def _above(
 
 
 def _others(holders: Holders, context: Context) -> dict[str, Mapping[str, str]]:
-    """Return the jobs that are not of this preview."""
+    """Return the jobs that do not belong to this preview."""
     own = {name for job in context.jobs for name in own_names(job)}
     return {job: held for job, held in holders.items() if job not in own}
 

@@ -26,15 +26,15 @@ def size(text: str) -> int:
 
 
 def render(review: Review, limit: int, page: str | None = None) -> str:
-    """Return the comment, at most `limit` bytes long: with the details if they fit, else the summaries, else of these
-    the headlines with high findings, as far as they fit. page: the address of the whole report."""
+    """Return the comment, at most `limit` bytes long: with the details if they fit, else the summaries, else
+    their headlines with the high findings, cut at the limit. page: the address of the whole report."""
     first, end = f"{marker(review.project)}\n", "\n" if page is None else f"\n\n---\n\n[The whole report]({page})\n"
     room = limit - size(first + end)
-    found = documents(review, every=False)
-    several = int(len(found) > 1)  # the first is the overview then
-    summaries = [document[:1] for document in found]
+    whole = documents(review, every=False)
+    several = int(len(whole) > 1)  # the first is the overview then
+    summaries = [document[:1] for document in whole]
     severe = [*summaries[:several], *([_severe(summary)] for [summary] in summaries[several:])]
-    for shown in (found, summaries, severe):
+    for shown in (whole, summaries, severe):
         text = "\n\n".join(part for document in shown for part in folded(document))
         if size(text) <= room:
             return f"{first}{text}{end}"

@@ -31,25 +31,25 @@ FINDINGS = "Findings"
 
 def documents(review: model.Review, *, every: bool = True) -> list[list[Section]]:
     """Return the documents in the order in which they are read: the first section of each is its summary and has its
-    title, the others are its details. every: of several stacks also those of which the overview says all."""
+    title, the others are its details. every: of several stacks also those whose row in the overview is complete."""
     alone = len(review.stacks) == 1 and review.selection is None
     reports = [report for report in by_severity(review.stacks) if alone or every or weighs(report)]
-    found = [[summary(report), *details(report)] for report in reports]
-    return found if alone else [[overview(review)], *found]
+    by_stack = [[summary(report), *details(report)] for report in reports]
+    return by_stack if alone else [[overview(review)], *by_stack]
 
 
 def by_severity(reports: Iterable[Report]) -> list[Report]:
     """Return the reports, the most severe first."""
 
     def weight(report: Report) -> tuple[int, ...]:
-        found = Counter(map(level, report.findings))
-        return OUTCOMES.index(report.outcome), *(-found[word] for word in LEVELS), not weighs(report)
+        levels = Counter(map(level, report.findings))
+        return OUTCOMES.index(report.outcome), *(-levels[word] for word in LEVELS), not weighs(report)
 
     return sorted(reports, key=weight)
 
 
 def weighs(report: Report) -> bool:
-    """Return True if a row of the overview does not say all of the report."""
+    """Return True if a report has more than its row of the overview."""
     return report.outcome is not Outcome.clean or any(effect.kind not in ("keep", "none") for effect in report.effects)
 
 
@@ -59,7 +59,7 @@ def weighs(report: Report) -> bool:
 def summary(report: Report) -> Section:
     """Return the lines from which people decide."""
     failure = (Row("", line, verbatim=True) for line in report.failure)
-    facts = (Row(fact.key.capitalize(), _said(fact)) for fact in report.facts)
+    facts = (Row(fact.key.capitalize(), _fact(fact)) for fact in report.facts)
     blocks = [Item(report.headline, (*failure, *_causes(report.effects), *facts))]
     if report.origin is not None:
         blocks.append(Item(report.origin.text))
@@ -73,7 +73,7 @@ def summary(report: Report) -> Section:
     return bounded([Section(f"Review of {cut(report.stack)}", tuple(blocks), verdict(report))])[0]
 
 
-def _said(fact: model.Fact) -> str:
+def _fact(fact: model.Fact) -> str:
     return f"{fact.number}: {fact.text}" if fact.text else fact.number
 
 
@@ -89,15 +89,15 @@ def level(finding: Finding) -> str:
 
 
 def _causes(effects: Iterable[model.Effect]) -> Iterator[Row]:
-    found = {cause.place.path: cause for effect in effects for cause in effect.causes}
-    for path, cause in itertools.islice(found.items(), MOST_CAUSES):
+    causes = {cause.place.path: cause for effect in effects for cause in effect.causes}
+    for path, cause in itertools.islice(causes.items(), MOST_CAUSES):
         sides = [cause.before, cause.after]
         is_image = path.rpartition(".")[2] == "image"
         short = [short_image(side) if is_image and isinstance(side, str) else shown(side, LONGEST_CAUSE)
             for side in sides]  # fmt: skip
         yield Row("Change", f"{path}: {' → '.join(short if short[0] != short[1] else map(shown, sides))}")
-    if len(found) > MOST_CAUSES:
-        yield Row("", f"and {counted(len(found) - MOST_CAUSES, 'more field')}")
+    if len(causes) > MOST_CAUSES:
+        yield Row("", f"and {counted(len(causes) - MOST_CAUSES, 'more field')}")
 
 
 def short_image(image: str) -> str:
@@ -130,7 +130,7 @@ def _reason(part: model.NotChecked) -> str:
 
 
 def details(report: Report) -> list[Section]:
-    """Return everything that the summary does not say. Empty sections are left out."""
+    """Return the sections that the summary does not have, without empty ones."""
     about = f"Experiment {report.experiment} in the environment {report.environment}." if report.experiment else ""
     masked = f"{counted(report.masked, 'secret value')} masked." if report.masked else ""
     read = f"The cluster was read at {report.read_at}." if report.read_at else ""
@@ -159,7 +159,7 @@ def _changed(path: str, before: Any, after: Any) -> Row:
 
 
 def _finding(finding: Finding) -> Item:
-    """Return what the line of a finding does not say."""
+    """Return the details of a finding, which its line does not have."""
     field = finding.field or ("" if finding.place is None else finding.place.path)
     rows = [Row(label, text) for label, text in (("why", finding.why), ("fix", finding.fix)) if text]
     alone = finding.category in (Category.limits, Category.capacity)  # these judge the new value alone
@@ -172,7 +172,7 @@ def _finding(finding: Finding) -> Item:
 
 
 def _cost(cost: model.Cost) -> Iterator[Item]:
-    """Yield what the fact about the cost does not say."""
+    """Yield unknown costs and the age of the prices."""
     if cost.unknown:
         yield Item(cost.unknown if cost.known else f"Unknown: {cost.unknown}")
     if cost.prices_of is not None:
@@ -181,7 +181,7 @@ def _cost(cost: model.Cost) -> Iterator[Item]:
 
 
 def _capacity(capacity: model.Capacity) -> Item:
-    """Return whether the pods fit, and what is missing."""
+    """Return the verdict, the shortages, and the room for each role."""
     rows = []
     for lack in capacity.shortages:
         holders = f"; held by {', '.join(lack.holders)}" if lack.holders else ""
@@ -212,7 +212,7 @@ COLUMNS = ("stack", "outcome", "findings", "cost", "queue")
 
 
 def overview(review: model.Review) -> Section:
-    """Return how the stacks compare, and what they cost together."""
+    """Return a table of the stacks, and their cost together."""
     reports = by_severity(review.stacks)
     blocks: list[Block] = [] if review.selection is None else [*_selected(review.selection)]
     if reports:
@@ -220,21 +220,21 @@ def overview(review: model.Review) -> Section:
         if not any(map(weighs, reports)):
             blocks.append(Item("Nothing changes."))
     if len(reports) > 1:
-        blocks.append(Item(f"Cost of all stacks: {_said(cost_fact(review.cost))}"))
+        blocks.append(Item(f"Cost of all stacks: {_fact(cost_fact(review.cost))}"))
     title = f"Review of {counted(len(reports), 'stack')}"
     return bounded([Section(title, tuple(blocks), review.outcome.value)])[0]
 
 
 def _stack_row(report: Report) -> tuple[str, ...]:
     numbers = {fact.key: fact.number for fact in report.facts}
-    found = Counter(map(level, report.findings))
-    counts = ", ".join(f"{found[word]} {word}" for word in LEVELS if found[word])
+    levels = Counter(map(level, report.findings))
+    counts = ", ".join(f"{levels[word]} {word}" for word in LEVELS if levels[word])
     ends = (numbers.get(key, "unknown") for key in ("cost", "queue"))
     return report.stack, report.outcome.value, counts or "none", *ends
 
 
 def _selected(chosen: model.Selection) -> Iterator[Block]:
-    """The stacks that are gone, and which files touch the others."""
+    """Yield the stacks without a file, and the files that touch the others."""
     for stack in chosen.removed:
         why = f"The file of the stack {stack} is gone, so it has no preview"
         yield Item(f"{why}: its resources stay in the cluster until `pulumi destroy -s {stack}`.")

@@ -35,12 +35,12 @@ MARKS: dict[Mark, str] = {
     "restarted": "starts again",
 }
 USES = {"added": "from now on", "removed": "no longer"}
-"""What is said of the use of a queue or claim that begins or ends, and not with the claim."""
+"""Words for the use of a queue or claim that begins or ends while the queue or claim exists."""
 
 
 def render(review: Review) -> str:
-    """Return the review as text that ends with a line feed. Of several stacks, an overview is the head of the page, and
-    those follow of which it does not say all."""
+    """Return the review as text that ends with a line feed. Of several stacks, an overview is the head of the page,
+    and the stacks follow that have more than their row in it."""
     reports = by_severity(review.stacks)
     alone = len(reports) == 1 and review.selection is None
     head = summary(reports[0]) if alone else overview(review)
@@ -87,7 +87,7 @@ def _tile(fact: Fact) -> str:
 
 
 def _finding(line: Item, found: Block) -> str:
-    """A finding on one line, with what else is known of it behind it."""
+    """Return a finding on one line, with its details folded."""
     rows = found.rows if isinstance(found, Item) else ()
     pill = f'<span class="pill {line.level}">{_text(line.level)}</span>'
     where = f' <span class="where">{prose(line.where)}</span>' if line.where else ""
@@ -96,8 +96,8 @@ def _finding(line: Item, found: Block) -> str:
 
 
 def _queue(capacity: Capacity) -> Iterator[str]:
-    """What the queue holds, what the job requests of it, and what the queue may hold. Nothing where the queue has no
-    limit, or where the job waits for nodes."""
+    """Yield a bar of what the queue holds, what the job requests, and the capability of the queue. Nothing if the queue
+    has no limit, or if the job waits for nodes."""
     queue = capacity.queue
     if queue is None or queue.capability is None:
         return
@@ -119,8 +119,7 @@ def _queue(capacity: Capacity) -> Iterator[str]:
 
 
 def _picture(picture: Picture) -> Iterator[str]:
-    """The queue and the job, and each role beside the claims that it mounts. A claim that no role mounts stands
-    last."""
+    """Yield the queue with the job, and each role with the claims that it mounts. Claims without a role are last."""
     nodes, edges = {node.id: node for node in picture.nodes}, picture.edges
     used = {edge.end for edge in edges}
     jobs = (_box(node) for node in picture.nodes if node.kind == "job")
@@ -134,7 +133,7 @@ def _picture(picture: Picture) -> Iterator[str]:
 
 
 def _use(edge: PictureEdge, node: PictureNode) -> str:
-    """A queue or claim, with how the job or the role uses it."""
+    """Return a queue or claim, with its use by the job or the role."""
     ends = "" if edge.change == node.change else USES.get(edge.change, "")
     how = " ".join(filter(None, [f"at {cut(edge.label)}" if edge.label else "", ends]))
     return f'<div class="use {edge.change}"><span class="label">{_text(how)}</span>{_box(node)}</div>'
@@ -150,7 +149,7 @@ def _box(node: PictureNode) -> str:
 
 
 def _sides(fact: PictureFact, mark: Mark) -> str:
-    """The fact before and after, once where it stays."""
+    """Return the fact before and after, once if it does not change."""
     given = [fact.before, fact.after] if mark in ("changed", "restarted") else [fact.after or fact.before]
     sides = [*dict.fromkeys("none" if side is None else side for side in given)]
     short = [*dict.fromkeys(map(short_image, sides))] if fact.label == "image" else sides
@@ -158,7 +157,7 @@ def _sides(fact: PictureFact, mark: Mark) -> str:
 
 
 def _blocks(blocks: Iterable[Block], linked: int = 0) -> Iterator[str]:
-    """The blocks. linked: how many rows of a table lead to a part of the page."""
+    """Yield the blocks. linked: the number of rows of a table that lead to a part of the page."""
     for block in blocks:
         if isinstance(block, Table):
             yield '<div class="wide" role="group" tabindex="0" aria-label="Stacks"><table>'
@@ -172,22 +171,22 @@ def _blocks(blocks: Iterable[Block], linked: int = 0) -> Iterator[str]:
 
 
 def _rows(rows: Iterable[Row]) -> str:
-    made = [
+    items = [
         f"<li>{f'<span class=label>{_text(row.label)}</span>' if row.label else ''}"
         f"{_code(row.text) if row.verbatim else prose(row.text)}</li>"
         for row in rows
     ]
-    return f'<ul class="rows">{"".join(made)}</ul>' if made else ""
+    return f'<ul class="rows">{"".join(items)}</ul>' if items else ""
 
 
 def prose(text: str) -> str:
-    """Return a sentence; what stands in backticks is shown as code."""
+    """Return a sentence, with text in backticks as code."""
     parts = re.split(r"`([^`]+)`", escaped(text))
     return "".join(_code(part) if place % 2 else _words(part) for place, part in enumerate(parts))
 
 
 def _words(text: str) -> str:
-    """The text, in which a name with hyphens or slashes is broken only where it is wider than its line."""
+    """Return the text, in which a name with hyphens or slashes breaks only if it is wider than its line."""
     words = re.split(r"( )", text)
     return "".join(
         f'<span class="name">{escape(word)}</span>' if set("-/") & {*word} else escape(word) for word in words

@@ -15,10 +15,10 @@ from trainform.review.model import Review
 # `@name`, `#12`, `<b>`, `[a](b)`, `https://…`, `a_b_c`, `$x$`, `:smile:`.
 _PLAIN = re.compile(r"[(\"']*[+-]?[^\W_]([^\W_]|[,.;'/%+-](?=[^\W_]))*[,.;:!?)\"'%]*|→|…|[0-9.,]+…|[-=%]")
 _LINKED = re.compile(r"www\.|://|^GH-[0-9]|^[0-9a-f]{7,64}$", re.IGNORECASE)
-# A word with what stands in backticks inside of it; our own sentences name fields in this way.
+# A word with its text in backticks; our own sentences name fields in this way.
 _WORD = re.compile(r"(?:`[^`]*`|[^\s`]|`)+")
 _BEFORE, _AFTER = "(\"'", ",.;:!?)\"'"
-# What would begin a list, a quotation or a heading at the beginning of a line.
+# The beginning of a line that Markdown reads as a list, a quotation or a heading.
 _OPENING = re.compile(r"([0-9]+)([.)])(?=\s|$)|[-+=](?=\s|$|[-+=])|[-+](?=.)")
 FOLD, END = "<details>\n<summary>Details</summary>", "</details>"
 
@@ -37,9 +37,9 @@ def folded(document: Sequence[Section]) -> Iterator[str]:
         yield from [FOLD, *(part for each in details for part in section(each, "###")), END]
 
 
-def render_documents(found: Iterable[Sequence[Section]]) -> str:
+def render_documents(given: Iterable[Sequence[Section]]) -> str:
     """Return documents, each with its title in the first section, as text that ends with a line feed."""
-    parts = (section(part, "###" if place else "##") for document in found for place, part in enumerate(document))
+    parts = (section(part, "###" if place else "##") for document in given for place, part in enumerate(document))
     return "\n\n".join(block for part in parts for block in part) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""Sections of items, of which every report made for people consists: a review, drift, a promotion, a history."""
+"""Sections of items, the parts of every report for people: a review, drift, a promotion, a history."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Item(Struct, frozen=True):
 
     @property
     def line(self) -> str:
-        """The sentence after its place."""
+        """Return the sentence after its place."""
         return f"{self.where}: {self.text}" if self.where else self.text
 
 
@@ -61,16 +61,16 @@ class Section(Struct, frozen=True):
 
     @property
     def heading(self) -> str:
-        """The title, and the verdict behind it."""
+        """Return the title, followed by the verdict."""
         return f"{self.title}: {self.verdict}" if self.verdict else self.title
 
 
-def bounded(made: Iterable[Section]) -> list[Section]:
+def bounded(sections: Iterable[Section]) -> list[Section]:
     """Return the sections that have a block, with long texts cut and long lists ended: a preview may hold names of any
     length, and any number of them."""
     return [
         Section(cut(part.title, LONGEST_SENTENCE), _ended(map(_bounded, part.blocks), MOST_ITEMS, Item), part.verdict)
-        for part in made
+        for part in sections
         if part.blocks
     ]
 
@@ -85,9 +85,9 @@ def _bounded(block: Block) -> Block:
 
 
 def _ended(things: Iterable[Thing], most: int, end: Callable[[str], Thing]) -> tuple[Thing, ...]:
-    """The first things, and how many others there are."""
-    found = tuple(things)
-    return found if len(found) <= most else (*found[:most], end(f"And {len(found) - most} more."))
+    """Return the first things, and the number of the others."""
+    every = tuple(things)
+    return every if len(every) <= most else (*every[:most], end(f"And {len(every) - most} more."))
 
 
 def shown(value: Any, longest: int = LONGEST) -> str:

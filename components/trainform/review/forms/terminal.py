@@ -21,7 +21,7 @@ DETAILS = "details: --full"
 
 
 class Line(Struct, frozen=True):
-    """A line of the review. style: what it is (`title`, `high`, `medium`, `low`), for the colours of a terminal."""
+    """A line of the review. style: `title`, `high`, `medium` or `low`, for the colours of a terminal."""
 
     text: str
     style: str = ""
@@ -29,7 +29,7 @@ class Line(Struct, frozen=True):
 
 def render(review: Review, width: int = USUAL, *, full: bool = False) -> str:
     """Return the review as text that ends with a line feed. width: columns, between `NARROWEST` and `WIDEST`. full:
-    with all details, and the stacks of which the overview says all."""
+    with all details, and the stacks whose row in the overview is complete."""
     return "".join(f"{line.text}\n" for line in lines(review, width, full=full))
 
 
@@ -37,16 +37,16 @@ def lines(review: Review, width: int = USUAL, *, full: bool = False) -> Iterator
     """Yield the lines of the review, each with its style."""
     from trainform.review.forms.document import documents  # here, since other reports have no review
 
-    found = documents(review, every=full)
-    yield from lines_of(found if full else [document[:1] for document in found], width)
+    every = documents(review, every=full)
+    yield from lines_of(every if full else [document[:1] for document in every], width)
     if not full:
         yield Line(f"{GAP}{DETAILS}")
 
 
-def lines_of(found: Iterable[Sequence[Section]], width: int) -> Iterator[Line]:
+def lines_of(given: Iterable[Sequence[Section]], width: int) -> Iterator[Line]:
     """Yield the lines of documents, each of which has its title in the first section."""
     columns = max(NARROWEST, min(width, WIDEST))
-    for index, document in enumerate(found):
+    for index, document in enumerate(given):
         yield from [Line("")] * (2 if index else 0)
         for place, section in enumerate(document):
             yield from [Line("")] * (1 if place else 0)
@@ -67,13 +67,13 @@ def _block(block: Block, columns: int) -> Iterator[Line]:
 
 
 def _hanging(label: str, text: str, columns: int) -> Iterator[str]:
-    """The text in lines below each other, the first one with the label before it."""
+    """Yield the text in lines below each other, the first one after the label."""
     for index, line in enumerate(wrapped(text, columns - len(label)) or [""]):
         yield f"{' ' * len(label) if index else label}{line}".rstrip()
 
 
 def _table(rows: Sequence[Sequence[str]], columns: int) -> Iterator[str]:
-    """The rows below each other where they fit; else each as a sentence, with the names of the columns."""
+    """Yield the rows below each other if they fit, else each as a sentence with the names of the columns."""
     cells = [[escaped(cell) for cell in row] for row in rows]
     widths = [max(map(display_width, column)) for column in zip(*cells, strict=True)]
     if sum(widths) + len(GAP) * len(widths) <= columns:

@@ -1,1 +1,1 @@
-"""The picture of a job: its parts before and after, as SVG and in words."""
+"""The picture of a job: its parts before and after."""

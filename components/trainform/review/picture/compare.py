@@ -1,5 +1,4 @@
-"""The picture of each job of a preview: its queue, roles and claims, with what is new, removed, changed or started
-again."""
+"""The picture of each job of a preview: its queue, roles and claims, as new, removed, changed or started again."""
 
 from __future__ import annotations
 
@@ -66,7 +65,7 @@ def _node(job: JobReview, key: str, before: Side, after: Side) -> PictureNode:
 
 
 def _mark_of_object(job: JobReview, kind: str, name: str) -> Mark:
-    """What happens to a queue or claim. One that the stack does not create exists already, and a kept one stays."""
+    """Return the mark of a queue or claim: "same" for one that the stack does not create, and for a kept one."""
     for step in job.steps:
         if step.is_object and step.kind == kind and steps.name(step) == name and not steps.leaves(step):
             return OF_OBJECTS.get(steps.fate(step), "same")
@@ -77,43 +76,43 @@ def _mark_of_object(job: JobReview, kind: str, name: str) -> Mark:
 
 
 def _side(context: Context, job: JobReview, *, after: bool) -> Side | None:
-    """The parts of one side, which are none where it has no job. None where the pods are unknown."""
-    found = Side()
+    """Return the parts of one side, empty if it has no job; None if the pods are unknown."""
+    side = Side()
     state = None if job.job is None else job.job.new if after else job.job.old
     if job.job is None or state is None:
-        return found
+        return side
     templates = templates_of(job, context.environment, after=after)
     if templates is None:
         return None
     body = steps.body(job.job, state)
-    found.nodes[JOB] = {"object": str(mapping(body.get("metadata")).get("name")), "kind": str(body.get("kind"))}
+    side.nodes[JOB] = {"object": str(mapping(body.get("metadata")).get("name")), "kind": str(body.get("kind"))}
     queue = queue_of(job, after=after) or local_queue_of(job, after=after)
     if queue:
-        found.nodes[f"queue/{queue}"] = {}
-        found.edges[f"queue/{queue}", JOB, ""] = None
+        side.nodes[f"queue/{queue}"] = {}
+        side.edges[f"queue/{queue}", JOB, ""] = None
     demands = {each.role: each for each in demands_of(job, context.environment, after=after) or ()}
     for template in templates:
         demand = demands.get(template.role)
-        _add_role(found, template, f"{demand.each} {demand.kind}" if demand else "")
+        _add_role(side, template, f"{demand.each} {demand.kind}" if demand else "")
     for step in steps.of_kind(job.steps, steps.CLAIM):
         claim = step.new if after else step.old
         if claim is not None:
             spec = mapping(steps.body(step, claim).get("spec"))
             size = mapping(mapping(spec.get("resources")).get("requests")).get("storage")
-            found.nodes[f"claim/{steps.name(step, claim)}"] = {"size": str(size), "kept": "yes" if claim.keep else "no"}
-    return found
+            side.nodes[f"claim/{steps.name(step, claim)}"] = {"size": str(size), "kept": "yes" if claim.keep else "no"}
+    return side
 
 
-def _add_role(found: Side, template: Template, each: str) -> None:
-    """A role and the claims that its containers mount."""
+def _add_role(side: Side, template: Template, each: str) -> None:
+    """Add a role and the claims that its containers mount."""
     role = f"role/{template.role}"
-    facts = found.nodes.setdefault(role, {})
+    facts = side.nodes.setdefault(role, {})
     main = next(iter(mappings(template.spec.get("containers"))), {})
     nodes = ", ".join(sorted(f"{key}={value}" for key, value in mapping(template.spec.get("nodeSelector")).items()))
     given = {"pods": str(template.replicas + int(facts.get("pods", "0"))), "each": each, "image": main.get("image")}
     facts |= {label: str(value) for label, value in (given | {"nodes": nodes}).items() if value}
-    found.edges[JOB, role, ""] = None
+    side.edges[JOB, role, ""] = None
     for path, mount in mounts_of(template):
         if mount.is_claim:
-            found.nodes.setdefault(f"claim/{mount.name}", {})
-            found.edges[role, f"claim/{mount.name}", f"{path}{' (read-only)' if mount.read_only else ''}"] = None
+            side.nodes.setdefault(f"claim/{mount.name}", {})
+            side.edges[role, f"claim/{mount.name}", f"{path}{' (read-only)' if mount.read_only else ''}"] = None

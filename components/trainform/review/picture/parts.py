@@ -1,4 +1,4 @@
-"""What a picture of a job consists of."""
+"""The parts of a picture of a job."""
 
 from typing import Literal
 
