@@ -17,8 +17,8 @@ from trainform.errors import InputError, Problem
 from trainform.local.scaffold.project import (
     ENVIRONMENT,
     EXPERIMENT,
-    is_unpublished,
     is_project_name,
+    is_unpublished,
     project_files,
     project_name,
     requirement,

@@ -166,8 +166,9 @@ def show_json(found: Results, as_data: Callable[[Result], Any]) -> None:
 
 
 def _all_stacks(given: list[str], environments: list[str] | None) -> list[str]:
-    """Return the stacks of the project or of the environments, each environment's own first. given: arguments that exclude
-    `--all`."""
+    """Return the stacks of the project or of the environments, each environment's own first.
+
+    given: arguments that exclude `--all`."""
     from trainform.cli.review_stacks import stacks_of
     from trainform.project import known_stacks, project_root, require_project
 
