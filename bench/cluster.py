@@ -14,7 +14,7 @@ from msgspec import Struct, structs
 
 from bench.by_hand import token_program, typed_program, write_program
 from bench.commands import Command, run, trainform
-from bench.shapes import ENVIRONMENT, EXPERIMENT, PODS, environment_of, experiment_of, experiment_with_roles
+from bench.shapes import ENVIRONMENT, EXPERIMENT, PODS, environment_of, experiment_of, experiment_of_roles
 from bench.workplace import Workplace
 from tests.engine.live import Live
 from tests.engine.project import Project
@@ -107,7 +107,7 @@ def _projects(workplace: Workplace, sandbox: Sandbox, project: Project) -> Clust
     project.environment(**data)
     project.experiment(EXPERIMENT, experiment_of(PODS))
     project.experiment(LARGE_EXPERIMENT, experiment_of(LARGE) | {"name": LARGE_EXPERIMENT})
-    roles = experiment_with_roles(defaults.MOST_ROLES)
+    roles = experiment_of_roles(defaults.MOST_ROLES)
     project.experiment(MOST_ROLES_EXPERIMENT, roles | {"name": MOST_ROLES_EXPERIMENT})
     made = Cluster(
         project,

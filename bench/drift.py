@@ -1,4 +1,4 @@
-"""`trainform drift` of one stack beside `kubectl diff --server-side`, and of many stacks in one table; `trainform
+"""`trainform drift` of one stack and `kubectl diff --server-side`, and of many stacks in one table; `trainform
 stacks` of as many."""
 
 from __future__ import annotations

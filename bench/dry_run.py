@@ -26,4 +26,4 @@ def measure(workplace: Workplace) -> list[Section]:
         "network, RDMA, claims and launch script of the job, nor the name that a submission would get."
     )
     judged = judge_at_least(ratio, TIMES_FASTER)
-    return [Section("Render beside the dry run of torchx", (ours, theirs), (ratio,), (judged,), notes=(note,))]
+    return [Section("Render and the dry run of torchx", (ours, theirs), (ratio,), (judged,), notes=(note,))]

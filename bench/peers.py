@@ -61,7 +61,7 @@ def torchx_version() -> str:
 
 
 def torchx_dry_run(torchx: Path, folder: Path) -> Command:
-    """Return a dry run of sdxl-lora, as far as torchx can express it: four nodes of eight, image, script, arguments,
+    """Return a dry run of sdxl-lora with what torchx can express: four nodes of eight, image, script, arguments,
     environment and mounts.
 
     It knows no host network, no RDMA resource of this name, no claims to be made and no launch script. The empty

@@ -69,8 +69,8 @@ def _nodes(workplace: Workplace, running: Cluster) -> Section:
 
 
 def _roles(workplace: Workplace, running: Cluster) -> Section:
-    """An experiment with the most roles, each of them a component, beside the same without these components, and beside
-    one with two."""
+    """Measure an experiment with the most roles, each a component, then without these components, and one with two
+    roles."""
     name = f"{defaults.MOST_ROLES} roles"
     most = running.ours(name, "preview", experiment=MOST_ROLES_EXPERIMENT)
     without = running.without_role_groups(f"{name} without their components", most)
@@ -82,7 +82,7 @@ def _roles(workplace: Workplace, running: Cluster) -> Section:
 
 
 def _policy_pack(workplace: Workplace, running: Cluster) -> Section:
-    """The same preview with the policy pack of the repository, in the Python that measures."""
+    """Measure the same preview with the policy pack of the repository, in the Python that measures."""
     folder = running.project.folder / "policy"
     shutil.copytree(REPOSITORY / "policy", folder, ignore=shutil.ignore_patterns("__pycache__"))
     definition = yaml.safe_load((folder / "PulumiPolicy.yaml").read_text())
@@ -97,7 +97,7 @@ def _policy_pack(workplace: Workplace, running: Cluster) -> Section:
 
 
 def _review(workplace: Workplace, running: Cluster) -> Section:
-    """The review of the stack without a change as a whole process, with its live reads, beside the preview that it
+    """Measure the review of a stack without a change as a whole process, with its live reads, and the preview that it
     runs."""
     commands = [running.review("`trainform review`"), running.ours("`pulumi preview`", "preview")]
     review, preview = commands_in_turn("review and preview", commands, workplace.runs, workplace.progress)
@@ -116,7 +116,7 @@ def _apply(workplace: Workplace, running: Cluster) -> None:
 
 
 def _kubectl(workplace: Workplace, running: Cluster) -> Section:
-    title = "Preview beside `kubectl diff --server-side`"
+    title = "Preview and `kubectl diff --server-side`"
     kubectl = find_kubectl()
     if kubectl is None:
         return Section(title, notes=("Left out: there is no kubectl on PATH of this machine.",))

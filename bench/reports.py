@@ -16,7 +16,7 @@ from bench.workplace import Workplace
 
 RESOURCES = 200
 SECONDS = 0.35
-# A job whose revision changes, as the engine told it (`tests/engine/test_previews.py`).
+# A job whose revision changes, as the engine reported it (`tests/engine/test_previews.py`).
 RECORDED = REPOSITORY / "tests" / "review" / "recorded" / "replace.jsonl"
 JOB = re.compile(r"allreduce(?!\.dev)")  # not the name of the stack
 

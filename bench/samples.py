@@ -40,7 +40,7 @@ class Series(Struct, frozen=True):
 
 
 class Ratio(Struct, frozen=True):
-    """How many times as long the first takes as the second: in the median pair and in the extreme pairs."""
+    """The time of the first divided by that of the second: in the median pair and in the extreme pairs."""
 
     name: str
     median: float

@@ -33,7 +33,7 @@ def experiment_of(pods: int) -> dict[str, Any]:
     return data
 
 
-def experiment_with_roles(roles: int) -> dict[str, Any]:
+def experiment_of_roles(roles: int) -> dict[str, Any]:
     """Return sdxl-lora with so many roles of one pod each: the master, and workers that differ in name only."""
     data: dict[str, Any] = _read("experiments", EXPERIMENT)
     worker = {**data["roles"].pop("worker"), "replicas": 1}

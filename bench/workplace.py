@@ -1,4 +1,4 @@
-"""What the parts of a run share: number of rounds, folder and progress display."""
+"""Settings of a run: number of rounds, folder and progress display."""
 
 from __future__ import annotations
 

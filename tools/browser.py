@@ -17,7 +17,7 @@ from xml.sax.saxutils import escape
 
 from msgspec import Struct
 
-from tools.debian import NotHereError, program, unpack, unpack_with_libraries
+from tools.debian import NotHereError, program, unpack, unpack_all
 from trainform.cli.progress import display
 from trainform.console.locking import hold
 from trainform.console.progress import Progress
@@ -41,19 +41,19 @@ ARGUMENTS = (
 
 
 class Browser(Struct, frozen=True):
-    """A program, and the variables that it is started with beside those of this process."""
+    """A program, with its variables in addition to those of this process."""
 
     program: Path
     variables: Mapping[str, str] = {}
 
     @property
     def environment(self) -> dict[str, str]:
-        """All variables that it is started with."""
+        """All of its variables."""
         return {**os.environ, **self.variables}
 
 
 def browser(progress: Progress) -> Browser:
-    """The browser; `NotHereError` where this machine has none and cannot fetch one."""
+    """Return the browser. Raises `NotHereError` if this machine has none and cannot fetch one."""
     for name in PROGRAMS:
         found = program(name)
         if found is not None:
@@ -67,7 +67,7 @@ def browser(progress: Progress) -> Browser:
 
 
 def unpacked(folder: Path) -> Browser:
-    """The browser that lies in this folder, with the libraries and fonts beside it."""
+    """Return the browser in this folder, with the libraries and fonts next to it."""
     libraries = sorted({str(found.parent) for found in folder.rglob("lib*.so*")})  # some have a folder of their own
     own = {"LD_LIBRARY_PATH": os.pathsep.join(libraries), "FONTCONFIG_FILE": str(folder / FONT_SETTINGS)}
     return Browser(folder / BINARY, own)
@@ -88,7 +88,7 @@ def _fetch(folder: Path, progress: Progress) -> None:
     partial, log = partial_folder(folder), folder.parent / "apt.log"
     try:
         with progress.step("fetching Chromium from Debian, 100 MB"):
-            unpack_with_libraries(PACKAGE, partial, log)
+            unpack_all(PACKAGE, partial, log)
             unpack(FONTS, partial, log)
     except NotHereError:
         raise
@@ -108,7 +108,7 @@ def _fetch(folder: Path, progress: Progress) -> None:
 
 
 def _font_settings(folder: Path) -> Iterator[str]:
-    """The fonts beside the browser and no others: a screenshot is the same on each machine."""
+    """Write settings for the fonts next to the browser only: a screenshot is the same on each machine."""
     yield '<?xml version="1.0"?>'
     yield "<fontconfig>"
     yield f"<dir>{escape(str(folder / 'usr/share/fonts'))}</dir>"

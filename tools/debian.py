@@ -75,8 +75,8 @@ def unpack(package: str, folder: Path, log: Path) -> None:
     _unpack(package, ["download"], folder, log)
 
 
-def unpack_with_libraries(package: str, folder: Path, log: Path) -> None:
-    """The same, with every package that it depends on and this machine does not have."""
+def unpack_all(package: str, folder: Path, log: Path) -> None:
+    """Unpack a package and all of its dependencies that this machine lacks."""
     # nothing of the machine's is written, so that no lock is needed, which only root may take
     alone = ["-o", "Debug::NoLocking=true"]
     _unpack(package, [*alone, "install", "--download-only", "--yes", "--no-install-recommends"], folder, log)

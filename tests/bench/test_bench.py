@@ -76,7 +76,7 @@ def test_rounds_alternate_and_the_first_does_not_count() -> None:
 
 def test_the_report_goes_between_the_markers_and_nowhere_else() -> None:
     section = Section(
-        "Render beside torchx",
+        "Render and torchx",
         (series("render", 0.3), series("torchx", 0.75)),
         (Ratio("torchx / render", 2.5, 2.4, 2.6),),
         (judge_at_least(Ratio("torchx / render", 2.5, 2.4, 2.6), 2.0),),

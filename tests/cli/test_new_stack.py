@@ -63,7 +63,7 @@ def test_a_stack_that_exists_is_told_and_stays(two: Path) -> None:
     )
     code, out, _ = beside(two, mine)
     assert code == 0
-    assert f"{STACK} is there already, and stays as it is: the stack resnet.prod runs resnet in prod" in out
+    assert f"{STACK} exists already, and does not change: the stack resnet.prod runs resnet in prod" in out
     assert json.loads(beside(two, mine, "--json")[1])["written"] == []
 
 

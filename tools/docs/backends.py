@@ -95,7 +95,7 @@ def _overview() -> Iterator[tuple[str, ...]]:
 
 
 def _support(field: str, backend: str) -> Support | None:
-    """What the operator makes of a field; what it refuses as a whole, it refuses in its parts."""
+    """Return the operator's support of a field; a field that it refuses is refused with its parts."""
     fields = BACKENDS[backend].FIELDS
     parts = field.split(".")
     above = [".".join(parts[: length + 1]) for length in range(len(parts))]

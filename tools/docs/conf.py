@@ -2,7 +2,7 @@
 
 The whole repository is the source, so that a link between two documents is the same on GitHub and in the site, and a
 broken one, or one to a heading that is not there, fails the build. Nothing comes from another host: the site works
-offline, and tells nobody who reads it.
+offline, and reports its readers to no server.
 """
 
 from __future__ import annotations

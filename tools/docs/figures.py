@@ -21,19 +21,19 @@ FIRST_ROOMS = {
     "the edge: the live cluster, and Pulumi": "cluster",
 }
 COMMANDS = "cli"
-BESIDE = ("local",)  # no step of the way from two files to a change
+APART = ("local",)  # not a step from two files to a change
 KINDS = {"resources": "main"}  # the only one that imports Pulumi
 
 
 def layers() -> dict[str, list[str]]:
-    """The rooms of each layer, lowest first."""
-    order = [room for room in packages() if room not in {COMMANDS, *BESIDE}]
+    """Return the rooms of each layer, lowest first."""
+    order = [room for room in packages() if room not in {COMMANDS, *APART}]
     starts = [order.index(room) for room in FIRST_ROOMS.values()]
     return {name: order[start:end] for name, start, end in zip(FIRST_ROOMS, starts, [*starts[1:], None], strict=True)}
 
 
 def layers_figure() -> str:
-    """The rooms of the code: what stands higher imports what stands below it."""
+    """Return the figure of the rooms: each imports only those below it."""
     words, width = max(map(width_of, ([name] for name in FIRST_ROOMS))) - 40, 580
     left, y, height = EDGE + words, EDGE + 48.0, height_of([""]) + GAP
     boxes, labels = row(left, y, [COMMANDS], width), [("the verbs of the command line", y)]
@@ -42,11 +42,11 @@ def layers_figure() -> str:
         boxes += row(left, y, rooms, width)
         labels.append((name, y))
     middle = (boxes[0].y + boxes[-1].y + boxes[-1].height) / 2
-    others = column(left + width + 3 * GAP, middle, [[name] for name in BESIDE if name in packages()], gap=3)
+    others = column(left + width + 3 * GAP, middle, [[name] for name in APART if name in packages()], gap=3)
     frame = around(others)
     parts = [
         *(text(EDGE, top + height_of([""]) / 2 + 4.5, name, "quiet", "start") for name, top in labels),
-        title_of(frame, "beside them"),
+        title_of(frame, "next to them"),
         *(structs.replace(box, kind=KINDS.get(box.lines[0], "box")).draw() for box in [*boxes, *others]),
         frame.draw(),
     ]
@@ -56,7 +56,7 @@ def layers_figure() -> str:
 
 
 def stack_figure() -> str:
-    """What a stack is: from two files to the pods."""
+    """Return the figure of a stack: from two files to the pods."""
     middle, far = 150, 100
     files = column(
         EDGE,

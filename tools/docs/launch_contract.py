@@ -85,7 +85,7 @@ def _launchers() -> Iterator[str]:
         ]
         yield _items(rows)
     yield paragraph(
-        "Every launched pod has besides: `TRAINFORM_<PURPOSE>_PORT` for each port that it opens itself (rendezvous, "
+        "Every launched pod also has: `TRAINFORM_<PURPOSE>_PORT` for each port that it opens itself (rendezvous, "
         f"ssh, tensorflow), and `{REPLICA_INDEX}`."
     )
 

@@ -1,5 +1,4 @@
-"""What the rules of an environment's limits find: an example that breaks each rule, with the problem that `trainform
-check` finds in it."""
+"""An example that breaks each rule of an environment's limits, with the problem that `trainform check` finds in it."""
 
 from __future__ import annotations
 
@@ -46,7 +45,7 @@ class Example(Struct, frozen=True):
     limits: str = "{}"
 
     def problem(self, code: str) -> Problem:
-        """What `trainform check` says of it. A rule that is off, or a warning, is an error here."""
+        """Return the problem that `trainform check` finds. A rule that is off, or a warning, is an error here."""
         return next(problem for problem in self.job(code).problems if problem.code == code)
 
     def job(self, code: str, backend: str | None = None) -> RenderedJob:

@@ -29,8 +29,8 @@ def review_html() -> str:
     return html.render(shown_review())
 
 
-def page_of(picture: bytes) -> str:
-    """The hash of the page that the screenshot was taken of; empty if it does not say."""
+def recorded_hash(picture: bytes) -> str:
+    """Return the hash of the page that the screenshot records, empty if there is none."""
     return next(
         (data.partition(b"\0")[2].decode() for kind,
             data in _chunks(picture) if kind == TEXT and data.startswith(KEYWORD)),
@@ -38,8 +38,8 @@ def page_of(picture: bytes) -> str:
     )  # fmt: skip
 
 
-def hash_of(page: str) -> str:
-    """What the screenshot of this page says."""
+def hash_page(page: str) -> str:
+    """Return the hash that a screenshot of this page records."""
     return hashlib.sha256(page.encode()).hexdigest()
 
 
@@ -47,9 +47,9 @@ def write_screenshot(file: Path, progress: Progress) -> None:
     """Take the screenshot anew, unless it is of today's page. `NotHereError` where it is not, and there is no
     browser."""
     page = review_html()
-    if file.exists() and page_of(file.read_bytes()) == hash_of(page):
+    if file.exists() and recorded_hash(file.read_bytes()) == hash_page(page):
         return
-    file.write_bytes(with_text(_taken(page, progress), hash_of(page)))
+    file.write_bytes(with_text(_taken(page, progress), hash_page(page)))
 
 
 def with_text(picture: bytes, text: str) -> bytes:

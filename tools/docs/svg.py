@@ -79,7 +79,7 @@ def column(x: float, middle: float, texts: Sequence[Sequence[str]], kind: str = 
 
 
 def row(x: float, y: float, names: Sequence[str], width: float, kind: str = "box", gap: float = 8) -> list[Box]:
-    """Boxes with a name each beside each other, that fill a width."""
+    """Return a row of boxes with a name each, which fills a width."""
     spare = (width - sum(width_of([name]) for name in names) - gap * (len(names) - 1)) / len(names)
     boxes = []
     for name in names:

@@ -31,10 +31,10 @@ DESTROY = (
     "`trainform destroy STACK` deletes the job, but not claims with `keep: true`; `trainform sandbox down` stops the "
     "sandbox"
 )
-PODS = "`kubectl get pods -n NAMESPACE` shows the job's pods, `kubectl logs POD -n NAMESPACE` what a pod prints"
+PODS = "`kubectl get pods -n NAMESPACE` shows the job's pods, `kubectl logs POD -n NAMESPACE` the output of a pod"
 CHECK = "`trainform check EXPERIMENT -e ENV` finds every problem of both files"
-LIST = "`trainform stacks` shows what is deployed, `pulumi stack ls` lists the stacks of a backend"
-CLOSE = 0.7  # with less, `scale` or `retry` would be answered with `destroy`
+LIST = "`trainform stacks` lists the deployed experiments, `pulumi stack ls` the stacks of a backend"
+CLOSE = 0.7  # a smaller value would suggest `destroy` for `scale` or `retry`
 SUGGESTIONS = {
     **dict.fromkeys(("up", "deploy", "submit", "launch", "start", "run", "train"), UP),
     **dict.fromkeys(("restart", "rerun", "retry", "resume"), RERUN),
@@ -100,8 +100,7 @@ class VerbGroup(TyperGroup):
 
 
 def _refuse_repeated(parameters: Iterable[Any]) -> None:
-    """Raise `CommandLineError` if an option that has one value is given twice. parameters: one for each time that it is
-    given."""
+    """Raise `CommandLineError` if an option with one value is given twice. parameters: one for each occurrence."""
     given: set[str] = set()
     for parameter in parameters:
         if parameter.param_type_name == "argument" or parameter.is_flag or parameter.multiple:
@@ -146,7 +145,7 @@ class App(typer.Typer):
         register = self.command(name, cls=Verb, **settings)
 
         def with_quiet(function: Command) -> Command:
-            register(_with_option(function, "quiet", QuietOption, False, without_notes))
+            register(_add_option(function, "quiet", QuietOption, False, without_notes))
             return function
 
         return with_quiet
@@ -154,7 +153,7 @@ class App(typer.Typer):
 
 def prints_data(function: Command) -> Command:
     """Add the option `--output` to a command."""
-    return _with_option(function, "output", OutputOption, None, lambda file: output_to(file, _was_read))
+    return _add_option(function, "output", OutputOption, None, lambda file: output_to(file, _was_read))
 
 
 def _was_read(path: Path) -> bool:
@@ -163,11 +162,11 @@ def _was_read(path: Path) -> bool:
     return was_read(path)
 
 
-def _with_option(
+def _add_option(
     function: Command, name: str, annotation: Any, default: Any, around: Callable[[Any], AbstractContextManager[None]]
 ) -> Command:
-    """Return the function with one more option; it is called inside the context manager that `around` makes from its
-    value."""
+    """Return the function with one more option. `around`: returns, for the option's value, the context manager in which
+    the function is called."""
 
     @functools.wraps(function)
     def called(**given: Any) -> Any:

@@ -65,8 +65,8 @@ SetOption = Annotated[
     list[str] | None,
     option(
         "PATH=VALUE",
-        "Try a value of the experiment that is in no file: roles.worker.replicas=2. YAML on one line; null "
-        "removes. May be repeated.",
+        "Try another value of the experiment, without changing a file: roles.worker.replicas=2. YAML on one line; "
+        "null removes. May be repeated.",
         "--set",
     ),
 ]
@@ -86,16 +86,17 @@ QuietOption = Annotated[
 
 
 class Chosen(Struct, frozen=True):
-    """The chosen experiments and environments. No experiment: the environments by themselves. `root`: to which paths
-    are relative, None for the current folder."""
+    """The experiments and environments that the arguments name."""
 
     experiments: tuple[Given, ...]
+    """Empty: the environments alone."""
     environments: tuple[Given, ...]
     run: int = 1
     root: Path | None = None
+    """Base of relative paths, None for the current folder."""
 
     def check(self) -> CheckedJob:
-        """The one experiment in the environment, with every problem of both."""
+        """Check the first experiment in the first environment, with every problem of both."""
         from trainform.job.check import check_experiment
 
         return check_experiment(self.experiments[0], self.environments[0], self.run, self.root)
@@ -109,12 +110,13 @@ def choose(
     *,
     alone: bool = False,
 ) -> Chosen:
-    """Return what the arguments choose. Raises `CommandLineError` if something is missing or given twice. alone:
-    whether an environment can be chosen by itself, without an experiment; InputError if it is, by its own stack, and
-    cannot be."""
+    """Return the experiments and environments that the arguments name.
+
+    Raises `CommandLineError` if something is missing or given twice. alone: accept environments without an experiment;
+    otherwise an environment's own stack raises `InputError`."""
     experiments, environments = _as_list(given), _environments(environment)
     if stack is not None:
-        return _of_stack(stack, experiments, environments, run, alone)
+        return _choose_stack(stack, experiments, environments, run, alone)
     if not experiments and not (alone and environments):
         other = "an environment alone with -e, or a stack with -s" if alone else "or a stack with -s"
         raise CommandLineError("Missing argument 'EXPERIMENT'", f"name an experiment, {other}")
@@ -137,13 +139,13 @@ def _as_list(given: str | list[str] | None) -> list[str]:
 
 
 def _environments(given: str | list[str] | None) -> list[str]:
-    """Return each environment once. The variable names one: typer splits its value at spaces, which a path may have."""
+    """Return each environment once. TRAINFORM_ENVIRONMENT is one path; typer would split it at spaces."""
     environments = _as_list(given)
-    of_shell = os.environ.get(ENVIRONMENT_VARIABLE, "")
-    return [of_shell] if of_shell and environments == of_shell.split() else list(dict.fromkeys(environments))
+    variable = os.environ.get(ENVIRONMENT_VARIABLE, "")
+    return [variable] if variable and environments == variable.split() else list(dict.fromkeys(environments))
 
 
-def _of_stack(stack: str, experiments: list[str], environments: list[str], run: int | None, alone: bool) -> Chosen:
+def _choose_stack(stack: str, experiments: list[str], environments: list[str], run: int | None, alone: bool) -> Chosen:
     from trainform.project import project_root, require_project
     from trainform.spec.stack import OwnStackError, load_stack
 
@@ -165,7 +167,7 @@ def _of_stack(stack: str, experiments: list[str], environments: list[str], run: 
 
 
 def from_input(given: str) -> Given:
-    """Return the name or path, or for `-` the text of standard input."""
+    """Return the name or path, or the text of standard input for `-`."""
     if given != STANDARD_INPUT:
         return given
     from trainform.console.lines import note, stdin_is_terminal

@@ -1,4 +1,4 @@
-"""Candidates for shell completion: names of the project's files, which are not read, and of add-ons."""
+"""Candidates for shell completion: names of the project's files, which it does not read, and of add-ons."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from trainform import defaults
 from trainform.project import ENVIRONMENTS, EXPERIMENTS, known_names, known_releases, known_stacks
 
 ADD_ONS = ", ".join(defaults.ADD_ONS)
-"""Operators that a sandbox runs beside its own, and what admits jobs, in words for a help text."""
+"""Add-ons of the sandbox, for help texts: more operators, and Kueue."""
 
 # Shells evaluate candidates, so a name that needs quotes is left out; such a file can be given by its path.
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -32,8 +32,8 @@ comparable = _completion(lambda: [*known_stacks(), *known_names(EXPERIMENTS), *k
 
 
 def addons(incomplete: str) -> list[str]:
-    """Return the sandbox's add-ons that complete the last name of a comma-separated list."""
+    """Return the completions of the last add-on in a comma-separated list."""
     from trainform.local.sandbox.addons.table import ADDONS
 
-    before, comma, begun = incomplete.rpartition(",")
-    return [f"{before}{comma}{name}" for name in ADDONS if name.startswith(begun) and name not in before.split(",")]
+    before, comma, prefix = incomplete.rpartition(",")
+    return [f"{before}{comma}{name}" for name in ADDONS if name.startswith(prefix) and name not in before.split(",")]

@@ -13,26 +13,26 @@ from trainform.errors import InputError, in_order
 
 
 @reads_experiments
-def command(found: Results, as_json: bool) -> None:
+def command(results: Results, as_json: bool) -> None:
     """Find every problem of experiments in an environment, without a cluster.
 
-    All problems of all files are printed at once: the path, the value, the reason, and the fix. Notes show what is
+    All problems of all files are printed at once: the path, the value, the reason, and the fix. Notes report what is
     allowed but may surprise. Without an experiment, each environment is checked with the objects of its own stack. A
     stack (-s) must also follow a release where its environment has promotion gates.
 
     Exit code: 0, or 2 if there is a problem.
     """
-    found = structs.replace(found, each=tuple(map(_with_gates, found.each)))
-    problems = found.problems()
+    results = structs.replace(results, each=tuple(map(_check_gates, results.each)))
+    problems = results.problems()
     if as_json:
-        described = {"ok": not problems, "experiments": [_as_dict(result) for result in found.each]}
+        described = {"ok": not problems, "experiments": [_as_dict(result) for result in results.each]}
         if problems:
             echo_json(described | {"error": InputError(problems).as_dict()})
             raise typer.Exit(InputError.exit_code)
         echo_json(described)
         return
-    several = len({result.checked.environment for result in found.each if result.checked.environment}) > 1
-    for result in found.each:
+    several = len({result.checked.environment for result in results.each if result.checked.environment}) > 1
+    for result in results.each:
         if not result.checked.problems:
             echo(_summary(result, several))
             note(*(f"  note: {text}" for text in _notes(result)))
@@ -67,8 +67,8 @@ def _notes(result: Result) -> tuple[str, ...]:
     return (*result.checked.checked().plan.notes, *_lacks(result))
 
 
-def _with_gates(result: Result) -> Result:
-    """Return the result with what the gates of the environment refuse, where it is a stack of an experiment."""
+def _check_gates(result: Result) -> Result:
+    """Return the result of an experiment's stack with the problems that the environment's gates find."""
     from trainform.job.check import CheckedJob
 
     if result.stack is None or not isinstance(result.checked, CheckedJob):
@@ -80,7 +80,7 @@ def _with_gates(result: Result) -> Result:
 
 
 def _lacks(result: Result) -> Iterator[str]:
-    """Yield what the release of the stack lacks without being refused for it."""
+    """Yield what the stack's release lacks and the gates allow."""
     from trainform.job.check import CheckedJob
 
     checked = result.checked

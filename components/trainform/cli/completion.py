@@ -29,7 +29,7 @@ class ShellName(StrEnum):
 
 
 def command(
-    shell: Annotated[ShellName, typer.Argument(metavar="bash|zsh|fish", help="Shell for which the script is.")],
+    shell: Annotated[ShellName, typer.Argument(metavar="bash|zsh|fish", help="Shell of the script.")],
 ) -> None:
     """Print the script that completes commands in a shell.
 

@@ -12,8 +12,7 @@ COLUMNS = 80
 def show_created_files(
     written: Iterable[str], following: Mapping[str, Sequence[str]], as_json: bool, remarks: Sequence[str] = ()
 ) -> None:
-    """Print the files, what there is to be said of them, and the next commands. `following`: a heading -> its
-    commands."""
+    """Print the files, the remarks, and the next commands. `following`: a heading -> its commands."""
     if as_json:
         commands = [command for several in following.values() for command in several]
         echo_json({"ok": True, "written": list(written), "next": commands})

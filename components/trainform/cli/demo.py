@@ -59,11 +59,11 @@ In the clone, `make stop` stops the sandbox too, and `make demo` continues.
 def command() -> None:
     """Run a four-node job on the sandbox: preview, up, and its pods.
 
-    First it shows the job and its objects; then it installs the tool chain if that is missing. Another run repeats
-    nothing that is done.
+    First it shows the job and its objects; then it installs the tool chain if that is missing. Another run continues
+    where the last one ended.
 
-    It works in a copy of the project beside the sandbox (.trainform/sandbox-demo), since Pulumi writes into the stacks'
-    files: the project itself does not change. Your edits in the copy stay there, and the demo uses them.
+    It works in a copy of the project next to the sandbox (.trainform/sandbox-demo), since Pulumi writes into the files
+    of stacks: the project itself does not change. Your edits in the copy stay there, and the demo uses them.
     """
     console = screen()
     root = project_root()
@@ -102,7 +102,7 @@ def command() -> None:
 
 
 def _show_pending(pending: PendingWork) -> None:
-    """Print what the tool chain lacks, and what to read until it is complete."""
+    """Print how the missing tools are installed, and commands to try until then."""
     ways = [f"downloaded ({DOWNLOAD_GB} GB)"] if pending.downloads else []
     ways += [f"built ({build_time(pending.parts)})"] if pending.parts else []
     if ways:
@@ -154,7 +154,7 @@ class Shell(Struct, frozen=True):
 
 
 def _running_pods(plan: Plan, progress: Progress) -> list[dict[str, Any]]:
-    """Return the pods when all of them run, or after a time limit; the table shows their phases."""
+    """Return the pods when all of them run, or after a time limit."""
     cluster = Cluster(plan.context)
     selector = {**pod_selector(plan.experiment), defaults.REVISION_LABEL: plan.revision}
     deadline = time.monotonic() + PODS_SECONDS

@@ -23,17 +23,19 @@ if TYPE_CHECKING:
 
 SECONDS = 2.0 * defaults.CONNECT_SECONDS
 MOST_NAMED = 10
-# Another stack, or another project's: alone, with a value, or in a group of short options, such as `-ys STACK`. The
-# letters that are left out take a value.
+# Options that select another stack or project: alone, with a value, or in a group of short options (`-ys STACK`). The
+# excluded letters are options with a value.
 ELSEWHERE = re.compile("--(stack|cwd)(=|$)|-[^-=cmptvx]*[sC]")
 
 
 class Bound(NamedTuple):
-    """The cluster of this UID, what is bound to it, and what to do if it is no more."""
+    """The cluster to which a stack or an environment is bound."""
 
     uid: str
     what: str
+    """The stack or the environment, in words."""
     gone: str
+    """The fix if the cluster no longer exists."""
 
 
 StackArgument = Annotated[
@@ -46,12 +48,12 @@ OptionsArgument = Annotated[
 
 
 def command(stack: StackArgument, options: OptionsArgument = None) -> None:
-    """Delete what a stack has made, on its own cluster and on no other one.
+    """Delete the resources of a stack.
 
-    `pulumi destroy` runs no program and deletes on whichever cluster the kubeconfig leads to. This command compares
-    that cluster with the one in the stack's state, or else in its environment, first, and then runs `pulumi destroy` in
-    its place: its questions, its output and its exit code are Pulumi's. The namespace of an environment stays in the
-    cluster: the command lists the objects in it, and how to delete them.
+    `pulumi destroy` alone deletes on the cluster of the kubeconfig, whichever that is. This command first compares that
+    cluster with the one in the stack's state, or else in its environment, and refuses another cluster. Then it runs
+    `pulumi destroy`: the questions, the output and the exit code are Pulumi's. The namespace of an environment stays in
+    the cluster: the command lists the objects in it, and how to delete them.
     """
     from trainform.deployed.engine import exported, pulumi
     from trainform.spec.stack import STACK_ARGUMENT, require_stack
@@ -71,7 +73,7 @@ def command(stack: StackArgument, options: OptionsArgument = None) -> None:
 
 
 def _refuse_elsewhere(options: Sequence[str]) -> None:
-    """Raise `CommandLineError` for an option by which Pulumi would take another stack than the one that is compared."""
+    """Raise `CommandLineError` for an option that selects another stack than the one that is compared."""
     found = next((option for option in options if ELSEWHERE.match(option)), None)
     if found is not None:
         raise CommandLineError(
@@ -80,9 +82,10 @@ def _refuse_elsewhere(options: Sequence[str]) -> None:
 
 
 def _compare(stack: str, exported: Mapping[str, Any], root: Path) -> None:
-    """InputError with every provider of the state whose cluster is not the one that answers. One that the state binds
-    to none is bound by the environment: whoever has written its UID there means every stack in it, and the next `pulumi
-    up` would write it into the state."""
+    """Raise `InputError` with every provider of the state whose cluster is not the one that answers.
+
+    A provider without a cluster in the state is bound by the environment: its `cluster.uid` holds for every stack in
+    it, and the next `pulumi up` writes it into the state."""
     from trainform.deployed.state import clusters_of, jobs_of, namespaces_of
 
     problems = [_would_be_deleted(stack, each) for each in namespaces_of(exported) if not each.kept]
@@ -94,13 +97,13 @@ def _compare(stack: str, exported: Mapping[str, Any], root: Path) -> None:
             problems += _problems(cluster.context, bound)
         jobs = [job for job in jobs_of(exported) if job.cluster == cluster.name]
         if not problems and not cluster.own_kubeconfig and jobs:
-            problems += _of_others(stack, cluster.context, jobs, root)
+            problems += _other_stacks(stack, cluster.context, jobs, root)
     if problems:
         raise InputError(problems)
 
 
 def _would_be_deleted(stack: str, namespace: StateNamespace) -> Problem:
-    """Return the problem of a namespace in a state that an earlier trainform has written."""
+    """Return the problem with a namespace in a state that an earlier version of trainform wrote."""
     from trainform.spec.stack import STACK_ARGUMENT
 
     reason = (
@@ -112,7 +115,7 @@ def _would_be_deleted(stack: str, namespace: StateNamespace) -> Problem:
 
 
 def _show_what_stays(exported: Mapping[str, Any]) -> None:
-    """List what lives in the namespaces of the stack and stays there."""
+    """List the objects that stay in the namespaces of the stack."""
     from trainform.cluster.api import ClusterApi
     from trainform.cluster.contents import contents
     from trainform.deployed.state import clusters_of, deleted_from, namespaces_of
@@ -143,9 +146,9 @@ def _more(names: Sequence[str]) -> str:
     return f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
 
 
-def _of_others(stack: str, context: str | None, jobs: Sequence[StateJob], root: Path) -> Iterator[Problem]:
-    """The jobs that another stack has deployed since, by the mark on their records: the objects of this one are those
-    of the other."""
+def _other_stacks(stack: str, context: str | None, jobs: Sequence[StateJob], root: Path) -> Iterator[Problem]:
+    """Yield a problem for each job that another stack has deployed since, by the mark on its record: both stacks have
+    the same objects."""
     from trainform.cluster.api import ClusterApi
     from trainform.deployed.records import deployed
     from trainform.plan.record import unmark
@@ -169,8 +172,8 @@ def _of_others(stack: str, context: str | None, jobs: Sequence[StateJob], root: 
 
 
 def _bound(stack: str, cluster: StateCluster, root: Path) -> Bound | None:
-    """None if nothing binds the provider. InputError for an environment that cannot be read: it may name another
-    cluster."""
+    """Return the cluster of the provider, or None if it is not bound. Raises `InputError` if the environment cannot be
+    read, since it may name another cluster."""
     from trainform.job.check_files import check_environment
     from trainform.spec.stack import named_environment
 

@@ -30,14 +30,14 @@ SecondArgument = Annotated[
     str | None,
     typer.Argument(
         metavar="B",
-        help="The same. Default, for a stack: what its files say now.",
+        help="The same. Default for a stack: its files.",
         show_default=False,
         autocompletion=candidates.comparable,
     ),
 ]
 EnvironmentOption = Annotated[
     str | None,
-    environment_option("Take files and releases in this environment. Default: that of the stack beside them, or none."),
+    environment_option("Environment of files and releases. Default: that of the other stack, or none."),
 ]
 FailOption = Annotated[bool, typer.Option("--fail", help="End with exit code 3 if the experiments differ.")]
 
@@ -50,11 +50,11 @@ def command(
     form: FormOption = Form.TERMINAL,
     fail: FailOption = False,
 ) -> None:
-    """Compare two experiments field by field, as they are deployed, released or written.
+    """Compare two experiments field by field: deployed, released or in files.
 
-    What is deployed is read from the cluster, where the last `pulumi up` that succeeded recorded it. A default that is
-    written out, and another spelling of a value, are not differences. What the environments of two stacks give their
-    jobs is listed separately. Secrets are masked.
+    A deployed experiment is read from the record that the last successful `pulumi up` wrote into the cluster. An
+    explicit default, or another spelling of a value, is not a difference. Values from the environments of two stacks
+    are listed separately. Secrets are masked.
 
     Exit code: 0, 1 if the cluster cannot be read, 2 for wrong arguments, or with --fail 3 if the experiments differ.
     """
@@ -70,7 +70,7 @@ def command(
 
 
 def _versions(first: str, second: str | None, environment: str | None, root: Path) -> tuple[Version, Version]:
-    """Return both versions, files and releases in the environment that is named or in that of the stack."""
+    """Return both versions. Files and releases are read in the named environment, or in that of the stack."""
     from trainform.deployed.stacks import followed, load_project_stack
     from trainform.job.check_files import check_environment
     from trainform.spec.stack import STACK_ARGUMENT

@@ -17,7 +17,7 @@ Data = dict[str, Any]
 EnvironmentOption = Annotated[
     str | None,
     environment_option(
-        f"{WHICH_ENVIRONMENT} Checks its context, the permissions in its namespace, and that what it names exists. "
+        f"{WHICH_ENVIRONMENT} Checks its context, the permissions in its namespace, and that its references exist. "
         "Without it: the current context."
     ),
 ]
@@ -50,10 +50,11 @@ def command(
     timeout: TimeoutOption = 3.5,
     as_json: JsonOption = False,
 ) -> None:
-    """Show what is missing for which command, and what installs it.
+    """Check this machine and the cluster, and show how to install what is missing.
 
-    Changes nothing. Exit code: 0, also if something is missing, since few users need everything; with --for, 1 if
-    something is missing for one of those commands; 2 if an option or the environment's file is wrong.
+    It changes nothing, and lists the commands that are ready. Exit code: 0, also if something is missing, since few
+    users need everything; with --for, 1 if something is missing for one of those commands; 2 if an option or the
+    environment's file is wrong.
     """
     from trainform.console.lines import echo_json
     from trainform.job.check_files import check_environment
@@ -87,7 +88,7 @@ def command(
 
 
 def _chosen(texts: Sequence[str]) -> list[str]:
-    """Return the commands in texts such as `up,rehearse`. Raises `InputError` with the known ones for any other."""
+    """Return the commands in texts such as `up,rehearse`. Raises `InputError` if one is unknown."""
     from trainform.errors import InputError, Problem
     from trainform.local.doctor.checks import VERBS
 

@@ -28,7 +28,7 @@ StackArguments = Annotated[
         autocompletion=candidates.stacks,
     ),
 ]
-AllOption = Annotated[bool, typer.Option("--all", help="Take all stacks of the environment that -e names.")]
+AllOption = Annotated[bool, typer.Option("--all", help="All stacks of the environment (-e).")]
 EnvironmentOption = Annotated[str | None, environment_option(f"{WHICH_ENVIRONMENT} For --all.")]
 FailOption = Annotated[bool, typer.Option("--fail", help="End with exit code 3 if there is drift.")]
 
@@ -43,9 +43,9 @@ def command(
 ) -> None:
     """List changes made outside Pulumi since the last `pulumi up`.
 
-    It renders the record of what is deployed again and compares it with the live objects; where that is not enough, the
-    API server answers a dry run. The engine is not run, and nothing is changed. Fields of others, defaults and what
-    controllers own are not drift. Values of Secrets are not read.
+    It renders the recorded experiment again and compares it with the live objects; where that is not enough, it sends
+    a dry run to the API server. It does not run Pulumi's engine, and changes nothing. Defaults, and fields that
+    controllers or other managers own, are not drift. Values of Secrets are not read.
 
     Exit code: 0, 1 if something could not be compared, 2 for wrong arguments, or with --fail 3 if there is drift.
     """

@@ -1,5 +1,7 @@
-"""The forms in which a report is printed: sections for people, and data for programs. What a cluster, a file or
-Pulumi's backend says may hold a secret: whatever is printed here is masked here."""
+"""Printing of reports: sections for people, and data for programs.
+
+Values from a cluster, a file or Pulumi's backend may hold a secret: everything is masked before it is printed.
+"""
 
 from __future__ import annotations
 
@@ -45,8 +47,7 @@ def show_data(data: Mapping[str, Any]) -> None:
 
 
 def show_text(form: Form, *documents: Sequence[Section]) -> None:
-    """Print the report for people: as Markdown, or for a terminal. documents: with a title each, in its first
-    section."""
+    """Print the report for people, as Markdown or for a terminal. The first section of each document has its title."""
     shown = [masked(list(sections)) for sections in documents]
     if form is Form.MARKDOWN:
         from trainform.review.forms import markdown  # which also draws pictures
@@ -59,13 +60,14 @@ def show_text(form: Form, *documents: Sequence[Section]) -> None:
 
 
 def next_steps(stack: str, files: Sequence[str], *, is_deployed: bool = True, must_refresh: bool = False) -> list[str]:
-    """The files that were written, and what is typed next so that the stack has what they say. A stack of which nothing
-    is deployed may not be there, and is made before its file is added: Pulumi writes its salt into it. must_refresh: an
-    `up` was killed, and the state lacks what it was doing."""
+    """Return lines with the written files and the next commands.
+
+    A stack that is not deployed may not exist. It is created before `git add`, since Pulumi writes a salt into its
+    file. must_refresh: an `up` was killed, and the state lacks its last operations."""
     named, quoted = shlex.quote(stack), " ".join(map(shlex.quote, files))
-    made = [] if is_deployed else [f"pulumi stack select --create {named}"]
-    made += [f"{REFRESH} -s {named}"] if must_refresh else []
+    creation = [] if is_deployed else [f"pulumi stack select --create {named}"]
+    creation += [f"{REFRESH} -s {named}"] if must_refresh else []
     saved = shlex.quote(f"{stack}.json")
     reviewed = [f"trainform review {named} --save {saved}", f"trainform apply {saved}"]
-    commands = [*made, f"git add {quoted}", *reviewed]
+    commands = [*creation, f"git add {quoted}", *reviewed]
     return [*(f"wrote {path}" for path in files), "next:", *(f"  {command}" for command in commands)]

@@ -29,11 +29,11 @@ AllOption = Annotated[bool, typer.Option("--all", help=f"Show every event, not o
 
 @prints_data
 def command(experiment: ExperimentArgument = None, every: AllOption = False, form: FormOption = Form.TERMINAL) -> None:
-    """Show the promotions, rollbacks and updates of an experiment, or of all.
+    """Show the promotions, rollbacks and updates of experiments.
 
     It reads the releases and stacks of the project, and from Pulumi's backend the state and the last 100 updates of
-    each stack; no cluster is read. What cannot be read is reported, and the rest is shown. A release has the name of
-    its author; only a service of Pulumi knows who ran an update.
+    each stack. It does not read the cluster. What cannot be read is reported, and the rest is shown. A release names
+    its author; only a Pulumi service records who ran an update.
 
     Exit code: 0, or 1 if something could not be read.
     """

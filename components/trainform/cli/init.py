@@ -17,8 +17,8 @@ from trainform.errors import InputError, Problem
 from trainform.local.scaffold.project import (
     ENVIRONMENT,
     EXPERIMENT,
-    is_of_no_index,
     is_project_name,
+    is_unpublished,
     project_files,
     project_name,
     requirement,
@@ -28,10 +28,10 @@ from trainform.local.toolchain.parts import PLUGIN_VERSION
 from trainform.project import deploy
 
 VIRTUALENV = ".venv"
-OF_NO_INDEX = (
-    "requirements.txt has {trainform}: this trainform comes from a place",
-    "that others cannot use. If no index of yours has this version, write there",
-    "`trainform @ ADDRESS`, of a wheel or of a commit that CI and others can read.",
+NO_INDEX_REMARKS = (
+    "requirements.txt has {trainform}, but this trainform was not installed from a package",
+    "index. If your index does not have this version, write there `trainform @ ADDRESS`: the",
+    "address of a wheel or a commit that CI and others can read.",
 )
 STACK = f"{EXPERIMENT}.{ENVIRONMENT}"
 CONFLICT_FIX = "move it away, or choose an empty folder"
@@ -65,7 +65,7 @@ def command(
     """Create a project in an empty folder.
 
     The project has Pulumi.yaml, an environment, an experiment for the sandbox, and a check for CI. Nothing is
-    overwritten: if some of the files exist with other content, they are named and no file is written.
+    overwritten: if a file exists with other content, the command names it and writes no file.
     """
     folder = Path.cwd()
     if name is not None and not is_project_name(name):
@@ -79,11 +79,11 @@ def command(
     written = write_files(folder, files, CONFLICT_FIX, through_links=False)
     following = {
         "next:": (*preparation, *CHECK_AND_PLAN),
-        "on the sandbox, on this machine (downloaded or built the first time):": ON_THE_SANDBOX,
-        "what a change of a file would do, before `pulumi up`:": REVIEW,
-        "to remove it again (the namespace stays until `trainform sandbox down --purge`):": REMOVE,
+        "run it on the sandbox, on this machine (downloaded or built the first time):": ON_THE_SANDBOX,
+        "review a change of a file, before `pulumi up`:": REVIEW,
+        "remove it again (the namespace stays until `trainform sandbox down --purge`):": REMOVE,
     }
-    remarks = [line.format(trainform=trainform) for line in OF_NO_INDEX] if is_of_no_index(origin) else []
+    remarks = [line.format(trainform=trainform) for line in NO_INDEX_REMARKS] if is_unpublished(origin) else []
     show_created_files(written, following, as_json, remarks)
 
 

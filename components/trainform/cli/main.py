@@ -23,19 +23,19 @@ GROUPS = {
         "check": "Find every problem of experiments in an environment, without a cluster",
         "plan": "Show what will run: roles, pods, ranks, ports, variables, objects",
         "render": "Print the manifests that `pulumi up` applies",
-        "review": "Review a change: the run, the data, the cost and the queue",
-        "diff": "Compare two experiments field by field, as they are deployed, released or written",
+        "review": "Review a change: restarts, data, cost, capacity",
+        "diff": "Compare two experiments field by field: deployed, released or in files",
         "apply": "Apply a saved review, if nothing has changed since",
-        "promote": "Promote deployed experiments to another environment, as releases",
-        "rollback": "Let a stack go back to what it had before, as a whole and not the image alone",
-        "history": "Show the promotions, rollbacks and updates of an experiment, or of all",
-        "stacks": "Show what is deployed in all environments: phase, accelerators, age, cost",
-        "destroy": "Delete what a stack has made, on its own cluster and on no other one",
+        "promote": "Promote a deployed experiment to another environment",
+        "rollback": "Restore the previous release of a stack",
+        "history": "Show the promotions, rollbacks and updates of experiments",
+        "stacks": "List the experiments that are deployed: phase, accelerators, age, cost",
+        "destroy": "Delete the resources of a stack",
         "drift": "List changes made outside Pulumi since the last `pulumi up`",
         "rehearse": "Run the job's pods as containers on this machine",
     },
     "This machine": {
-        "doctor": "Show what is missing for which command, and what installs it",
+        "doctor": "Check this machine and the cluster, and show how to install what is missing",
         "sandbox": "Start and stop a real control plane with simulated nodes",
         "toolchain": "Install Pulumi, its plugins and the sandbox's programs",
         "demo": "Run a four-node job on the sandbox: preview, up, and its pods",
@@ -47,8 +47,8 @@ GROUPS = {
 }
 VERBS = {verb: text for verbs in GROUPS.values() for verb, text in verbs.items()}
 STACK_OPTIONS = ("-s", "--stack")
-COMPLETING = "_TRAINFORM_COMPLETE"  # typer's protocol with the scripts that `completion` prints
-UsageError = cast(type[Exception], typer.BadParameter.__bases__[0])  # typer names only this kind of it
+COMPLETING = "_TRAINFORM_COMPLETE"  # set by the scripts that `completion` prints
+UsageError = cast(type[Exception], typer.BadParameter.__bases__[0])  # typer exports only its subclass
 
 
 def build_app(arguments: list[str]) -> App:
@@ -138,16 +138,18 @@ def _show_usage(error: Any, as_json: bool) -> int:
 
 
 def _near_options(error: Any) -> list[str]:
-    """Return options that begin like the unknown one (`--env`), or else those that are similar."""
+    """Return the options that start with the unknown one (`--env`), or else similar ones."""
     typed = getattr(error, "option_name", "")
     parameters = [] if error.ctx is None else error.ctx.command.params
-    begun = [option for parameter in parameters for option in parameter.opts if typed and option.startswith(typed)]
+    completions = [
+        option for parameter in parameters for option in parameter.opts if typed and option.startswith(typed)
+    ]
     near = getattr(error, "possibilities", None)
-    return begun if begun else [] if near is None else list(near)
+    return completions if completions else [] if near is None else list(near)
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
+def _show_version(requested: bool) -> None:
+    if requested:
         from importlib.metadata import version
 
         echo(f"trainform {version('trainform')}")

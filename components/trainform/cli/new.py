@@ -69,8 +69,8 @@ ContextOption = Annotated[
     str | None,
     option(
         "CONTEXT",
-        "For a new environment: read what the cluster of this kubeconfig context offers: accelerators, nodes, "
-        "storage classes, operator, queues.",
+        "For a new environment: read accelerators, nodes, storage classes, operator and queues from the cluster of "
+        "this kubeconfig context.",
         "--from-context",
     ),
 ]
@@ -90,7 +90,7 @@ def command(
     """Write the files of a new experiment or environment.
 
     The files of an experiment are stacks/experiments/EXPERIMENT.yaml and stacks/Pulumi.EXPERIMENT.ENV.yaml. Nothing is
-    overwritten. An experiment that is there already gets a stack for ENV.
+    overwritten. An existing experiment gets a stack for ENV.
 
     Without EXPERIMENT, the files of a new environment are written: stacks/environments/ENV.yaml and
     stacks/Pulumi.ENV.yaml, with examples in comments; with --from-context, they have the nodes, queues and storage
@@ -179,9 +179,9 @@ def _new_environment(name: str, context: str | None, as_json: bool) -> None:
     path = f"stacks/environments/{name}.yaml"
     files = {path: text, f"stacks/Pulumi.{name}.yaml": stack_text(name)}
     written = write_files(root, files, ENVIRONMENT_EXISTS_FIX.format(name=name))
-    made = [deploy(name)] if parsed.model.namespace.create else []
+    deployment = [deploy(name)] if parsed.model.namespace.create else []
     following = {
-        f"next: edit {path}, then": [f"trainform doctor -e {name}", *made],
+        f"next: edit {path}, then": [f"trainform doctor -e {name}", *deployment],
         f"and for each new experiment: trainform new EXPERIMENT -e {name}": [],
     }
     show_created_files(written, following, as_json)
@@ -223,7 +223,7 @@ def _accelerators(option: str) -> tuple[str, int] | None:
 
 def _first_valid(request: NewExperiment, image: str, environment: Environment) -> tuple[NewExperiment, Experiment]:
     """Return the simplest layout that passes `check`, and its model. Raises `InputError` with the problems of the first
-    if none passes."""
+    layout if none passes."""
     problems = []
     for layout in request.layouts:
         content = parse_mapping(layout.text(image), "")

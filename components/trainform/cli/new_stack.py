@@ -1,4 +1,4 @@
-"""`trainform new` for an experiment that is there already: one more stack."""
+"""`trainform new` for an existing experiment: one more stack."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SSH_SECRET = "head -c 32 /dev/urandom | base64 | pulumi config set --secret trai
 
 
 def add_stack(name: str, environment: str, root: Path, as_json: bool) -> None:
-    """Write the stack of the experiment in the environment. One that exists is told, and stays as it is."""
+    """Write the stack of the experiment in the environment. An existing stack is reported and does not change."""
     target = check_environment(environment).checked()
     named = name_in_stack(environment, root)
     checked = check_experiment(name, named, root=root)
@@ -33,9 +33,7 @@ def add_stack(name: str, environment: str, root: Path, as_json: bool) -> None:
     path = stack_path(stack)
     if os.path.lexists(root / path):
         _check_stack(stack, name, named, root)
-        note(
-            f"{path} is there already, and stays as it is: the stack {stack} runs {name} in {target.name}", err=as_json
-        )
+        note(f"{path} exists already, and does not change: the stack {stack} runs {name} in {target.name}", err=as_json)
         written = []
     else:
         fix = f"move it away; the experiment has the stacks {', '.join(stacks_of(name, root))}"
@@ -44,12 +42,12 @@ def add_stack(name: str, environment: str, root: Path, as_json: bool) -> None:
 
 
 def stacks_of(name: str, root: Path) -> list[str]:
-    """The stacks whose names begin with that of the experiment, as `trainform new` names them."""
+    """Return the stacks that have the experiment's name as a prefix, as `trainform new` names them."""
     return [stack for stack in known_stacks(root) if stack.startswith(f"{name}.")]
 
 
 def _check_stack(stack: str, name: str, environment: str, root: Path) -> None:
-    """Raise `InputError` if the stack that exists runs something else."""
+    """Raise `InputError` if the existing stack runs something else."""
     try:
         found = load_stack(stack, root)
         runs = f"{found.experiment} in {found.environment}"
@@ -61,7 +59,7 @@ def _check_stack(stack: str, name: str, environment: str, root: Path) -> None:
 
 
 def _following(stack: str, target: Environment, checked: CheckedJob) -> dict[str, list[str]]:
-    """The next commands, under the words that lead to them."""
+    """Return the next commands by heading."""
     over_ssh = checked.job is not None and checked.job.experiment.launcher.over_ssh is not None
     engine = engine_commands(stack, over_ssh, target)
     if not checked.problems:
@@ -78,8 +76,8 @@ def engine_commands(stack: str, over_ssh: bool, target: Environment) -> list[str
     """Return the commands that create a stack whose files pass `check`. over_ssh: it needs a secret for SSH keys."""
     secret = [SSH_SECRET.format(stack=stack)] if over_ssh else []
     promote = [promote_command(stack.partition(".")[0], stack, target)] if needs_release(target.promotion) else []
-    made = " && ".join([f"pulumi stack select --create {stack}", *secret, f"pulumi preview -s {stack}"])
-    return [*promote, made, f"pulumi up -s {stack}"]
+    creation = " && ".join([f"pulumi stack select --create {stack}", *secret, f"pulumi preview -s {stack}"])
+    return [*promote, creation, f"pulumi up -s {stack}"]
 
 
 def name_in_stack(environment: str, root: Path) -> str:

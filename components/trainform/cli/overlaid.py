@@ -1,4 +1,4 @@
-"""The values of an experiment that hold in one environment, or for one call, each with its origin."""
+"""The values of an experiment that an overlay or `--set` changes, each with its origin."""
 
 from __future__ import annotations
 
@@ -14,30 +14,33 @@ REMOVED = "null"
 
 
 class OverlaidValue(Struct, frozen=True):
-    """A value as it may be shown. path: in the experiment. place: where it was written; line: 0 if it is in no file.
-    before: what it takes the place of; None: nothing stands there."""
+    """A value as it may be shown."""
 
     path: str
+    """Path in the experiment."""
     value: str
     before: str | None
+    """The value that it replaces, None for a new field."""
     place: str
+    """Path of the overlay, or `--set`."""
     source: str
     line: int
+    """0 if the value is in no file."""
 
     @property
     def replaced(self) -> str:
-        """What it takes the place of, in words."""
+        """The value that it replaces, in words."""
         return "new" if self.before is None else f"in place of {self.before}"
 
     @property
     def where(self) -> str:
-        """Its origin for people: `environments.prod, line 12`."""
+        """Its origin in words: `environments.prod, line 12`."""
         place = self.place.removesuffix(f".{self.path}").removesuffix(f" {self.path}")
         return f"{place}, line {self.line}" if self.line else place
 
 
 def overlaid(source: Source) -> list[OverlaidValue]:
-    """Every value of the experiment that an overlay set, in the order in which they are applied."""
+    """Return every value that an overlay sets, in the order in which they are applied."""
     return [
         _value(value, source.locate(Problem(value.path, None, "", "")))
         for layer in source.layers
@@ -53,10 +56,10 @@ def _value(value: Overlaid, at: Problem) -> OverlaidValue:
 
 
 def _shown(path: str, value: object) -> str:
-    """The value as a message may show it."""
+    """Return the value as a message may show it."""
     return str(Problem(path, value, "", "").shown_value)
 
 
 def as_rows(values: Iterable[OverlaidValue]) -> list[dict[str, object]]:
-    """The same for machines."""
+    """Return the values for programs."""
     return [structs.asdict(value) for value in values]

@@ -13,17 +13,17 @@ if TYPE_CHECKING:
 
 
 @reads_experiments
-def command(found: Results, as_json: bool) -> None:
+def command(results: Results, as_json: bool) -> None:
     """Show what will run: roles, pods, ranks, ports, variables, objects.
 
-    It is computed from the files alone. `pulumi preview -s STACK` compares with the cluster. Without an experiment, the
-    objects of each environment's own stack. Several plans are one list with --json.
+    The plan is computed from the files alone; `pulumi preview -s STACK` compares with the cluster. Without an
+    experiment, it shows the objects of each environment's own stack. With --json, several plans are one list.
     """
     if as_json:
-        show_json(found, _as_data)
+        show_json(results, _as_data)
         return
     width = terminal_width()
-    for number, result in enumerate(found.checked()):
+    for number, result in enumerate(results.checked()):
         echo(*([""] if number else []))
         _show(result, width)
 

@@ -18,8 +18,8 @@ LABEL = 12  # columns of the labels on the left
 
 
 def headline(plan: Plan, release: str | None, tried: Sequence[str], width: int) -> list[str]:
-    """Return the first line: the experiment, its release, the environment, and the job object; and what of it is tried
-    and in no file."""
+    """Return the first line, with experiment, release, environment and job object, and a line with the values of
+    `--set`."""
     again = f", run {plan.run}" if plan.run > 1 else ""
     job = f"{plan.backend} job {plan.namespace}/{plan.job} (revision {plan.revision}{again})"
     released = "" if release is None else f", release {release},"
@@ -36,14 +36,14 @@ def platform(rendered: RenderedPlatform, width: int) -> Iterator[str]:
 
 
 def origin(stack: str, width: int) -> list[str]:
-    """Return the lines that say what a plan is made from."""
+    """Return the lines that name the sources of the plan."""
     command = f"pulumi preview -s {stack}"
     text = "Computed from the files alone. `pulumi preview` compares with the cluster:"
     return [*wrapped(text, width), f"{GAP}{escaped(command)}"]
 
 
 def sections(plan: Plan, manifests: Iterable[Manifest], overlaid: Sequence[OverlaidValue], width: int) -> Iterator[str]:
-    """Yield what stands in an overlay, roles, variables, objects and totals."""
+    """Yield overlaid values, roles, variables, objects and totals."""
     if overlaid:
         values = [(f"{value.path}={value.value}", value.replaced, value.where) for value in overlaid]
         tried = "" if all(value.line for value in overlaid) else ", or tried"
@@ -59,7 +59,7 @@ def sections(plan: Plan, manifests: Iterable[Manifest], overlaid: Sequence[Overl
 
 
 def notes(plan: Plan, width: int) -> Iterator[str]:
-    """Yield the notes: what is allowed but may surprise."""
+    """Yield the notes on what is allowed but may surprise."""
     for note in plan.notes:
         yield from _labelled("Note", wrapped(note, width - LABEL), indent="")
 
@@ -68,7 +68,7 @@ def notes(plan: Plan, width: int) -> Iterator[str]:
 
 
 def _labelled(label: str, lines: Sequence[str], indent: str = GAP) -> Iterator[str]:
-    """Yield the lines with the label beside the first one."""
+    """Yield the lines, the first one with the label."""
     for first, line in zip(itertools.chain([label], itertools.repeat("")), lines, strict=False):
         yield f"{indent}{first:<{LABEL - len(indent)}}{line}".rstrip()
 
@@ -176,7 +176,7 @@ def _names(plan: Plan, role: RolePlan) -> str:
 
 
 def _variables(plan: Plan) -> dict[str, list[tuple[str, str]]]:
-    """Return `NAME=value` and its origin, by the roles that have it."""
+    """Return `NAME=value` and its origin, grouped by the roles that have it."""
     found: dict[tuple[str, str], list[str]] = {}
     for role in plan.roles:
         for variable in role.env:
@@ -199,7 +199,7 @@ def _origin(variable: EnvVar) -> str:
 
 
 def _sets(role: RolePlan, name: str) -> bool:
-    """Return whether the user sets the variable, so that the launch script keeps it."""
+    """Return whether the user sets the variable; the launch script then keeps it."""
     return any(variable.name == name for variable in role.env)
 
 

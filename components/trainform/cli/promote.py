@@ -32,7 +32,7 @@ FromOption = Annotated[
     typer.Option(
         "--from",
         metavar="STACK|ENV",
-        help="What is deployed there is promoted. An environment: the experiment's stack in it.",
+        help="Promote what is deployed there. An environment: the experiment's stack in it.",
         show_default=False,
         autocompletion=candidates.environments,
     ),
@@ -42,7 +42,7 @@ ToOption = Annotated[
     typer.Option(
         "--to",
         metavar="STACK|ENV",
-        help="The stack that follows the release from then on.",
+        help="Stack that will follow the release. An environment: the experiment's stack in it.",
         show_default=False,
         autocompletion=candidates.environments,
     ),
@@ -52,11 +52,11 @@ WaiveOption = Annotated[
     typer.Option(
         "--waive",
         metavar="GATE",
-        help="Pass this gate although it does not hold, where the environment lets you. May be repeated.",
+        help="Pass this gate although it fails, if the environment allows that. May be repeated.",
         show_default=False,
     ),
 ]
-OverOption = Annotated[bool, typer.Option("--over-rollback", help="Also to a stack that was rolled back.")]
+OverOption = Annotated[bool, typer.Option("--over-rollback", help="Override the rollback of the target stack.")]
 
 
 @prints_data
@@ -71,17 +71,17 @@ def command(
     yes: YesOption = False,
     form: FormOption = Form.TERMINAL,
 ) -> None:
-    """Promote deployed experiments to another environment, as releases.
+    """Promote a deployed experiment to another environment.
 
-    A release is a file that never changes: the experiment that the last `pulumi up` of the source deployed, with every
-    default and with each image by its digest. Nothing of the source's environment is in it. The target's stack then
-    names the release, and edits of the experiment's file do not change it.
+    The command writes a release, a file that never changes: the experiment that the last `pulumi up` of the source
+    deployed, with every default and with each image by its digest, and without the source's environment. The target's
+    stack then follows the release, and edits of the experiment's file do not change it.
 
-    Before anything is written you see what changes, and the gates of the target's environment. Of several experiments
-    all are written or none. Nothing is deployed: `trainform review` of the target, which shows cost and capacity, and
-    `trainform apply` come next.
+    Before it writes, the command shows the changes and the gates of the target's environment. Of several experiments it
+    promotes all or none. Nothing is deployed: run `trainform review` of the target, which shows cost and capacity, and
+    `trainform apply` next.
 
-    Exit code: 0, 1 if something cannot be read, 2 for wrong arguments or files, 3 if a gate refuses it.
+    Exit code: 0, 1 if something cannot be read, 2 for wrong arguments or files, 3 if a gate refuses the promotion.
     """
     names = [] if waived is None else waived
     if bool(names) != bool(reason.strip()):
@@ -97,10 +97,10 @@ def command(
     root = project_root()
     require_project(root)
     found_places = each_result(lambda experiment: places(experiment, source, target, root), experiments)
-    asked = [
+    requests = [
         Asked(each, *pair, names, reason, over_rollback) for each, pair in zip(experiments, found_places, strict=True)
     ]
-    found = [prepare(each, root) for each in asked]
+    found = [prepare(each, root) for each in requests]
     refused = [each for each in found if not (each.may_be_written or each.same)]
     releases = {each.asked.target.name: each.release for each in found if each.may_be_written}
     writes = bool(releases) and not refused and not dry_run

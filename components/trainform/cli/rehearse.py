@@ -30,8 +30,8 @@ ProcessesOption = Annotated[
     int | None,
     option(
         "N",
-        "Most CPU processes on each node, instead of its accelerators. Default: 2; with --from-cluster, the "
-        "number that the cluster admitted.",
+        "At most this number of CPU processes on each node, instead of its accelerators. Default: 2; with "
+        "--from-cluster, the number that the cluster admitted.",
         "--processes",
         min=1,
     ),
@@ -55,9 +55,7 @@ ClaimOption = Annotated[
         "--claim",
     ),
 ]
-TimeoutOption = Annotated[
-    str, typer.Option("--timeout", metavar="TIME", help="The longest time that the pods may take: 90s, 10m, 1h.")
-]
+TimeoutOption = Annotated[str, typer.Option("--timeout", metavar="TIME", help="Time limit for the pods: 90s, 10m, 1h.")]
 
 
 def command(
@@ -132,7 +130,7 @@ def _as_dict(workload: Workload, outcome: Outcome, error: TrainformError | None)
 
 
 def _workload(job: RenderedJob, processes: int | None, from_cluster: bool) -> tuple[Plan, Workload]:
-    """What is rehearsed, the plan's pods or the cluster's, and the plan with CPU processes in place of accelerators."""
+    """Return the plan with CPU processes instead of accelerators, and the pods to run: the plan's or the cluster's."""
     from trainform.local.rehearsal.fewer_processes import PROCESSES, differences, smaller_plan, with_processes
     from trainform.local.rehearsal.sources import from_cluster as live_workload
     from trainform.local.rehearsal.sources import from_plan

@@ -1,4 +1,4 @@
-"""Options of the verbs that write releases, and the question before they write."""
+"""Options and confirmation of the commands that write releases."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
     from trainform.deployed.releases.model import Release
 
 REASON = "--reason"
-DryOption = Annotated[bool, typer.Option("--dry-run", help="Show everything, and write nothing.")]
+DryOption = Annotated[bool, typer.Option("--dry-run", help="Show the result, and write nothing.")]
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Write without asking.")]
 ReasonOption = Annotated[
-    str, typer.Option(REASON, metavar="TEXT", help="Why; it is written into the release.", show_default=False)
+    str, typer.Option(REASON, metavar="TEXT", help="Reason, which is written into the release.", show_default=False)
 ]
 
 
 def require_answer(*, dry_run: bool, yes: bool) -> None:
-    """Raise `CommandLineError` if the verb would have to ask, and this is not a terminal."""
+    """Raise `CommandLineError` if confirmation is required and standard input is not a terminal."""
     if not (dry_run or yes or stdin_is_terminal()):
         reason = "confirmation is required, and this is not a terminal"
         raise CommandLineError(reason, "add --yes to write, or --dry-run to look")
 
 
 def write(releases: Mapping[str, Release], root: Path, *, yes: bool) -> None:
-    """Write the releases, each for the stack that is its key, all or none. TrainformError if the user says no."""
+    """Write all releases (stack -> release) or none. Raises `TrainformError` if the user does not confirm."""
     from trainform.deployed.releases.stack_file import follow_all
 
     names = ", ".join(f"{release.name} for {stack}" for stack, release in releases.items())

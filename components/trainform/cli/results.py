@@ -1,5 +1,4 @@
-"""What `check`, `plan` and `render` were asked for: each experiment in each environment, each stack, or environments
-alone, with their problems."""
+"""The experiments and environments that `check`, `plan` and `render` read, with their problems."""
 
 from __future__ import annotations
 
@@ -36,28 +35,30 @@ if TYPE_CHECKING:
 
 
 class Result(Struct, frozen=True):
-    """One of them. argument: the word of the command that asks for it. stack: its name, where a stack was asked for.
-    tried: the values that stand in no file, as they may be shown."""
+    """A checked experiment or environment."""
 
     argument: str
+    """Command-line argument that requested it."""
     checked: CheckedJob | CheckedPlatform
     stack: str | None = None
+    """Name of the stack, if a stack was requested."""
     tried: tuple[str, ...] = ()
+    """Values of `--set`, as they may be shown."""
 
     @property
     def name(self) -> str:
-        """The experiment, or the environment; of an environment's own stack the stack."""
+        """Name of the experiment or the environment; for an environment's own stack, that of the stack."""
         return self.stack if self.stack is not None and self.is_platform else self.checked.name
 
     @property
     def is_platform(self) -> bool:
-        """Whether it is an environment alone."""
+        """True for an environment without an experiment."""
         from trainform.job.check_platform import CheckedPlatform
 
         return isinstance(self.checked, CheckedPlatform)
 
     def as_dict(self) -> dict[str, Any]:
-        """What it is, for machines. A stack's file may have anything in the place of a name."""
+        """Return its names for programs, masked: the file of a stack may have any value as a name."""
         named = {"argument": self.argument, "name": self.name, "environment": self.checked.environment}
         named |= {} if self.stack is None else {"stack": self.stack}
         shown = masked(named)
@@ -65,14 +66,14 @@ class Result(Struct, frozen=True):
 
 
 class Results(Struct, frozen=True):
-    """All of them. several: whether more than one could be asked for, so that machines get a list."""
+    """All requested experiments or environments."""
 
     each: tuple[Result, ...]
     several: bool
+    """True if the request could match several, so that `--json` prints a list."""
 
     def problems(self) -> list[Problem]:
-        """The problems of all. Those that an experiment does not have in all of its environments name the
-        environment."""
+        """Return all problems. One that an experiment has in only some of its environments names the environment."""
         from trainform.job.check import CheckedJob
 
         results = [result.checked for result in self.each]
@@ -87,7 +88,7 @@ class Results(Struct, frozen=True):
         return found
 
     def checked(self) -> tuple[Result, ...]:
-        """All of them; InputError with every problem where there is one."""
+        """Return all results. Raises `InputError` with every problem if there is one."""
         problems = self.problems()
         if problems:
             raise InputError(problems)
@@ -95,7 +96,7 @@ class Results(Struct, frozen=True):
 
 
 def reads_experiments(show: Callable[[Results, bool], None]) -> Callable[..., None]:
-    """Make a command from what shows its results: the experiments, stacks or environments that its arguments name."""
+    """Return a command that reads the experiments, stacks or environments of its arguments, and calls `show`."""
 
     def command(
         experiments: ExperimentArguments = None,
@@ -120,7 +121,7 @@ def _results(
     every: bool,
     tried: Sequence[str],
 ) -> Results:
-    """A name without a file, or a stack that is wrong, is a result with a problem, so that the others are there too."""
+    """Return the results. A name without a file, or an invalid stack, is a result with a problem."""
     from trainform.spec.trial import read_assignments
 
     assignments = read_assignments(tried)
@@ -143,8 +144,8 @@ def _results(
 
 
 def show_json(found: Results, as_data: Callable[[Result], Any]) -> None:
-    """Print what a verb makes of the one result; of several a list, each with its problems. as_data: from a result
-    without problems."""
+    """Print the result, or a list of several results, each with its problems. as_data: converts a result without
+    problems."""
     if not found.several:
         (result,) = found.checked()
         echo_json(as_data(result))
@@ -165,8 +166,9 @@ def show_json(found: Results, as_data: Callable[[Result], Any]) -> None:
 
 
 def _all_stacks(given: list[str], environments: list[str] | None) -> list[str]:
-    """The stacks of the project, or of the environments, each environment's own first. given: arguments that exclude
-    `--all`."""
+    """Return the stacks of the project or of the environments, each environment's own first.
+
+    given: arguments that exclude `--all`."""
     from trainform.cli.review_stacks import stacks_of
     from trainform.project import known_stacks, project_root, require_project
 
@@ -183,7 +185,7 @@ def _all_stacks(given: list[str], environments: list[str] | None) -> list[str]:
 
 
 def _check(chosen: Chosen, tried: Sequence[Assignment]) -> list[_Checked]:
-    """What was given and the result, for each experiment in each environment, or for each environment if there is no
+    """Return argument and result for each experiment in each environment, or for each environment without an
     experiment."""
     from trainform.job.check import check_experiment
     from trainform.job.check_platform import check_platform

@@ -98,7 +98,7 @@ def command(
     details: DetailsOption = None,
     save: SaveOption = None,
 ) -> None:
-    """Review a change: the run, the data, the cost and the queue.
+    """Review a change: restarts, data, cost, capacity.
 
     It runs `pulumi preview` and reads the cluster beside it, for at most 2 seconds more; nothing is changed. Several
     stacks make one report: an overview, and each stack in which something changes, the most severe first. Secrets are

@@ -22,7 +22,7 @@ ToOption = Annotated[
     typer.Option(
         "--to",
         metavar="RELEASE|REVISION",
-        help="What the stack had before. Default: the last thing that was deployed before what it runs now.",
+        help="What to restore. Default: the last deployment before the current one.",
         show_default=False,
         autocompletion=candidates.releases,
     ),
@@ -38,15 +38,16 @@ def command(
     yes: YesOption = False,
     form: FormOption = Form.TERMINAL,
 ) -> None:
-    """Let a stack go back to what it had before, as a whole and not the image alone.
+    """Restore the previous release of a stack.
 
-    It writes a release with the earlier experiment and the reason, and the stack follows it. No promotion takes the
-    stack out of a rollback unseen. The earlier thing is an earlier release of the stack; without one, what Pulumi's
-    backend has in its history: a folder's files, or the versions of a service. A second rollback goes further back.
+    The whole experiment is restored, not only the image. The command writes a release with the earlier experiment and
+    the reason, and the stack follows it. The next promotion must confirm that it overrides the rollback. A stack
+    without an earlier release is restored from the history of Pulumi's backend: files in a folder, or the versions of a
+    service. A second rollback goes further back.
 
-    Nothing is deployed: `trainform review` and `trainform apply` of the stack come afterwards.
+    Nothing is deployed: run `trainform review` and `trainform apply` of the stack next.
 
-    Exit code: 0, 1 if something cannot be read, 2 for wrong arguments, or if nothing was there before.
+    Exit code: 0, 1 if something cannot be read, 2 for wrong arguments, or if nothing was deployed before.
     """
     require_answer(dry_run=dry_run, yes=yes)
     from trainform.deployed.releases.gates import reason_problems

@@ -25,21 +25,20 @@ app = App(help="Start and stop a real control plane with simulated nodes.")
 
 NOT_RUNNING = 1
 FAILING_COMMAND = "false"
-"""A command that fails: for a shell `eval ""` is a success, and it would continue with the user's own cluster and
-stacks."""
+"""A command that fails. `eval ""` succeeds, and the shell would continue with the user's own cluster and stacks."""
 
 EnvironmentOption = Annotated[
     str | None,
     environment_option(
-        f"{WHICH_ENVIRONMENT} The sandbox gets its nodes, storage classes and context. Without it: as the last time, "
-        "or two nodes without accelerators."
+        f"{WHICH_ENVIRONMENT} The sandbox gets its nodes, storage classes and context. Default: as the last time, "
+        "else two nodes without accelerators."
     ),
 ]
 FolderOption = Annotated[
     Path | None,
     option(
         "DIR",
-        "The sandbox's folder. Default: TRAINFORM_SANDBOX, else .trainform/sandbox beside the nearest Pulumi.yaml.",
+        "The sandbox's folder. Default: TRAINFORM_SANDBOX, else .trainform/sandbox next to the nearest Pulumi.yaml.",
         "--folder",
     ),
 ]
@@ -49,7 +48,7 @@ TimeoutOption = Annotated[
         "--timeout",
         min=1,
         metavar="SECONDS",
-        help="The longest time until it is ready, without builds. Default: 90, and 20 more for each add-on.",
+        help="Time limit for the start, without builds. Default: 90, and 20 more for each add-on.",
     ),
 ]
 WithOption = Annotated[
@@ -114,7 +113,7 @@ def up_command(
 
 
 def spell_contexts(own: str, aliases: Sequence[str]) -> str:
-    """Return a text with the sandbox's context, and the environment's name for it."""
+    """Return the name of the sandbox's context, with the environment's names for it."""
     others = ", ".join(name for name in aliases if name != own)
     return f"context {own} (in stacks and errors: {others})" if others else f"context {own}"
 
@@ -157,7 +156,7 @@ def down_command(folder: FolderOption = None, purge: PurgeOption = False, as_jso
 @app.verb("status")
 @prints_data
 def status_command(folder: FolderOption = None, as_json: JsonOption = False) -> None:
-    """Show the components that run.
+    """Show the state of the components.
 
     Exit code: 0, or 1 if the sandbox is not up.
     """
@@ -197,11 +196,11 @@ def _print(found: SandboxStatus) -> None:
 @app.verb("env")
 @prints_data
 def env_command(folder: FolderOption = None, as_json: JsonOption = False) -> None:
-    """Print the variables with which a shell uses the sandbox.
+    """Print the environment variables that point a shell to the sandbox.
 
     After `eval "$(trainform sandbox env)"` kubectl and pulumi use it: KUBECONFIG, PATH, PULUMI_* and GOGC are set.
-    The state of stacks is in the sandbox's folder, and secrets are encrypted with a passphrase, which is made once and
-    kept in a file there. If no sandbox is up, the command `false` is printed, so that `eval` fails too.
+    The state of stacks is in the sandbox's folder, and secrets are encrypted with a passphrase, which is created once
+    and kept in a file there. If no sandbox is up, the command `false` is printed, so that `eval` fails too.
     """
     from trainform.local.sandbox.exports import UNSET, exports
     from trainform.local.sandbox.folder import chosen_folder

@@ -15,7 +15,7 @@ from trainform.project import project_root, require_project
 
 FolderOption = Annotated[
     Path | None,
-    typer.Option("--folder", metavar="DIR", help="Where to write. Default: stacks/schemas of the project."),
+    typer.Option("--folder", metavar="DIR", help="Folder to write to. Default: stacks/schemas of the project."),
 ]
 
 
@@ -23,8 +23,7 @@ def command(folder: FolderOption = None, as_json: JsonOption = False) -> None:
     """Write the JSON Schemas of both files and of the reports.
 
     The first line of each experiment and environment names its schema, so that editors complete and check while you
-    type. The schemas of the reports say what `trainform review`, `drift` and `apply` print with --format
-    json.
+    type. The schemas of the reports describe what `trainform review`, `drift` and `apply` print with --format json.
     """
     from trainform.local.scaffold.project import SCHEMAS
     from trainform.spec.schema import schema

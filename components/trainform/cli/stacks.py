@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
 SECONDS = 5.0
 FILE, RELEASE, UNKNOWN = "file", "release", "unknown"
-"""What a stack follows."""
+"""Sources that a stack follows."""
 DEPLOYED, PENDING = "deployed", "pending"
-"""The state of a stack. Pending: its file names another experiment than the one that is deployed."""
+"""The state of a stack. Pending: its file or release differs from the deployed experiment."""
 NOT_DEPLOYED = "Not deployed"
 COLUMNS = ("experiment", "environment", "phase", "accelerators", "age", "cost/h", "state")
 MORE_COLUMNS = ("release", "revision", "stack")
 OWNER, DRIFT = "owner", "drift"
-"""Columns between these, where a row has a value."""
+"""Columns between `COLUMNS` and `MORE_COLUMNS`, shown if a row has a value."""
 
 
 EnvironmentsOption = Annotated[
@@ -55,7 +55,9 @@ OwnerOption = Annotated[
     str | None,
     typer.Option(metavar="TEXT", help="Show experiments whose `owner` contains this text.", show_default=False),
 ]
-DriftOption = Annotated[bool, typer.Option("--drift", help="Add a column with the drift of each, with more reads.")]
+DriftOption = Annotated[
+    bool, typer.Option("--drift", help="Add a column with the drift of each stack; this reads more from the cluster.")
+]
 
 
 @prints_data
@@ -67,11 +69,11 @@ def command(
     drift: DriftOption = False,
     form: FormOption = Form.TERMINAL,
 ) -> None:
-    """Show what is deployed in all environments: phase, accelerators, age, cost.
+    """List the experiments that are deployed: phase, accelerators, age, cost.
 
-    It reads the records of `pulumi up` from the clusters of the environments, also those of other checkouts. The state
-    is `pending` where the stack's file names another experiment, by a release or a file, than the one that is deployed.
-    An environment whose cluster cannot be read is reported, and the others are shown.
+    It reads the records of `pulumi up` from the clusters of all environments, also those of other checkouts. The state
+    is `pending` if the stack's file or release differs from the deployed experiment. An environment whose cluster
+    cannot be read is reported, and the others are shown.
 
     Exit code: 0, or 1 if an environment could not be read.
     """
@@ -102,7 +104,7 @@ def command(
 
 
 def _loaded(names: Sequence[str] | None, root: Path) -> list[Environment]:
-    """Return the environments that are named, or all of the project."""
+    """Return the named environments, or all of the project."""
     from trainform.job.check_files import check_environment
 
     chosen = names if names else known_names(ENVIRONMENTS, root)
@@ -110,7 +112,7 @@ def _loaded(names: Sequence[str] | None, root: Path) -> list[Environment]:
 
 
 def _not_deployed(found: Overview, environments: Sequence[Environment], stacks: Iterable[ProjectStack]) -> list[Row]:
-    """Return a row for each stack of the project that names a release, and of which nothing is deployed."""
+    """Return a row for each stack of the project that follows a release and is not deployed."""
     from trainform.deployed.overview import Row
 
     read = {environment.name for environment in environments} - found.not_read.keys()
@@ -125,15 +127,15 @@ def _not_deployed(found: Overview, environments: Sequence[Environment], stacks: 
 
 
 def _matches(row: Row, filters: Mapping[str, str | None]) -> bool:
-    """Compare names as a whole, and an owner by a part of it."""
+    """Return whether the row has these values; an owner matches by a part of it."""
     return all(
-        wanted is None or (wanted.lower() in row.owner.lower() if field == OWNER else wanted == getattr(row, field))
-        for field, wanted in filters.items()
+        value is None or (value.lower() in row.owner.lower() if field == OWNER else value == getattr(row, field))
+        for field, value in filters.items()
     )
 
 
 def _outcomes(rows: Sequence[Row], environments: Sequence[Environment]) -> list[str]:
-    """Return the outcome of a search for drift for each row."""
+    """Return the outcome of the drift report for each row."""
     from trainform.deployed.stacks import ProjectStack
     from trainform.spec.stack import Stack
     from trainform.stacks.drift.report import find_drift
@@ -149,8 +151,8 @@ def _outcomes(rows: Sequence[Row], environments: Sequence[Environment]) -> list[
 
 
 def _described(row: Row, drift: str | None, stack: ProjectStack | None, root: Path) -> dict[str, Any]:
-    """Return a row as data. drift: None if it was not searched for. stack: None for those of other projects and
-    checkouts, and for a file that cannot be read."""
+    """Return a row as data. drift: None without `--drift`. stack: None if it belongs to another project or checkout, or
+    if its file cannot be read."""
     from trainform.deployed.overview import age
 
     release = None if stack is None else stack.stack.release
@@ -210,7 +212,7 @@ def _counted(accelerators: Mapping[str, int]) -> str:
 
 
 def _totals(rows: Sequence[Row], found: Overview) -> str:
-    """Return the number of experiments, and what those that cost something have together."""
+    """Return the number of experiments, with the accelerators and the cost of those that have a cost."""
     if found.is_blind:
         return "no environment could be read; what is deployed is unknown"
     costs, counts = dict[str, Decimal](), Counter[str]()

@@ -15,7 +15,8 @@ app = App(
 )
 
 PulumiOnlyOption = Annotated[
-    bool, typer.Option("--pulumi-only", help="Without the sandbox's programs: enough if you have a cluster.")
+    bool,
+    typer.Option("--pulumi-only", help="Leave out the sandbox's programs, which a user with a cluster does not need."),
 ]
 WithOption = Annotated[
     list[str] | None,

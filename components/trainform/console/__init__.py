@@ -1,1 +1,1 @@
-"""What a person sees, and files on disk: lines, progress, escaped and masked text, files written as a whole."""
+"""The output for people, and files on disk: lines, progress, escaped and masked text, atomic writes."""

@@ -43,8 +43,7 @@ def without_sequences(text: str) -> str:
 
 
 _OWN_SIGNS = str.maketrans("→…", "--")
-"""Signs of trainform's own sentences, one column each: they alone are no reason to import what measures other
-letters."""
+"""Signs of trainform's own sentences, one column each: they need no import of rich, which measures other letters."""
 
 
 def display_width(text: str) -> int:

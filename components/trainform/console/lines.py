@@ -77,8 +77,7 @@ def discard_output(err: bool) -> None:
 
 
 def flush_or_discard() -> None:
-    """Write what standard output holds back; where that fails, it is lost, and the exit code stays what the command
-    says."""
+    """Flush standard output. If that fails, the output is lost, and the exit code does not change."""
     try:
         output_stream().flush()
     except OSError:

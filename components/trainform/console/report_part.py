@@ -1,4 +1,4 @@
-"""What the models of all reports have in common."""
+"""The base class of the models of all reports."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Part(BaseModel):
-    """The base of every part of a report: nothing is changed once it is made."""
+    """A part of a report, which does not change."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)

@@ -1,4 +1,4 @@
-"""Which values are secrets, by their names or their shapes, and trees and texts without them.
+"""Recognition of secrets by their names or shapes, and masking of trees and texts.
 
 A value is shown or masked as a whole. docs/how-to/use-secrets.md says in full what is masked and what is not.
 """
@@ -16,7 +16,7 @@ from msgspec import Struct, structs
 from trainform.console.escaping import MASK, without_invisible
 
 DEEPEST = 100
-"""Mappings and lists in each other. Deeper values are masked without being read."""
+"""Levels of mappings and lists. Deeper values are masked without being read."""
 LONGEST_NAME = 256
 SHORTEST_TOKEN = 4
 SMALLEST_NUMBER = 10**7
@@ -61,7 +61,7 @@ _WORDS = re.compile(r"[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])")
 REFERENCE = "secret"
 """The field that names a Secret, in experiments and in Kubernetes."""
 
-# --- what a name may stand before without a secret
+# --- values that are no secret, whatever their name
 
 # Nothing, a switch, a token of a tokenizer (<pad>, [PAD]), a reference that Kubernetes, a shell or a template resolves,
 # a path, a mask.
@@ -92,13 +92,13 @@ _ISSUED_TOKENS = (
     " glft- glsoat- tvly- jina_ rpa_ glc_ sntrys_ tskey-auth- ATATT3 IQoJb3JpZ2lu FwoGZXIvYXdz"
 )
 PREFIXES = tuple(_ISSUED_TOKENS.split())
-"""How tokens begin that a server issues: at least 16 letters and digits follow."""
+"""Prefixes of tokens that servers issue; at least 16 letters and digits follow."""
 _TOKEN = re.compile(
     rf"(?<![A-Za-z0-9])(?:(?:{'|'.join(map(re.escape, PREFIXES))})(?:[A-Za-z0-9]{{16,}}"
     r"|(?=[A-Za-z_-]{0,60}[0-9])(?=[a-z0-9_-]{0,60}[A-Z])[A-Za-z0-9_-]{20,})|sk-[A-Za-z0-9]{32,})"
 )
 PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY|PuTTY-User-Key-File-")
-# Each with texts of which every match has one: most texts have none of them and are not searched.
+# Pattern -> substrings, one of which is in every match: a text without them is not searched.
 SHAPES: dict[str, tuple[str, ...]] = {
     PRIVATE_KEY.pattern: ("PRIVATE KEY", "PuTTY"),
     "AGE-SECRET-KEY-1[0-9A-Z]{20,}": ("AGE-SECRET",),
@@ -182,8 +182,8 @@ def names_secret(name: str) -> bool:
 
 
 def _is_variable(text: str, name: str, kind: str) -> bool:
-    """Return whether the text is what a program calls such a secret: `token=args.hf_token`. A chosen password may look
-    like that."""
+    """Return whether the text is the name of a variable that holds such a secret: `token=args.hf_token`. A chosen
+    password may look like that."""
     if _IDENTIFIER.fullmatch(text) is None:
         return False
     identifier = text.rstrip(",)]}")
@@ -221,7 +221,7 @@ def _pairs(text: str) -> Iterator[tuple[str, str]]:
 
 
 def secret_words(words: Sequence[str]) -> dict[int, str]:
-    """Return the index of each word of a command that holds a secret, and what a variable for it may be called."""
+    """Return the index of each word of a command that holds a secret, with a name for a variable."""
     found: dict[int, str] = {}
     for index, word in enumerate(words):
         option = _OPTION.fullmatch(words[index - 1]) if index else None
@@ -261,11 +261,11 @@ def masked(tree: Any, name: str = "", depth: int = 0) -> Any:
 
 
 def name_of(key: object, mapping: Mapping[Any, Any], above: str) -> str:
-    """Return what an entry is called. A field `value` has the name next to it, or else that of its mapping."""
+    """Return the name of an entry. A field `value` has the name next to it, or else that of its mapping."""
     if key != "value":
         return str(key)
-    beside = mapping.get("name")
-    return beside if isinstance(beside, str) else above
+    name = mapping.get("name")
+    return name if isinstance(name, str) else above
 
 
 def masked_line(line: str) -> str:

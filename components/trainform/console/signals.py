@@ -36,7 +36,7 @@ def signal_handler(numbers: Iterable[signal.Signals], handler: Any) -> Iterator[
 
 @contextlib.contextmanager
 def exit_on_termination() -> Iterator[None]:
-    """Inside the block, signals that end a program raise `SystemExit`, so that what it has started is stopped too."""
+    """Raise `SystemExit` for signals that end a program, so that the block stops the processes it started."""
 
     def unwind(number: int, frame: FrameType | None) -> None:
         raise SystemExit(128 + number)
@@ -47,8 +47,8 @@ def exit_on_termination() -> Iterator[None]:
 
 @contextlib.contextmanager
 def signals_delayed() -> Iterator[None]:
-    """Delay Ctrl-C and the other signals until the end of the block. While a process starts, they would leave one that
-    nothing stops."""
+    """Delay Ctrl-C and the other signals until the end of the block. During the start of a process they would leave one
+    that nothing stops."""
     early: list[int] = []
     with signal_handler([signal.SIGINT, *ENDING], lambda number, frame: early.append(number)):
         yield

@@ -91,7 +91,7 @@ def test_a_check_gets_the_findings_that_it_needs() -> None:
 
 
 def test_a_check_of_an_environment_is_not_made_without_one() -> None:
-    assert run_checks([hanging("rights", of_environment=True), check("python")], PATIENT) == {"python": OK}
+    assert run_checks([hanging("rights", needs_environment=True), check("python")], PATIENT) == {"python": OK}
 
 
 @pytest.mark.parametrize(

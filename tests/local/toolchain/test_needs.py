@@ -18,7 +18,7 @@ from trainform.errors import ToolchainError
 from trainform.local.toolchain.addons import ADDON_PARTS, KUBE_SCHEDULER, addon_need
 from trainform.local.toolchain.ensure import control_plane_needs
 from trainform.local.toolchain.needs import Need, part_need, provide
-from trainform.local.toolchain.origins import BUILD, DOWNLOAD, origins_of_parts
+from trainform.local.toolchain.origins import BUILD, DOWNLOAD, part_origins
 from trainform.local.toolchain.releases import FILE, Release
 
 URL = "https://releases.example.com/v1.0.0/tiny"
@@ -99,7 +99,7 @@ def test_the_control_plane_is_never_that_of_the_system(
     monkeypatch: pytest.MonkeyPatch, mode: str, origins: tuple[str, ...]
 ) -> None:
     monkeypatch.setenv("TRAINFORM_TOOLCHAIN", mode)
-    assert origins_of_parts() == origins
+    assert part_origins() == origins
     assert {need.origins for need in (*control_plane_needs(), addon_need(KUBE_SCHEDULER))} == {origins}
     others = [addon_need(part) for part in ADDON_PARTS if part is not KUBE_SCHEDULER]
     assert {need.origins for need in others} == {(BUILD,)}

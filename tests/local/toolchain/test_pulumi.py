@@ -56,7 +56,7 @@ def test_a_recent_pulumi_of_the_system_is_used(machine: Path) -> None:
     [
         ("v3.231.0", True, SDK, "3.231; 3.232 or later is required"),
         ("garbage", True, SDK, "is unknown; 3.232 or later is required"),
-        ("v3.259.0", False, SDK, "has no pulumi-language-python beside it"),
+        ("v3.259.0", False, SDK, "has no pulumi-language-python next to it"),
         ("v3.259.0", True, "4.24.9", f"the kubernetes plugin v{SDK}, the version of the Python package, is not in"),
         ("v3.259.0", True, "4.100.0", "found: v4.100.0"),
         ("v3.259.0", True, None, "found: none"),

@@ -1,2 +1,1 @@
-"""Checks of this machine and the cluster, as a table: what is found, what is missing for which command, and how to fix
-it."""
+"""Checks of this machine and the cluster: what is missing for which command, and how to fix it."""

@@ -1,4 +1,4 @@
-"""The table of checks: what is checked, which commands need it, and the command that fixes it."""
+"""The table of checks: the function, the commands that need it, and the fix."""
 
 from __future__ import annotations
 
@@ -44,15 +44,15 @@ IN_CLUSTER = (
     Check("cluster", cluster.look_at_cluster, CLUSTER, SLOW, THERE[:1]),
     Check("identity", cluster.look_at_identity, CLUSTER, needs=THERE),
     Check("operators", cluster.look_at_operators, PROGRAM, OPERATOR, THERE),
-    Check("environment", cluster.look_at_environment, JOBS, needs=THERE, of_environment=True),
-    Check("rights", cluster.look_at_rights, ("apply", "up"), RIGHTS, THERE, of_environment=True),
+    Check("environment", cluster.look_at_environment, JOBS, needs=THERE, needs_environment=True),
+    Check("rights", cluster.look_at_rights, ("apply", "up"), RIGHTS, THERE, needs_environment=True),
     Check(
         "environment_rights",
         cluster.look_at_environment_rights,
         ("environment",),
         OWN_RIGHTS,
         THERE,
-        of_environment=True,
+        needs_environment=True,
     ),
 )
 CHECKS = (*ON_MACHINE, *IN_CLUSTER)

@@ -90,7 +90,7 @@ def look_at_operators(request: Request, findings: Findings) -> Finding:
 
 def look_at_environment(request: Request, findings: Findings) -> Finding:
     """Check that the objects exist which the environment names."""
-    environment, api = _environment_of(request), connection(findings)
+    environment, api = _environment(request), connection(findings)
     named = {
         "Namespace": [environment.namespace.name],
         "Queue": [] if environment.admission == defaults.KUEUE else [defaults.QUEUE, *environment.queues],
@@ -113,7 +113,7 @@ def look_at_environment(request: Request, findings: Findings) -> Finding:
     return Finding(State.OK, ", ".join(shown))
 
 
-def _environment_of(request: Request) -> Environment:
+def _environment(request: Request) -> Environment:
     """Return the environment, for checks that are made only with one."""
     return cast(Environment, request.environment)
 
@@ -143,13 +143,13 @@ def environment_kinds(environment: Environment) -> list[str]:
 
 def look_at_rights(request: Request, findings: Findings) -> Finding:
     """Check the permissions for `pulumi up` of an experiment in the environment's namespace."""
-    environment = _environment_of(request)
+    environment = _environment(request)
     return _rights(connection(findings), experiment_kinds(environment.backend, environment.admission), environment)
 
 
 def look_at_environment_rights(request: Request, findings: Findings) -> Finding:
     """Check the permissions for `pulumi up` of the environment's own stack."""
-    environment = _environment_of(request)
+    environment = _environment(request)
     return _rights(connection(findings), environment_kinds(environment), environment)
 
 

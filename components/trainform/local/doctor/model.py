@@ -46,12 +46,12 @@ Findings = Mapping[str, Finding]
 
 
 class Request(Struct, frozen=True):
-    """What is checked: the project's folder, the environment if there is one, and how many seconds all checks may
-    take."""
+    """The project and the environment to check."""
 
     root: Path
     environment: Environment | None
     seconds: float
+    """Time limit for all checks together."""
 
     @property
     def timeout(self) -> float:
@@ -65,33 +65,36 @@ class Request(Struct, frozen=True):
 
 
 class Check(Struct, frozen=True):
-    """One check. `verbs`: the commands that need it. `needs`: checks that must succeed first. `after`: a check whose
-    finding it reads. `fix`: the default. `of_environment`: made only with an environment."""
+    """One check."""
 
     name: str
     look: Callable[[Request, Findings], Finding]
     verbs: tuple[str, ...]
+    """Commands that need it."""
     fix: str = ""
+    """The fix, if the finding has none."""
     needs: tuple[str, ...] = ()
+    """Checks that must succeed first."""
     after: tuple[str, ...] = ()
-    of_environment: bool = False
+    """Checks whose findings it reads."""
+    needs_environment: bool = False
 
 
 def run_checks(checks: Sequence[Check], request: Request) -> dict[str, Finding]:
     """Return the findings by check, after at most `request.seconds`. Daemon threads run the checks: Python does not
     wait for them at its end."""
-    made = [check for check in checks if request.environment is not None or not check.of_environment]
-    answers = {check.name: Future[Finding]() for check in made}
+    selected = [check for check in checks if request.environment is not None or not check.needs_environment]
+    answers = {check.name: Future[Finding]() for check in selected}
     running = _children()
-    for check in made:
+    for check in selected:
         threading.Thread(target=_answer, args=(check, request, answers), daemon=True).start()
     concurrent.futures.wait(answers.values(), timeout=request.seconds)
     done = {name for name, answer in answers.items() if answer.done()}
     findings = {
         check.name: answers[check.name].result() if check.name in done else _late_finding(check, done, request.seconds)
-        for check in made
+        for check in selected
     }
-    for child in _children() - running if len(done) < len(made) else ():
+    for child in _children() - running if len(done) < len(selected) else ():
         with contextlib.suppress(psutil.NoSuchProcess):
             child.kill()  # such as a command of the kubeconfig that waits for a password
     for finding in findings.values():

@@ -32,20 +32,20 @@ def with_processes(live: Workload, planned: Workload, smaller: Workload) -> Work
     return dataclasses.replace(
         live,
         pods=tuple(
-            _with_env(pod, planned.pod(planned_name(pod)), smaller.pod(planned_name(pod)))
+            _update_env(pod, planned.pod(planned_name(pod)), smaller.pod(planned_name(pod)))
             if planned_name(pod) in {pod_name(known) for known in planned.pods}
             else pod
             for pod in live.pods
         ),
         config_maps={
-            name: _with_files(data, planned.config_maps.get(name, {}), smaller.config_maps.get(name, {}))
+            name: _update_files(data, planned.config_maps.get(name, {}), smaller.config_maps.get(name, {}))
             for name, data in live.config_maps.items()
         },
     )
 
 
 def differences(plan: Plan, smaller: Plan) -> Iterator[str]:
-    """A line for the user for each role that runs with fewer processes."""
+    """Yield a line for the user for each role that runs with fewer processes."""
     for role, fewer in zip(plan.roles, smaller.roles, strict=True):
         if role.accelerators is not None and role.accelerators != fewer.accelerators:
             kind, count = role.accelerators
@@ -70,14 +70,14 @@ def _reduced(experiment: Experiment, processes: int) -> Experiment:
     )
 
 
-def _with_files(live: Mapping[str, str], planned: Mapping[str, str], smaller: Mapping[str, str]) -> dict[str, str]:
-    """Each file by itself, because an operator may rewrite one of them while the job runs."""
+def _update_files(live: Mapping[str, str], planned: Mapping[str, str], smaller: Mapping[str, str]) -> dict[str, str]:
+    """Return the live files, updated one by one, because an operator may rewrite one of them while the job runs."""
     return {
         name: smaller[name] if name in smaller and text == planned.get(name) else text for name, text in live.items()
     }
 
 
-def _with_env(live: dict[str, Any], planned: dict[str, Any], smaller: dict[str, Any]) -> dict[str, Any]:
+def _update_env(live: dict[str, Any], planned: dict[str, Any], smaller: dict[str, Any]) -> dict[str, Any]:
     pod = copy.deepcopy(live)
     before, after = ({item["name"]: item for item in containers(one)} for one in (planned, smaller))
     for container in containers(pod):

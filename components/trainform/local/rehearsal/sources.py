@@ -32,8 +32,10 @@ def from_plan(plan: Plan) -> Workload:
     manifests = job_manifests(plan)
     bodies = [manifest.body for manifest in manifests]
     pods, further = BACKENDS[plan.backend].pods(plan, manifests)
-    config_maps = {body["metadata"]["name"]: body.get("data", {}) for body in _of_kind(bodies, CONFIG_MAP)} | further
-    known = {body["metadata"]["name"]: secret_data(body) for body in _of_kind(bodies, SECRET)} | _ssh(plan)
+    config_maps = {
+        body["metadata"]["name"]: body.get("data", {}) for body in _select_kind(bodies, CONFIG_MAP)
+    } | further
+    known = {body["metadata"]["name"]: secret_data(body) for body in _select_kind(bodies, SECRET)} | _ssh(plan)
     missing = [
         reference
         for reference in references(pods)
@@ -46,7 +48,7 @@ def from_plan(plan: Plan) -> Workload:
         config_maps=config_maps | stand_ins[CONFIG_MAP],
         secrets=known
         | {name: {key: value.encode() for key, value in data.items()} for name, data in stand_ins[SECRET].items()},
-        services=(*_of_kind(bodies, "Service"), *_operator_services(plan, pods)),
+        services=(*_select_kind(bodies, "Service"), *_operator_services(plan, pods)),
         notes=tuple(
             _stand_in_note(kind, name, data) for kind, named in stand_ins.items() for name, data in named.items()
         ),
@@ -137,7 +139,7 @@ def _workload(plan: Plan, pods: Sequence[dict[str, Any]], **found: Any) -> Workl
     )
 
 
-def _of_kind(bodies: Iterable[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
+def _select_kind(bodies: Iterable[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
     return [body for body in bodies if body["kind"] == kind]
 
 

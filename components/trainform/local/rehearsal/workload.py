@@ -1,4 +1,4 @@
-"""What is rehearsed: Pods as the API server holds them, and the objects to which they refer."""
+"""The input of a rehearsal: Pods as the API server holds them, and the objects to which they refer."""
 
 from __future__ import annotations
 

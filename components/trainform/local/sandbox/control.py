@@ -41,13 +41,13 @@ ATTEMPTS = 3
 
 
 class Sandbox(Struct, frozen=True):
-    """How to connect to a control plane that is ready. uid: that of its namespace kube-system, which ends with its
-    data."""
+    """The connection to a control plane that is ready."""
 
     folder: Path
     kubeconfig: Path
     url: str
     uid: str
+    """UID of its namespace kube-system; new data have a new one."""
     context: str = CONTEXT
 
 
@@ -66,7 +66,7 @@ def up(
     with layout.locked("trainform sandbox up", progress, READY_SECONDS if timeout is None else timeout):
         layout.make()
         state = read_state(layout)
-        settings = _with_addons(settings, state, progress)
+        settings = _merge_addons(settings, state, progress)
         addons = installed_addons(settings.addons, ensure_addons(required_parts(settings.addons), progress))
         seconds = READY_SECONDS + ADDON_SECONDS * len(addons) if timeout is None else timeout
         run = Run(layout, settings, toolchain, addons, progress, time.monotonic() + seconds)
@@ -104,7 +104,7 @@ def down(folder: Path, progress: Progress = SILENT, purge: bool = False) -> bool
     return found
 
 
-def _with_addons(settings: SandboxSettings, before: State | None, progress: Progress) -> SandboxSettings:
+def _merge_addons(settings: SandboxSettings, before: State | None, progress: Progress) -> SandboxSettings:
     """Return the settings with the add-ons of the last `up` and the add-ons that others depend on."""
     there = () if before is None else before.settings.addons
     names = with_dependencies(in_table_order(there, chosen_addons(settings.addons)))

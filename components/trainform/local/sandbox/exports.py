@@ -13,7 +13,7 @@ from trainform.project import sandbox_up
 
 # Pulumi prefers this variable to the passphrase file, and could not read stacks of another passphrase.
 UNSET = ("PULUMI_CONFIG_PASSPHRASE",)
-# By default Pulumi writes a second file with type and hash beside each state file, and not atomically: an `up` that is
+# By default Pulumi writes a second file with type and hash next to each state file, and not atomically: an `up` that is
 # killed at that moment leaves it empty, and after that every command fails ("failed to load checkpoint: EOF").
 WITHOUT_SIDECARS = "metadata=skip"
 

@@ -1,8 +1,8 @@
 """The demo's copy of the project: Pulumi writes salts and secrets into the copy, and users edit it, while the clone
 does not change.
 
-The copy is beside the sandbox's folder, since its salts belong to that sandbox's passphrase; `down` does not remove it.
-The salts and secrets of the project itself are not copied.
+The copy is next to the sandbox's folder, since its salts belong to that sandbox's passphrase; `down` does not remove
+it. The salts and secrets of the project itself are not copied.
 
 Pulumi.yaml stacks/       files of the project; one that exists in the copy stays as it is
 .venv                     link to the Python environment of this process, where Pulumi.yaml expects it

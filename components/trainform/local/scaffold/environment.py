@@ -45,7 +45,7 @@ name: {quoted_name}"""
 
 
 def skeleton(name: str) -> str:
-    """What needs no knowledge of a cluster; all else as examples."""
+    """Return an environment without data of a cluster, which it has as examples."""
     own = NAMESPACE.format(name=scalar(name))
     return _text(name, [CONTEXT, own, _backend_example(), QUEUES, ACCELERATORS, PRICE, RDMA, CLASSES, *RULES])
 
@@ -104,7 +104,7 @@ def _operator(survey: Survey) -> Iterator[str]:
 
 def _volcano_queues(survey: Survey) -> Iterator[str]:
     """Yield the cluster's open queues without children, since only these accept jobs."""
-    found = {name: item for name, item in _by_name(survey.queues) if name != defaults.ROOT_QUEUE}
+    found = {name: item for name, item in _sort_by_name(survey.queues) if name != defaults.ROOT_QUEUE}
     parents = {value_at(item, "spec", "parent") for item in found.values()}
     states = {name: value_at(item, "status", "state") for name, item in found.items() if name not in parents}
     accepting = [name for name, state in states.items() if state == OPEN and name != defaults.QUEUE]
@@ -121,7 +121,7 @@ def _volcano_queues(survey: Survey) -> Iterator[str]:
 
 
 def _local_queues(survey: Survey) -> Iterator[str]:
-    names = [name for name, _ in _by_name(survey.local_queues)]
+    names = [name for name, _ in _sort_by_name(survey.local_queues)]
     if names:
         yield f"# LocalQueues of the namespace, for `queue` of experiments: {list_names(names)}"
     else:
@@ -155,12 +155,12 @@ def _fabric(found_hardware: Hardware) -> Iterator[str]:
 
 def _classes(objects: Objects) -> Iterator[str]:
     classes: dict[str, str] = {}
-    for name, _ in _by_name(objects):
+    for name, _ in _sort_by_name(objects):
         classes[unused_name(as_label(name), classes)] = name
     yield CLASSES if not classes else f"storage_classes: {flow(classes)}"
 
 
-def _by_name(objects: Objects) -> list[tuple[str, Any]]:
+def _sort_by_name(objects: Objects) -> list[tuple[str, Any]]:
     """Return objects with their names, sorted by name."""
     return sorted(
         ((item["metadata"]["name"], item) for item in ([] if objects is None else objects)), key=lambda named: named[0]

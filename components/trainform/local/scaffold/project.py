@@ -173,14 +173,14 @@ def requirement(version: str, origin: str | None) -> str:
     return f"trainform=={version}" if commit is None else f"trainform @ {commit}"
 
 
-def is_of_no_index(origin: str | None) -> bool:
-    """True if the requirement is a version that perhaps no index has, since the installation did not come from one.
-    `origin`: as above."""
+def is_unpublished(origin: str | None) -> bool:
+    """Return whether an index may lack the required version, since the installation did not come from one. `origin`: as
+    above."""
     return origin is not None and _commit(origin) is None
 
 
 def _commit(origin: str | None) -> str | None:
-    """The address of the commit that was installed, for pip; None if there is none that other machines can use."""
+    """Return the address of the installed commit, for pip; None if other machines cannot use it."""
     found = {} if origin is None else json.loads(origin)
     url, vcs = str(found.get("url", "")), found.get("vcs_info", {})
     if "commit_id" not in vcs or urlsplit(url).scheme in ("", "file") or urlsplit(url).password is not None:
@@ -195,7 +195,7 @@ def project_files(name: str, virtualenv: str | None, trainform: str, plugin: str
     # The policies run in the environment of the program; paths count from their own folder.
     policy = "" if virtualenv is None else f"  options:\n    toolchain: pip\n    virtualenv: ../{virtualenv}\n"
     config = "\n".join(f"#   {CONFIG}:{key}: {description}" for key, description in CONFIG_KEYS.items())
-    # The extra that the policy pack needs: pip takes it beside the requirement without.
+    # the extra that the policy pack needs; pip accepts it next to the requirement without it
     with_policy = trainform.replace("trainform", "trainform[policy]", 1)
     return {
         "Pulumi.yaml": PULUMI.format(name=scalar(name), virtualenv=options, config=config),

@@ -15,7 +15,7 @@ from trainform.console.progress import SILENT, Progress
 from trainform.local.toolchain.cache import cache_folder
 from trainform.local.toolchain.model import BuiltPart
 from trainform.local.toolchain.needs import Need, part_need, provide
-from trainform.local.toolchain.origins import origins_of_parts
+from trainform.local.toolchain.origins import part_origins
 from trainform.local.toolchain.oserrors import os_errors_as_toolchain_errors
 from trainform.local.toolchain.parts import (
     FORMAT,
@@ -95,7 +95,7 @@ def addon_folder(part: Part, pins: Path = PINS) -> Path:
 
 def addon_need(part: Part) -> Need:
     """Return the need for a part. Only the scheduler of Kubernetes has a release; the others are always built."""
-    return part_need(part, RELEASES.get(part.folder, ()), origins_of_parts())
+    return part_need(part, RELEASES.get(part.folder, ()), part_origins())
 
 
 @os_errors_as_toolchain_errors

@@ -14,7 +14,7 @@ from trainform.local.toolchain.cache import toolchain_folder
 from trainform.local.toolchain.golang import COLLECT_AT
 from trainform.local.toolchain.model import ControlPlane, PulumiTools, Toolchain
 from trainform.local.toolchain.needs import Need, part_need, provide
-from trainform.local.toolchain.origins import BUILD, DOWNLOAD, chosen_origins, origins_of_parts
+from trainform.local.toolchain.origins import BUILD, DOWNLOAD, chosen_origins, part_origins
 from trainform.local.toolchain.oserrors import os_errors_as_toolchain_errors
 from trainform.local.toolchain.parts import CONTROL_PLANE_PARTS, PINS, Part
 from trainform.local.toolchain.pulumi import pulumi_need, ready_pulumi
@@ -49,7 +49,7 @@ def ensure_control_plane(progress: Progress = SILENT, pins: Path = PINS) -> Cont
 
 def control_plane_needs() -> list[Need]:
     """Return a need for each part of the control plane."""
-    return [part_need(part, RELEASES[part.folder], origins_of_parts()) for part in CONTROL_PLANE_PARTS]
+    return [part_need(part, RELEASES[part.folder], part_origins()) for part in CONTROL_PLANE_PARTS]
 
 
 def _pulumi(progress: Progress, also: list[Need], pins: Path) -> PulumiTools:
@@ -90,7 +90,7 @@ def environment(tools: PulumiTools) -> dict[str, str]:
 
 
 class PendingWork(Struct, frozen=True):
-    """What the tool chain lacks."""
+    """The missing parts of the tool chain."""
 
     names: tuple[str, ...]
     downloads: bool  # True if some may be downloaded

@@ -1,5 +1,5 @@
-"""The origins of the tool chain: this machine, official releases, a build from the pins; TRAINFORM_TOOLCHAIN says which
-are allowed."""
+"""The origins of the tool chain: this machine, official releases, a build from the pins. TRAINFORM_TOOLCHAIN selects
+them."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def chosen_origins() -> tuple[str, ...]:
     return MODES[mode]
 
 
-def origins_of_parts() -> tuple[str, ...]:
-    """Return the allowed origins of the control plane: no machine has exactly these versions, so `system` allows the
-    other two."""
+def part_origins() -> tuple[str, ...]:
+    """Return the allowed origins of the control plane. `system` allows the other two, since no machine has exactly
+    these versions."""
     found = tuple(origin for origin in chosen_origins() if origin != SYSTEM)
     return found if found else (DOWNLOAD, BUILD)

@@ -54,7 +54,7 @@ class Part(Struct, frozen=True):
     """One Go module of pins, and the programs and files that are made from it.
 
     `target`: the argument of `go build`, `tool` for the module's tool directives, `.` for its own main package.
-    `embedded`: files that are copied beside main.go before the build. `shipped`: files that are copied beside `bin`
+    `embedded`: files that are copied next to main.go before the build. `shipped`: files that are copied next to `bin`
     after it. `gcflags`: the last one that matches a package is used. `minutes`: measured on two cores, in the order of
     the tables; `packages`: how many packages were compiled in that time, without those that earlier parts had compiled.
     """

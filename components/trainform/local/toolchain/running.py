@@ -1,4 +1,4 @@
-"""Long commands: their output goes to a log, they are stopped with trainform, and an error says what to do."""
+"""Long commands: their output goes to a log, they are stopped with trainform, and errors have a fix."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def find_system_pulumi() -> PulumiTools:
             FIX,
         )
     if not has_host(Path(command), path):
-        raise ToolchainError(f"{command} has no {HOST} beside it", FIX)
+        raise ToolchainError(f"{command} has no {HOST} next to it", FIX)
     home = _home()
     _check_plugin(home)
     return PulumiTools(Path(command).parent, home, "system")

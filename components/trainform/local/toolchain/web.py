@@ -79,7 +79,7 @@ class Web:
             with self._response(url, accept) as response:
                 return response.read()
 
-        return self._with_retries(read)
+        return self._retry(read)
 
     def save(self, url: str, target: Path, count: Callable[[int], None]) -> str:
         """Download into the file `target`, and return its SHA-256. Raises `ToolchainError` if that fails.
@@ -104,9 +104,9 @@ class Web:
                 raise
             return digest.hexdigest()
 
-        return self._with_retries(write)
+        return self._retry(write)
 
-    def _with_retries(self, attempt: Callable[[], Result]) -> Result:
+    def _retry(self, attempt: Callable[[], Result]) -> Result:
         for number in itertools.count(1):
             try:
                 return attempt()

@@ -28,7 +28,7 @@ class Image(Struct, frozen=True):
 
 
 class VolumePaths(Struct, frozen=True):
-    """Where the volumes are: their names in Docker, and their folders on Docker's machine, both by the volume's key."""
+    """Names of the volumes in Docker, and their folders on Docker's machine, both by the volume's key."""
 
     names: Mapping[str, str]
     folders: Mapping[str, str]

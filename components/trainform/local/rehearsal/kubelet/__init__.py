@@ -1,1 +1,1 @@
-"""What a kubelet would do with a pod, as pure functions."""
+"""The kubelet's work for a pod, as pure functions: variables, files, volumes, places."""

@@ -20,7 +20,7 @@ def container_env(sources: Sources, container: dict[str, Any]) -> dict[str, str]
     path = f"pods.{pod_name(sources.pod)}.{container['name']}"
     for index, entry in enumerate(container.get("envFrom", [])):
         try:
-            env |= _all_of(sources, entry)
+            env |= _all_keys(sources, entry)
         except UnknownSourceError as error:
             problems.append(Problem(f"{path}.envFrom[{index}]", None, error.reason, error.fix))
     for entry in container.get("env", []):
@@ -36,8 +36,8 @@ def container_env(sources: Sources, container: dict[str, Any]) -> dict[str, str]
     return env
 
 
-def _all_of(sources: Sources, entry: dict[str, Any]) -> dict[str, str]:
-    """A variable for each key of a ConfigMap or Secret, with the prefix before its name."""
+def _all_keys(sources: Sources, entry: dict[str, Any]) -> dict[str, str]:
+    """Return a variable for each key of a ConfigMap or Secret, with the prefix before its name."""
     prefix = entry.get("prefix", "")
     if "secretRef" in entry:
         reference, read = entry["secretRef"], sources.secret
@@ -48,7 +48,7 @@ def _all_of(sources: Sources, entry: dict[str, Any]) -> dict[str, str]:
 
 
 def _value(sources: Sources, entry: dict[str, Any], before: Mapping[str, str]) -> str | None:
-    """The value of the variable; None where its source is optional and missing."""
+    """Return the value of the variable, None if its source is optional and missing."""
     origin = entry.get("valueFrom")
     if not origin:
         return expanded(entry.get("value", ""), before)
@@ -60,13 +60,13 @@ def _value(sources: Sources, entry: dict[str, Any], before: Mapping[str, str]) -
     return _ORIGINS[kind](sources, reference)
 
 
-def _of_config_map(sources: Sources, reference: dict[str, Any]) -> str | None:
+def _read_config_map(sources: Sources, reference: dict[str, Any]) -> str | None:
     optional = reference.get("optional", False)
     data = sources.config_map(reference["name"], optional)
     return _text_or_none(value_of(data, reference["key"], f"ConfigMap {reference['name']}", optional))
 
 
-def _of_secret(sources: Sources, reference: dict[str, Any]) -> str | None:
+def _read_secret(sources: Sources, reference: dict[str, Any]) -> str | None:
     optional = reference.get("optional", False)
     data = sources.secret(reference["name"], optional)
     return _text_or_none(value_of(data, reference["key"], f"Secret {reference['name']}", optional))
@@ -74,8 +74,8 @@ def _of_secret(sources: Sources, reference: dict[str, Any]) -> str | None:
 
 _ORIGINS: dict[str, Callable[[Sources, dict[str, Any]], str | None]] = {
     "fieldRef": lambda sources, reference: sources.field(reference["fieldPath"]),
-    "configMapKeyRef": _of_config_map,
-    "secretKeyRef": _of_secret,
+    "configMapKeyRef": _read_config_map,
+    "secretKeyRef": _read_secret,
 }
 
 

@@ -17,7 +17,7 @@ DEFAULT_ACCOUNT = "default"  # Kubernetes' name for the service account of pods 
 
 
 class UnknownSourceError(Exception):
-    """Something that a pod reads does not exist; `fix` says what to do."""
+    """A source that a pod reads does not exist."""
 
     def __init__(self, reason: str, fix: str) -> None:
         super().__init__(reason)
@@ -26,22 +26,22 @@ class UnknownSourceError(Exception):
 
 
 class Place(Struct, frozen=True):
-    """Where a pod runs. In a rehearsal a node is a network namespace, so a pod and its node have the same address."""
+    """The node and the address of a pod, which are the same for both: in a rehearsal a node is a network namespace."""
 
     node: str
     ip: str
 
 
 class Sources(Struct, frozen=True):
-    """Everything from which the values of one pod may come."""
+    """The sources of values for one pod."""
 
     workload: Workload
     pod: dict[str, Any]
     place: Place
 
     def field(self, path: str) -> str:
-        """A field of the pod as text; a missing label or annotation is empty, as with the kubelet. UnknownSourceError
-        for an unknown field."""
+        """Return a field of the pod as text; a missing label or annotation is empty, as with the kubelet. Raises
+        `UnknownSourceError` for an unknown field."""
         keyed = _KEYED.fullmatch(path)
         metadata = self.pod["metadata"]
         if keyed is not None:

@@ -96,8 +96,8 @@ def search_domain(namespace: str) -> str:
 
 
 def _aliases(pod: dict[str, Any], workload: Workload) -> tuple[str, ...]:
-    """As headless Services publish the pod: each by its own name, and the pod's as `<hostname>.<subdomain>`, where it
-    has both."""
+    """Return the names under which headless Services publish the pod: that of each Service, and
+    `<hostname>.<subdomain>` of a pod that has both."""
     hostname, subdomain = pod["spec"].get("hostname"), pod["spec"].get("subdomain")
     headless = [service for service in workload.services if service_is_headless(service) and selects(service, pod)]
     names = [*([subdomain] if subdomain else []), *(service["metadata"]["name"] for service in headless)]
@@ -110,8 +110,8 @@ def _aliases(pod: dict[str, Any], workload: Workload) -> tuple[str, ...]:
 
 
 def _nodes(workload: Workload) -> dict[str, str]:
-    """The node of each pod: the scheduler's choice, else the first node on which the pod's host ports are free. A pod
-    with a network of its own gets a node of its own."""
+    """Return the node of each pod: the scheduler's choice, else the first node on which the pod's host ports are free.
+    A pod with its own network gets its own node."""
     nodes = {pod_name(pod): pod["spec"]["nodeName"] for pod in workload.pods if pod["spec"].get("nodeName")}
     taken: dict[str, set[tuple[int, str]]] = {}
     for pod in workload.pods:
@@ -132,7 +132,7 @@ def _nodes(workload: Workload) -> dict[str, str]:
 
 
 def host_ports(pod: dict[str, Any]) -> set[tuple[int, str]]:
-    """Ports that the pod takes on its node; on the host network that is every port it declares."""
+    """Return the ports that the pod uses on its node; on the host network, every port that it declares."""
     ports = [port for container in pod["spec"]["containers"] for port in container.get("ports", [])]
     numbers = [(port.get("hostPort", port["containerPort"]), port.get("protocol", "TCP")) for port in ports]
     return set(numbers) if on_host_network(pod) else set()

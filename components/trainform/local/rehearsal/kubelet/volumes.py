@@ -90,7 +90,7 @@ def holds_token(volume: dict[str, Any]) -> bool:
 
 
 class _VolumeRequest(Struct, frozen=True):
-    """A volume as a pod asks for it, and the node of the pod."""
+    """A volume of a pod's spec, and the node of the pod."""
 
     pod: dict[str, Any]
     node: str
@@ -103,29 +103,29 @@ class _VolumeRequest(Struct, frozen=True):
         return f"{pod_name(self.pod)}.{self.spec['name']}"
 
 
-def _files(asked: _VolumeRequest) -> Volume:
-    mode = EVERYBODY if asked.kind in ON_DISK else EVERYBODY | STICKY
-    return Volume(asked.own_key, memory=True, mode=mode, read_only=True)
+def _files(request: _VolumeRequest) -> Volume:
+    mode = EVERYBODY if request.kind in ON_DISK else EVERYBODY | STICKY
+    return Volume(request.own_key, memory=True, mode=mode, read_only=True)
 
 
-def _empty(asked: _VolumeRequest) -> Volume:
-    asks = asked.spec.get("emptyDir", {})
+def _empty(request: _VolumeRequest) -> Volume:
+    asks = request.spec.get("emptyDir", {})
     if asks.get("medium") != "Memory":
-        return Volume(asked.own_key)
+        return Volume(request.own_key)
     size = None if "sizeLimit" not in asks else int(amount(str(asks["sizeLimit"])))
-    return Volume(asked.own_key, memory=True, size=size, mode=EVERYBODY | STICKY)
+    return Volume(request.own_key, memory=True, size=size, mode=EVERYBODY | STICKY)
 
 
-def _claim(asked: _VolumeRequest) -> Volume:
-    claim = asked.spec["persistentVolumeClaim"]
+def _claim(request: _VolumeRequest) -> Volume:
+    claim = request.spec["persistentVolumeClaim"]
     name = claim["claimName"]
-    return Volume(f"claim.{name}", folder=asked.folders.get(name), read_only=claim.get("readOnly", False))
+    return Volume(f"claim.{name}", folder=request.folders.get(name), read_only=claim.get("readOnly", False))
 
 
-def _host_path(asked: _VolumeRequest) -> Volume:
+def _host_path(request: _VolumeRequest) -> Volume:
     # a folder of a node may hold anything; an empty one takes its place, and the pods of that node share it
-    path = asked.spec["hostPath"]["path"]
-    return Volume(f"host.{asked.node}.{hashlib.sha256(path.encode()).hexdigest()[:8]}")
+    path = request.spec["hostPath"]["path"]
+    return Volume(f"host.{request.node}.{hashlib.sha256(path.encode()).hexdigest()[:8]}")
 
 
 _KINDS: dict[str, Callable[[_VolumeRequest], Volume]] = {

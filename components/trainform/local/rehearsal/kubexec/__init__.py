@@ -1,2 +1,1 @@
-"""`kubectl exec` without an API server: a stand-in for kubectl in the pod, a relay beside it, and a bridge here that
-asks Docker."""
+"""`kubectl exec` without an API server: a stand-in for kubectl and a relay in the pod, and a bridge here to Docker."""

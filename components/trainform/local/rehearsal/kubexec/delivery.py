@@ -20,13 +20,13 @@ def with_relays(workload: Workload) -> Workload:
     calling = [pod for pod in workload.pods if any(each["name"] == agent.delivery for each in init_containers(pod))]
     return dataclasses.replace(
         workload,
-        pods=tuple(_with_relay(pod, agent) if pod in calling else pod for pod in workload.pods),
+        pods=tuple(_add_relay(pod, agent) if pod in calling else pod for pod in workload.pods),
         notes=(*workload.notes, *(_relay_note(pod, agent) for pod in calling)),
     )
 
 
-def _with_relay(pod: dict[str, Any], agent: Agent) -> dict[str, Any]:
-    """The pod with the relay, in the image of the pod's own program, because that image has to run the stand-in too."""
+def _add_relay(pod: dict[str, Any], agent: Agent) -> dict[str, Any]:
+    """Return the pod with the relay, in the image of the pod's own program, which also runs the stand-in."""
     changed = copy.deepcopy(pod)
     program, stand_in = (Path(str(module.__file__)).read_text(encoding="utf-8") for module in (relay, client))
     for container in init_containers(changed):

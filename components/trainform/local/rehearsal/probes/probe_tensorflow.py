@@ -24,8 +24,8 @@ else:  # inside the container both files stand in one folder, which is not a pac
 
 EVALUATOR = "evaluator"
 NO_PORT = "which has no port"
-FOUND_ALL, MAY_END = "found_all", "may_end"  # what a worker tells the coordinator, and the answer
-# seconds that a worker stays after its last word: the coordinator still cleans up there, loudly where nobody is left
+FOUND_ALL, MAY_END = "found_all", "may_end"  # the message of a worker to the coordinator, and the answer
+# seconds that a worker waits after its last message: the coordinator still cleans up there, and logs an error otherwise
 LINGER = 2.0
 
 

@@ -57,7 +57,7 @@ class RollCall:
         if verdict is not None:
             # every rank waits: the first that fails makes its launcher end the others on its node, and rank 0 may be
             # there
-            with contextlib.suppress(RuntimeError):  # the store is gone: nobody is left who could be waited for
+            with contextlib.suppress(RuntimeError):  # the store is gone, and with it every rank to wait for
                 self.let_all_come("heard", self.store.add("joined", 0))
             raise world.ProbeError(verdict)
 

@@ -55,13 +55,13 @@ def start(command: list[str], environ: dict[str, str]) -> subprocess.Popen[bytes
     child = subprocess.Popen(command, env=environ, start_new_session=True)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda number, frame: os.killpg(child.pid, number))
-    for told in early:
-        os.killpg(child.pid, told)
+    for received in early:
+        os.killpg(child.pid, received)
     return child
 
 
 def diagnosis(expected: world.Expected, environ: Mapping[str, str]) -> str:
-    """Why the launchers did not meet, as far as this pod can see: nothing answers at the rendezvous, or a node's name
+    """Return why the launchers did not meet, seen from this pod: nothing answers at the rendezvous, or a node's name
     does not resolve."""
     late = f"the world did not form within {expected.timeout:g} s"
     first = expected.hosts[0]

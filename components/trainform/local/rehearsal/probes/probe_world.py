@@ -192,7 +192,7 @@ def missing_ranks(joined: Sequence[int], world: int, expected: Expected) -> str:
 
 
 def why_absent(host: str) -> str:
-    """Why a host did not join, as far as this pod can see: its name does not resolve, or it did not answer."""
+    """Return why a host did not join, seen from this pod: its name does not resolve, or it did not answer."""
     address, reason = resolve(host)
     return reason if address is None else f"{address} did not join"
 

@@ -1,4 +1,4 @@
-"""What a rehearsal shows: the lines that the pods write, and a table with the state of each pod."""
+"""The display of a rehearsal: the lines that the pods write, and a table with the state of each pod."""
 
 from __future__ import annotations
 

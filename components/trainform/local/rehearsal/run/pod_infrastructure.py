@@ -1,4 +1,4 @@
-"""What the pods need before they run: the network, the volumes, the sandboxes and the Services' forwarders."""
+"""The objects that exist before the pods run: the network, the volumes, the sandboxes and the Services' forwarders."""
 
 from __future__ import annotations
 

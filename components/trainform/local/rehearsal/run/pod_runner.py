@@ -25,13 +25,14 @@ LONGEST_LINE = 16_384
 
 
 class RunContext(Struct, frozen=True):
-    """What the runners of all pods share. `write_line` takes a pod's name and a line of its output."""
+    """The objects that the runners of all pods share."""
 
     engine: Engine
     infrastructure: PodInfrastructure
     records: Records
     restarts: int
     write_line: Callable[[str, str], None]
+    """Called with the name of a pod and a line of its output."""
     bridge: Bridge
 
 
@@ -71,7 +72,7 @@ class PodRunner:
             self._run_containers()
         except RemovedError:
             if not self._over.is_set():
-                self._context.records.end(self.name, FAILED, None, "its container was removed by somebody else")
+                self._context.records.end(self.name, FAILED, None, "its container was removed during the rehearsal")
         except Exception as error:  # an error in this program must not look like a pod that runs for long
             self._context.records.fail(error)
 
@@ -86,7 +87,7 @@ class PodRunner:
         records.change(self.name, phase=RUNNING)
         together = self._pod["spec"]["containers"]
         with ThreadPoolExecutor(len(together)) as pool:
-            ends = list(pool.map(self._run_with_restarts, together))
+            ends = list(pool.map(self._run_and_restart, together))
         failed = next((end for end in ends if end[0] != 0), None)
         if failed is None:
             self._record_end(SUCCEEDED, 0, "")
@@ -97,13 +98,13 @@ class PodRunner:
         """Run an init container, and return its exit code and the reason for it."""
         if self._context.bridge.is_relay(container):
             return self._context.bridge.deliver(self._pod, container, self._make, self._over)
-        return self._run_with_restarts(container)
+        return self._run_and_restart(container)
 
     def _record_end(self, phase: str, code: int, reason: str) -> None:
         if not self._over.is_set():
             self._context.records.end(self.name, phase, code, reason)
 
-    def _run_with_restarts(self, container: dict[str, Any]) -> tuple[int, str]:
+    def _run_and_restart(self, container: dict[str, Any]) -> tuple[int, str]:
         """Run a container and restart it as often as the policy allows; return the exit code and reason of the last
         run."""
         while True:

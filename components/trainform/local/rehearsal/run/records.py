@@ -15,24 +15,24 @@ ENDED = frozenset({SUCCEEDED, FAILED, STOPPED})
 
 
 class PodRecord(Struct, frozen=True):
-    """The state of a pod.
-
-    exit_code: the exit code of its main container, None while that runs. reason: why the pod is in this phase, "" where
-    the phase says enough. restarts: the number of restarts of its containers. last_line: the last line that it wrote.
-    """
+    """The state of a pod."""
 
     pod: str
     phase: str = PENDING
     exit_code: int | None = None
+    """Exit code of its main container, None while that runs."""
     reason: str = ""
+    """Reason for the phase, empty if the phase needs none."""
     restarts: int = 0
+    """Number of restarts of its containers."""
     last_line: str = ""
+    """The last line that it wrote."""
     began: float | None = None
     ended: float | None = None
 
     @property
     def seconds(self) -> float:
-        """How long the pod has run so far, or until its end; 0 before it was started."""
+        """Seconds for which the pod has run so far, or until its end; 0 before its start."""
         if self.began is None:
             return 0.0
         return (time.monotonic() if self.ended is None else self.ended) - self.began

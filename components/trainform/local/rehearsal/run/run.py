@@ -33,29 +33,29 @@ from trainform.local.rehearsal.workload import Workload, containers, init_contai
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 NSLOOKUP, GETENT = "nslookup", "getent hosts"
 TIMEOUT_SECONDS = 600.0
-# how long the other pods go on when one has failed: what they write about it often names the cause
+# time for the other pods after one has failed: their output often names the cause
 GRACE_SECONDS = 3.0
 
 
 class Options(Struct, frozen=True):
-    """How to rehearse.
-
-    image: the image that replaces all others, None to keep them. timeout: the seconds from the start of the first pod
-    to the end of the last one. claims: the folders of this machine that take the place of claims, by the claim's name.
-    grace: the seconds that the other pods go on after one has failed.
-    """
+    """Options of a rehearsal."""
 
     image: str | None = None
+    """Image that replaces all others, None to keep them."""
     timeout: float = TIMEOUT_SECONDS
+    """Seconds from the start of the first pod to the end of the last one."""
     claims: Mapping[str, Path] = {}
+    """Folders of this machine that replace claims, by the claim's name."""
     grace: float = GRACE_SECONDS
+    """Seconds for which the other pods continue after one has failed."""
 
 
 class Outcome(Struct, frozen=True):
-    """How a rehearsal ended: the record of each pod, and in `problem` what went wrong, "" where nothing did."""
+    """The result of a rehearsal."""
 
     pods: tuple[PodRecord, ...]
     problem: str = ""
+    """Reason of the failure, empty for a success."""
 
     @property
     def succeeded(self) -> bool:

@@ -1,4 +1,4 @@
-"""What an add-on is made of, and how it is installed: its CRDs, the objects that it requires, and its webhooks.
+"""An add-on and its installation: its CRDs, the objects that it requires, and its webhooks.
 
 CRDs and webhook rules come from the add-on's own module. Only the address of the webhooks differs: loopback instead of
 a Service.
@@ -32,7 +32,7 @@ _ADMISSION = "/apis/admissionregistration.k8s.io/v1"
 
 
 class Webhooks(Struct, frozen=True):
-    """Which webhooks of the module's manifests are registered, and how."""
+    """The webhooks of the module's manifests that are registered."""
 
     names: Mapping[str, str]  # kind -> name of the configuration in the project's own installation
     resources: frozenset[str]  # those whose webhooks the component serves
@@ -40,7 +40,7 @@ class Webhooks(Struct, frozen=True):
 
 
 class AddOn(Struct, frozen=True):
-    """One operator: what it is built from, the objects that it requires, its process, and when it is ready."""
+    """One operator: its pins, the objects that it requires, its process, and its readiness."""
 
     name: str
     part: Part
