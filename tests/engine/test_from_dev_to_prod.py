@@ -195,7 +195,7 @@ def promoted_again(story: Story, first: str) -> str:
     """A review from before the promotion is stale by it."""
     stale = save(story, PROD)
     story.promote().succeeded()
-    refused(apply(story, stale), ("experiment", "env.LETTER"))
+    refused(apply(story, stale), ("config", "trainform:release"))
     assert read_release("bert", story.release, story.folder).promoted.replaces == first
     reviewed_and_applied(story, PROD)
     assert story.deployed("prod") == ("B", 3, MIRROR)

@@ -90,6 +90,6 @@ def test_an_account_that_may_read_nothing(project: Project, live: Live) -> None:
     token = live.request("POST", f"{path}/default/token", {"spec": {}}).json()["status"]["token"]
     become(project, {"token": token})
     ran = project.run(*TRAINFORM, "new", "-e", "live", "--from-context", CONTEXT)
-    assert "note: nodes could not be read: this account has no permission to list them" in ran.succeeded()
+    assert "note: nodes could not be read: this account has no permission to list nodes" in ran.succeeded()
     assert token not in ran.output
     assert check_environment("live", project.folder).checked().accelerators == {}

@@ -244,9 +244,9 @@ def test_new_objects_of_an_environment(project: Project) -> None:
 def test_changes_of_existing_objects(project: Project, live: Live, stiff: str) -> None:
     own: dict[str, Any] = {"storage_classes": {"stiff": stiff}, "queues": {"night": {"weight": 2}},
                            "claims": {"datasets": {"size": "1Gi", "class": "stiff"}},
-                           "priority_classes": {"urgent": {"value": 1000}}}  # fmt: skip
+                           "priority_classes": {"rush": {"value": 1000}}}  # fmt: skip
     job: dict[str, Any] = {"image": IMAGE, "launcher": {"command": ["true"]}, "roles": {"worker": {}}}
-    uses = {"queue": "night", "priority_class": "urgent", "storage": {
+    uses = {"queue": "night", "priority_class": "rush", "storage": {
         "runs": SIZES, "data": {"claim": "datasets", "mount": "/data"}}}  # fmt: skip
     project.environment(**own)
     project.experiment("bert", {**job, **uses})
@@ -261,13 +261,13 @@ def test_changes_of_existing_objects(project: Project, live: Live, stiff: str) -
     edit = live.request("PATCH", f"{path}?fieldManager=autoscaler", {"spec": {"weight": 7}}, MERGE)
     assert edit.status_code == 200, edit.text
     project.unchanged(platform)
-    changed = {**own, "queues": {"night": {"weight": 5}}, "priority_classes": {"urgent": {"value": 2000}},
+    changed = {**own, "queues": {"night": {"weight": 5}}, "priority_classes": {"rush": {"value": 2000}},
                "claims": {"datasets": {"size": "2Gi", "class": "stiff"}}}  # fmt: skip
     project.environment(**changed)
     refused = " ".join(project.pulumi(*preview, platform).failed().split())
     reasons = (
         "claims.datasets.size: the API server refuses PersistentVolumeClaim datasets: ",
-        "priority_classes.urgent: the API server refuses PriorityClass urgent: ",
+        "priority_classes.rush: the API server refuses PriorityClass rush: ",
         'another manager owns spec.weight of Queue night, and Pulumi does not overwrite it: conflict with "autoscaler"',
     )
     for reason in reasons:
@@ -283,6 +283,6 @@ def test_changes_of_existing_objects(project: Project, live: Live, stiff: str) -
     first, _, second = command.partition("; in between")[0].partition(" && ")
     for words in (first, f"PULUMI_K8S_ENABLE_PATCH_FORCE=true {second}"):
         project.run("sh", "-c", f"{words} --yes --non-interactive --skip-preview").succeeded()
-    assert live.get("priorityclasses", "urgent")["value"] == 2000
+    assert live.get("priorityclasses", "rush")["value"] == 2000
     assert live.get("queues", "night")["spec"]["weight"] == 5
     project.unchanged(platform)

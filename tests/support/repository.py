@@ -60,7 +60,12 @@ def committed_copy(folder: Path) -> None:
     """A git repository with one commit of the project as it is here, edits included, its stack files as fresh as from
     `git clone`."""
     ignored = [line.rstrip("/") for line in (ROOT / ".gitignore").read_text().splitlines()]
-    shutil.copytree(ROOT, folder, symlinks=True, ignore=shutil.ignore_patterns(".git", "stacks", *ignored))
+    others = shutil.ignore_patterns(".git", *ignored)
+
+    def left_out(place: str, names: list[str]) -> set[str]:
+        return others(place, names) | ({"stacks"} if Path(place) == ROOT else set())
+
+    shutil.copytree(ROOT, folder, symlinks=True, ignore=left_out)
     copy_stacks(folder / "stacks")
     commit_all(folder)
 

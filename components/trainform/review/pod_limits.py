@@ -17,6 +17,8 @@ from trainform.review.pod_needs import Need
 from trainform.review.shares import above, held_below, shares_of
 
 REQUESTS, COUNTED_PODS = "requests.", "count/pods"
+NOT_OF_PODS = ("limits.", "count/")
+"""Prefixes of a quota's resources that are not judged, apart from `count/pods`."""
 MOST_NAMED = 2
 Names = Mapping[str, str]
 """The kind of accelerators of a resource: `resource_names`."""
@@ -101,7 +103,11 @@ def limits(context: Context, jobs: Jobs) -> Iterator[Limit]:
     live = context.live
     yield from _queues(context, jobs)
     if live is not None:
-        yield from (_quota(quota, jobs) for quotas in live.quotas.values() for quota in quotas)
+        for quota in (quota for quotas in live.quotas.values() for quota in quotas):
+            yield _quota(quota, jobs)
+            others = sorted(name for name in quota.hard if name.startswith(NOT_OF_PODS) and name != COUNTED_PODS)
+            if others:
+                yield Limit(quota.name, ignored=f"{list_names(others)} of the ResourceQuota {quota.name}")
         yield from _kueue(live.kueue or LiveKueue({}, ()), jobs)
 
 

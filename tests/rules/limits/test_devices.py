@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Any
 
 import pytest
@@ -81,3 +82,24 @@ def test_a_value_from_elsewhere_may_be_any() -> None:
 
 def test_where_containers_may_be_privileged_they_have_all_devices_anyway() -> None:
     assert found("TF-RES-7", limited(pod_security="privileged"), env={ALL: "all"}) == {}
+
+
+@pytest.mark.parametrize(
+    ("value", "refused"),
+    [
+        (base64.b64encode(b"all").decode(), True),
+        (base64.b64encode(b"0,1").decode(), True),
+        ("all", True),
+        (base64.b64encode(b"\xff").decode(), True),
+        *((base64.b64encode(harmless.encode()).decode(), False) for harmless in NO_DEVICES),
+    ],
+)
+def test_what_a_secret_holds_in_base64_is_judged(value: str, refused: bool) -> None:
+    body = {"apiVersion": "v1", "kind": "Secret", "data": {ALL: value}}
+    assert (raw("TF-RES-7", limited(), body) != {}) is refused
+
+
+def test_a_patch_of_a_config_map_is_judged() -> None:
+    patch = {"launch-script": {"data": {ALL: "all"}}}
+    place = f"manifest_overrides.launch-script.data.{ALL}"
+    assert found("TF-RES-7", limited(), manifest_overrides=patch).keys() == {place}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from trainform.manifests.shapes import mappings
+from trainform.manifests.shapes import decoded, mapping, mappings
 from trainform.rules.limits.judged import Judged
 from trainform.rules.limits.rule import Finding
 from trainform.spec.environment import Environment
@@ -21,11 +21,16 @@ NO_DEVICES = ("", "none", "void")
 REASON = "the variable gives the container accelerators of the node that it does not ask for, and that no limit counts"
 FIX = "remove it: a container sees the `accelerators` that it asks for"
 
+# Objects whose entries containers take as variables by `envFrom`, and the fields of their entries.
+SOURCES = {"ConfigMap": ("data",), "Secret": ("data", "stringData")}
+ENCODED = ("Secret", "data")  # the entries are in base64
+
 
 def visible(judged: Judged, environment: Environment) -> Iterator[Finding]:
     """Yield variables that give a container devices of the node. A privileged container has all of them anyway."""
     if environment.limits.pod_security == "privileged":
         return
+    yield from _entries(judged)
     for add_on in judged.add_ons:
         for text in filter(_gives, add_on.variables):
             yield Finding(add_on.where, text, REASON, FIX, key=add_on.key)
@@ -40,6 +45,18 @@ def visible(judged: Judged, environment: Environment) -> Iterator[Finding]:
         for where, value, places in found.values():
             shown = value if isinstance(value, str) else None
             yield Finding(where, shown, REASON, FIX, template, bound=places)
+
+
+def _entries(judged: Judged) -> Iterator[Finding]:
+    """Yield entries that are such variables in every container that takes all entries of the object."""
+    for kind, fields in SOURCES.items():
+        for key, body in judged.of_kind(kind):
+            for field in fields:
+                for name, value in mapping(body.get(field)).items():
+                    given = decoded(value) if (kind, field) == ENCODED else value
+                    if _gives(name) and given not in NO_DEVICES:
+                        bound = [kind, value]  # no value of a Secret is shown
+                        yield Finding(f"{field}.{name}", None, f"by `envFrom`, {REASON}", FIX, key=key, bound=bound)
 
 
 def _gives(name: object) -> bool:
