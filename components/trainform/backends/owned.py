@@ -17,7 +17,7 @@ from trainform.backends.paths import Place, named_items
 from trainform.manifests.manifest import Manifest
 from trainform.manifests.shapes import mapping, mappings, quantity
 from trainform.manifests.templates import Template, resource_amounts
-from trainform.rules.metadata import OWN_LABELS, kept
+from trainform.rules.metadata import OWN_LABELS, reserved
 
 NO_FIELD = ""
 REPLICAS, LEAST, LAUNCHER = "roles.*.replicas", "roles.*.min_available", "launcher"
@@ -218,7 +218,7 @@ def _metadata_changes(
     for field in ("labels", "annotations"):
         olds, news = (mapping(mapping(each.get("metadata")).get(field)) for each in (before, after))
         for key in {**olds, **news}:
-            is_own = key in OWN_LABELS or kept(key) is not None or is_one_of(key, reads)
+            is_own = key in OWN_LABELS or reserved(key) is not None or is_one_of(key, reads)
             if olds.get(key) != news.get(key) and (key in olds or is_own):
                 by_operator = is_one_of(key, reads) and key not in olds
                 yield Change(

@@ -1,2 +1,1 @@
-"""What makes an experiment or an environment invalid: pure functions from models, plan and rendered objects to
-problems."""
+"""Rules for experiments and environments: pure functions from models, plan and rendered objects to problems."""

@@ -1,4 +1,4 @@
-"""Rules for an environment alone, which do not depend on an experiment."""
+"""Rules for an environment, without an experiment."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OWN_VOLUMES: tuple[VolumeType, ...] = ("configMap", "emptyDir", "secret")
 
 
 def environment_problems(environment: Environment) -> list[Problem]:
-    """Every problem of an environment by itself."""
+    """Return every problem of the environment."""
     return [
         *environment_queue_problems(environment),
         *_claims(environment),
@@ -50,7 +50,7 @@ def _accelerators(environment: Environment) -> Iterator[Problem]:
 
 
 def _limits(environment: Environment) -> Iterator[Problem]:
-    """Limits that no experiment could meet in this environment."""
+    """Yield limits that no experiment could meet in this environment."""
     limits = environment.limits
     for kind in OWN_VOLUMES:
         if kind not in limits.volume_types:

@@ -1,6 +1,6 @@
-"""Rules on an experiment in its environment: names that are unknown, too long or taken twice.
+"""Rules for an experiment in its environment, such as names that are unknown, too long or taken twice.
 
-`rules.limits` has the environment's limits; what only one operator cannot do, its backend refuses.
+`rules.limits` has the environment's limits. A backend refuses what its operator cannot do.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Rule = Callable[[Experiment, Environment, Plan], Iterator[Problem]]
 
 
 def plan_problems(experiment: Experiment, environment: Environment, plan: Plan) -> list[Problem]:
-    """Every problem of the experiment in this environment."""
+    """Return every problem of the experiment in this environment."""
     return [problem for rule in RULES for problem in rule(experiment, environment, plan)]
 
 
@@ -103,8 +103,8 @@ def _ranks(experiment: Experiment, environment: Environment, plan: Plan) -> Iter
 
 
 def _starts_short(experiment: Experiment, plan: Plan) -> Iterator[Problem]:
-    """Problems with roles of a static world of which a part may start: all pods would wait for the rest, and hold what
-    they have. A `command` of the user's may do without its peers."""
+    """Yield roles of a static world of which a part may start: these pods would wait for the others and hold their
+    resources. A `command` of the user may not need its peers."""
     for role in plan.roles:
         in_world = role.rank_offset is not None or role.name == plan.launches
         if plan.launcher == "command" or not in_world or role.min_available >= role.replicas:

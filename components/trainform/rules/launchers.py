@@ -1,4 +1,4 @@
-"""What a launcher asks of roles: who launches, what a role may run by itself, TensorFlow's task types."""
+"""Requirements of launchers on roles: the launching role, commands of roles, TensorFlow's task types."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from trainform.spec.experiment import Experiment
 
 
 def accelerate_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
-    """Problems of accelerate."""
+    """Yield the problems of accelerate."""
     launcher = experiment.launcher.accelerate
     if launcher is None:
         return
@@ -36,14 +36,14 @@ def accelerate_problems(experiment: Experiment, environment: Environment, plan: 
 
 
 def ssh_launcher_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
-    """One pod launches over SSH: it must be one, and the ranked others must serve and do nothing else."""
+    """Yield problems of launchers over SSH: one pod launches, and the other ranked pods only run an sshd."""
     launching = plan.launches
     role = None if launching is None else experiment.roles.get(launching)
     if launching is None or role is None:
         return
     if role.replicas != 1:
         reason = f"the role launches ({plan.launcher} starts all processes from one pod), so it must have 1 replica"
-        fix = _launching_role(experiment, plan, launching)
+        fix = _suggest_launching_role(experiment, plan, launching)
         yield Problem(f"roles.{launching}.replicas", role.replicas, reason, fix)
     if role.ranked and launching != first_ranked(experiment):
         reason = f"the launching role is ranked, but rank 0 is in {first_ranked(experiment)}"
@@ -59,13 +59,13 @@ def ssh_launcher_problems(experiment: Experiment, environment: Environment, plan
             yield Problem(f"roles.{name}.command", None, reason, fix)
 
 
-def _launching_role(experiment: Experiment, plan: Plan, name: str) -> str:
-    """The fix for a launching role of several pods: an unranked role of one pod launches, or a ranked one that comes
-    first. The world stays as large as it was meant to be, and each of its pods as well equipped."""
+def _suggest_launching_role(experiment: Experiment, plan: Plan, name: str) -> str:
+    """Return the fix for a launching role of several pods: another role of one pod launches, or the role is split. The
+    number of ranked pods and their resources stay the same."""
     role = experiment.roles[name]
     if not role.ranked or role.replicas == 0:
         return "write 1"
-    able = [other for other, held in experiment.roles.items() if not held.ranked and held.replicas == 1]
+    able = [other for other, each in experiment.roles.items() if not each.ranked and each.replicas == 1]
     one = next(free for free in ("master", "first") if free not in experiment.roles)
     split = (
         f"split it: `{one}: {{replicas: 1}}` with all else that {name} has, before `{name}: {{replicas: "
@@ -75,7 +75,7 @@ def _launching_role(experiment: Experiment, plan: Plan, name: str) -> str:
 
 
 def tensorflow_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
-    """Problems of TensorFlow's task types."""
+    """Yield the problems of TensorFlow's task types."""
     tensorflow = experiment.launcher.tensorflow
     if tensorflow is None:
         return
@@ -111,7 +111,7 @@ def tensorflow_problems(experiment: Experiment, environment: Environment, plan: 
 
 
 def restart_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
-    """Restart policies that the launcher cannot follow."""
+    """Yield values of `restart` that the launcher cannot follow."""
     if experiment.restart == ALL_WHEN_EVICTED and experiment.elastic:
         yield Problem(
             "restart", experiment.restart, "the job is elastic and goes on without the evicted pod", "remove it"
@@ -133,24 +133,24 @@ def restart_problems(experiment: Experiment, environment: Environment, plan: Pla
         if times(words) is not None and role.max_retry is not None:
             reason = f"the role has `restart: {words}` too, which sets the same number"
             yield Problem(f"roles.{name}.max_retry", role.max_retry, reason, "keep one of the two")
-    yield from _without_effect(experiment, plan)
+    yield from _overridden_restarts(experiment, plan)
 
 
-def _without_effect(experiment: Experiment, plan: Plan) -> Iterator[Problem]:
-    """Yield values of `restart` in whose place the `policies` of the user put another action."""
+def _overridden_restarts(experiment: Experiment, plan: Plan) -> Iterator[Problem]:
+    """Yield values of `restart` that the `policies` of the user override."""
     events = [(policy.action, str(policy.event)) for policy in reversed(FAILED_OR_EVICTED)]
     job = {event: action_upon(plan.policies, event) for _, event in events}
-    found: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     for role in plan.roles:
         path = "restart" if experiment.roles[role.name].restart is None else f"roles.{role.name}.restart"
-        for wanted, event in events if role.restarts_job else ():
+        for default, event in events if role.restarts_job else ():
             own = action_upon(role.policies, event)
             action = job[event] if own is None else own
-            if action != wanted:
-                upon = "nothing" if action is None else action
-                found[path] = (
-                    f"the value has no effect beside `policies`, which put {upon} in the place of {wanted} upon {event}"
+            if action != default:
+                reasons[path] = (
+                    f"the value has no effect: `policies` replace {default} upon {event} by "
+                    f"{'nothing' if action is None else action}"
                 )
-    for path, reason in found.items():
+    for path, reason in reasons.items():
         fix = "change `policies`, or write never or on-failure here"
         yield Problem(path, ALL_WHEN_EVICTED, reason, fix)

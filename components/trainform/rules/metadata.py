@@ -1,4 +1,4 @@
-"""Rules on labels and annotations: the user may not set those that trainform sets itself."""
+"""Rules for labels and annotations: the user may not set those that trainform sets itself."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from trainform.spec.experiment import Experiment
 
 OWN_LABELS = (*defaults.MANAGED_BY, defaults.NAME_LABEL, defaults.ROLE_LABEL)
 
-# Beginnings of the keys of labels and annotations that nobody else sets, each with the reason.
-KEPT = {
+# Prefixes of reserved keys of labels and annotations, each with the reason.
+RESERVED = {
     defaults.LABEL_PREFIX: "the key is set by trainform itself",
     "pulumi.com/": "the key tells Pulumi how to apply the object, which trainform decides",
 }
 
 
-def kept(key: str) -> str | None:
-    """Why nobody else sets a label or annotation with this key; None if anybody may."""
-    return next((reason for prefix, reason in KEPT.items() if key.startswith(prefix)), None)
+def reserved(key: str) -> str | None:
+    """Return the reason why the key of a label or annotation is reserved; None if users may set it."""
+    return next((reason for prefix, reason in RESERVED.items() if key.startswith(prefix)), None)
 
 
 def metadata_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
-    """Labels and annotations that trainform sets."""
+    """Yield labels and annotations of the user with reserved keys."""
     written = [("", experiment.labels, experiment.annotations)]
     written += [(f"roles.{name}.", role.labels, role.annotations) for name, role in experiment.roles.items()]
     for path, labels, noted in written:
         for field, keys in (("labels", labels), ("annotations", noted)):
             for key in keys:
-                reason = KEPT[defaults.LABEL_PREFIX] if key in OWN_LABELS else kept(key)
+                reason = RESERVED[defaults.LABEL_PREFIX] if key in OWN_LABELS else reserved(key)
                 if reason is not None:
                     yield Problem(f"{path}{field}.{key}", keys[key], reason, "choose another key")

@@ -1,4 +1,4 @@
-"""Where volumes and checkouts are mounted: at a place of its own each, and over nothing that processes need."""
+"""Mounts of volumes and checkouts: each at its own path, and none over a folder that processes need."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OWN_VOLUMES = (defaults.SHARED_MEMORY_VOLUME, defaults.LAUNCH_VOLUME, defaults.S
 
 
 def mount_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
-    """What is wrong with the places of volumes and checkouts, and with the names of volumes."""
+    """Yield the problems of the paths of volumes and checkouts, and of the names of volumes."""
     steps = {step.name: index for index, step in enumerate(experiment.prepare)}
     for role in plan.roles:
         files = _own_files(plan, role)
@@ -48,11 +48,11 @@ def mount_problems(experiment: Experiment, environment: Environment, plan: Plan)
         if key in OWN_VOLUMES or key.removeprefix("key-") in taken:
             yield Problem(f"storage.{key}", None, "the name is one that trainform uses itself", "choose another name")
     yield from _system_paths(experiment)
-    yield from _of_one_pod(plan)
+    yield from _single_pod_claims(plan)
 
 
-def _of_one_pod(plan: Plan) -> Iterator[Problem]:
-    """Claims that one pod alone can mount, and that several are to mount."""
+def _single_pod_claims(plan: Plan) -> Iterator[Problem]:
+    """Yield claims that only one pod can mount, but that several pods mount."""
     mounting: dict[str, int] = {}
     for role in plan.roles:
         for mount in role.mounts:
@@ -66,7 +66,7 @@ def _of_one_pod(plan: Plan) -> Iterator[Problem]:
 
 
 def _own_files(plan: Plan, role: RolePlan) -> dict[str, str]:
-    """The folders of the pod that hold files of trainform, which nobody can write to, and what each holds."""
+    """Return the read-only folders of the pod with files of trainform, each with its content."""
     folders = {}
     if needs_files(role):
         folders[defaults.LAUNCH_MOUNT] = "the launch script"
@@ -99,8 +99,8 @@ def _system_paths(experiment: Experiment) -> Iterator[Problem]:
             yield Problem(field, mount, *HIDES)
 
 
-# Folders that a volume may not hide, as images have them: without these no program is found or starts. Inside /dev and
-# /etc there is room for a volume, inside the kernel's own there is none.
+# Folders of images that a volume may not hide: without them no program starts. A volume may be inside /dev and /etc,
+# but not inside the kernel's folders.
 SYSTEM_FOLDERS = frozenset(
     {
         *("", "/dev", "/etc", "/proc", "/sys", "/usr"),
@@ -112,26 +112,26 @@ SYSTEM_FOLDERS = frozenset(
     }
 )
 KERNEL_FOLDERS = ("/proc/", "/sys/")
-_LIBRARIES = re.compile(rf"(/usr)?/lib/[a-z0-9_]+-linux-[a-z0-9]+{END}")  # of one architecture, as Debian has them
+_LIBRARIES = re.compile(rf"(/usr)?/lib/[a-z0-9_]+-linux-[a-z0-9]+{END}")  # of one architecture, in Debian
 
 HIDES = (
     "the mount would hide a folder of the system that every process needs",
     "choose a folder of your own, such as /mnt/data",
 )
-"""Reason and fix for a mount that hides one."""
+"""Reason and fix for a mount that hides such a folder."""
 
 
 def normalized(path: str) -> str:
-    """Return the one name of a folder in a container, without `/` at its end, so that the root is empty."""
+    """Return the normal path of a folder in a container, without `/` at its end; "" for the root."""
     return f"/{posixpath.normpath(f'/{path}').strip('/')}".rstrip("/")
 
 
 def hides_system(path: str) -> bool:
-    """Whether a mount there would hide a folder that every process needs."""
+    """Return True if a mount at the path would hide a folder that every process needs."""
     folder = normalized(path)
     return folder in SYSTEM_FOLDERS or folder.startswith(KERNEL_FOLDERS) or _LIBRARIES.match(folder) is not None
 
 
 def is_inside(path: str, folder: str) -> bool:
-    """Whether the path is below the folder."""
+    """Return True if the path is below the folder."""
     return normalized(path).startswith(f"{normalized(folder)}/")

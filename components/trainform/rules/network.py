@@ -1,4 +1,4 @@
-"""Rules on ports, addresses, SSH and the containers' user."""
+"""Rules for ports, addresses, SSH and the user of the containers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PRIVILEGED_PORTS = 1024
 
 
 def port_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
-    """Ports that collide or lie outside the environment's range."""
+    """Yield ports that collide or are outside the environment's range."""
     used = [port for role in plan.roles for ports in role.ports for port in ports]
     if experiment.network.host and not plan.naming.draws_ports:
         yield from _outside(experiment, environment, used)
@@ -28,7 +28,7 @@ def port_problems(experiment: Experiment, environment: Environment, plan: Plan) 
             fix = "have `ports` of the environment widened" if shared else "use `ports: shared`"
             yield Problem("network.ports", None, reason, fix)
             return
-    yield from _taken_twice(experiment, plan, used)
+    yield from _duplicate_ports(experiment, plan, used)
 
 
 def _outside(experiment: Experiment, environment: Environment, used: list[Port]) -> Iterator[Problem]:
@@ -46,8 +46,8 @@ def _outside(experiment: Experiment, environment: Environment, used: list[Port])
             yield Problem(FIELDS.get(purpose, "network.port"), chosen, reason, "choose one inside, or leave it out")
 
 
-def _taken_twice(experiment: Experiment, plan: Plan, used: list[Port]) -> Iterator[Problem]:
-    """Yield a number for two purposes in one pod, in its Service, or in replicas that may share a node."""
+def _duplicate_ports(experiment: Experiment, plan: Plan, used: list[Port]) -> Iterator[Problem]:
+    """Yield port numbers with two purposes in one pod, in its Service, or in replicas that may share a node."""
     for role in plan.roles:
         for ports in role.ports:
             if len({port.number for port in ports}) < len(ports):
@@ -69,7 +69,7 @@ def _taken_twice(experiment: Experiment, plan: Plan, used: list[Port]) -> Iterat
 
 
 def address_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
-    """Addresses and ports that do not fit the network."""
+    """Yield values of `addresses` and `ports` that do not fit the network."""
     network = experiment.network
     per_replica, by_service = network.ports == "per-replica", network.addresses == "service"
     if per_replica and not network.host:
@@ -86,7 +86,7 @@ def address_problems(experiment: Experiment, environment: Environment, plan: Pla
 
 
 def ssh_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
-    """Roles of `ssh` that do not fit."""
+    """Yield problems of the roles, the port and the home folder of SSH."""
     named = None if experiment.ssh is None or experiment.ssh.roles is None else frozenset(experiment.ssh.roles)
     missing = [role.name for role in plan.roles if role.launched and named is not None and role.name not in named]
     if plan.launches is not None and missing:

@@ -1,4 +1,4 @@
-"""Queues: the names in them, and the tree that they form. Volcano's webhook compares their amounts at a preview."""
+"""Rules for queues: the names in them, and their tree. Volcano's webhook checks their amounts at a preview."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def job_queue_problems(experiment: Experiment, environment: Environment, plan: P
             yield Problem("queue.name", name, reason, f"write `queue: {name}` to use it, or choose another name")
         return
     if environment.admission == defaults.KUEUE:
-        return  # LocalQueues are the namespace's own; the live cluster is asked for it
+        return  # the preflight looks for the LocalQueue in the cluster
     yield from unknown("queue", name, known, "queue")
     children = [child for child, queue in environment.queues.items() if queue.parent == name]
     if children:
@@ -59,13 +59,13 @@ def _queue_problems(
             if not matches(RESOURCE, key):
                 yield from unknown(f"{path}.{field}.{key}", key, environment.accelerators, "kind of accelerator")
     yield from unknown(f"{path}.parent", request.parent, parents, "queue")
-    if request.parent != defaults.ROOT_QUEUE and name in _line(request.parent, environment):
+    if request.parent != defaults.ROOT_QUEUE and name in _ancestors(request.parent, environment):
         reason = "the parent makes the queue its own ancestor"
         yield Problem(f"{path}.parent", request.parent, reason, f"write {defaults.ROOT_QUEUE}, or leave it out")
 
 
-def _line(name: str, environment: Environment) -> dict[str, None]:
-    """Return the queue and those above it, where the environment has them."""
+def _ancestors(name: str, environment: Environment) -> dict[str, None]:
+    """Return the queue and the queues above it that the environment has."""
     line: dict[str, None] = {}
     while name in environment.queues and name not in line:
         line[name] = None

@@ -1,5 +1,4 @@
-"""Names that one file uses and the other defines: accelerator kinds, storage classes, roles. Queues have rules of their
-own."""
+"""References to accelerator kinds, storage classes and roles. `queues` has the rules for references to queues."""
 
 from __future__ import annotations
 
@@ -13,11 +12,11 @@ from trainform.spec.experiment import Experiment
 from trainform.spec.names import did_you_mean
 from trainform.spec.quantities import is_too_small, is_whole, too_small
 
-OF_BYTES = ("memory", "ephemeral-storage")  # resources that are counted in bytes
+BYTES = ("memory", "ephemeral-storage")  # resources that are counted in bytes
 
 
 def reference_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
-    """Accelerators and storage classes that the environment does not have."""
+    """Yield references to kinds, classes, resources and roles that do not exist."""
     fields = {"cpu": "cpu", "memory": "memory"}
     fields |= {offered.resource: f"accelerators.{kind}" for kind, offered in environment.accelerators.items()}
     if environment.rdma is not None and not experiment.network.rdma:  # with it, a role may have another number
@@ -57,7 +56,7 @@ def _named_roles(experiment: Experiment) -> Iterator[tuple[str, str]]:
 
 
 def unknown(path: str, name: str | None, known: Collection[str], word: str) -> list[Problem]:
-    """A problem where the name is none of those that the environment defines; None is no name."""
+    """Return a problem if the environment does not define the name. None is not a name."""
     if name is None or name in known:
         return []
     others = f"known: {list_names(known)}" if known else "add it to the environment"
@@ -67,11 +66,11 @@ def unknown(path: str, name: str | None, known: Collection[str], word: str) -> l
 
 
 def amount_problems(path: str, amounts: dict[str, str]) -> Iterator[Problem]:
-    """What is wrong with quantities by resource name or accelerator kind: only CPU comes in fractions."""
+    """Yield wrong quantities by resource name or accelerator kind: only CPU may be a fraction."""
     for name, quantity in amounts.items():
         where = f"{path}.{name}"
         if name != "cpu" and not is_whole(quantity):
             reason = "the value is a fraction; Kubernetes counts it in whole numbers"
             yield Problem(where, quantity, reason, "write a whole number")
-        elif name in OF_BYTES and is_too_small(quantity):
+        elif name in BYTES and is_too_small(quantity):
             yield Problem(where, quantity, *too_small(quantity))

@@ -1,5 +1,5 @@
-"""What a researcher and a platform team write: pydantic models of the two files, their checks, and how they are
-read. The models are imported where they are used: `trainform review` starts the engine without them."""
+"""Models of the two files that users write, experiments and environments, and the code that reads and checks them.
+Import the models where you use them: `trainform review` starts the engine without them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the platform team writes: what one cluster offers, and what it allows."""
+"""The file of the platform team: one cluster, what it offers and what it allows."""
 
 import datetime
 from typing import Annotated, Literal
@@ -30,7 +30,7 @@ from trainform.spec.roles import Toleration
 from trainform.spec.storage import ClaimRequest
 
 GateName = Literal["from", "succeeded", "digest", "soak", "clean"]
-"""A gate has the name of the field that asks for it."""
+"""Gates of a promotion, named like the fields that require them."""
 
 
 class Promotion(Model, on_change=OnChange.NO_OBJECT):
@@ -83,7 +83,7 @@ PortRange = Annotated[str, StringConstraints(pattern=PORT_RANGE), AfterValidator
 
 
 class Cluster(Model, on_change=OnChange.ALL_REPLACED):
-    """Which cluster, by kubeconfig."""
+    """The cluster, by a context of the kubeconfig."""
 
     context: NonEmpty | None = Field(default=None, description="Context of the kubeconfig. Empty: the current one.")
     uid: Uid | None = Field(
@@ -94,7 +94,7 @@ class Cluster(Model, on_change=OnChange.ALL_REPLACED):
 
 
 class Namespace(Model, on_change=OnChange.NAMESPACE_REPLACED):
-    """Where the jobs live."""
+    """The namespace of the jobs."""
 
     name: Label = Field(description="Name of the namespace.")
     create: bool = Field(
@@ -106,7 +106,7 @@ class Namespace(Model, on_change=OnChange.NAMESPACE_REPLACED):
 
 
 class Price(Model, on_change=OnChange.NO_OBJECT):
-    """A price: of one accelerator for one hour, or of one GiB of storage for one month."""
+    """The price of one accelerator for one hour, or of one GiB of storage for one month."""
 
     amount: float = Field(
         ge=0, description="Price in `currency` of one accelerator-hour, or of one GiB-month (730 hours)."
@@ -151,14 +151,14 @@ class Accelerator(Model, on_change=OnChange.NO_OBJECT):
 
 
 class CostLevels(Model, on_change=OnChange.NO_OBJECT):
-    """From which rise of the cost per hour a review's finding TR-COST-1 has which level, in the prices' currency."""
+    """Rises of the cost per hour at which the review's finding TR-COST-1 gets a level, in the prices' currency."""
 
     medium: float = Field(default=20, ge=0, description="From this amount per hour: medium.")
     high: float = Field(default=100, ge=0, description="From this amount per hour: high.")
 
 
 class Rdma(Model, on_change=OnChange.NEW_REVISIONS):
-    """What a pod needs to use the fabric."""
+    """Resource and capabilities that a pod needs to use the fabric."""
 
     resource: ExtendedResource = Field(description="Name of the resource in Kubernetes (rdma/hca).")
     count: int = Field(default=1, ge=1, le=defaults.MOST_OF_A_NODE, description="How much of it each ranked pod gets.")
@@ -175,7 +175,7 @@ class Rdma(Model, on_change=OnChange.NEW_REVISIONS):
 
 
 class PriorityClass(Model, on_change=OnChange.REPLACED):
-    """A Kubernetes PriorityClass made by the environment's stack."""
+    """A Kubernetes PriorityClass that the environment's stack creates."""
 
     value: int = Field(ge=-(2**31), le=1_000_000_000, description="Higher is more important.")
     preempt: bool = Field(
@@ -285,6 +285,6 @@ class Environment(Model, on_change=OnChange.NEW_REVISIONS):
 
     @property
     def port_range(self) -> tuple[int, int]:
-        """First and last host port."""
+        """Return the first and the last host port."""
         first, last = self.ports.split("-")
         return int(first), int(last)

@@ -1,4 +1,4 @@
-"""What a researcher writes: one training job, whatever cluster it runs on."""
+"""The file of a researcher: one training job, for any cluster."""
 
 from typing import Annotated, Any, Literal, Self
 
@@ -21,7 +21,7 @@ from trainform.spec.waivers import Waiver
 
 
 class Runtime(Model, on_change=OnChange.NEW_REVISION):
-    """An existing runtime: the pods are the runtime's then, and the job object changes of them what it may."""
+    """An existing runtime. Its pod templates are used, and the job changes only the fields that a runtime lets it."""
 
     name: Subdomain = Field(description="Name of the runtime in the cluster.")
     kind: Literal["ClusterTrainingRuntime", "TrainingRuntime"] = Field(
@@ -34,23 +34,23 @@ class Runtime(Model, on_change=OnChange.NEW_REVISION):
         "`trainform check` knows what `up` would find. Empty: only `up` reads the runtime, from the "
         "cluster.",
     )
-    # what the file holds; only `spec.load` reads files
+    # content of the file; only `spec.load` reads files
     _content: dict[str, Any] | None = PrivateAttr(default=None)
 
     @property
     def content(self) -> dict[str, Any] | None:
-        """The object in the file, None where none was read."""
+        """Return the object in the file, None if no file was read."""
         return self._content
 
     def with_content(self, content: dict[str, Any]) -> Self:
-        """The same with what its file holds."""
+        """Return a copy with the content of its file."""
         read = self.model_copy()
         read._content = content
         return read
 
 
 OVERLAYS = "environments"
-"""The field with what differs in an environment. `overlay` reads what is in it, merged with the rest."""
+"""The field with the merge patches for each environment. `overlay` applies and reads them."""
 
 
 def _some_ranked(roles: dict[str, Role]) -> dict[str, Role]:
@@ -62,7 +62,7 @@ def _some_ranked(roles: dict[str, Role]) -> dict[str, Role]:
 
 
 class Experiment(Model, on_change=OnChange.NEW_REVISION):
-    """One training job. Reads like a table of contents: each part has a module of its own."""
+    """One training job. Each part has its own module."""
 
     name: Annotated[ServiceLabel, StringConstraints(max_length=56)] = Field(
         json_schema_extra=OnChange.NEW_OBJECTS,
@@ -193,7 +193,7 @@ class Experiment(Model, on_change=OnChange.NEW_REVISION):
         "have names may be patched as a mapping of their names.",
     )
 
-    # with what differs in the environments; a file has no field for it
+    # the experiment before an overlay was applied; a file has no field for it
     _base: Self | None = PrivateAttr(default=None)
 
     @field_validator("ssh")
@@ -207,16 +207,16 @@ class Experiment(Model, on_change=OnChange.NEW_REVISION):
 
     @property
     def base(self) -> Self | None:
-        """The same with what differs in the environments, of an experiment in one of them; None where nothing does."""
+        """Return the experiment before its overlay was applied; None if it has no overlays."""
         return self._base
 
     def with_base(self, base: Self | None) -> Self:
-        """The same, made from `base` for one environment."""
-        made = self.model_copy()
-        made._base = base
-        return made
+        """Return a copy that records `base`, the experiment before its overlay was applied."""
+        copy = self.model_copy()
+        copy._base = base
+        return copy
 
     @property
     def elastic(self) -> bool:
-        """Whether ranked replicas may change while the job runs."""
+        """Return True if the number of ranked replicas may change while the job runs."""
         return self.launcher.elastic is not None

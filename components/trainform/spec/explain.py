@@ -1,4 +1,4 @@
-"""pydantic's errors as problems for the user: path, value, reason, fix."""
+"""Translate errors of pydantic into problems for the user: path, value, reason, fix."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from trainform.spec.unknown_keys import key_meant
 Path = tuple[str | int, ...]
 NOTHING: Mapping[str, str] = MappingProxyType({})
 
-# error type of pydantic -> what follows `the value` in the reason, and the fix; `{…}` are values of its context
+# error type of pydantic -> predicate of the reason (`the value …`), and the fix; `{…}` are values of its context
 REASONS: dict[str, tuple[str, str]] = {
     "string_type": ("must be text", 'put it in quotes: "{value}"'),
     "int_type": ("must be a whole number", "write a whole number, without quotes"),
@@ -58,7 +58,7 @@ _PLAIN = re.compile(r"(-{0,2}[A-Za-z_]|\.{0,2}/)[A-Za-z0-9_/.=+-]*")  # words wi
 def explain(
     kind: type[BaseModel], data: Any, error: ValidationError, written: Mapping[str, str] = NOTHING
 ) -> list[Problem]:
-    """Return a problem for each error but those of values that cannot be read. `written`: as in `Source`."""
+    """Return a problem for each error, except of values that cannot be read. `written`: see `Source`."""
     return [
         _explain(kind, data, detail, written)
         for detail in error.errors(include_url=False)
@@ -84,7 +84,7 @@ def locate(data: Any, detail: Mapping[str, Any]) -> Path:
 
 
 class _Mistake(Struct, frozen=True):
-    """One of pydantic's errors. `value`: as it stands in the file; `shown`: as a message may show it."""
+    """An error of pydantic. `value`: as written in the file; `shown`: as a message may show it."""
 
     kind: type[BaseModel]
     path: Path
@@ -94,7 +94,7 @@ class _Mistake(Struct, frozen=True):
 
     @property
     def of_key(self) -> bool:
-        """True if the key is wrong, and not its value."""
+        """Return True if the key is wrong, and not its value."""
         return "[key]" in self.error["loc"]
 
     def problem(self, reason: str, fix: str) -> Problem:
@@ -113,7 +113,7 @@ def _explain(kind: type[BaseModel], data: Any, error: Mapping[str, Any], written
 
 
 def _is_secret_word(data: Any, path: Path) -> bool:
-    """True if the value is a secret in a list of words, such as [--password, 123]."""
+    """Return True if the value is a secret in a list of words, such as [--password, 123]."""
     if not path or not isinstance(path[-1], int):
         return False
     items = data
@@ -150,7 +150,7 @@ def _no_choice(mistake: _Mistake) -> Problem:
 
 
 def _refused(mistake: _Mistake) -> Problem:
-    """Return the problem with reason and fix of our own validators."""
+    """Return the problem with the reason and the fix of trainform's own validators."""
     value, context = mistake.value, mistake.error["ctx"]
     shown = None if isinstance(value, dict | list | BaseModel) else value
     return Problem(join_path(mistake.path), shown, context["reason"], context["fix"])

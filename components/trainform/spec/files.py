@@ -1,5 +1,4 @@
-"""Read a file of the user as text. Only regular files are read, and only up to the length of a file that a person
-writes."""
+"""Read files of the user as text. Only regular files of a limited length are read."""
 
 from __future__ import annotations
 
@@ -14,7 +13,7 @@ from trainform.errors import InputError, Problem
 
 STANDARD_INPUT = "<stdin>"
 CHECK_PATH = "check the path and its permissions"
-# Reading anything else could wait for ever, never end, or change something.
+# Reading one of these could block, never end, or change something.
 KINDS = {
     stat.S_IFDIR: "a directory",
     stat.S_IFIFO: "a pipe",
@@ -28,7 +27,7 @@ _read_here: set[tuple[int, int]] = set()
 
 
 def was_read(path: Path) -> bool:
-    """Return whether this process has read the file, by whatever path."""
+    """Return True if this process has read the file, by any path."""
     return path.exists() and _identity(path.stat()) in _read_here
 
 
@@ -52,7 +51,7 @@ def read_standard_input(largest: int = defaults.LARGEST_FILE) -> str:
 
 
 def read_text(path: Path, name: str, largest: int = defaults.LARGEST_FILE) -> str:
-    """Return the text of the file. Raises `InputError` for anything but a regular, not too long file of text."""
+    """Return the text of the file. Raises `InputError` unless it is a regular file of UTF-8 text, not too long."""
     return _decode(read_bytes(path, name, largest), name)
 
 

@@ -1,4 +1,4 @@
-"""What starts the training processes on each ranked pod."""
+"""Launchers, which start the training processes on each ranked pod."""
 
 from typing import Annotated, Literal, Self
 
@@ -18,7 +18,7 @@ Arguments = Annotated[
 
 
 class ScriptLauncher(Model, on_change=OnChange.NEW_REVISION):
-    """What torchrun, accelerate and deepspeed have in common: a Python script and its arguments."""
+    """A Python script and its arguments, as torchrun, accelerate and deepspeed start it."""
 
     script: NonEmpty = Field(description="Path of the training script in the image.")
     args: Arguments = Field(default=[], description="Arguments of the script.")
@@ -143,27 +143,28 @@ class Launcher(OneOf, on_change=OnChange.NEW_REVISION):
 
     @property
     def kind(self) -> str:
-        """Its name: `torchrun`."""
+        """Return the launcher's name, such as `torchrun`."""
         return next(name for name in LAUNCHERS if getattr(self, name) is not None)
 
     @property
     def script(self) -> ScriptLauncher | None:
-        """The launcher that starts a Python script, None for the others."""
-        return next((made for made in (self.torchrun, self.accelerate, self.deepspeed) if made is not None), None)
+        """Return the launcher if it starts a Python script, otherwise None."""
+        scripts = (self.torchrun, self.accelerate, self.deepspeed)
+        return next((launcher for launcher in scripts if launcher is not None), None)
 
     @property
     def over_ssh(self) -> Deepspeed | Mpi | None:
-        """The launcher that starts all processes from one pod over SSH, None for the others."""
+        """Return the launcher if it starts all processes from one pod over SSH, otherwise None."""
         return self.deepspeed if self.deepspeed is not None else self.mpi
 
     @property
     def elastic(self) -> Elastic | None:
-        """The bounds of an elastic job, None for a static one."""
+        """Return the bounds of an elastic job, None for a static one."""
         return None if self.torchrun is None else self.torchrun.elastic
 
     @property
     def processes_per_node(self) -> int | None:
-        """As the user says it, None where it follows from the accelerators."""
+        """Return the number that the user set, None if it follows from the accelerators."""
         if self.mpi is not None:
             return self.mpi.processes_per_node
         return None if self.script is None else self.script.processes_per_node

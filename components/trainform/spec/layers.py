@@ -1,4 +1,4 @@
-"""Merge patches on an experiment, in layers, and which of them a value came from."""
+"""Layers of merge patches on an experiment, and the origin of each value."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ Keys = tuple[str | int, ...]
 
 
 class Overlaid(Struct, frozen=True):
-    """A value that a layer set."""
+    """A value that a layer sets or removes."""
 
     path: str  # in the experiment
-    place: str  # where it is written
-    before: Any  # without the layer; None: nothing
-    value: Any  # None where the layer removed it
+    place: str  # of the value in the file
+    before: Any  # the value without the layer; None if there was none
+    value: Any  # None if the layer removes it
 
 
 class Layer(Struct, frozen=True, dict=True):
     """A merge patch on data."""
 
-    place: str  # before its paths in messages: `environments.prod.`
+    place: str  # prefix of its paths in messages: `environments.prod.`
     patch: Mapping[str, Any]
     base: Mapping[str, Any]
     in_file: bool = True  # whether `place` is a path of the file
 
     @functools.cached_property
     def merged(self) -> dict[str, Any]:
-        """The data with the patch applied."""
+        """Return the data with the patch applied."""
         result: dict[str, Any] = merge_patch(self.base, dict(self.patch))
         return result
 
     @functools.cached_property
     def values(self) -> tuple[Overlaid, ...]:
-        """Every value that the patch sets or removes, in its order."""
+        """Return every value that the patch sets or removes, in the order of the patch."""
         leaves = _leaves(self.base, self.patch, (), ())
         return tuple(
             Overlaid(join_path(keys), f"{self.place}{join_path(place)}", _at(self.base, keys), value)
@@ -47,10 +47,10 @@ class Layer(Struct, frozen=True, dict=True):
         )
 
     def origin(self, path: str) -> str | None:
-        """Where the value at a path of the merged data is written; None if it is not in this layer.
+        """Return the place in the file of the value at a path of the merged data; None if another layer sets it.
 
-        What the patch replaces is all its own. Of a mapping that it changes in part, the patch has what it sets itself,
-        and what neither it nor the data below it has: that is missing since it changed the mapping.
+        The patch sets all of a value that it replaces. A missing key of a mapping that it changes in part counts as
+        its own too, so that the problem is reported at the patch.
         """
         for known in (self._set, self._there):
             found = next((part for part in upwards(path) if part in known), None)
@@ -60,22 +60,22 @@ class Layer(Struct, frozen=True, dict=True):
         return None
 
     def sets(self, path: str) -> bool:
-        """Whether the value at the path is the patch's own."""
+        """Return True if the patch sets the value at the path."""
         return any(part in self._set for part in upwards(path))
 
     def kept(self, path: str) -> list[str]:
-        """The keys of the mapping at the path that the data have and the patch leaves as they are."""
+        """Return the keys of the mapping at the path that the patch does not change."""
         below = [keys for keys in _paths(self.base, ()) if keys and join_path(keys[:-1]) == path]
         return [str(keys[-1]) for keys in below if join_path(keys) not in self._touched]
 
     @functools.cached_property
     def _set(self) -> frozenset[str]:
-        """The paths whose values are the patch's own, as a whole."""
+        """Return the paths of the values that the patch sets as a whole."""
         return frozenset(value.path for value in self.values)
 
     @functools.cached_property
     def _touched(self) -> Mapping[str, str]:
-        """Every path that is in the patch, each with its place there."""
+        """Return every path in the patch, with its place there."""
         return {
             join_path(keys[:length]): join_path(place[:length])
             for keys, place, _ in _leaves(self.base, self.patch, (), ())
@@ -84,12 +84,12 @@ class Layer(Struct, frozen=True, dict=True):
 
     @functools.cached_property
     def _there(self) -> frozenset[str]:
-        """Every path of the merged data."""
+        """Return every path of the merged data."""
         return frozenset(map(join_path, _paths(self.merged, ())))
 
 
 def _leaves(base: Any, patch: Any, keys: Keys, place: Keys) -> Iterator[tuple[Keys, Keys, Any]]:
-    """Every value of the patch that takes the place of one, by its keys in the merged data and in the patch."""
+    """Yield every value that the patch sets, with its keys in the merged data and in the patch."""
     is_list = named_items(base)
     if not isinstance(patch, Mapping) or not (patch or is_list or isinstance(base, Mapping)):
         yield keys, place, patch

@@ -1,4 +1,4 @@
-"""PyYAML's classes over libyaml; where it was built without, those in Python: the same, a tenth as fast."""
+"""PyYAML's loader and dumper: those of libyaml, or the ten times slower ones in Python if PyYAML lacks it."""
 
 try:
     from yaml import CSafeDumper as Dumper

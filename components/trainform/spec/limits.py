@@ -1,4 +1,4 @@
-"""What the platform team allows experiments to ask for. `trainform.rules.limits` holds rendered objects against it."""
+"""Limits that the platform team sets for experiments. `trainform.rules.limits` checks rendered objects against them."""
 
 from typing import Annotated, Literal
 
@@ -21,12 +21,12 @@ from trainform.spec.quantities import Duration
 
 
 def _as_written(value: object) -> object:
-    """YAML reads `off` without quotes as false."""
+    """Return `off` for false: YAML reads `off` without quotes as false."""
     return "off" if value is False else value
 
 
 Severity = Annotated[Literal["off", "warning", "error"], BeforeValidator(_as_written)]
-"""What a finding of a rule is: not looked for, a note, or a problem that stops `check` and `up`."""
+"""Effect of a finding: off (the rule does not run), warning (a note), or error (`check` and `up` stop)."""
 
 PodSecurity = Literal["privileged", "baseline", "restricted"]
 """The levels of Kubernetes' Pod Security Standards."""
@@ -62,7 +62,7 @@ VolumeType = Literal[
     "storageos",
     "vsphereVolume",
 ]
-"""The types of volumes of Kubernetes but `hostPath`, which `host_paths` opens."""
+"""Volume types of Kubernetes, without `hostPath`, for which `host_paths` is the limit."""
 
 USUAL_VOLUMES: list[VolumeType] = [
     "configMap",
@@ -79,7 +79,7 @@ RuleCode = Annotated[str, StringConstraints(pattern=RULE)]
 
 
 class Cost(Model, on_change=OnChange.NO_OBJECT):
-    """An amount of money for an hour."""
+    """An amount of money per hour."""
 
     amount: float = Field(ge=0, description="Amount in `currency` for one hour.")
     currency: Annotated[str, StringConstraints(pattern=CURRENCY)] = Field(
@@ -88,7 +88,7 @@ class Cost(Model, on_change=OnChange.NO_OBJECT):
 
 
 class Limits(Model, on_change=OnChange.NO_OBJECT):
-    """What experiments may ask for here. docs/reference/limits.md has the rules."""
+    """Limits for experiments in this environment. docs/reference/limits.md lists the rules."""
 
     severity: dict[RuleCode, Severity] = Field(
         default={},

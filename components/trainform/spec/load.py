@@ -1,7 +1,7 @@
 """Read a file of the user as a model, and report every problem of the file at once.
 
-Names find files: `sdxl-lora` is `stacks/experiments/sdxl-lora.yaml` of the nearest folder above that has a
-`Pulumi.yaml`; anything with a slash or a suffix is a path.
+A name such as `sdxl-lora` stands for `stacks/experiments/sdxl-lora.yaml` of the project, which is the nearest folder
+above with a `Pulumi.yaml`. Anything with a slash or a suffix is a path.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ from trainform.spec.read import Content, parse_mapping, read_content, read_mappi
 from trainform.spec.release import Released, released_experiment
 from trainform.spec.source import Source
 
-# What a file of the kind is called, its folder in `stacks/`, and the command that writes one.
+# For each kind of file: its word in messages, its folder in `stacks/`, and the command that writes one.
 FOLDERS: dict[type[BaseModel], tuple[str, str, str]] = {
     Experiment: ("experiment", EXPERIMENTS, "trainform new {name} -e ENV"),
     Environment: ("environment", ENVIRONMENTS, "trainform new -e {name}"),
 }
-# What stands in for a field that must be there and is wrong, only so that the rest can be checked.
-STAND_INS: dict[type[BaseModel], dict[str, Any]] = {
+# Values for required fields that are missing or wrong, so that the rest of the file can be checked.
+FILLERS: dict[type[BaseModel], dict[str, Any]] = {
     Experiment: {"name": "unnamed", "image": "unnamed", "launcher": {"command": ["unnamed"]}},
     Environment: {"name": "unnamed", "namespace": {"name": "unnamed"}},
 }
-MOST_ROUNDS = 8  # a wrong value, then the missing key, then the part that needed the key, and so on upwards
+MOST_ROUNDS = 8  # removing a wrong value may leave a key missing, and so on upwards
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
 
 class Text(Struct, frozen=True):
-    """The text of an experiment or an environment that is in no file. `name`: how to call it in messages."""
+    """The text of an experiment or an environment that is not in a file."""
 
-    name: str
+    name: str  # for messages
     text: str
 
 
@@ -56,29 +56,28 @@ Given = str | Text | Released
 
 
 class Loaded(Struct, Generic[ModelT], frozen=True):
-    """A file as read. `model` is None if the file is too broken to go on. If there are problems, it holds the part that
-    is right, so that rules on the whole file can still be checked and all problems come at once."""
+    """The result of reading a file."""
 
     model: ModelT | None
+    """The valid part of the file, so that rules can still be checked if there are problems; None if nothing is left."""
     problems: tuple[Problem, ...]
     source: Source
     left_out: frozenset[str] = frozenset()
-    """Names that the file defines wrongly, so that they are not in the model: what refers to them is not wrong for
-    that."""
+    """Names whose definition in the file is wrong. The model lacks them, and references to them are not reported."""
     data: Mapping[str, Any] | None = None
-    """What is in the file, with what is wrong in it; None of a model."""
+    """The data of the file, with its mistakes; None if a model was given instead of a file."""
 
     def checked(self) -> ModelT:
-        """The model; InputError where there is any problem."""
+        """Return the model. Raises `InputError` if there is any problem."""
         if self.problems or self.model is None:
             raise InputError(self.problems)
         return self.model
 
 
 def find_file(kind: type[BaseModel], name_or_path: str, root: Path | None = None) -> tuple[Path, str]:
-    """Return the path of the file, and its name in messages. `root`: None if paths count from the current folder.
+    """Return the path of the file, and its name in messages. `root`: None if paths are relative to the current folder.
 
-    Raises InputError if there is no such file, and CommandLineError if there is no project that could have it.
+    Raises InputError if there is no such file, and CommandLineError if there is no project.
     """
     word, folder_name, command = FOLDERS[kind]
     written = written_path(kind, name_or_path)
@@ -100,12 +99,12 @@ def find_file(kind: type[BaseModel], name_or_path: str, root: Path | None = None
 
 
 def written_path(kind: type[BaseModel], name_or_path: str) -> str:
-    """Return the path of the file as messages have it; that of a name counts from the project's folder."""
+    """Return the path of the file for messages. The path for a name is relative to the project's folder."""
     return name_or_path if is_path(name_or_path) else f"stacks/{FOLDERS[kind][1]}/{name_or_path}.yaml"
 
 
 def load(kind: type[ModelT], given: Given, root: Path | None = None) -> Loaded[ModelT]:
-    """Read the file; problems of its content are in the result."""
+    """Return the file as read, with the problems of its content."""
     path, name = find_file(kind, given, root) if isinstance(given, str) else (Path(), given.name)
     try:
         content = _content(given, path, name, root)
@@ -133,7 +132,7 @@ def is_path(name_or_path: str) -> bool:
 
 
 def _copied(kind: type[BaseModel], path: Path, name: object, root: Path | None) -> list[Problem]:
-    """Return a problem if a file of the project has the name of another one, whose objects it would take over."""
+    """Return a problem if a file of the project has another file's name in it, and would take over its objects."""
     folder = (project_root() if root is None else root) / "stacks" / FOLDERS[kind][1]
     in_project = path.suffix == ".yaml" and path.parent.resolve() == folder.resolve()
     if not (in_project and isinstance(name, str) and name != path.stem):
@@ -143,7 +142,7 @@ def _copied(kind: type[BaseModel], path: Path, name: object, root: Path | None) 
 
 
 def read_runtime(loaded: Loaded[Experiment], root: Path | None = None) -> Loaded[Experiment]:
-    """The experiment with what the file of its runtime holds."""
+    """Return the experiment with the content of `runtime.file`, or with the problems of that file."""
     if loaded.model is None:
         return loaded
     try:
@@ -163,12 +162,12 @@ def with_runtime_file(experiment: Experiment, root: Path | None = None) -> Exper
 
 
 def load_environment(given: Given, root: Path | None = None) -> Loaded[Environment]:
-    """`load` for an environment."""
+    """Return the environment as read; see `load`."""
     return load(Environment, given, root)
 
 
 class Parsed(Struct, Generic[ModelT], frozen=True):
-    """Data as a model, with everything that is wrong in it."""
+    """Data as a model, with every problem of the data."""
 
     model: ModelT | None
     problems: list[Problem]
@@ -176,12 +175,15 @@ class Parsed(Struct, Generic[ModelT], frozen=True):
 
 
 def parse(kind: type[ModelT], data: dict[str, Any], written: Mapping[str, str] = NOTHING) -> Parsed[ModelT]:
-    """The model and all problems of the data; `written` as in `Source`. Wrong parts are left out, what must be there is
-    stood in for, and the rest is read again, so that a wrong value in one place does not hide one in another."""
+    """Return the model and all problems of the data. `written`: see `Source`.
+
+    Wrong parts are removed, required fields are filled, and the rest is read again, so that one wrong value does not
+    hide another one.
+    """
     own = {key: value for key, value in data.items() if key != OVERLAYS}
     problems = [*misread(own, written)] if written else []
     left_out: set[str] = set()
-    stand_ins = STAND_INS.get(kind, {})
+    fillers = FILLERS.get(kind, {})
     rest = data
     for _ in range(MOST_ROUNDS):
         try:
@@ -196,15 +198,15 @@ def parse(kind: type[ModelT], data: dict[str, Any], written: Mapping[str, str] =
             for path in paths:
                 removed = _leave_out(rest, path)
                 left_out.update(_names(removed))
-                if removed is None and path and path[0] in stand_ins:
-                    rest[str(path[0])] = stand_ins[str(path[0])]
+                if removed is None and path and path[0] in fillers:
+                    rest[str(path[0])] = fillers[str(path[0])]
                 elif removed is None:
                     return Parsed(None, problems)
     return Parsed(None, problems)
 
 
 def _leave_out(data: Any, path: tuple[str | int, ...]) -> tuple[Any, ...] | None:
-    """Remove the value at the path, or its nearest parent; return path and value, None if nothing is left."""
+    """Remove the value at the path, or its nearest parent. Return its path and value, or None if there is none."""
     if not path:
         return None
     parent = data
@@ -212,14 +214,14 @@ def _leave_out(data: Any, path: tuple[str | int, ...]) -> tuple[Any, ...] | None
         try:
             parent = parent[part]
         except (KeyError, IndexError, TypeError):
-            return path, None  # went with an earlier problem
+            return path, None  # removed with an earlier problem
     if isinstance(parent, dict) and path[-1] in parent:
         return path, parent.pop(path[-1])
     return _leave_out(data, path[:-1])
 
 
 def _names(removed: tuple[Any, ...] | None) -> set[str]:
-    """The names that went with the part: `roles.worker` defines one, `roles` each of its keys."""
+    """Return the names that the removed part defined: `roles.worker` defines one, `roles` each of its keys."""
     if removed is None:
         return set()
     path, value = removed
@@ -229,14 +231,14 @@ def _names(removed: tuple[Any, ...] | None) -> set[str]:
 
 
 def name_of(given: object, kind: str) -> str:
-    """What was given for an experiment or environment that has no model; a value of another type has no name."""
+    """Return the name of an experiment or environment argument; for a value of another type, `kind`."""
     if isinstance(given, Experiment | Environment | Text | Released):
         return given.name
     return given if isinstance(given, str) else kind
 
 
 def parameter_problems(kind: type[BaseModel], given: object) -> list[Problem]:
-    """A problem if what was given for an experiment or environment is nothing of the kind."""
+    """Return a problem if the argument is not an experiment or environment, a name or a path."""
     name = kind.__name__
     needed = f"a model {name}, or the name or path of its file as text"
     return type_problems(
@@ -249,7 +251,8 @@ def parameter_problems(kind: type[BaseModel], given: object) -> list[Problem]:
 
 
 def type_problems(path: str, given: object, kinds: type | tuple[type, ...], needed: str, fix: str) -> list[Problem]:
-    """A problem if a value from a Python program has none of these types. It is not shown: secrets may be in it."""
+    """Return a problem if a value from a Python program has none of these types. It may hold secrets, so it is not
+    shown."""
     if isinstance(given, kinds):
         return []
     return [Problem(path, None, f"the value is of the type {type(given).__name__}, and must be {needed}", fix)]

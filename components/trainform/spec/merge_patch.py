@@ -8,12 +8,11 @@ from typing import Any
 
 
 def merge_patch(target: Any, patch: Any) -> Any:
-    """The target with the patch applied, as a new value; neither argument is changed. null removes a key, and a list
-    replaces a list.
+    """Return the target with the patch applied, as a new value. null removes a key, and a list replaces a list.
 
-    If the target is a list in which every item has a `name` that is a text, a mapping patches the items by name: an
-    item of that name is patched, null removes it, and an item with a new name is appended; an empty list gets such
-    items. (RFC 7386 would replace the list by the mapping, which no field of Kubernetes accepts.)
+    If every item of a target list has a `name`, a mapping patches the items by name: null removes an item, and a new
+    name appends one. An empty list gets such items too. (RFC 7386 would replace the list by the mapping, which no field
+    of Kubernetes accepts.)
     """
     if not isinstance(patch, dict):
         return patch
@@ -52,7 +51,7 @@ def _patch_items(items: list[dict[str, Any]], patch: dict[str, Any]) -> list[dic
 
 
 def patched_paths(patch: Any, path: str) -> Iterator[str]:
-    """The paths that a merge patch at `path` sets; a list is replaced as a whole."""
+    """Yield the paths that a merge patch at `path` sets; a list is replaced as a whole."""
     if isinstance(patch, dict) and patch:
         for key, part in patch.items():
             yield from patched_paths(part, f"{path}.{key}")

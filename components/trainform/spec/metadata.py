@@ -1,4 +1,4 @@
-"""What a field's text says besides its meaning: its default, and what a change of it does to what runs."""
+"""Metadata of fields for docs and schemas: the default, and the effect of a change."""
 
 from __future__ import annotations
 
@@ -12,12 +12,11 @@ from pydantic_core import PydanticUndefined
 
 
 class OnChange(enum.Enum):
-    """What a change of a field does.
+    """The effect of a change of a field, as a sentence for the docs.
 
-    A field has it as its `json_schema_extra`, its own or that of its model, so that pydantic calls it for the JSON
-    Schema. The value is the sentence for people. `trainform.job.revision` finds the answer for one job, and tests
-    compare the two by rendering. The record of what is deployed (an annotation of the job object) follows every change
-    of an experiment and does not count here.
+    A field has it as `json_schema_extra`, its own or that of its model, so that pydantic calls it for the JSON Schema.
+    `trainform.job.revision` computes the effect for one job; tests compare the two. The record in an annotation of the
+    job object follows every change of an experiment and does not count here.
     """
 
     NEW_REVISION = "A change makes a new revision."
@@ -41,7 +40,7 @@ class OnChange(enum.Enum):
     NAMESPACE_REPLACED = "A change replaces every object of the namespace."
     MADE_OR_REMOVED = "A change makes the object, or removes it."
     NO_OBJECT = "A change leaves what runs as it is."
-    BY_PART = ""  # the fields of a section say it one by one
+    BY_PART = ""  # each field of the section has its own
 
     def __call__(self, schema: dict[str, Any]) -> None:
         """Complete the description in the field's JSON Schema."""
@@ -50,19 +49,19 @@ class OnChange(enum.Enum):
 
 
 def on_change(field: FieldInfo) -> OnChange:
-    """What a change of the field does; TypeError for a field that does not say it."""
+    """Return the effect of a change of the field. Raises `TypeError` if the field has none."""
     if not isinstance(field.json_schema_extra, OnChange):
         raise TypeError(f"the field has no OnChange: {field.description}")
     return field.json_schema_extra
 
 
 def field_text(field: FieldInfo) -> str:
-    """The whole text of a field: its meaning, its default, and what a change of it does."""
+    """Return the whole text of a field: its description, its default and the effect of a change."""
     return _sentences(field.description, field.get_default(), on_change(field))
 
 
 def set_fields(model: BaseModel, path: str = "") -> Iterator[tuple[str, FieldInfo]]:
-    """Path and field of everything that has another value than its default; in place of a section, the fields in it."""
+    """Yield the path and the field of each value that differs from its default; for a section, those inside it."""
     for name, field in type(model).model_fields.items():
         value = getattr(model, name)
         if value != field.get_default():
@@ -89,7 +88,7 @@ def _sentences(meaning: str | None, default: Any, change: OnChange) -> str:
 
 
 def _default_sentence(meaning: str, default: Any) -> str:
-    """Return "" for a required field, for a section, and where the meaning says what an empty field does."""
+    """Return the sentence; "" for a required field, for a section, and if the description has `Empty: `."""
     section = isinstance(default, BaseModel) or (isinstance(default, dict) and default)
     if default is PydanticUndefined or section or (default in (None, [], {}) and "Empty: " in meaning):
         return ""
@@ -101,8 +100,8 @@ def _default_sentence(meaning: str, default: Any) -> str:
 
 
 def field_at(model: BaseModel, keys: Iterable[str | int]) -> FieldInfo | None:
-    """The field to which the keys lead, under the names of the file. Keys in a merge patch, or in a value that is not
-    set, lead to the field that has it; None if they lead to no field."""
+    """Return the field at the keys, which are those of the file; None if there is no such field. Keys inside a merge
+    patch, or inside a value that is not set, lead to the field with that patch or value."""
     field: FieldInfo | None = None
     value: Any = model
     for key in keys:

@@ -20,7 +20,7 @@ from trainform.spec.refusal import refusal
 class Model(BaseModel):
     """A strict model: `replicas: "3"` is an error, and never read as 3.
 
-    `on_change` of a subclass is what a change of its own fields does, unless a field has another `OnChange`.
+    `on_change` of a subclass is the effect of a change of its fields, unless a field has another `OnChange`.
     """
 
     model_config = ConfigDict(
@@ -31,7 +31,7 @@ class Model(BaseModel):
         regex_engine="python-re",
         allow_inf_nan=False,
         hide_input_in_errors=True,  # secrets may be in it; `explain` shows what may be seen
-        # validators are built for the two files' models only, each with all that is inside: a third of `check`
+        # build validators for the models of the two files only, each with its parts: saves a third of `check`
         defer_build=True,
     )
 
@@ -44,12 +44,12 @@ class Model(BaseModel):
             field.json_schema_extra = on_change if field.json_schema_extra is None else field.json_schema_extra
 
     def user_set(self) -> dict[str, Any]:
-        """The fields with another value than their default, as plain data under the names of the file."""
+        """Return the fields that differ from their defaults, as plain data under the names of the file."""
         return self.model_dump(mode="json", by_alias=True, exclude_defaults=True)
 
 
 class OneOf(Model):
-    """A model of which exactly one of the fields `one_of` is set; editors say it too."""
+    """A model in which exactly one of the fields `one_of` is set; its schema tells editors too."""
 
     one_of: ClassVar[tuple[str, ...]]
 
@@ -69,7 +69,7 @@ class OneOf(Model):
 
 
 def only_one(names: tuple[str, ...]) -> Any:
-    """JSON Schema for "exactly one of these keys", so that editors say it too."""
+    """Return the JSON Schema for "exactly one of these keys", for editors."""
     return {"oneOf": [{"required": [name]} for name in names]}
 
 
@@ -84,7 +84,7 @@ def _text(value: str) -> str:
 
 
 LINE_AS_WORD = "line_as_word"
-"""The type of the error of `command: [python train.py]`, for which `explain` knows the words."""
+"""The error type of `command: [python train.py]`; `explain` splits the line into words."""
 
 
 def _program(words: list[str]) -> list[str]:
@@ -96,8 +96,8 @@ def _program(words: list[str]) -> list[str]:
 
 
 def _plain(what: str, kinds: tuple[type, ...]) -> Callable[[dict[str, Any]], dict[str, Any]]:
-    """Return a validator that refuses what JSON cannot hold: YAML reads `.inf` as a number and `!!binary` as bytes.
-    `kinds`: of values besides texts, lists and mappings."""
+    """Return a validator that refuses values that JSON cannot hold, such as `.inf` and `!!binary` of YAML. `kinds`: the
+    types that are allowed in addition to texts, lists and mappings."""
 
     def check(value: Any, levels: int) -> None:
         if levels < 0:
@@ -130,7 +130,7 @@ def _plain(what: str, kinds: tuple[type, ...]) -> Callable[[dict[str, Any]], dic
 
 
 Text = Annotated[str, AfterValidator(_text)]
-"""What a process gets as an argument or a variable."""
+"""An argument or a variable of a process."""
 
 NonEmpty = Annotated[str, StringConstraints(min_length=1), AfterValidator(_text)]
 Command = Annotated[list[Text], Field(min_length=1), AfterValidator(_program)]
@@ -142,14 +142,14 @@ Patch = Annotated[dict[str, Any], AfterValidator(_plain("patch", (bool, int, flo
 Overlay = Annotated[dict[str, Any], AfterValidator(_plain("overlay", (bool, int, float, datetime.date)))]
 """A merge patch on an experiment, which has dates too."""
 
-# Tags of a field that is either one word or a mapping. The branch follows the shape of the value, so that a mistake is
-# reported once, for the branch that was meant. The brackets keep a tag from being taken for a key of the user's.
+# Tags of a field that is either one word or a mapping. The shape of the value selects the branch, so that a mistake is
+# reported once, for the intended branch. The brackets keep a tag from being read as a key of the user's.
 TEXT, MAPPING = "(text)", "(mapping)"
 by_shape = Discriminator(lambda value: MAPPING if isinstance(value, dict | BaseModel) else TEXT)
 
 
 def models_of(annotation: Any) -> list[type[BaseModel]]:
-    """The models inside an annotation such as `dict[str, Role]` or `Network | None`."""
+    """Return the models inside an annotation such as `dict[str, Role]` or `Network | None`."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return [annotation]
     return [model for argument in get_args(annotation) for model in models_of(argument)]

@@ -40,14 +40,13 @@ _FIELDS_OF_VARIABLES = (
 )
 _ENTRY = rf"metadata\.(labels|annotations)\['{_QUALIFIED}'\]"
 FIELD_OF_VARIABLE = rf"^({'|'.join(map(re.escape, _FIELDS_OF_VARIABLES))}|{_ENTRY}){END}"
-# Kubernetes knows four own resources besides extended ones, which have a domain that is not its own. It also spells an
-# extended resource as `requests.<domain>/<name>` for quotas, so the domain must leave room for that prefix and not
-# start with it.
+# Kubernetes has four resources of its own; an extended resource has a domain other than kubernetes.io. Quotas spell it
+# `requests.<domain>/<name>`, so the domain must leave room for that prefix and not start with it.
 _EXTENDED = rf"(?!requests\.)(?![^/]*kubernetes\.io/)(?=[^/]{{1,244}}/){_DOMAIN}/{_WORD}"
 EXTENDED = rf"^{_EXTENDED}{END}"
 RESOURCE = rf"^(cpu|memory|ephemeral-storage|hugepages-[1-9][0-9]*[KMG]i|{_EXTENDED}){END}"
 _CONTROL = r"\x00-\x1f\x7f-\x9f"
-# One folder after the other, none of them empty, `.` or `..`; `/` alone would hide the image.
+# No folder may be empty, `.` or `..`; `/` alone would hide the image.
 ABSOLUTE_PATH = rf"^(/(?!\.\.?(/|$))[^\s:/{_CONTROL}]+)+/?{END}"
 RELATIVE_PATH = rf"^(?!/)(?!(.*/)?\.\.(/|$))[^{_CONTROL}]+{END}"
 ENTRY_KEY = rf"^(?!\.\.)(?!\.$)[-._a-zA-Z0-9]+{END}"
@@ -56,9 +55,9 @@ CURRENCY = rf"^[A-Z]{{3}}{END}"
 CAPABILITY = rf"^[A-Z][A-Z_]*{END}"
 UID = rf"^[0-9a-f]{{8}}(-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}}{END}"
 COMMIT = rf"^([0-9a-f]{{40}}|[0-9a-f]{{64}}){END}"
-# As git reads them, and no address of a program (ext::), of a local folder or of an option. `$(NAME)` is a variable of
-# the pod's: alone it may be a whole address. Only HTTP takes a password. No user, host or path begins with `-`, which
-# ssh would take for an option.
+# Addresses that git reads, but no program (ext::), local folder or option. `$(NAME)` is a variable of the pod, and may
+# be the whole address. Only HTTP takes a password. No user, host or path begins with `-`, which ssh would read as an
+# option.
 _VARIABLE = r"\$\([A-Za-z_][A-Za-z0-9_]*\)"
 _GIT_NAME = rf"(?!-)([-\w.+%~]|{_VARIABLE})+"
 _GIT_HOST = rf"({_GIT_NAME}|\[[0-9A-Fa-f:.]+\])(:([0-9]{{1,5}}|{_VARIABLE}))?"
@@ -72,7 +71,7 @@ FINGERPRINT = rf"^[0-9a-f]{{16}}{END}"
 RULE = rf"^T[FR]-[A-Z]+-[1-9][0-9]*{END}"
 REGISTRY = rf"^(?!.*//)(?!.*/.*:)[a-z0-9][-a-z0-9.:/_]*{END}"  # without a scheme, and without a tag behind a path
 _PART = r"[a-z0-9]+((\.|__?|-+)[a-z0-9]+)*"
-# A registry with its host, which has a dot or a port, and a path in it.
+# A registry whose host has a dot or a port, and an optional path.
 MIRROR = rf"^(?=[^/]*[.:]|localhost(/|$)){_HOST}(\.{_HOST})*(:[0-9]{{1,5}})?(/{_PART})*{END}"
 # github.com/distribution/reference: host and port, path in lower case, tag, digest
 IMAGE = (
@@ -88,19 +87,19 @@ PLACEHOLDER = (
 
 
 def is_placeholder(image: str) -> bool:
-    """Whether it is the image of `trainform new`: a node would try to pull it for ever, with the accelerators held."""
+    """Return True for the image of `trainform new`: a node would retry its pull forever and hold the accelerators."""
     return _repository(image).rpartition("/")[2] == defaults.PLACEHOLDER_IMAGE
 
 
 def split_registry(image: str) -> tuple[str, str]:
-    """The registry, "" where none is named, and the rest."""
+    """Return the registry ("" if there is none) and the rest of the image."""
     first, slash, rest = image.partition("/")
     named = slash and ("." in first or ":" in first or first == "localhost")
     return (first, rest) if named else ("", image)
 
 
 def qualified(image: str) -> str:
-    """The image with its registry: `python:3.11` comes from docker.io/library."""
+    """Return the image with its registry: docker.io/library/python:3.11 for `python:3.11`."""
     registry, path = split_registry(image)
     if registry not in ("", "docker.io"):
         return image
@@ -108,12 +107,12 @@ def qualified(image: str) -> str:
 
 
 def _repository(image: str) -> str:
-    """The image without registry, tag and digest."""
+    """Return the image without registry, tag and digest."""
     return split_registry(image)[1].partition("@")[0].partition(":")[0]
 
 
 def _chosen_image(image: str) -> str:
-    """Refuse what no node can pull."""
+    """Return the image. Refuses the placeholder, which no node can pull."""
     if is_placeholder(image):
         raise refusal(*PLACEHOLDER)
     return image
@@ -142,7 +141,7 @@ Mirror = Annotated[str, StringConstraints(pattern=MIRROR)]
 Repository = Annotated[str, StringConstraints(pattern=REPOSITORY)]
 Uid = Annotated[str, StringConstraints(pattern=UID)]
 
-# What a pattern means, for the message; the pattern itself helps nobody at 2 a.m.
+# Reason and fix for each pattern, so that messages need not show the pattern itself.
 MEANING = {
     SERVICE_LABEL: (
         "is not a DNS label that starts with a letter",
@@ -218,23 +217,23 @@ MEANING = {
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return the question for the known name that is most like this one; "" if none is."""
+    """Return "did you mean …?" with the known name that is most like this one; "" if none is like it."""
     near = difflib.get_close_matches(name, [*known], 1)
     return f"did you mean {near[0]}?" if near else ""
 
 
 def is_label(text: str) -> bool:
-    """Whether the text can be a DNS label (RFC 1123)."""
+    """Return True if the text is a DNS label (RFC 1123)."""
     return len(text) <= LABEL_MAX and matches(LABEL, text)
 
 
 def matches(pattern: str, text: str) -> bool:
-    """Whether the text is as the pattern says."""
+    """Return True if the text matches the pattern."""
     return re.match(pattern, text) is not None
 
 
 def _known_backend(name: object) -> object:
-    """The name of a backend; otherwise the error of a literal that is none of the expected ones."""
+    """Return the name of a backend. Raises the error of a literal for any other value."""
     if isinstance(name, str) and name in defaults.BACKENDS:
         return name
     *first, last = (repr(known) for known in defaults.BACKENDS)

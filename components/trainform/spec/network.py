@@ -1,4 +1,4 @@
-"""How the pods reach each other."""
+"""The network between the pods of a job."""
 
 from typing import Literal
 
@@ -12,7 +12,7 @@ from trainform.spec.quantities import Duration
 
 
 class Topology(OneOf, on_change=OnChange.NEW_REVISION):
-    """How close together the scheduler must place the gang (by HyperNodes)."""
+    """The distance within which the scheduler must place the gang, by HyperNodes."""
 
     one_of = ("highest_tier", "highest_tier_name")
 

@@ -1,8 +1,7 @@
 """The tree of a YAML document: the line of each key, and values that are not plain data.
 
-Plain data are texts, numbers, true and false, dates, lists and mappings: what JSON knows, and dates. PyYAML's
-constructors of scalars raise any kind of error (`!!bool abc` a KeyError, 2026-02-30 a ValueError), so each is tried
-here, at its path and line.
+Plain data is the data of JSON, and dates. PyYAML's constructors of scalars raise any kind of error (`!!bool abc` a
+KeyError, 2026-02-30 a ValueError), so this module calls each of them, at its path and line.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ STANDARD = "tag:yaml.org,2002:"
 TEXT, BOOL, MERGE, VALUE, TIMESTAMP = (f"{STANDARD}{name}" for name in ("str", "bool", "merge", "value", "timestamp"))
 NUMBERS = (f"{STANDARD}int", f"{STANDARD}float")
 UNREADABLE = "!unreadable"
-# The tags of plain data, for each kind of node; for scalars, the reason if one cannot be converted.
+# The tags of plain data by kind of node, and the reason if a scalar cannot be converted.
 SCALARS = {
     TEXT: "",
     f"{STANDARD}null": "the value is not null",
@@ -38,27 +37,27 @@ FOREIGN = (
 
 
 class Unreadable(Struct, frozen=True):
-    """Stands in data for a value that has its problem already. No field takes it."""
+    """A value in data whose problem is reported already. No field accepts it."""
 
 
 def holds_unreadable(data: object) -> bool:
-    """True if something in the data cannot be read."""
+    """Return True if a value in the data cannot be read."""
     if isinstance(data, dict | list):
         return any(map(holds_unreadable, data.values() if isinstance(data, dict) else data))
     return isinstance(data, Unreadable)
 
 
 class NodeLoader(Loader):
-    """Makes data of a document that a `Walk` has visited."""
+    """The loader of a document that a `Walk` has visited."""
 
 
 NodeLoader.add_constructor(UNREADABLE, lambda loader, node: Unreadable())
 
 
 class Walk:
-    """A walk over the nodes of a document, which collects the line of each key and item, and all problems.
+    """A walk over the nodes of a document. It collects the line of each key and item, and all problems.
 
-    It removes what is wrong from the nodes, so that data can be made of the rest.
+    It removes wrong nodes, so that data can be made of the rest.
     """
 
     def __init__(self, name: str) -> None:
@@ -70,9 +69,9 @@ class Walk:
         self._unreadable: set[yaml.Node] = set()
 
     def visit(self, node: yaml.Node, parts: tuple[str | int, ...] = ()) -> None:
-        """Visit the node and all below it. Raises `InputError` if its aliases stand for too many values."""
+        """Visit the node and all nodes below it. Raises `InputError` if its aliases stand for too many values."""
         self._check_size(node, parts)
-        if node in self._unreadable:  # an alias of a value that has its problem already
+        if node in self._unreadable:  # an alias of a value whose problem is reported already
             return
         wrong = self._wrong(node)
         if wrong is not None:
@@ -156,7 +155,7 @@ class Walk:
         return None if reason is None else (reason, QUOTE)
 
     def _unfit(self, scalar: yaml.ScalarNode) -> str | None:
-        """Return why the scalar is not what it looks like, or what its tag says."""
+        """Return the reason if the scalar cannot be converted to the type of its tag."""
         if len(scalar.value) > LONGEST_NUMBER:
             return f"the value has {len(scalar.value)} characters, and no number or date has more than {LONGEST_NUMBER}"
         try:
@@ -168,7 +167,7 @@ class Walk:
 
     def _add(self, parts: tuple[str | int, ...], node: yaml.Node, reason: str, fix: str) -> None:
         where = join_path(parts)
-        # Of `{name: HF_TOKEN, value: …}` the path does not tell that the value is a secret.
+        # the path in `{name: HF_TOKEN, value: …}` does not show that the value is a secret
         is_shown = isinstance(node, yaml.ScalarNode) and parts[-1:] != ("value",)
         value = node.value if is_shown else None
         self.problems.append(Problem(where, value, reason, fix, self._name, self.lines.get(where, _line(node))))

@@ -1,5 +1,5 @@
-"""Numbers that are read in two ways: YAML 1.1, which this program and kubectl know, has `010` as 8 and `1:30` as 90;
-YAML 1.2 and people have 10 and a text."""
+"""Numbers that YAML 1.1 and 1.2 read differently. YAML 1.1, which trainform and kubectl use, reads `010` as 8 and
+`1:30` as 90; YAML 1.2 and people read 10 and a text."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _PLAIN = re.compile(
     rf"[-+]?((0|[1-9][0-9]*|0x[0-9a-f]+)|([0-9]+\.[0-9]*|\.[0-9]+)(e[-+]?[0-9]+)?|\.(inf|nan)){END}", re.IGNORECASE
 )
 _OCTAL = re.compile(rf"[-+]?0[0-7]+{END}")
-# Kubernetes' own examples write the modes of files like this; they are fields of patches.
+# Fields of patches with file modes, which Kubernetes' own examples write as octal numbers.
 FILE_MODES = frozenset({"defaultMode", "mode"})
-PATCHES = frozenset({"pod_overrides", "manifest_overrides"})  # where nothing says whether a text was meant
+PATCHES = frozenset({"pod_overrides", "manifest_overrides"})  # fields of unknown types: a text may be meant
 
 
 def misread(data: Any, written: Mapping[str, str]) -> Iterator[Problem]:
-    """Yield a problem for each number that YAML 1.1 and 1.2 read differently. written: as in `Source`."""
+    """Yield a problem for each number that YAML 1.1 and 1.2 read differently. written: see `Source`."""
     for parts, number in _numbers(data, ()):
         where = join_path(parts)
         text = written.get(where)

@@ -1,4 +1,4 @@
-"""An experiment in one environment: what its file says of all of them, with the merge patches for this one."""
+"""An experiment in one environment: the experiment's file with the merge patch for the environment applied."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from trainform.spec.layers import Layer
 from trainform.spec.load import Loaded, Parsed, parse
 from trainform.spec.names import did_you_mean
 from trainform.spec.source import NOWHERE, Source
-from trainform.spec.trial import OPTION, Assignment, nowhere, patch_of
+from trainform.spec.trial import OPTION, Assignment, merge_assignments, unknown_places
 
-# Keys that no overlay has, each with the reason and the fix.
+# Keys that an overlay must not have, each with the reason and the fix.
 KEPT = {
     "name": (
         "the name is that of the objects and of their record, and the same in all environments",
@@ -29,7 +29,7 @@ KEPT = {
         f"write it under the first `{OVERLAYS}`",
     ),
 }
-TOO_MANY = "has more than"  # entries: what is merged with those of the file
+TOO_MANY = "has more than"  # the reason if a merged list or mapping has too many entries
 NOTHING: Mapping[str, Any] = {}
 
 
@@ -38,46 +38,46 @@ def in_environment(
 ) -> Loaded[Experiment]:
     """Return the experiment in the environment `name`, with every problem of its overlays.
 
-    known: the names of the project's environments; empty: not known. tried: values that stand in no file, set last.
+    known: the names of the project's environments, empty if unknown. tried: values of `--set`, which are applied last.
     """
     data = _data(loaded)
     overlays = data.get(OVERLAYS, {})
     if data is NOTHING or not (overlays or tried):
         return loaded
-    made = _Overlays(loaded, {key: value for key, value in data.items() if key != OVERLAYS})
+    reader = _Overlays(loaded, {key: value for key, value in data.items() if key != OVERLAYS})
     problems = list(loaded.problems)
     chosen: tuple[Layer, ...] = ()
     for other, patch in itertools.islice(overlays.items() if isinstance(overlays, dict) else (), MOST_OVERLAYS):
-        if not isinstance(patch, dict):  # the file's problem, which it has already
+        if not isinstance(patch, dict):  # `load` has reported it
             continue
-        layer = made.layer(f"{OVERLAYS}.{other}.", patch)
+        layer = reader.layer(f"{OVERLAYS}.{other}.", patch)
         problems += [
             *_wrong_keys(other, patch, loaded.source),
-            *_without_file(other, {*known, name} if known else (), loaded.source),
+            *_unknown_environment(other, {*known, name} if known else (), loaded.source),
         ]
         if other == name:
             chosen = (layer,)
         else:
-            problems += made.read((layer,))[1]
+            problems += reader.read((layer,))[1]
     if tried:
-        below = chosen[-1].merged if chosen else made.base
-        problems += nowhere(tried, below)
-        chosen = (*chosen, made.layer(OPTION, patch_of(tried), chosen, in_file=False))
-    parsed, found, source = made.read(chosen)
+        below = chosen[-1].merged if chosen else reader.base
+        problems += unknown_places(tried, below)
+        chosen = (*chosen, reader.layer(OPTION, merge_assignments(tried), chosen, in_file=False))
+    parsed, found, source = reader.read(chosen)
     model = parsed.model if parsed.model is None or not overlays else parsed.model.with_base(loaded.model)
     return Loaded(model, (*problems, *found), source, parsed.left_out, loaded.data)
 
 
 def merged(experiment: Experiment, name: str) -> Experiment:
-    """The model in the environment; InputError with every problem of its overlays."""
+    """Return the experiment in the environment. Raises `InputError` with every problem of its overlays."""
     return in_environment(Loaded(experiment, (), NOWHERE), name).checked()
 
 
 class _Overlays(Struct, frozen=True):
-    """loaded: the experiment as read. base: its data without the overlays."""
+    """The overlays of an experiment."""
 
     loaded: Loaded[Experiment]
-    base: dict[str, Any]
+    base: dict[str, Any]  # data of the experiment, without the overlays
 
     def layer(
         self, place: str, patch: Mapping[str, Any], below: tuple[Layer, ...] = (), *, in_file: bool = True
@@ -86,28 +86,28 @@ class _Overlays(Struct, frozen=True):
         return Layer(place, kept, below[-1].merged if below else self.base, in_file)
 
     def read(self, layers: tuple[Layer, ...]) -> tuple[Parsed[Experiment], list[Problem], Source]:
-        """The data with the layers as a model, and what is wrong with it because of them."""
+        """Return the model with the layers applied, and the problems that the layers cause."""
         source = structs.replace(self.loaded.source, layers=layers)
         data = layers[-1].merged if layers else self.base
-        parsed = parse(Experiment, data, _written(source))
-        of_base = {(problem.path, problem.reason) for problem in self.loaded.problems}
+        parsed = parse(Experiment, data, _merged_texts(source))
+        reported = {(problem.path, problem.reason) for problem in self.loaded.problems}
         found = [
-            _caused(problem, source.locate(problem), layers)
+            _explain_layer(problem, source.locate(problem), layers)
             for problem in parsed.problems
-            if (problem.path, problem.reason) not in of_base or any(layer.sets(problem.path) for layer in layers)
+            if (problem.path, problem.reason) not in reported or any(layer.sets(problem.path) for layer in layers)
         ]
-        return structs.replace(parsed, model=self._with_runtime(parsed.model, layers)), found, source
+        return structs.replace(parsed, model=self._keep_runtime(parsed.model, layers)), found, source
 
-    def _with_runtime(self, model: Experiment | None, layers: tuple[Layer, ...]) -> Experiment | None:
-        """The model with what the file of its runtime holds, if a program has read it already."""
+    def _keep_runtime(self, model: Experiment | None, layers: tuple[Layer, ...]) -> Experiment | None:
+        """Return the model with the runtime of the loaded experiment, whose file may have been read already."""
         given = self.loaded.model
         if model is None or given is None or model.runtime is None or any("runtime" in layer.patch for layer in layers):
             return model
         return model.model_copy(update={"runtime": given.runtime})
 
 
-def _caused(problem: Problem, located: Problem, layers: tuple[Layer, ...]) -> Problem:
-    """The problem at its place; where that is in none of the layers, with the last layer as its cause."""
+def _explain_layer(problem: Problem, located: Problem, layers: tuple[Layer, ...]) -> Problem:
+    """Return the problem at its place. If its place is in no layer, the reason names the last layer as the cause."""
     if not layers:
         return located
     if located.path != problem.path:
@@ -118,7 +118,7 @@ def _caused(problem: Problem, located: Problem, layers: tuple[Layer, ...]) -> Pr
 
 
 def _data(loaded: Loaded[Experiment]) -> Mapping[str, Any]:
-    """The experiment as written; that of a model has the names of the file too."""
+    """Return the data of the experiment's file, or of the model under the names of the file."""
     if loaded.data is not None:
         return loaded.data
     return NOTHING if loaded.model is None else loaded.model.model_dump(by_alias=True, exclude_unset=True)
@@ -130,16 +130,16 @@ def _wrong_keys(name: str, patch: Mapping[str, Any], source: Source) -> Iterator
             yield source.locate(Problem(f"{OVERLAYS}.{name}.{key}", patch[key], reason, fix))
 
 
-def _without_file(name: str, known: Collection[str], source: Source) -> Iterator[Problem]:
-    """known: empty if nobody knows."""
+def _unknown_environment(name: str, known: Collection[str], source: Source) -> Iterator[Problem]:
+    """Yield a problem if no environment has the name. known: the names, empty if unknown."""
     if known and name not in known:
         others = f"known: {list_names(sorted(known))}; or run `trainform new -e {name}`"
         reason = "no file of stacks/environments/ has the name of this environment"
         yield source.locate(Problem(f"{OVERLAYS}.{name}", None, reason, did_you_mean(name, known) or others))
 
 
-def _written(source: Source) -> dict[str, str]:
-    """How values stand in the file, by their paths in the merged data."""
+def _merged_texts(source: Source) -> dict[str, str]:
+    """Return `Source.written` by paths in the merged data."""
     others = f"{OVERLAYS}."
     written = {path: text for path, text in source.written.items() if not path.startswith(others)}
     for layer in source.layers:

@@ -1,4 +1,4 @@
-"""Which fields a file has at which place."""
+"""The fields of a file, by their places in it."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pydantic.fields import FieldInfo
 from trainform.spec.model import models_of
 
 Path = tuple[str | int, ...]
-NAME = "NAME"  # stands in places for names of the user's
+NAME = "NAME"  # in places: a name that the user chooses
 
 
 def places(kind: type[BaseModel], above: str = "", seen: frozenset[Any] = frozenset()) -> Iterator[str]:
-    """Every field of the kind by its path, the shortest first; in the order of the fields."""
+    """Yield the path of every field of the kind: the shortest first, then in the order of the fields."""
     below = []
     for name, field in kind.model_fields.items():
         place = f"{above}{name if field.alias is None else field.alias}"
@@ -28,7 +28,7 @@ def places(kind: type[BaseModel], above: str = "", seen: frozenset[Any] = frozen
 
 
 def _models(annotation: Any) -> Iterator[tuple[type[BaseModel], str]]:
-    """The models inside an annotation, each with what stands between the field and its own fields: `.NAME` or `[0]`."""
+    """Yield the models inside an annotation, each with the path from the field to the model: "", `.NAME` or `[0]`."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation, ""
         return
@@ -39,12 +39,12 @@ def _models(annotation: Any) -> Iterator[tuple[type[BaseModel], str]]:
 
 
 def fields_named(models: Iterable[type[BaseModel]], key: str | int) -> list[FieldInfo]:
-    """The fields of this name in the file."""
+    """Return the fields with this name in the file."""
     return [field for model in models for name, field in model.model_fields.items() if key in (name, field.alias)]
 
 
 def known_keys(kind: type[BaseModel], path: Path) -> dict[str, str]:
-    """The keys that the mapping at the path may have, with their texts."""
+    """Return the keys that the mapping at the path may have, with their descriptions."""
     models = [kind]
     for part in path:
         fields = fields_named(models, part)

@@ -23,7 +23,7 @@ _LINE = re.compile(
 
 
 def known_hosts_line(line: str) -> str:
-    """Return the line. Refuses what ssh would not read as one line with a public key of hosts."""
+    """Return the line. Refuses a line that ssh does not read as the public key of hosts."""
     if _PRIVATE_KEY.search(line):
         raise refusal("the line is of a private key", "write lines of public keys, as `ssh-keyscan HOST` prints them")
     if _LINE.fullmatch(line) is None:
@@ -33,7 +33,7 @@ def known_hosts_line(line: str) -> str:
 
 
 def pins_a_host(line: str) -> bool:
-    """False for a line that only takes a key away."""
+    """Return False for a line that only revokes a key."""
     return not line.startswith(REVOKED)
 
 

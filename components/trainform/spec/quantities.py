@@ -1,7 +1,7 @@
 """Kubernetes quantities and durations: one table of suffixes, one parser, one canonical spelling.
 
 The canonical spelling matters: Pulumi compares custom resources literally, so `1024Mi` and `1Gi` must render the same,
-or a re-spelled file would be a new revision of the job. Source: `k8s.io/apimachinery/pkg/api/resource`.
+or a new spelling in a file would be a new revision of the job. Source: `k8s.io/apimachinery/pkg/api/resource`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _DURATION = re.compile(
 )
 _SECONDS = (86_400, 3_600, 60, 1)
 _EXACT = Context(prec=100)
-SMALLEST = 2**20  # bytes; less is a number whose unit was left out: no process fits in it
+SMALLEST = 2**20  # bytes; a smaller number lacks its unit: no process fits in it
 _LARGEST = 2**63  # the API server keeps quantities in 63 bits and silently caps what is larger
 _LONGEST = 2**31 - 1  # seconds are 32 bits wide in the API
 
@@ -38,7 +38,7 @@ DURATION_HINT = "write a number with a unit: 90s, 30m, 12h, 1d12h"
 
 
 def amount(quantity: str) -> Decimal:
-    """Return the number of a quantity in its base unit (cores, bytes, pieces). Raises ValueError if it is none."""
+    """Return the number of a quantity in its base unit (cores, bytes, pieces). Raises ValueError for other texts."""
     match = _QUANTITY.match(quantity)
     if match is None:
         raise refusal("the value is not a quantity", quantity_hint(quantity))
@@ -50,7 +50,7 @@ def amount(quantity: str) -> Decimal:
 
 
 def quantity_hint(text: str) -> str:
-    """What to write in place of a text that is no quantity."""
+    """Return the fix for a text that is not a quantity."""
     together = "".join(text.split())
     if together != text and _QUANTITY.match(together) is not None:
         return f"did you mean {together}?"
@@ -70,12 +70,12 @@ def quantity_hint(text: str) -> str:
 
 
 def canonical(quantity: str) -> str:
-    """The one spelling: same family of suffix, no fraction, largest suffix that leaves a whole number."""
+    """Return the canonical spelling: same family of suffix, no fraction, largest suffix for a whole number."""
     return spell(amount(quantity), binary=quantity.lstrip("0123456789.") in BINARY)
 
 
 def spell(value: Decimal, *, binary: bool = False) -> str:
-    """The amount in the canonical spelling. Raises ValueError if it is finer than a thousandth."""
+    """Return the amount in the canonical spelling. Raises ValueError if it is finer than a thousandth."""
     if value == 0:
         return "0"
     if value != value.to_integral_value():
@@ -84,32 +84,32 @@ def spell(value: Decimal, *, binary: bool = False) -> str:
             raise refusal("the value is finer than a thousandth", "round it to three digits, or use the suffix m")
         return f"{int(milli)}m"
     whole = int(value)
-    # without a binary suffix it is read as a decimal number, and that is spelled 208k
+    # a number without a binary suffix is decimal, and so spelled with a decimal suffix (208k)
     table = BINARY if binary and whole % BINARY["Ki"] == 0 else DECIMAL
     suffix, factor = next(((s, f) for s, f in table.items() if whole % f == 0), ("", 1))
     return f"{whole // factor}{suffix}"
 
 
 def is_whole(quantity: str) -> bool:
-    """Whether the amount has no fraction: Kubernetes counts everything but CPU in whole pieces or bytes."""
+    """Return True for a whole amount: Kubernetes counts everything but CPU in whole pieces or bytes."""
     value = amount(quantity)
     return value == value.to_integral_value()
 
 
 def is_too_small(quantity: str) -> bool:
-    """Whether an amount of bytes is one that nobody means. None at all is an amount."""
+    """Return True for an amount of bytes that lacks its unit. 0 is allowed."""
     return 0 < amount(quantity) < SMALLEST
 
 
 def too_small(quantity: str, written: str = "64") -> tuple[str, str]:
-    """The reason and the fix for such an amount. written: how it stands in the file."""
+    """Return the reason and the fix for an amount that is too small. written: its text in the file."""
     number = written.rstrip("mkKi")
     reason = f"the value is {amount(quantity):,} bytes, less than 1 MiB"
     return reason, f"write the unit that is meant, such as {number}Gi or {number}Mi"
 
 
 def seconds(duration: str) -> int:
-    """The seconds of a duration such as `1h30m`. Raises ValueError if the text is not a duration."""
+    """Return the seconds of a duration such as `1h30m`. Raises ValueError if the text is not a duration."""
     match = _DURATION.match(duration)
     if match is None:
         raise refusal("the value is not a duration", DURATION_HINT)
@@ -122,7 +122,7 @@ def seconds(duration: str) -> int:
 def _quantity(value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise refusal("the value is not a quantity", quantity_hint(str(value)))
-    # repr of a float could be 1e-05; the fixed notation is what the user meant
+    # repr of a float could be 1e-05; the user meant the fixed notation
     return canonical(value if isinstance(value, str) else f"{Decimal(str(value)):f}")
 
 
@@ -159,6 +159,6 @@ Bytes = Annotated[str, BeforeValidator(_bytes), PlainSerializer(str), _QUANTITY_
 """A quantity without a fraction: `memory: 100m` is a tenth of a byte, and a mistake."""
 
 Size = Annotated[str, BeforeValidator(_size), PlainSerializer(str), _QUANTITY_SCHEMA]
-"""Bytes, more than none."""
+"""Bytes, more than 0."""
 
 Duration = Annotated[str, BeforeValidator(_duration), WithJsonSchema({"type": "string", "pattern": _DURATION.pattern})]

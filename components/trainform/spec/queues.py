@@ -1,4 +1,4 @@
-"""Volcano queues: what an environment offers and what an experiment may bring along."""
+"""Volcano queues: those of an environment, and those of an experiment."""
 
 from typing import Annotated
 
@@ -48,6 +48,6 @@ class EnvironmentQueue(QueueRequest, on_change=OnChange.MADE_OR_REMOVED):
 
 
 class OwnQueue(QueueRequest, on_change=OnChange.NEW_REVISION):
-    """A queue that belongs to the experiment's stack and goes with it."""
+    """A queue that the experiment's stack creates and deletes."""
 
     name: QueueName | None = Field(default=None, description="Empty: the experiment's name. Queues have no namespace.")

@@ -1,4 +1,4 @@
-"""Read a YAML file as plain data, with the line of every key, and report every problem of its form at once."""
+"""Read a YAML file as plain data with the line of every key, and report all its syntax problems at once."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class Content(Struct, frozen=True):
 
     data: dict[str, Any]
     source: Source
-    problems: tuple[Problem, ...]  # of its form
-    unquoted: Mapping[str, str]  # the text of every scalar without quotes: other programs may read `1e1` as a number
+    problems: tuple[Problem, ...]  # of the syntax
+    unquoted: Mapping[str, str]  # text of every scalar without quotes: other programs may read `1e1` as a number
 
 
 def read_mapping(path: Path, name: str) -> tuple[dict[str, Any], Source]:
-    """Return the mapping in the file, and its source. Raises InputError with every problem of the file's form."""
+    """Return the mapping in the file, and its source. Raises InputError with every problem of the syntax."""
     content = read_content(path, name)
     if content.problems:
         raise InputError(content.problems)
@@ -38,12 +38,12 @@ def read_mapping(path: Path, name: str) -> tuple[dict[str, Any], Source]:
 
 
 def read_content(path: Path, name: str) -> Content:
-    """The mapping in the file, as far as it can be read. Raises InputError if nothing in it can be read."""
+    """Return the readable part of the mapping in the file. Raises InputError if nothing in the file can be read."""
     return parse_mapping(read_text(path, name), name)
 
 
 def parse_mapping(text: str, name: str) -> Content:
-    """The mapping in the text; fails as `read_content` does."""
+    """Return the readable part of the mapping in the text; fails like `read_content`."""
     try:
         check_events(text, name)
         loader = NodeLoader(text)
@@ -52,7 +52,7 @@ def parse_mapping(text: str, name: str) -> Content:
         if node is not None:
             walk.visit(node)
         data = None if node is None else loader.construct_document(node)
-    except (yaml.YAMLError, UnicodeError) as error:  # libyaml takes any bytes for a tag that is written with `%`
+    except (yaml.YAMLError, UnicodeError) as error:  # libyaml accepts any bytes in a tag that is written with `%`
         raise InputError([syntax_problem(error, name, text)]) from None
     if isinstance(data, dict):
         scalars = list(_scalars(node))
@@ -65,7 +65,7 @@ def parse_mapping(text: str, name: str) -> Content:
 
 
 def _scalars(node: yaml.Node | None, parts: tuple[str | int, ...] = ()) -> Iterator[tuple[str, yaml.ScalarNode]]:
-    """Yield every scalar, by path. Reading has put what a merge key (`<<`) brings in front of the own keys."""
+    """Yield every scalar with its path. The loader has put the pairs of a merge key (`<<`) before the mapping's own."""
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
             yield from _scalars(value, (*parts, key.value))
@@ -77,7 +77,7 @@ def _scalars(node: yaml.Node | None, parts: tuple[str | int, ...] = ()) -> Itera
 
 
 def syntax_problem(error: Exception, name: str, text: str) -> Problem:
-    """Return YAML's error without a line of the file and the name of an alias, which may be secrets."""
+    """Return YAML's error without lines of the file and names of aliases, which may be secrets."""
     mark, begun = getattr(error, "problem_mark", None), getattr(error, "context_mark", None)
     line = 1 if mark is None else mark.line + 1
     if any(_TAB.match(written) for written in text.splitlines()[line - 1 : line]):
@@ -93,12 +93,12 @@ def syntax_problem(error: Exception, name: str, text: str) -> Problem:
     return Problem("", None, reason, "check indentation and quotes there", name, line)
 
 
-# YAML's `c-printable`: tab, line ends, and what is not a control character or half of one.
+# Characters outside YAML's `c-printable`, such as control characters and surrogates.
 _NOT_ALLOWED = re.compile("[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def check_events(text: str, name: str) -> None:
-    """Raise `InputError` if the text is beyond the limits, and `yaml.YAMLError` if it is not YAML."""
+    """Raise `InputError` if the text exceeds a limit, and `yaml.YAMLError` if it is not YAML."""
     character = _NOT_ALLOWED.search(text)
     if character is not None:
         reason = f"the file has a character that YAML does not allow (U+{ord(character[0]):04X})"

@@ -1,11 +1,11 @@
-"""What the validators of the models raise: the reason and the fix that a message shows."""
+"""The error that the validators of the models raise, with reason and fix for the message."""
 
 from __future__ import annotations
 
 from pydantic_core import PydanticCustomError
 
 REFUSED = "refused"
-"""The type of these errors. `explain` makes a `Problem` of each."""
+"""The error type of pydantic, which `explain` turns into a `Problem`."""
 
 
 def refusal(reason: str, fix: str) -> PydanticCustomError:

@@ -1,7 +1,6 @@
 """The file of a release, whose name is the hash of its content, and the experiment in it.
 
-A release has two parts of interest here: what it is called, and the experiment that a stack takes from it. What else is
-in it, `trainform.deployed.releases` reads.
+This module reads the name and the experiment of a release; `trainform.deployed.releases` reads the rest.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from trainform.spec.source import Source
 NAME = re.compile(f"[0-9a-f]{{{defaults.RELEASE_DIGITS}}}")
 EXPERIMENT = "experiment"
 FORMAT, NUMBER = "release", 1
-"""The key of a file that says in which form it is, and the only form that there is."""
+"""The key and the number of the only file format."""
 AGAIN = "run `trainform promote` again"
 SETTING = "trainform:release"
 NOT_WRITTEN = "the release (not written)"
@@ -32,20 +31,20 @@ NOT_WRITTEN = "the release (not written)"
 
 @dataclasses.dataclass(frozen=True)
 class Released:
-    """A release of an experiment, in place of the experiment's file."""
+    """A release of an experiment, read instead of the experiment's file."""
 
-    experiment: str  # its name, or the path of its file, as a stack has it
-    release: str  # its name
-    data: Mapping[str, Any] | None = dataclasses.field(default=None, hash=False)  # where it has no file yet
+    experiment: str  # its name, or the path of its file, as the stack has it
+    release: str  # name of the release
+    data: Mapping[str, Any] | None = dataclasses.field(default=None, hash=False)  # of a release without a file yet
 
     @property
     def name(self) -> str:
-        """How to call it in messages."""
+        """Return the name for messages."""
         return self.experiment
 
 
 def digest(data: Any) -> str:
-    """Return the hash of data as JSON. The order of keys counts, since that of roles is the order of the ranks."""
+    """Return the hash of data as JSON. The order of keys counts, since the order of roles is that of the ranks."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_date)
     return hashlib.sha256(text.encode()).hexdigest()[: defaults.RELEASE_DIGITS]
 
@@ -57,7 +56,7 @@ def _date(value: Any) -> str:
 
 
 def read_release_file(experiment: str, release: str, root: Path) -> Content:
-    """Return the content of the file. Raises InputError if it is missing, or not what its name says."""
+    """Return the content of the file. Raises InputError if it is missing, or does not match the hash in its name."""
     name = release_path(experiment, release)
     if not (root / name).is_file():
         fix = "take it from git (`git pull`, `git log --all -- " + name + "`), or run `trainform promote` again"
@@ -74,7 +73,7 @@ def read_release_file(experiment: str, release: str, root: Path) -> Content:
 
 
 def _digest_of_file(content: Content) -> str:
-    """The name that the file should have. A number that JSON does not have (.nan) is in no release."""
+    """Return the hash of the content, or "none" for content that no release has, such as .nan."""
     try:
         return digest(content.data)
     except ValueError:
@@ -82,16 +81,19 @@ def _digest_of_file(content: Content) -> str:
 
 
 def released_experiment(given: Released, root: Path, *, by_path: bool) -> Content:
-    """The experiment of the release, with its lines in the file. InputError as above, and if it is another
-    experiment's. by_path: whether the stack has the path of the experiment's file, and not its name."""
+    """Return the experiment of the release, with its lines in the file.
+
+    Raises InputError like `read_release_file`, and if the release is of another experiment. by_path: True if the stack
+    has the path of the experiment's file instead of its name.
+    """
     if given.data is not None:
         return Content({**given.data}, Source(NOT_WRITTEN, {}), (), {})
     runs = _name_at(given.experiment, root) if by_path else given.experiment
     content = read_release_file(runs, given.release, root)
-    problem = _wrong(content.data, runs)
+    problem = _release_problem(content.data, runs)
     if problem is not None:
         raise InputError([content.source.locate(problem)])
-    return Content(content.data[EXPERIMENT], _below(content.source), (), {})
+    return Content(content.data[EXPERIMENT], _experiment_source(content.source), (), {})
 
 
 def _name_at(path: str, root: Path) -> str:
@@ -107,8 +109,8 @@ def _name_at(path: str, root: Path) -> str:
     raise InputError([Problem("trainform:experiment", path, reason, fix)])
 
 
-def _wrong(data: Mapping[str, Any], folder: str) -> Problem | None:
-    """Why the release is none of the experiment that its folder is named after; None if it is one."""
+def _release_problem(data: Mapping[str, Any], folder: str) -> Problem | None:
+    """Return a problem unless the data is a release of the experiment that its folder is named after."""
     experiment = data.get(EXPERIMENT)
     if data.get(FORMAT) != NUMBER:
         fix = "use the version of trainform that has written it, or a later one"
@@ -124,8 +126,8 @@ def _wrong(data: Mapping[str, Any], folder: str) -> Problem | None:
     return None
 
 
-def _below(source: Source) -> Source:
-    """The lines and texts of the experiment, by its own paths."""
+def _experiment_source(source: Source) -> Source:
+    """Return the lines and texts of the experiment in a release, by paths of the experiment."""
     start = f"{EXPERIMENT}."
     lines = {path.removeprefix(start): line for path, line in source.lines.items() if path.startswith(start)}
     written = {path.removeprefix(start): text for path, text in source.written.items() if path.startswith(start)}

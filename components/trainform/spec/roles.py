@@ -23,7 +23,7 @@ from trainform.spec.quantities import Bytes, Duration, Quantity
 from trainform.spec.refusal import refusal
 
 Restart = Annotated[str, StringConstraints(pattern=RESTART)]
-"""What follows a failure, in words."""
+"""The reaction to a failure, in words."""
 
 
 class KeyRef(Model, on_change=OnChange.NEW_REVISION):
@@ -34,7 +34,7 @@ class KeyRef(Model, on_change=OnChange.NEW_REVISION):
 
 
 class EnvSource(OneOf, on_change=OnChange.NEW_REVISION):
-    """A value that is not written here."""
+    """A reference to a value in the namespace or in the pod."""
 
     one_of = ("secret", "config_map", "field")
 
@@ -70,7 +70,7 @@ class Toleration(Model, on_change=OnChange.NEW_REVISION):
 
 
 class InitContainer(Model, on_change=OnChange.NEW_REVISION):
-    """A container that runs to its end before the role's own starts; it sees the same volumes and environment."""
+    """A container that runs to completion before the role's container starts, with the same volumes and environment."""
 
     name: Label = Field(description="Its name in the pod.")
     image: Image | None = Field(default=None, description="Empty: the role's image.")
@@ -115,7 +115,7 @@ class Policy(Model, on_change=OnChange.NEW_REVISION):
 
 
 class Role(Model, on_change=OnChange.NEW_REVISION):
-    """One role group: how many pods, what each gets and what it runs."""
+    """One role group: the number of pods, their resources and their command."""
 
     replicas: int = Field(
         default=1,

@@ -1,4 +1,4 @@
-"""JSON Schemas of the two files: editors complete and check by them."""
+"""JSON Schemas of the two files, for completion and checks in editors."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from trainform.spec.overlay import KEPT
 FILES: dict[str, type[BaseModel]] = {"experiment.schema.json": Experiment, "environment.schema.json": Environment}
 _DEFINITION = "#/$defs/"
 _OVERLAY = "Overlay"
-# What holds for a whole object, and not for a patch of it.
+# Keywords that apply to a whole object, and not to a patch of it.
 _OF_WHOLE = ("required", "minProperties", "maxProperties", "default", "examples", "title")
 _ONE_OF_THE_KEYS = {"required"}
 _NULL = {"type": "null"}
 
 
 def _closed(node: Any) -> Any:
-    """The node with mappings by pattern of their keys closed to all other keys, as the models are."""
+    """Return the node without additional properties where it has patterns for keys, like the models."""
     if isinstance(node, list):
         return [_closed(item) for item in node]
     if not isinstance(node, dict):
@@ -31,39 +31,39 @@ def _closed(node: Any) -> Any:
 
 
 def schema(kind: type[BaseModel]) -> str:
-    """The schema as it stands in the file, with a line feed at its end."""
-    made: dict[str, Any] = _closed(kind.model_json_schema())
-    if OVERLAYS in made["properties"]:
-        made = _with_overlays(made)
-    content = {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}
+    """Return the content of the schema's file, with a line feed at its end."""
+    result: dict[str, Any] = _closed(kind.model_json_schema())
+    if OVERLAYS in result["properties"]:
+        result = _add_overlays(result)
+    content = {"$schema": "https://json-schema.org/draft/2020-12/schema", **result}
     return json.dumps(content, indent=2) + "\n"
 
 
-def _with_overlays(made: dict[str, Any]) -> dict[str, Any]:
-    """The schema of an experiment with that of its overlays: the same fields, each of which may be left out or null."""
-    definitions: dict[str, Any] = made["$defs"]
-    fields = {key: value for key, value in made["properties"].items() if key not in KEPT}
+def _add_overlays(experiment: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of an experiment with overlays: the same fields, each of which may be left out or null."""
+    definitions: dict[str, Any] = experiment["$defs"]
+    fields = {key: value for key, value in experiment["properties"].items() if key not in KEPT}
     patches: dict[str, Any] = {
         _OVERLAY: {"additionalProperties": False, "type": "object", "properties": _nullable(fields, definitions)}
     }
     for name, definition in definitions.items():
         patches[f"{name}{_OVERLAY}"] = _patch_of(definition, definitions)
-    overlays = {**made["properties"][OVERLAYS]}
+    overlays = {**experiment["properties"][OVERLAYS]}
     (pattern,) = overlays["patternProperties"]
     overlays["patternProperties"] = {pattern: {"$ref": f"{_DEFINITION}{_OVERLAY}"}}
     used = _used({"": overlays}, patches)
     return {
-        **made,
+        **experiment,
         "$defs": {**definitions, **{name: patch for name, patch in patches.items() if name in used}},
-        "properties": {**made["properties"], OVERLAYS: overlays},
+        "properties": {**experiment["properties"], OVERLAYS: overlays},
     }
 
 
 def _patch_of(node: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
-    """The schema of a merge patch on what the node describes."""
+    """Return the schema of a merge patch on a value of the node's schema."""
     if node.get("type") == "array":
-        by_name = _by_name(node, definitions)
-        return {"anyOf": [node, by_name]} if by_name else node
+        items_by_name = _items_by_name(node, definitions)
+        return {"anyOf": [node, items_by_name]} if items_by_name else node
     patch = {key: value for key, value in node.items() if key not in _OF_WHOLE}
     if "$ref" in node:
         patch["$ref"] = f"{node['$ref']}{_OVERLAY}"
@@ -80,8 +80,8 @@ def _patch_of(node: dict[str, Any], definitions: dict[str, Any]) -> dict[str, An
     return patch
 
 
-def _by_name(node: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
-    """The mapping that patches the items of the list by their names; empty where they have none."""
+def _items_by_name(node: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a mapping that patches the items of the list by name; empty if they have no names."""
     reference = node.get("items", {}).get("$ref")
     if reference is None or "name" not in definitions[reference.removeprefix(_DEFINITION)]["properties"]:
         return {}
@@ -101,7 +101,7 @@ def _or_null(field: dict[str, Any], definitions: dict[str, Any]) -> dict[str, An
 
 
 def _used(node: Any, patches: dict[str, Any], found: frozenset[str] = frozenset()) -> frozenset[str]:
-    """The names of the patches to which the node refers, also by way of others."""
+    """Return the names of the patches to which the node refers, directly or through other patches."""
     for value in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
         found = _used(value, patches, found)
     name = node.get("$ref", "").removeprefix(_DEFINITION) if isinstance(node, dict) else ""

@@ -1,4 +1,4 @@
-"""Where data came from: the file, the lines of its keys, and how values stand in it."""
+"""The source of data: the file, the lines of its keys, and the texts of its values."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 class Source(Struct, frozen=True):
-    """Where data came from: the file as the user named it, and the line (from 1) of each path in it."""
+    """The source of data."""
 
-    name: str
-    lines: dict[str, int]
-    written: dict[str, str] = {}  # texts that YAML reads as something else: `no` (false), `010` (8), `22:30` (1350)
-    layers: tuple[Layer, ...] = ()  # merge patches that were applied, the last one last
+    name: str  # of the file, as the user gave it
+    lines: dict[str, int]  # line (from 1) of each path in the file
+    written: dict[str, str] = {}  # texts of values that YAML does not read as text: `no` (false), `010` (8)
+    layers: tuple[Layer, ...] = ()  # merge patches, in the order in which they were applied
 
     def locate(self, problem: Problem) -> Problem:
         """Return the problem at the place where its value, or its nearest parent, is written, with file and line."""
@@ -30,7 +30,7 @@ class Source(Struct, frozen=True):
         return dataclasses.replace(problem, path=path, source=self.name, line=self._line(path, problem.line))
 
     def origin(self, path: str) -> tuple[str, bool]:
-        """Where the value of a path is written, in the words of the file, and whether that is in the file."""
+        """Return the place where the value of a path is written, and True if that place is in the file."""
         for layer in reversed(self.layers):
             place = layer.origin(path)
             if place is not None:
@@ -42,18 +42,18 @@ class Source(Struct, frozen=True):
 
 
 NOWHERE = Source("", {})
-"""Of data that comes from no file."""
+"""The source of data without a file."""
 
 
 def upwards(path: str) -> Iterator[str]:
-    """The path and what is above it, the longest first. Keys have dots of their own, so not each of them is a place."""
+    """Yield the path and the paths above it, the longest first. Since keys may have dots, some are not places."""
     while path:
         yield path
         path = path[: max(path.rfind("."), path.rfind("["), 0)]
 
 
 def join_path(parts: tuple[str | int, ...]) -> str:
-    """`("roles", "worker", "init", 0)` as a person writes it: `roles.worker.init[0]`."""
+    """Return the path as text: `roles.worker.init[0]` for `("roles", "worker", "init", 0)`."""
     text = ""
     for part in parts:
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else str(part)

@@ -1,4 +1,4 @@
-"""What a stack runs, by its file of config: `stacks/Pulumi.STACK.yaml` and the project's `Pulumi.yaml`."""
+"""A stack's experiment and environment, read from `stacks/Pulumi.STACK.yaml` and the project's `Pulumi.yaml`."""
 
 from __future__ import annotations
 
@@ -22,16 +22,15 @@ from trainform.spec.release import NAME, SETTING, Released
 NAMESPACE = "trainform"
 CORRECT = "correct the YAML of this line, whose value is not shown: it may be a secret"
 KEYS = {"experiment": "NAME", "environment": "NAME", "run": "1", "release": "NAME"}
-"""What is read of a stack's config, and a value for `pulumi config set`."""
+"""The keys of a stack's config that trainform reads, with a value for `pulumi config set`."""
 ENCRYPTION = ("encryptionsalt", "encryptedkey", "secretsprovider")
-"""The keys of a stack's file that say what encrypts its secrets."""
+"""The keys of a stack's file for the encryption of its secrets."""
 STACK_OPTION, STACK_ARGUMENT = "--stack", "STACK"
 PART = re.compile(r"[A-Za-z0-9_][\w.-]*", re.ASCII)
 """An organization or a project, in the name of a stack."""
 MAY_BE_EMPTY = frozenset({"experiment", "release"})
 SAME_FOR_ALL = re.compile(r"-?(0|[1-9][0-9]{0,17})|true|false")
-# What Pulumi's YAML reads as something else where no quotes say that it is text: `010` as 8, `1e1` as 10, a date with
-# its time.
+# Texts without quotes that Pulumi's YAML does not read as text: `010` is 8, `1e1` is 10, a date gets a time.
 READ_OTHERWISE = re.compile(
     r"""[-+]? (0x[0-9a-f]+ | 0o?[0-7]+ | 0b[01]+ | (\.[0-9]+ | [0-9]+ (\.[0-9]*)?) (e[-+]?[0-9]+)?)  # without any `_`
     | [-+]?\.(inf|nan) | [0-9]{4}-[0-9]{1,2}-[0-9]{1,2} ([t\s].*)? | true | false""",
@@ -45,16 +44,16 @@ class Stack(Struct, frozen=True):
     experiment: str
     environment: str
     run: int
-    release: str | None = None  # which holds the experiment then; None: the stack follows the experiment's file
+    release: str | None = None  # with the experiment; None: the stack follows the experiment's file
 
     @property
     def given(self) -> str | Released:
-        """What the stack runs, for `check_experiment`."""
+        """Return the experiment or the release that the stack runs, for `check_experiment`."""
         return self.experiment if self.release is None else Released(self.experiment, self.release)
 
 
 class OwnStackError(InputError):
-    """Nothing is wrong with the stack but that it runs no experiment: it is that of `environment`."""
+    """The stack runs no experiment, and has no other problem: it is the stack of `environment`."""
 
     def __init__(self, problems: list[Problem], environment: str) -> None:
         super().__init__(problems)
@@ -62,8 +61,10 @@ class OwnStackError(InputError):
 
 
 def require_stack(name: str, root: Path, given: str = STACK_OPTION) -> str:
-    """Return the stack's name in the name of its config file; InputError if it has no file, or is of another project.
-    given: by what it was named."""
+    """Return the last part of the stack's name, which is in the name of its config file.
+
+    Raises InputError if it has no file, or belongs to another project. given: the option or argument that named it.
+    """
     *above, short = name.split("/")  # Pulumi's own names are ORGANIZATION/PROJECT/STACK, its files have the last part
     project = project_name(root)
     if len(above) > 2 or not all(map(PART.fullmatch, above)):
@@ -73,16 +74,16 @@ def require_stack(name: str, root: Path, given: str = STACK_OPTION) -> str:
     if len(above) == 2 and above[1] != project:
         reason = f"this stack is of the project {above[1]}, and this project is {project}"
         raise InputError([Problem(given, name, reason, "cd into the other project, or name a stack of this one")])
-    if not os.path.lexists(root / stack_path(short)):  # not by the list of all: a project may have thousands
+    if not os.path.lexists(root / stack_path(short)):  # faster than the list of all, which may have thousands
         known = known_stacks(root)
         others = f"known: {', '.join(known)}" if known else "run `trainform new`"
-        fix = _made_by_new(short, root) or did_you_mean(short, known) or others
+        fix = _suggest_new(short, root) or did_you_mean(short, known) or others
         raise InputError([Problem(given, name, f"the stack has no file {stack_path(short)}", fix)])
     return short
 
 
-def _made_by_new(stack: str, root: Path) -> str:
-    """Return the fix for EXPERIMENT.ENVIRONMENT of two existing files; "" if it is no such stack."""
+def _suggest_new(stack: str, root: Path) -> str:
+    """Return the fix for EXPERIMENT.ENVIRONMENT if both files exist, otherwise ""."""
     experiment, _, environment = stack.rpartition(".")
     if experiment in known_names(EXPERIMENTS, root) and environment in known_names(ENVIRONMENTS, root):
         return f"`trainform new {experiment} -e {environment}` writes it"
@@ -90,9 +91,11 @@ def _made_by_new(stack: str, root: Path) -> str:
 
 
 def load_stack(name: str, root: Path, given: str = STACK_OPTION) -> Stack:
-    """The stack as `pulumi up -s NAME` would read it; InputError where it has no file, runs no experiment, or has a
-    value that Pulumi reads in another way. Of its config only `KEYS` are looked at, and no other value is in any
-    message: it may be a secret. given: by what it was named."""
+    """Return the stack as `pulumi up -s NAME` reads it. given: the option or argument that named it.
+
+    Raises InputError if it has no file, runs no experiment, or has a value that Pulumi reads in another way. Reads only
+    `KEYS` of the config, since any other value may be a secret.
+    """
     short = require_stack(name, root, given)
     own = _read(root, stack_path(short))
     project = _read_project(root)
@@ -113,20 +116,20 @@ def load_stack(name: str, root: Path, given: str = STACK_OPTION) -> Stack:
 
 
 def named_environment(name: str, root: Path) -> str | None:
-    """Return the environment that the stack names, also if its experiment is wrong; None if it names none."""
+    """Return the environment that the stack names, even if its experiment is wrong; None if it names none."""
     own = _read(root, stack_path(require_stack(name, root)))
     return _given(own, _read_project(root), "environment") or None
 
 
 def project_name(root: Path) -> str:
-    """The name of the project; empty where no file says it."""
+    """Return the name of the project; "" if no file has it."""
     project = _read_project(root)
     name = None if project is None else project.data.get("name")
     return name if isinstance(name, str) else ""
 
 
 def pinned_release(name: str, root: Path) -> str | None:
-    """As `named_release`; None also if the stack has no config here that can be read."""
+    """Return the release that the stack follows; None if it follows none, or if its config cannot be read."""
     try:
         return named_release(name, root)
     except InputError:
@@ -134,12 +137,12 @@ def pinned_release(name: str, root: Path) -> str | None:
 
 
 def named_release(name: str, root: Path) -> str | None:
-    """Return the release that the stack follows; None if none. Raises InputError if the config is unreadable."""
+    """Return the release that the stack follows; None if it follows none. Raises InputError for unreadable config."""
     return release_name(_given(_read(root, stack_path(name)), _read_project(root), "release"))
 
 
 def key_place(name: str, root: Path, key: str) -> Problem:
-    """Return where the file of a stack sets a key of its config: path, file and line, as a problem without a reason."""
+    """Return path, file and line of a key of a stack's config, as a problem without a reason."""
     own = _read(root, stack_path(name))
     paths = [f"config.{spelling}" for spelling in spellings(key, root)]
     found = next((path for path in paths if path in own.source.lines), paths[0])
@@ -147,7 +150,7 @@ def key_place(name: str, root: Path, key: str) -> Problem:
 
 
 def release_name(written: str | None) -> str | None:
-    """`release` of a stack's config; None where it says nothing, so that the stack follows the experiment's file."""
+    """Return `release` of a stack's config; None if it is not set and the stack follows the experiment's file."""
     if not written:
         return None
     if NAME.fullmatch(written) is None:
@@ -158,7 +161,7 @@ def release_name(written: str | None) -> str | None:
 
 
 def run_number(written: str | None) -> int:
-    """`run` of a stack's config; 1 where it says nothing."""
+    """Return `run` of a stack's config; 1 if it is not set."""
     if not written:
         return 1
     digits = len(str(defaults.LAST_RUN))
@@ -174,7 +177,7 @@ def _read_project(root: Path) -> Content | None:
 
 
 def _read(root: Path, name: str) -> Content:
-    """Return the file. Raises InputError with problems that do not repeat a value, which may be a secret."""
+    """Return the content of the file. Raises InputError with problems without values, which may be secrets."""
     text = read_text(root / name, name)
     content = _project(text) if name == PROJECT_FILE else _parsed(text, name)
     if isinstance(content, Content):
@@ -184,12 +187,12 @@ def _read(root: Path, name: str) -> Content:
 
 @functools.lru_cache(maxsize=1)
 def _project(text: str) -> Content | list[Problem]:
-    """Return the project's file, or its problems: read once for the thousands of stacks of a command."""
+    """Return the content of the project's file, or its problems. Cached: a command may read thousands of stacks."""
     return _parsed(text, PROJECT_FILE)
 
 
 def _parsed(text: str, name: str) -> Content | list[Problem]:
-    """The content; the problems of its form where it has any."""
+    """Return the content, or the problems of its syntax."""
     try:
         content = parse_mapping(text, name)
         problems = [*content.problems]
@@ -199,7 +202,7 @@ def _parsed(text: str, name: str) -> Content | list[Problem]:
 
 
 def _value(own: Content, project: Content | None, key: str, command: str) -> str:
-    """Return what Pulumi gives the program; "" where no file has a value. Raises InputError if it must have one."""
+    """Return the value that Pulumi passes to the program; "" if it is not set. Raises InputError if it is required."""
     value, path = _given(own, project, key), f"config.{NAMESPACE}:{key}"
     if value is None and key == "environment":
         raise _refused(own, path, "the value is not set", command)
@@ -209,7 +212,7 @@ def _value(own: Content, project: Content | None, key: str, command: str) -> str
 
 
 def _given(own: Content, project: Content | None, key: str) -> str | None:
-    """The value of the stack, else that of Pulumi.yaml; None where neither has one."""
+    """Return the value of the stack, otherwise that of Pulumi.yaml; None if neither sets it."""
     ours = project is not None and _is_ours(project)
     value = _text(own, key, ours)
     return _declared(project, key, ours) if value is None and project is not None else value
@@ -220,17 +223,17 @@ def _is_ours(project: Content) -> bool:
 
 
 def spellings(key: str, root: Path) -> tuple[str, ...]:
-    """How a key may be written in the config of a stack of the project."""
+    """Return the spellings of a key in the config of a stack of the project."""
     return _spellings(key, project_name(root) == NAMESPACE)
 
 
 def _spellings(key: str, ours: bool) -> tuple[str, ...]:
-    """ours: the project's name is the namespace, which can be left out then."""
+    """Return the spellings of a key. ours: True if the project is named like the namespace, which is then optional."""
     return (f"{NAMESPACE}:{key}", f"{NAMESPACE}:config:{key}", *([key] if ours else []))
 
 
 def _declared(project: Content, key: str, ours: bool) -> str | None:
-    """The value that Pulumi.yaml has for the stacks that set none: the entry itself, its `value` or its `default`."""
+    """Return the value in Pulumi.yaml for stacks that set none: the entry itself, its `value` or its `default`."""
     found = _found(project, key, ours)
     if found is None or not isinstance(found[1], dict):
         return _text(project, key, ours)
@@ -240,13 +243,13 @@ def _declared(project: Content, key: str, ours: bool) -> str | None:
 
 
 def _text(content: Content, key: str, ours: bool) -> str | None:
-    """The text of the key's value; None where the file does not have the key."""
+    """Return the text of the key's value; None if the file does not have the key."""
     found = _found(content, key, ours)
     return None if found is None else _scalar(content, *found, key)
 
 
 def _found(content: Content, key: str, ours: bool) -> tuple[str, Any] | None:
-    """Path and value of the key, by whichever of its spellings."""
+    """Return path and value of the key, in any of its spellings; None if the file does not have it."""
     config = content.data.get("config")
     found = [spelling for spelling in _spellings(key, ours) if isinstance(config, dict) and spelling in config]
     if len(found) > 1:
@@ -256,7 +259,7 @@ def _found(content: Content, key: str, ours: bool) -> tuple[str, Any] | None:
 
 
 def _scalar(content: Content, path: str, value: Any, key: str) -> str:
-    """The text of one value; InputError where it is none, or where Pulumi reads another one."""
+    """Return the text of one value. Raises InputError for a mapping, a list, a secret, and text that Pulumi changes."""
     if isinstance(value, dict) and "secure" in value:
         reason, fix = "the value is a secret, and what a job runs is none", f"pulumi config set {NAMESPACE}:{key} VALUE"
         raise _refused(content, path, reason, fix)
@@ -264,7 +267,7 @@ def _scalar(content: Content, path: str, value: Any, key: str) -> str:
         kind = "mapping" if isinstance(value, dict) else "list"
         fix = f"pulumi config set {NAMESPACE}:{key} {KEYS[key]}"
         raise _refused(content, path, f"the value is a {kind}, not one value", fix)
-    # as it stands in the file, where YAML reads it as a number or the like
+    # its text in the file, if YAML does not read it as text
     written = content.unquoted.get(path, content.source.written.get(path))
     if value is None or written is None:
         return "" if value is None else str(value)

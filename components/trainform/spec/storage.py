@@ -18,7 +18,7 @@ AccessModes = Annotated[list[AccessMode], Field(min_length=1)]
 
 
 class ClaimRequest(Model, on_change=OnChange.CLAIM_REPLACED):
-    """A claim that trainform makes: its size, class and what happens to it at destroy."""
+    """A claim that trainform creates: its size, its class and its fate at `pulumi destroy`."""
 
     size: Size = Field(json_schema_extra=OnChange.GROWS, description="Size asked for, in bytes (2Ti).")
     storage_class: Label | None = Field(
@@ -38,7 +38,7 @@ class ClaimRequest(Model, on_change=OnChange.CLAIM_REPLACED):
 
 
 class Volume(Model, on_change=OnChange.NEW_REVISION):
-    """One mount: either a claim that exists already (`claim`), or one that trainform makes (`size`)."""
+    """One mount: of an existing claim (`claim`), or of one that trainform creates (`size`)."""
 
     model_config = ConfigDict(json_schema_extra=only_one(("claim", "size")))
 
@@ -90,7 +90,7 @@ class Volume(Model, on_change=OnChange.NEW_REVISION):
 
     @property
     def request(self) -> ClaimRequest | None:
-        """The claim to be made, or None where an existing one is named."""
+        """Return the claim to create, or None for an existing one."""
         if self.size is None:
             return None
         return ClaimRequest(

@@ -1,4 +1,4 @@
-"""Values of an experiment that are tried without being written: `roles.node.replicas=2`."""
+"""Values of an experiment from the command line (`--set roles.node.replicas=2`), tried without changing files."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from trainform.spec.read import parse_mapping
 from trainform.spec.source import join_path
 
 OPTION = "--set "
-"""What stands before the path of a value that is tried, in messages."""
+"""Prefix of the path of such a value in messages."""
 # One key of a path: plain, or in quotes if it has dots.
 _KEY = re.compile(r"""(?:"(?P<double>[^"]+)"|'(?P<single>[^']+)'|(?P<plain>[^."'=\[\]\s]+))(?P<end>[.=]|\[|$)""")
-_NAMED = (dict, list)  # mappings with the user's names as keys, and lists of items with a name
+_NAMED = (dict, list)  # mappings with names of the user as keys, and lists of items with a name
 PATH_FIX = (
     'write PATH=VALUE, such as roles.worker.replicas=2; a key with dots in quotes: labels."example.com/team"=vision'
 )
 VALUE_FIX = "write one value as YAML has it on one line: 2, text, [a, b], {a: 1}; text with other signs in quotes"
 LIST_FIX = "set the whole list, such as prepare=[…], or an item that has a name by it: prepare.NAME.image=IMAGE"
-# Fields that are not tried, each with the reason and the fix.
-NOT_TRIED = {
+# Fields that `--set` refuses, each with the reason and the fix.
+NOT_SETTABLE = {
     "name": ("another name is another experiment, with objects of its own", "copy the file under the other name"),
     "environments": (
         "the value is tried in the environment that is asked for, after its overlay",
@@ -48,18 +48,18 @@ class Assignment(Struct, frozen=True):
 
     @property
     def path(self) -> str:
-        """The path in the experiment."""
+        """Return the path in the experiment."""
         return join_path(self.keys)
 
     @property
     def shown(self) -> str:
-        """The assignment as it may be shown, without secrets."""
+        """Return the assignment for messages, without secrets."""
         value = Problem(self.path, self.value, "", "").shown_value
         return f"{self.path}={'null' if value is None else value}"
 
 
 def read_assignments(given: Sequence[str]) -> tuple[Assignment, ...]:
-    """Return the assignments. Raises `InputError` with every one that is wrong or sets a value again."""
+    """Return the assignments. Raises `InputError` with each one that is wrong or sets a value again."""
     problems: list[Problem] = []
     found: list[Assignment] = []
     for text in given:
@@ -76,7 +76,7 @@ def read_assignments(given: Sequence[str]) -> tuple[Assignment, ...]:
     return tuple(found)
 
 
-def patch_of(tried: Sequence[Assignment]) -> dict[str, Any]:
+def merge_assignments(tried: Sequence[Assignment]) -> dict[str, Any]:
     """Return the assignments as one merge patch."""
     patch: dict[str, Any] = {}
     for assignment in tried:
@@ -88,10 +88,10 @@ def patch_of(tried: Sequence[Assignment]) -> dict[str, Any]:
     return patch
 
 
-def nowhere(tried: Sequence[Assignment], data: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield a problem for each path through something that the experiment does not have. The last key may be new."""
+def unknown_places(tried: Sequence[Assignment], data: Mapping[str, Any]) -> Iterator[Problem]:
+    """Yield a problem for each path whose parent the experiment does not have. The last key may be new."""
     for assignment in tried:
-        wrong = NOT_TRIED.get(assignment.keys[0], _wrong_place(assignment.keys, data))
+        wrong = NOT_SETTABLE.get(assignment.keys[0], _wrong_place(assignment.keys, data))
         if wrong is not None:
             yield _problem(assignment.keys, *wrong)
 

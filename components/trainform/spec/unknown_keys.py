@@ -1,4 +1,4 @@
-"""What is meant by a key that a file does not have at its place: another place, another word, or a merge patch."""
+"""Suggestions for a key that a file does not have at its place: another place, another word, or a merge patch."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pydantic import BaseModel
 
 from trainform.spec.places import NAME, Path, known_keys, places
 
-NEAR, FAR = 0.75, 0.6  # of difflib: for a typing mistake, and for a word of which nothing else is known
+NEAR, FAR = 0.75, 0.6  # cutoffs of difflib: for a typing mistake, and for a word without another suggestion
 MOST_PLACES = 3
 IN_PATCH = "pod_overrides: {{spec: {{{key}: …}}}}"
-# Words of Kubernetes and of other tools that stand for fields of another name or of another shape.
+# Words of Kubernetes and of other tools whose fields have another name or shape in trainform.
 OTHER_WORDS = {
     **dict.fromkeys(
         ("gpu", "gpus", "accelerator"), "write `accelerators: {KIND: 8}` of the role, with a kind of the environment"
@@ -31,7 +31,7 @@ OTHER_WORDS = {
 
 
 def key_meant(kind: type[BaseModel], path: Path) -> str:
-    """What to write in place of the unknown key at the end of the path."""
+    """Return the fix for the unknown key at the end of the path."""
     key, known = str(path[-1]), [*known_keys(kind, path[:-1])]
     far = difflib.get_close_matches(key, known, 1, FAR)
     near = difflib.get_close_matches(key, far, 1, NEAR)
@@ -50,7 +50,7 @@ def key_meant(kind: type[BaseModel], path: Path) -> str:
 
 
 def _elsewhere(kind: type[BaseModel], path: Path) -> Iterator[str]:
-    """The places of fields of this name above or below; what stands aside or in a list has only the name in common."""
+    """Yield the places of fields with this name above or below the path. Others only share the name."""
     *above, key = map(str, path)
     for parts in _places_named(kind).get(key, ()):
         common = zip(parts, above, strict=False)
@@ -60,7 +60,7 @@ def _elsewhere(kind: type[BaseModel], path: Path) -> Iterator[str]:
 
 @functools.cache
 def _places_named(kind: type[BaseModel]) -> dict[str, list[list[str]]]:
-    """What is above the places of fields, by the name of the field; those in lists are left out."""
+    """Return the paths above each field, by the name of the field, without fields in lists."""
     found: dict[str, list[list[str]]] = {}
     for place in places(kind):
         *parts, name = place.split(".")
@@ -75,7 +75,7 @@ def _is_of_roles(kind: type[BaseModel]) -> bool:
 
 @functools.cache
 def of_pods() -> dict[str, str]:
-    """The merge patch of a role that sets each field of a pod's spec or of its container."""
+    """Return the merge patch of a role for each field of a pod's spec or of its container."""
     from lightkube.models.core_v1 import Container, PodSpec
 
     in_container = "pod_overrides: {{spec: {{containers: {{main: {{{key}: …}}}}}}}}"

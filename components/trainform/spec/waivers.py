@@ -1,4 +1,4 @@
-"""Waivers: findings of the environment's rules that an experiment may have, for a time and with a reason."""
+"""Waivers: findings of the environment's rules that are accepted for a time, with a reason."""
 
 import datetime
 from typing import Annotated
@@ -14,7 +14,7 @@ from trainform.spec.refusal import refusal
 
 
 def _written(reason: str) -> str:
-    """Refuse the ellipsis of the waiver that `trainform check` offers, and what nobody can read."""
+    """Return the reason. Refuses the ellipsis of the waiver that `trainform check` offers, and invisible text."""
     if not without_invisible(reason).strip(" .…"):
         raise refusal("the waiver gives no reason", "write why the finding is accepted")
     return reason

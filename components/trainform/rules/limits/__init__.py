@@ -1,5 +1,5 @@
-"""The limits of an environment: one table of rules (`table`) that judge rendered objects, whoever rendered them.
+"""The limits of an environment: one table of rules (`table`) for rendered objects of trainform or of other programs.
 
-`judged` has what is judged, `rule` what a rule is and finds, `origins` the field of an experiment that a finding comes
-from, and `waivers` the findings that an experiment may have in spite of a rule.
+`judged` defines the input of the rules, and `rule` rules and findings. `origins` finds the field of an experiment that
+causes a finding, and `waivers` applies the waivers of an experiment.
 """

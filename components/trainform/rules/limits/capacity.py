@@ -1,4 +1,4 @@
-"""What the nodes of the environment, its limits and the queue can hold, and what it costs, against what is rendered."""
+"""Capacity and cost of rendered objects, compared with nodes, limits and queues of the environment."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from trainform.spec.quantities import amount, spell
 
 
 def per_node(judged: Judged, environment: Environment) -> Iterator[Finding]:
-    """Pods that no node can hold, and amounts that cannot be read."""
+    """Yield pods that no node can hold, and amounts that cannot be read."""
     yield from readable(judged)
     for template, asked_for in with_demands(judged, environment):
         for demand in asked_for:
@@ -38,7 +38,7 @@ def per_node(judged: Judged, environment: Environment) -> Iterator[Finding]:
 
 
 def accelerators(judged: Judged, environment: Environment) -> Iterator[Finding]:
-    """More accelerators over all pods than the environment allows."""
+    """Yield a finding if all pods together request more accelerators than the environment allows."""
     limit = environment.limits.max_accelerators
     asked = sum(demand.total for demand in demands(judged, environment))
     if limit is not None and asked > limit:
@@ -46,7 +46,7 @@ def accelerators(judged: Judged, environment: Environment) -> Iterator[Finding]:
 
 
 def nodes(judged: Judged, environment: Environment) -> Iterator[Finding]:
-    """Yield what the nodes of a kind cannot hold: of pods that start together or, without a limit, of all pods."""
+    """Yield kinds whose nodes cannot hold the pods that start together or, without a limit, all pods."""
     for kind, of_kind in by_kind(judged, environment).items():
         node = environment.accelerators[kind]
         if node.per_node is None or node.nodes is None:
@@ -69,7 +69,7 @@ def nodes(judged: Judged, environment: Environment) -> Iterator[Finding]:
 
 
 def queue(judged: Judged, environment: Environment) -> Iterator[Finding]:
-    """A gang that is larger than the capability of its queue."""
+    """Yield a finding for each kind of which the gang needs more than the capability of its queue."""
     listed = None if judged.queue is None else environment.queues.get(judged.queue)
     request = judged.own_queue if judged.own_queue is not None else listed
     capability = {} if request is None else request.capability
@@ -96,7 +96,7 @@ def _gang(demands: list[Demand]) -> int:
 
 
 def _gang_nodes(demands: list[Demand], per_node: int) -> int:
-    """Fewest nodes that hold the gang's pods of one kind: pods of a role share a node as far as its accelerators go."""
+    """Return the fewest nodes that hold the gang's pods of one kind. Pods of a role share nodes; roles do not."""
 
     def nodes(demand: Demand) -> int:
         return math.ceil(demand.min_available / max(1, per_node // demand.each))
@@ -106,7 +106,7 @@ def _gang_nodes(demands: list[Demand], per_node: int) -> int:
 
 
 def _most_taken(demands: list[Demand]) -> tuple[str, int]:
-    """Return the port of a node that most of the gang's pods take, and their number: each needs its own node."""
+    """Return the host port that most of the gang's pods use, and their number: each needs its own node."""
     taken: Counter[str] = Counter()
     for demand in demands:
         taken.update(dict.fromkeys(demand.node_ports, demand.min_available))
@@ -114,7 +114,7 @@ def _most_taken(demands: list[Demand]) -> tuple[str, int]:
 
 
 def per_hour(judged: Judged, environment: Environment) -> Iterator[Finding]:
-    """Jobs that cost more than the environment allows, or whose cost is not known."""
+    """Yield a finding if the job costs more than the environment allows, or if its cost is unknown."""
     limit = environment.limits.max_cost_per_hour
     counts = {kind: sum(each.total for each in of_kind) for kind, of_kind in by_kind(judged, environment).items()}
     if limit is None or not any(counts.values()):
@@ -133,7 +133,7 @@ def per_hour(judged: Judged, environment: Environment) -> Iterator[Finding]:
 
 
 def _gap(counts: Mapping[str, int], environment: Environment) -> str:
-    """Why the cost is not known."""
+    """Return the reason why the cost is unknown."""
     prices = {kind: environment.accelerators[kind].price_per_hour for kind, count in counts.items() if count}
     missing = [kind for kind, price in prices.items() if price is None]
     return f"no price of {list_names(missing)}" if missing else "prices in several currencies"

@@ -1,4 +1,4 @@
-"""Data that a job writes."""
+"""Claims: the data that a job writes, and new claims of storage."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from trainform.spec.environment import Environment
 
 CLASS = "storageClassName"
 OF_NEW_CLAIMS = ("accessModes", "resources", CLASS, "volumeMode")
-# Where objects have the specs of claims, by their kind: Volcano's Job makes claims too.
+# Paths of the specs of claims, by the kind of the object: Volcano's Job creates claims too.
 CLAIMS = {
     "PersistentVolumeClaim": ("spec",),
     "StatefulSet": ("spec.volumeClaimTemplates[].spec",),
@@ -23,7 +23,7 @@ CLAIMS = {
 
 
 def kept_claims(judged: Judged, environment: Environment) -> Iterator[Finding]:
-    """Claims that go with the experiment, though its ranked pods write to them."""
+    """Yield claims that are deleted with the experiment although its ranked pods write to them."""
     ranked = [each for each in judged.templates if judged.ranked is None or each.role in judged.ranked]
     written = {name for template in ranked for name in _written(template)}
     for key, body in judged.of_kind("PersistentVolumeClaim"):
@@ -33,7 +33,7 @@ def kept_claims(judged: Judged, environment: Environment) -> Iterator[Finding]:
 
 
 def new_claims(judged: Judged, environment: Environment) -> Iterator[Finding]:
-    """New claims of a storage class that the environment does not offer, or of data that is there already."""
+    """Yield new claims of a storage class that the environment does not offer, or with existing data."""
     classes = [*environment.storage_classes.values()]
     listed = list_names(classes) if classes else "none"
     for key, template, (where, spec) in _new_claims(judged):
@@ -50,7 +50,7 @@ def new_claims(judged: Judged, environment: Environment) -> Iterator[Finding]:
 
 
 def _new_claims(judged: Judged) -> Iterator[tuple[str | None, Template | None, Place]]:
-    """Yield the spec of each new claim, with the key of the object or the pods that it is in."""
+    """Yield the spec of each new claim, with the key of its object or the template of its pods."""
     for key, body in judged.objects.items():
         for path in CLAIMS.get(str(body.get("kind")), ()):
             yield from ((key, None, place) for place in places(body, path))
@@ -60,7 +60,7 @@ def _new_claims(judged: Judged) -> Iterator[tuple[str | None, Template | None, P
 
 
 def _written(template: Template) -> Iterator[str]:
-    """The claims that a container of the pods mounts with write access."""
+    """Yield the claims that a container of the pods mounts with write access."""
     mounts = [mount for _, container in template.containers() for mount in mappings(container.get("volumeMounts"))]
     writable = [mount.get("name") for mount in mounts if not mount.get("readOnly")]
     for volume in template.volumes():

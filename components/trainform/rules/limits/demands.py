@@ -1,4 +1,4 @@
-"""Which accelerators the pods ask for, and on which nodes they land."""
+"""Accelerators that the pods request, and the kinds of nodes on which they land."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from trainform.rules.limits.judged import Judged
 from trainform.spec.environment import Accelerator, Environment
 
 STEERING = ("nodeAffinity", "podAffinity")
-"""The parts of an affinity that lead pods to some nodes."""
+"""The parts of an affinity that restrict the nodes of pods."""
 
 
 class Demand(Struct, frozen=True):
-    """How many accelerators of one kind each pod of a role asks for."""
+    """The accelerators of one kind that each pod of a role requests."""
 
     role: str
     kind: str
     each: int
     replicas: int
     min_available: int
-    node_ports: frozenset[str]  # which no other pod of the node may have
+    node_ports: frozenset[str]  # host ports, which no other pod of the node may have
 
     @property
     def total(self) -> int:
-        """The number for all pods together."""
+        """Return the number for all pods together."""
         return self.each * self.replicas
 
 
 def demands(judged: Judged, environment: Environment) -> list[Demand]:
-    """What the pods of all templates ask for."""
+    """Return the demands of the pods of all templates."""
     return [demand for _, asked in with_demands(judged, environment) for demand in asked]
 
 
 def by_kind(judged: Judged, environment: Environment) -> dict[str, list[Demand]]:
-    """The demands by kind of accelerator."""
+    """Return the demands by kind of accelerator."""
     found: dict[str, list[Demand]] = {}
     for demand in demands(judged, environment):
         found.setdefault(demand.kind, []).append(demand)
@@ -46,7 +46,7 @@ def by_kind(judged: Judged, environment: Environment) -> dict[str, list[Demand]]
 
 
 def with_demands(judged: Judged, environment: Environment) -> Iterator[tuple[Template, list[Demand]]]:
-    """Each template with what each of its pods asks for, in the order of the environment's kinds."""
+    """Yield each template with the demands of its pods, in the order of the environment's kinds."""
     kinds: dict[str, list[str]] = {}
     for name, kind in environment.accelerators.items():
         kinds.setdefault(kind.resource, []).append(name)
@@ -64,8 +64,8 @@ def _demands_of(template: Template, kinds: Mapping[str, list[str]], environment:
 
 
 def _kind_of(template: Template, names: Sequence[str], environment: Environment) -> str:
-    """The kind, of these with one resource, whose nodes the pods select by most labels. Pods that choose nodes in
-    another way, such as by an affinity, count as the dearest kind."""
+    """Return the kind whose nodes the pods select by most labels, among the kinds of one resource. Pods that choose
+    nodes in another way, such as by an affinity, count as the most expensive kind."""
     selectors = {name: environment.accelerators[name].node_selector for name in names}
     selected = mapping(template.spec.get("nodeSelector"))
     named = [name for name in names if selectors[name] and selects(selected, selectors[name])]
@@ -84,5 +84,5 @@ def _cost(kind: Accelerator) -> tuple[bool, float, int]:
 
 
 def selects(selected: Mapping[str, object], labels: Mapping[str, str]) -> bool:
-    """Whether a node selector asks for all of these labels."""
+    """Return True if a node selector has all of these labels."""
     return all(selected.get(key) == value for key, value in labels.items())

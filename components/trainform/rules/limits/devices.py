@@ -1,4 +1,4 @@
-"""Devices that a container gets beside what it asks for."""
+"""Devices that a container gets without requesting them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from trainform.rules.limits.judged import Judged
 from trainform.rules.limits.rule import Finding
 from trainform.spec.environment import Environment
 
-# The end of the variables by which the container runtimes of all vendors give a container devices of the node, past the
-# device plugin that counts them.
+# Suffix of the variables by which container runtimes of all vendors give a container devices of the node, bypassing
+# the device plugin that counts them.
 ENDING = "_VISIBLE_DEVICES"
-# Those that only choose, inside a container, among the devices that it has.
+# Variables that only select among the devices that the container has.
 NARROWING = ("ASCEND_RT_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
-# Such variables with another end. By a channel of IMEX a container reaches the memory of GPUs of other nodes.
+# Such variables with another suffix. A channel of IMEX opens the memory of GPUs of other nodes.
 OTHERS = ("NVIDIA_IMEX_CHANNELS", "NVIDIA_MIG_CONFIG_DEVICES", "NVIDIA_MIG_MONITOR_DEVICES")
 NO_DEVICES = ("", "none", "void")
 REASON = "the variable gives the container accelerators of the node that it does not ask for, and that no limit counts"
@@ -60,12 +60,12 @@ def _entries(judged: Judged) -> Iterator[Finding]:
 
 
 def _gives(name: object) -> bool:
-    """Whether a variable of this name gives a container devices of the node."""
+    """Return True if a variable of this name gives a container devices of the node."""
     return name in OTHERS or (isinstance(name, str) and name.endswith(ENDING) and name not in NARROWING)
 
 
 def _value(variable: dict[str, Any]) -> object:
-    """What the variable is, or where its value comes from."""
+    """Return the value of the variable, or the source of its value."""
     source = variable.get("valueFrom")
     value = variable.get("value")
     return source if source is not None else "" if value is None else value

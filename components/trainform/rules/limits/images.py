@@ -1,4 +1,4 @@
-"""Images: where they come from, and whether they are pinned."""
+"""Images: their registries, and their digests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from trainform.rules.limits.rule import Finding
 from trainform.spec.environment import Environment
 from trainform.spec.names import PLACEHOLDER, is_placeholder, qualified, split_registry
 
-# github.com/distribution/reference, whose grammar container runtimes read images by.
+# The grammar of github.com/distribution/reference, which container runtimes use.
 _LABEL = "(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])"
 _DOMAIN = rf"(?:{_LABEL}(?:\.{_LABEL})*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?"
 _PART = r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
@@ -29,20 +29,20 @@ NO_REFERENCE = (
 
 
 def is_reference(image: str) -> bool:
-    """True if a container runtime takes the text for an image."""
+    """Return True if a container runtime reads the text as an image."""
     found = _REFERENCE.fullmatch(image)
     return found is not None and re.fullmatch(_DOMAIN, split_registry(qualified(found["name"]))[0]) is not None
 
 
 def registries(judged: Judged, environment: Environment) -> Iterator[Finding]:
-    """Images from a registry that the environment does not name; those of image volumes too."""
+    """Yield images, also of image volumes, from a registry that the environment does not allow."""
     limits = environment.limits
     allowed = frozenset(registry.rstrip("/") for registry in limits.registries)
-    for finding in (*_images(judged), *_pushed(judged)) if allowed else ():
+    for finding in (*_images(judged), *_push_targets(judged)) if allowed else ():
         if not is_reference(str(finding.value)):
-            yield _with(finding, *NO_REFERENCE)
+            yield _add_reason(finding, *NO_REFERENCE)
         elif not _under(qualified(str(finding.value)), allowed):
-            yield _with(
+            yield _add_reason(
                 finding,
                 f"the image is not from a registry that the environment allows ({list_names(limits.registries)})",
                 f"push it to {limits.registries[0]} and use that name",
@@ -50,10 +50,10 @@ def registries(judged: Judged, environment: Environment) -> Iterator[Finding]:
 
 
 def digests(judged: Judged, environment: Environment) -> Iterator[Finding]:
-    """Images by a tag, which may be another image tomorrow."""
+    """Yield images without a digest: a tag may be another image tomorrow."""
     for finding in _images(judged):
         if _PINNED.search(str(finding.value)) is None:
-            yield _with(
+            yield _add_reason(
                 finding,
                 "the image is not pinned by digest, which the environment requires",
                 "write image@sha256:… as your registry shows it",
@@ -61,21 +61,21 @@ def digests(judged: Judged, environment: Environment) -> Iterator[Finding]:
 
 
 def placeholders(judged: Judged, environment: Environment) -> Iterator[Finding]:
-    """The image that `trainform new` writes."""
+    """Yield images that are the placeholder of `trainform new`."""
     for finding in _images(judged):
         if is_placeholder(str(finding.value)):
-            yield _with(finding, *PLACEHOLDER)
+            yield _add_reason(finding, *PLACEHOLDER)
 
 
-def _pushed(judged: Judged) -> Iterator[Finding]:
-    """The repositories to which an operator pushes images, each as a finding without words."""
+def _push_targets(judged: Judged) -> Iterator[Finding]:
+    """Yield the repositories to which an operator pushes images, as findings without reason and fix."""
     for add_on in judged.add_ons:
         if add_on.repository:
             yield Finding(add_on.where, add_on.repository, "", "", key=add_on.key)
 
 
 def _images(judged: Judged) -> Iterator[Finding]:
-    """Each image as a finding without words."""
+    """Yield each image as a finding without reason and fix."""
     for template, where, container in judged.containers():
         if "image" in container:
             yield Finding(f"{where}.image", container["image"], "", "", template)
@@ -89,10 +89,10 @@ def _images(judged: Judged) -> Iterator[Finding]:
             yield Finding(add_on.where, image, "", "", key=add_on.key)
 
 
-def _with(finding: Finding, reason: str, fix: str) -> Finding:
+def _add_reason(finding: Finding, reason: str, fix: str) -> Finding:
     return structs.replace(finding, reason=reason, fix=fix)
 
 
 def _under(image: str, registries: Set[str]) -> bool:
-    """True if the image is in one of the registries, which may be paths in a registry."""
+    """Return True if the image is in one of the registries, which may be paths in a registry."""
     return any(image[: slash.start()] in registries for slash in re.finditer("/", image))

@@ -1,4 +1,4 @@
-"""Labels and annotations by which webhooks, agents and runtimes give pods more than their specs show."""
+"""Labels and annotations that make webhooks, agents and runtimes give pods more than their specs show."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from trainform.spec.environment import Environment
 
 FIELDS = ("labels", "annotations")
 OFF = ("false", "disabled")
-"""Values that switch off what a key does."""
+"""Values that switch off the effect of a key."""
 
 _NODES = "it keeps all other pods from the nodes that it takes, and chooses them itself"
 _CONTAINER = "a webhook adds a container to the pods, from an image that no limit sees"
@@ -36,30 +36,30 @@ KEYS = {
     "io.kubernetes.cri-o.": _DEVICES,
     "io.katacontainers.": _DEVICES,
 }
-"""What a key does, by its beginning, or by its end if that begins with `/`."""
+"""The effect of a key, by its prefix, or by its suffix if that begins with `/`."""
 FIX = "remove it, or ask the platform team for limits.metadata_keys"
 
 
 def keys(judged: Judged, environment: Environment) -> Iterator[Finding]:
-    """Keys of the table in the metadata of pods, of objects, and of whatever else an object makes."""
+    """Yield keys of the table in the metadata of pods, of objects, and of templates inside objects."""
     in_pods = set()
     for template in judged.templates:
         for _, field, key, value in _metadata({"metadata": template.body.get("metadata")}, ""):
             in_pods.add((field, key, repr(value)))
             for reason in _reasons(key, value, environment):
                 yield Finding(f"metadata.{field}.{key}", value, reason, FIX, template)
-    for of, body in judged.objects.items():
+    for owner, body in judged.objects.items():
         for where, field, key, value in _metadata(body, ""):
             if (field, key, repr(value)) not in in_pods:
                 for reason in _reasons(key, value, environment):
-                    yield Finding(f"{where}.{field}.{key}", value, reason, FIX, key=of)
+                    yield Finding(f"{where}.{field}.{key}", value, reason, FIX, key=owner)
 
 
 def _reasons(key: object, value: object, environment: Environment) -> Iterator[str]:
-    """The reason against the key with this value, if there is one."""
-    does = next((does for part, does in KEYS.items() if _has(str(key), part)), None)
-    if does is not None and value not in OFF and key not in environment.limits.metadata_keys:
-        yield f"the key has an effect that no limit of the environment counts: {does}"
+    """Yield the reason against the key with this value, if there is one."""
+    effect = next((effect for part, effect in KEYS.items() if _has(str(key), part)), None)
+    if effect is not None and value not in OFF and key not in environment.limits.metadata_keys:
+        yield f"the key has an effect that no limit of the environment counts: {effect}"
 
 
 def _has(key: str, part: str) -> bool:
@@ -67,7 +67,7 @@ def _has(key: str, part: str) -> bool:
 
 
 def _metadata(value: Any, path: str) -> Iterator[tuple[str, str, str, Any]]:
-    """Every label and annotation in an object: the path of the metadata, the field, the key and its value."""
+    """Yield every label and annotation in an object: the path of the metadata, the field, the key and its value."""
     if isinstance(value, dict):
         for name in value:
             inner, where = value[name], f"{path}.{name}" if path else str(name)

@@ -1,4 +1,4 @@
-"""How pods are reached: the node's network, Services, and addresses from outside."""
+"""Access to pods: the node's network, Services, and addresses outside the cluster."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from trainform.rules.limits.places import places
 from trainform.rules.limits.rule import Finding, not_allowed
 from trainform.spec.environment import Environment
 
-# Fields of a Service with an address outside the cluster, and the type that the environment must allow for each.
+# Fields of a Service with an address outside the cluster, each with the type that the environment must allow.
 OUTSIDE = {"externalIPs": "LoadBalancer", "loadBalancerIP": "LoadBalancer", "externalName": "ExternalName"}
 
 
 def host_network(judged: Judged, environment: Environment) -> Iterator[Finding]:
-    """Pods in the node's network, or with ports of the node, where the environment does not allow it."""
+    """Yield pods in the node's network, or with host ports, if the environment does not allow them."""
     if environment.limits.host_network:
         return
     reason = f"the job uses the host network, which the environment {environment.name} forbids"
@@ -31,7 +31,7 @@ def host_network(judged: Judged, environment: Environment) -> Iterator[Finding]:
 
 
 def services(judged: Judged, environment: Environment) -> Iterator[Finding]:
-    """Services that the environment does not allow: their type, and addresses outside the cluster."""
+    """Yield Services whose type, or whose address outside the cluster, the environment does not allow."""
     allowed = environment.limits.service_types
     for key, body in judged.of_kind("Service"):
         spec = mapping(body.get("spec"))

@@ -1,4 +1,4 @@
-"""From a finding in rendered objects to the field of the experiment, or to the merge patch, that it comes from."""
+"""The field of an experiment, or the merge patch, that causes a finding in rendered objects."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from trainform.rules.limits.rule import Finding, Judgement
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 
-# The parts of an environment that make an object for each of their entries, and how the keys of these objects begin.
+# The fields of an environment that make an object for each of their entries, and the prefix of the keys of the objects.
 OBJECTS = {"queues": "queue", "claims": "claim", "priority_classes": "priority-class"}
-# The field that sets a place of pods, or what a rule judges in objects of different operators.
-_OF_PLACES = {
+# The field that sets a place of pods.
+_FIELDS_OF_PLACES = {
     "spec.hostNetwork": "network.host",
     "spec.priorityClassName": "priority_class",
     "spec.securityContext.runAsNonRoot": "run_as",
@@ -25,15 +25,16 @@ _OF_PLACES = {
     "shared_memory": "shared_memory",
     f"spec.volumes.{defaults.SHARED_MEMORY_VOLUME}": "shared_memory",
 }
-_OF_RULES = {"TF-QUE-1": "queue", "TF-PRI-1": "priority_class", "TF-RUN-1": "ttl"}
-# Places with a name behind them, and the field that sets them.
-_OF_NAMES = {
+# The field that a rule judges in objects of different operators.
+_FIELDS_OF_RULES = {"TF-QUE-1": "queue", "TF-PRI-1": "priority_class", "TF-RUN-1": "ttl"}
+# Prefixes of places that end with a name, and the field that sets them.
+_FIELDS_WITH_NAMES = {
     "spec.nodeSelector.": "node_selector",
     "metadata.labels.": "labels",
     "metadata.annotations.": "annotations",
 }
 CONTAINERS = "spec.containers."
-CLAIM, QUEUE = "claim-", "queue-"  # beginnings of keys of objects
+CLAIM, QUEUE = "claim-", "queue-"  # prefixes of keys of objects
 
 
 def problem_of(judgement: Judgement, plan: Plan, experiment: Experiment) -> Problem:
@@ -63,37 +64,37 @@ def field_of(judgement: Judgement, plan: Plan, experiment: Experiment) -> str:
     """Return the path of the patch or the field that sets the place of the finding, or else of the role or object."""
     finding = judgement.finding
     role = None if finding.template is None else plan.by_name.get(finding.template.role)
-    patched = _in_patches(finding, role, plan)
+    patched = _place_in_patches(finding, role, plan)
     if patched is not None:
         return patched
-    of_rule = _OF_RULES.get(judgement.rule.code)
-    if of_rule is not None and finding.value in (None, plan.queue.name, plan.priority_class):
-        return of_rule
+    field = _FIELDS_OF_RULES.get(judgement.rule.code)
+    if field is not None and finding.value in (None, plan.queue.name, plan.priority_class):
+        return field
     if finding.template is None:
-        return finding.where if finding.key is None else _of_object(finding, experiment)
+        return finding.where if finding.key is None else _object_field(finding, experiment)
     if role is None:
         return "manifest_overrides.job"
-    # something that the patch adds may lack a field
-    patch, added = patch_of(role, plan), ".".join(finding.where.split(".")[:3])
+    # an item that the patch adds may lack a field
+    patch, added = patch_path(role, plan), ".".join(finding.where.split(".")[:3])
     place = f"{patch}.{finding.where}" if added in _places(role.overrides) else patch
     return next(_fields(finding, role, experiment), place)
 
 
-def _in_patches(finding: Finding, role: RolePlan | None, plan: Plan) -> str | None:
-    """The place in a merge patch that sets the place of the finding; None if none does."""
+def _place_in_patches(finding: Finding, role: RolePlan | None, plan: Plan) -> str | None:
+    """Return the place in a merge patch that sets the place of the finding; None if no patch does."""
     if not finding.where.startswith(("spec", "metadata")):
         return None
     if role is not None and (where := in_patch(finding.where, role)) in _places(role.overrides):
         return f"roles.{role.name}.pod_overrides.{where}"
-    of_object = "queue" if str(finding.key).startswith(QUEUE) else finding.key
-    patches = {key: patch for key, patch in plan.manifest_overrides.items() if of_object in (None, key)}
+    owner = "queue" if str(finding.key).startswith(QUEUE) else finding.key
+    patches = {key: patch for key, patch in plan.manifest_overrides.items() if owner in (None, key)}
     found = {where: value for where, value in _places(patches).items() if where.endswith(f".{finding.where}")}
     same = [where for where, value in found.items() if value == finding.value]
     return f"manifest_overrides.{[*same, *found][0]}" if found else None
 
 
 def _places(value: Any, path: str = "") -> dict[str, Any]:
-    """Each place in a merge patch with its value; items of lists by their names, and by their indices in brackets."""
+    """Return each place in a merge patch with its value; items of lists by name, and by index in brackets."""
     if isinstance(value, dict):
         inner = [(f"{path}.{key}" if path else str(key), item) for key, item in value.items()]
     elif isinstance(value, list):
@@ -105,7 +106,7 @@ def _places(value: Any, path: str = "") -> dict[str, Any]:
 
 
 def in_patch(where: str, role: RolePlan) -> str:
-    """The place as a patch of the role names it: there the main container is `main` on every operator."""
+    """Return the place in a patch of the role, in which the main container is `main` on every operator."""
     containers = mapping(role.overrides.get("spec")).get("containers")
     name, dot, below = where.removeprefix(CONTAINERS).partition(".")
     if where.startswith(CONTAINERS) and isinstance(containers, dict) and name not in containers:
@@ -113,15 +114,15 @@ def in_patch(where: str, role: RolePlan) -> str:
     return where
 
 
-def patch_of(role: RolePlan, plan: Plan) -> str:
+def patch_path(role: RolePlan, plan: Plan) -> str:
     """Return the path of the merge patch that changes the pods of the role; of the role itself if there is none."""
     if role.overrides:
         return f"roles.{role.name}.pod_overrides"
     return "manifest_overrides.job" if "job" in plan.manifest_overrides else f"roles.{role.name}"
 
 
-def _of_object(finding: Finding, experiment: Experiment) -> str:
-    """The field for a place in an object: of the queue or the claim that the experiment brings, or of all objects."""
+def _object_field(finding: Finding, experiment: Experiment) -> str:
+    """Return the field that sets a place in an object: of the experiment's queue or claim, or of all objects."""
     key, where = str(finding.key), finding.where
     name = key.removeprefix(CLAIM)
     if key.startswith(CLAIM) and name in experiment.storage and not where.startswith(("spec", "metadata")):
@@ -130,9 +131,9 @@ def _of_object(finding: Finding, experiment: Experiment) -> str:
         return "queue"
     if key.startswith(QUEUE) and where.startswith("spec."):
         return f"queue.{where.removeprefix('spec.')}"
-    for beginning, field in _OF_NAMES.items():
-        if where.startswith(beginning) and where.removeprefix(beginning) in getattr(experiment, field):
-            return f"{field}.{where.removeprefix(beginning)}"
+    for prefix, field in _FIELDS_WITH_NAMES.items():
+        if where.startswith(prefix) and where.removeprefix(prefix) in getattr(experiment, field):
+            return f"{field}.{where.removeprefix(prefix)}"
     return f"manifest_overrides.{key}.{where}"
 
 
@@ -150,29 +151,30 @@ def _fields(finding: Finding, role: RolePlan, experiment: Experiment) -> Iterato
     volume = where.removeprefix("spec.volumes.").partition(".")[0]
     if where.startswith("spec.volumes.") and volume in experiment.storage:
         yield f"storage.{volume}"
-    yield from _of_containers(finding, role, experiment)
+    yield from _container_fields(finding, role, experiment)
     for path, holder in ((f"roles.{role.name}.", own), ("", experiment)):
         written = holder.user_set()
-        for beginning, field in _OF_NAMES.items():
-            name = where.removeprefix(beginning)
-            if where.startswith(beginning) and name in mapping(written.get(field)):
+        for prefix, field in _FIELDS_WITH_NAMES.items():
+            name = where.removeprefix(prefix)
+            if where.startswith(prefix) and name in mapping(written.get(field)):
                 yield f"{path}{field}.{name}"
         for index, toleration in enumerate(holder.tolerations if where.startswith("spec.tolerations[") else ()):
             if finding.value == (toleration.key or toleration.operator):
                 yield f"{path}tolerations[{index}]"
-        field = next((field for place, field in _OF_PLACES.items() if f"{where}.".startswith(f"{place}.")), "")
+        fields = (field for place, field in _FIELDS_OF_PLACES.items() if f"{where}.".startswith(f"{place}."))
+        field = next(fields, "")
         if field and (field.partition(".")[0] in written or (finding.value is None and not path)):
             yield f"{path}{field}"
 
 
-def _of_containers(finding: Finding, role: RolePlan, experiment: Experiment) -> Iterator[str]:
-    """The fields that set images and variables, each where it has the value of the finding."""
+def _container_fields(finding: Finding, role: RolePlan, experiment: Experiment) -> Iterator[str]:
+    """Yield the fields of images and variables that have the value of the finding."""
     container, _, variable = finding.where.removesuffix(".value").rpartition(".env.")
     for index, init in enumerate(role.init):
-        of_init, path = f"spec.initContainers.{init.name}", role.init_path(index)
-        if finding.where == f"{of_init}.image" and init.image == finding.value:
+        where, path = f"spec.initContainers.{init.name}", role.init_path(index)
+        if finding.where == f"{where}.image" and init.image == finding.value:
             yield f"{path}.image"
-        if container == of_init and variable in init.env:
+        if container == where and variable in init.env:
             yield f"{path}.env.{variable}"
     if finding.where.endswith(".image") and finding.value == role.image:
         yield role.image_origin

@@ -1,5 +1,4 @@
-"""Where pods run and what places them: the scheduler of the admission, the node selectors and tolerations of the
-environment."""
+"""Placement of pods: the scheduler of the admission, and the environment's node selectors and tolerations."""
 
 from __future__ import annotations
 
@@ -17,11 +16,11 @@ from trainform.spec.roles import Toleration
 DEFAULT_SCHEDULER = "default-scheduler"
 Taints = tuple[object, object, object, object]
 """Key, operator, value and effect of a toleration."""
-OF_JOB = "metadata.labels.kueue.x-k8s.io/queue-name"
+JOB_LABEL = "metadata.labels.kueue.x-k8s.io/queue-name"
 
 
 def node_name(judged: Judged, environment: Environment) -> Iterator[Finding]:
-    """Pods that name their node, so that no scheduler and no queue places them."""
+    """Yield pods that name their node, so that no scheduler and no queue places them."""
     for template in judged.templates:
         name = template.spec.get("nodeName")
         if name not in (None, ""):
@@ -30,7 +29,7 @@ def node_name(judged: Judged, environment: Environment) -> Iterator[Finding]:
 
 
 def scheduler(judged: Judged, environment: Environment) -> Iterator[Finding]:
-    """Yield pods that the environment's admission does not hold back: by their scheduler or their queue."""
+    """Yield pods that bypass the environment's admission, by their scheduler or their queue."""
     if not judged.admitted:
         return
     yield from _other_admission(judged, environment)
@@ -49,12 +48,12 @@ def scheduler(judged: Judged, environment: Environment) -> Iterator[Finding]:
             f"of the environment {environment.name}"
         )
         fix = f"add the label with a LocalQueue of the namespace {environment.namespace.name}"
-        yield Finding(OF_JOB, None, reason, fix, judged.templates[0])
+        yield Finding(JOB_LABEL, None, reason, fix, judged.templates[0])
 
 
 def _other_admission(judged: Judged, environment: Environment) -> Iterator[Finding]:
-    """Labels that give jobs or pods to Kueue where Volcano admits jobs, each name once. Nobody obeys Volcano's names
-    where Kueue does: the scheduler of the pods is another one."""
+    """Yield labels that give jobs or pods to Kueue if Volcano admits jobs, each queue once. If Kueue admits jobs, names
+    of Volcano's queues have no effect: another scheduler places the pods."""
     if environment.admission == defaults.KUEUE:
         return
     others = [named for named in judged.names if named.what == "queue" and named.admission == defaults.KUEUE]
@@ -66,7 +65,7 @@ def _other_admission(judged: Judged, environment: Environment) -> Iterator[Findi
 
 
 def node_selectors(judged: Judged, environment: Environment) -> Iterator[Finding]:
-    """Pods without a label of a node that the environment, or the accelerator kind that they ask for, gives to them."""
+    """Yield pods that lack a node selector of the environment, or of the accelerator kind that they request."""
     for template, asked in with_demands(judged, environment):
         selected = mapping(template.spec.get("nodeSelector"))
         for owner, labels in _selectors(asked, environment):
@@ -78,7 +77,7 @@ def node_selectors(judged: Judged, environment: Environment) -> Iterator[Finding
 
 
 def missing_tolerations(judged: Judged, environment: Environment) -> Iterator[Finding]:
-    """Pods without a toleration that the environment, or the accelerator kind that they ask for, gives to them."""
+    """Yield pods that lack a toleration of the environment, or of the accelerator kind that they request."""
     for template, asked in with_demands(judged, environment):
         given = mappings(template.spec.get("tolerations"))
         for owner, toleration in _tolerations(asked, environment):
@@ -89,7 +88,7 @@ def missing_tolerations(judged: Judged, environment: Environment) -> Iterator[Fi
 
 
 def tolerations(judged: Judged, environment: Environment) -> Iterator[Finding]:
-    """Tolerations of every taint, or of taints that the environment does not open."""
+    """Yield tolerations of every taint, or of taints that the environment does not allow."""
     holders: list[Environment | Accelerator] = [environment, *environment.accelerators.values()]
     own = [_taints(each) for holder in holders for each in holder.tolerations]
     allowed = environment.limits.tolerations
@@ -111,7 +110,7 @@ def tolerations(judged: Judged, environment: Environment) -> Iterator[Finding]:
 
 
 def _in_queue(judged: Judged) -> bool:
-    """True if an object has the label. Kueue admits a job by the label of the job, not by that of its pods."""
+    """Return True if an object has the label. Kueue reads the label of the job, not that of its pods."""
     return any(
         named.template is None and named.what == "queue" and named.admission == defaults.KUEUE for named in judged.names
     )
@@ -135,7 +134,7 @@ def _tolerations(asked: list[Demand], environment: Environment) -> Iterator[tupl
 
 
 def _taints(given: Toleration | dict[str, Any]) -> Taints:
-    """Return key, operator, value and effect of a toleration; an empty text is none."""
+    """Return key, operator, value and effect of a toleration; None for an empty text."""
     if isinstance(given, Toleration):
         return given.key, given.operator, given.value, given.effect
     written = (given.get(field) for field in ("key", "operator", "value", "effect"))
@@ -144,7 +143,7 @@ def _taints(given: Toleration | dict[str, Any]) -> Taints:
 
 
 def _covers(wide: Taints, narrow: Taints) -> bool:
-    """Return whether one toleration tolerates every taint that another one does."""
+    """Return True if the first toleration tolerates every taint that the second one does."""
     key, operator, value, effect = wide
     same = operator == "Exists" or (operator, value) == narrow[1:3]
     return key in (None, narrow[0]) and effect in (None, narrow[3]) and same

@@ -1,5 +1,4 @@
-"""Values in a pod template that anybody may have written: null, a missing part and a part of another shape are all no
-value."""
+"""Values in pod templates of any shape: null, a missing part and a part of another shape all count as no value."""
 
 from __future__ import annotations
 
@@ -13,15 +12,15 @@ ITEMS = "[]"
 
 
 class Place(NamedTuple):
-    """A path in a pod template, named items by their names, and the value there; None if there is none."""
+    """A path in a pod template, with items by name, and the value there; None if there is none."""
 
     where: str
     value: Any
 
 
 def places(body: object, path: str) -> Iterator[Place]:
-    """The places of a path: `spec.hostPID` is one, also if it has no value, `spec.*.image` is one for each container of
-    every kind, and `spec.volumes[].nfs` is one for each volume."""
+    """Yield the places of a path: one for `spec.hostPID`, even without a value, one for each container of any kind for
+    `spec.*.image`, and one for each volume for `spec.volumes[].nfs`."""
     return _places(body, path.split("."), "")
 
 
@@ -46,7 +45,7 @@ def _places(value: Any, steps: list[str], where: str) -> Iterator[Place]:
 
 
 def _items(value: Any) -> list[Any]:
-    """The items of a list; what is no list counts as an item, so that it is looked at too."""
+    """Return the items of a list. A value that is not a list counts as an item, so that it is judged too."""
     if isinstance(value, list):
         return value
     return [] if value is None else [value]
@@ -61,10 +60,10 @@ def volume_sources(body: object) -> Iterator[Place]:
 
 
 def volume_type(place: Place) -> str:
-    """The type of the volume at a place of `volume_sources`."""
+    """Return the type of the volume at a place of `volume_sources`."""
     return place.where.rpartition(".")[2]
 
 
 def distinct(found: Iterable[Place]) -> list[Place]:
-    """Return each of the places once: containers share the fields of their pod, and nameless items their path."""
+    """Return each place once: containers share the fields of their pod, and items without names their path."""
     return list({(place.where, repr(place.value)): place for place in found}.values())

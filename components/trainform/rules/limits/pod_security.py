@@ -1,8 +1,8 @@
-"""Kubernetes' Pod Security Standards as a table of controls, with the environment's openings.
+"""Kubernetes' Pod Security Standards as a table of controls, with the environment's exceptions.
 
-They are those of k8s.io/pod-security-admission 0.34.4, which the API server of the sandbox runs:
-`tests/engine/test_pod_security.py` compares the verdicts. Two controls are a rule of their own that holds at every
-level, TF-NET-1: the node's network, and ports of the node.
+The controls are those of k8s.io/pod-security-admission 0.34.4, which the API server of the sandbox runs;
+`tests/engine/test_pod_security.py` compares the results. The controls of the node's network and of host ports are the
+rule TF-NET-1, which holds at every level.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ RUN_AS = "write `run_as: {user: 1000}` with the number of a user of the image, n
 
 
 class Openings(Struct, frozen=True):
-    """What the environment allows beyond the standards."""
+    """Exceptions from the standards that the environment allows."""
 
     host_network: bool
     host_paths: tuple[str, ...]
@@ -58,7 +58,7 @@ class Openings(Struct, frozen=True):
 
     @staticmethod
     def of(environment: Environment) -> Openings:
-        """The openings of an environment."""
+        """Return the exceptions of an environment."""
         rdma, limits = environment.rdma, environment.limits
         granted = () if rdma is None else tuple(rdma.capabilities)
         return Openings(limits.host_network, tuple(limits.host_paths), granted)
@@ -66,41 +66,41 @@ class Openings(Struct, frozen=True):
 
 Places = Callable[[Mapping[str, Any]], Iterator[Place]]
 Allowed = Callable[[Place, Openings], bool]
-"""True if a place has a value that is allowed; None stands for no value."""
+"""Returns True if the value of a place is allowed; None stands for no value."""
 
 
 class Control(Struct, frozen=True):
-    """One control of the standards, by its name in Kubernetes, or that of a part of it."""
+    """One control of the standards, or a part of one, with its name in Kubernetes."""
 
     name: str
     looks_at: Places
-    """The places of a pod template that it judges."""
+    """Yields the places of a pod template that it judges."""
     allowed: Allowed
     reason: str
     fix: str = REMOVE
     replaces: str = ""
-    """The control of `baseline` whose place it takes."""
+    """The control of `baseline` that it replaces."""
     linux: bool = False
-    """True if pods for Windows are free of it."""
+    """True if it does not apply to pods for Windows."""
 
     def violations(self, body: Mapping[str, Any], openings: Openings) -> list[Place]:
-        """The places of the pod template that the control does not allow, each once."""
+        """Return the places of the pod template that violate the control, each once."""
         return distinct(place for place in self.looks_at(body) if not self.allowed(place, openings))
 
 
 def _at(*paths: str) -> Places:
-    """Every place of these paths."""
+    """Return a function that yields every place of these paths."""
     return lambda body: (place for path in paths for place in places(body, path))
 
 
-def _of_all(path: str) -> Places:
-    """A field of the security context of the pod and of each container."""
+def _contexts(path: str) -> Places:
+    """Return a function that yields a field of the security context of the pod and of each container."""
     return _at(f"spec.securityContext.{path}", f"spec.*.securityContext.{path}")
 
 
 def effective(body: object, path: str) -> Iterator[Place]:
-    """A field of the security context of each container, that of the pod in place of one that is not set; and that of
-    the pod if it is set."""
+    """Yield a field of each container's security context, or of the pod's if the container does not set it; and that
+    of the pod if it is set."""
     (of_pod,) = places(body, f"spec.securityContext.{path}")
     if of_pod.value is not None:
         yield of_pod
@@ -108,7 +108,7 @@ def effective(body: object, path: str) -> Iterator[Place]:
         yield of_pod if own.value is None else own
 
 
-def _left_to_the_pod(path: str) -> Places:
+def _containers_or_pod(path: str) -> Places:
     return lambda body: effective(body, path)
 
 
@@ -120,14 +120,14 @@ def _apparmor_annotations(body: Mapping[str, Any]) -> Iterator[Place]:
 
 
 def host_paths(body: object) -> Iterator[Place]:
-    """The path of the node that each volume of type `hostPath` is; None if it names none."""
+    """Yield the node's path of each volume of type `hostPath`; None if it has none."""
     for where, source in places(body, "spec.volumes[].hostPath"):
         if source is not None:
             yield Place(f"{where}.path", source.get("path") if isinstance(source, dict) else source)
 
 
 def _one_of(*values: object) -> Allowed:
-    # a tuple, since what somebody wrote may have no hash
+    # a tuple, since the value of a place may have no hash
     return lambda place, openings: place.value in values
 
 
@@ -153,7 +153,7 @@ def _open_path(place: Place, openings: Openings) -> bool:
 
 
 def _restricted_volume(place: Place, openings: Openings) -> bool:
-    # paths of the node have a control of their own, which the environment can open
+    # hostPath has its own control, with exceptions of the environment
     return volume_type(place) in (*RESTRICTED_VOLUMES, "hostPath")
 
 
@@ -162,7 +162,7 @@ def _not_root(place: Place, openings: Openings) -> bool:
 
 
 def below_a_folder(path: object, folders: tuple[str, ...]) -> bool:
-    """True if the path is one of the folders or below one. A path with `..` never is."""
+    """Return True if the path is one of the folders or below one. A path with `..` never is."""
     if not isinstance(path, str) or not path.startswith("/"):
         return False
     parts = _parts(path)
@@ -204,20 +204,20 @@ BASELINE: tuple[Control, ...] = (
     ),
     Control(
         "appArmorProfile",
-        _of_all("appArmorProfile.type"),
+        _contexts("appArmorProfile.type"),
         _one_of(None, *PROFILES),
         "AppArmor's profile is switched off",
     ),
     Control("appArmorAnnotations", _apparmor_annotations, _usual_profile, "AppArmor's profile is switched off"),
     Control(
         "seLinuxOptions",
-        _of_all("seLinuxOptions.type"),
+        _contexts("seLinuxOptions.type"),
         _one_of(*SELINUX_TYPES),
         "the SELinux type is not one of those for containers",
     ),
     Control(
         "seLinuxUserAndRole",
-        lambda body: (place for part in ("user", "role") for place in _of_all(f"seLinuxOptions.{part}")(body)),
+        lambda body: (place for part in ("user", "role") for place in _contexts(f"seLinuxOptions.{part}")(body)),
         _one_of(None, ""),
         "a user or role of SELinux is set",
     ),
@@ -229,7 +229,7 @@ BASELINE: tuple[Control, ...] = (
     ),
     Control(
         "seccompProfile_baseline",
-        _of_all("seccompProfile.type"),
+        _contexts("seccompProfile.type"),
         _one_of(None, *PROFILES),
         "the seccomp profile is switched off",
     ),
@@ -241,7 +241,7 @@ BASELINE: tuple[Control, ...] = (
     ),
     Control(
         "windowsHostProcess",
-        _of_all("windowsOptions.hostProcess"),
+        _contexts("windowsOptions.hostProcess"),
         _one_of(None, False),
         "a container for Windows runs as a process of the node",
     ),
@@ -264,21 +264,21 @@ RESTRICTED: tuple[Control, ...] = (
     ),
     Control(
         "runAsNonRoot",
-        _left_to_the_pod("runAsNonRoot"),
+        _containers_or_pod("runAsNonRoot"),
         _one_of(True),
         "a container may run as root",
         f"{RUN_AS}; pods that set it themselves need `runAsNonRoot: true`",
     ),
     Control(
         "runAsUser",
-        _of_all("runAsUser"),
+        _contexts("runAsUser"),
         _not_root,
         "a container runs as root",
         "choose the number of another user of the image",
     ),
     Control(
         "seccompProfile_restricted",
-        _left_to_the_pod("seccompProfile.type"),
+        _containers_or_pod("seccompProfile.type"),
         _one_of(*PROFILES),
         "a container has no seccomp profile",
         "set `seccompProfile: {type: RuntimeDefault}` there",
@@ -307,7 +307,7 @@ CONTROLS = (*BASELINE, *RESTRICTED)
 
 
 def controls(level: str, windows: bool = False) -> list[Control]:
-    """The controls of a level, for pods of Windows or of Linux."""
+    """Return the controls of a level, for pods of Windows or of Linux."""
     of_level = {"privileged": (), "baseline": BASELINE, "restricted": CONTROLS}[level]
     chosen = [control for control in of_level if not (windows and control.linux)]
     replaced = {control.replaces for control in chosen}
@@ -315,7 +315,7 @@ def controls(level: str, windows: bool = False) -> list[Control]:
 
 
 def violated(level: str, body: Mapping[str, Any], openings: Openings) -> Iterator[tuple[Control, list[Place]]]:
-    """Each control of the level that the pod template violates, with the places."""
+    """Yield each control of the level that the pod template violates, with the places."""
     (system,) = places(body, "spec.os.name")
     for control in controls(level, windows=system.value == "windows"):
         found = control.violations(body, openings)
@@ -324,17 +324,17 @@ def violated(level: str, body: Mapping[str, Any], openings: Openings) -> Iterato
 
 
 def pod_security(judged: Judged, environment: Environment) -> Iterator[Finding]:
-    """One finding for each control of the environment's level and each pod template that violates it."""
+    """Yield a finding for each pod template and each control of the environment's level that it violates."""
     level, openings = environment.limits.pod_security, Openings.of(environment)
     for template in judged.templates:
         for control, found in violated(level, template.body, openings):
             forbidden = f"which the environment {environment.name} forbids (Pod Security level {level})"
-            yield finding_of(found, control.reason, forbidden, control.fix, template)
+            yield join_places(found, control.reason, forbidden, control.fix, template)
 
 
-def finding_of(found: Iterable[Place], reason: str, forbidden: str, fix: str, template: Template) -> Finding:
-    """One finding for all places, which it names: a waiver of it holds for these places with these values."""
-    found = distinct(found)
+def join_places(violations: Iterable[Place], reason: str, forbidden: str, fix: str, template: Template) -> Finding:
+    """Return one finding that names all places. A waiver of it holds for these places with these values."""
+    found = distinct(violations)
     if len(found) == 1:
         ((where, value),) = found
         return Finding(where, value, f"{reason} ({where}), {forbidden}", fix, template)

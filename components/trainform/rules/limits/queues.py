@@ -1,4 +1,4 @@
-"""Which queues experiments may name, which they may bring, and the priority of pods and jobs in them."""
+"""Queues that experiments may name or bring, and the priority of pods and jobs in them."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from trainform.spec.environment import Environment
 
 GROUP = "scheduling.volcano.sh/"
 VOLCANOS = (defaults.QUEUE, defaults.ROOT_QUEUE)
-"""Queues that Volcano makes itself."""
+"""Queues that Volcano creates itself."""
 ASK_WEIGHT = "write less, or ask the platform team for limits.max_queue_weight"
 
 
 def allowed_queues(judged: Judged, environment: Environment) -> Iterator[Finding]:
-    """Queues that the environment does not let experiments name, wherever an object names one; each name once."""
+    """Yield queues that experiments may not name in this environment, each name once."""
     allowed = _allowed(judged, environment)
     found: set[str] = set()
     for named in judged.names if allowed is not None else ():
@@ -32,12 +32,11 @@ def allowed_queues(judged: Judged, environment: Environment) -> Iterator[Finding
 
 
 def own_queues(judged: Judged, environment: Environment) -> Iterator[Finding]:
-    """Queues that the environment does not allow an experiment to bring, or to change."""
+    """Yield queues that an experiment may not bring, or change, in this environment."""
     limits = environment.limits
     for key, name, spec in queues_in(judged):
         if name in (*environment.queues, *VOLCANOS):
-            # the environment's stack makes its queues, and the rules for experiments report such a name of the
-            # experiment's queue
+            # the environment's stack has these queues; `rules.queues` reports such a name of the experiment's queue
             if name != judged.queue and judged.templates:
                 reason = (
                     f"the queue belongs to the environment {environment.name} or to Volcano, and other jobs depend "
@@ -47,7 +46,7 @@ def own_queues(judged: Judged, environment: Environment) -> Iterator[Finding]:
             continue
         if not limits.own_queues:
             reason = f"the environment {environment.name} does not let experiments bring queues of their own"
-            # who agrees to a queue agrees to its fields
+            # a waiver of the queue is bound to its fields too
             yield Finding("metadata.name", name, reason, "name a queue of the environment", key=key, bound=[name, spec])
         if limits.max_queue_weight is not None and _number(spec.get("weight")) > limits.max_queue_weight:
             reason = f"the weight is more than the environment {environment.name} allows ({limits.max_queue_weight})"
@@ -66,14 +65,14 @@ def _allowed(judged: Judged, environment: Environment) -> Mapping[str, None] | N
 
 
 def _queue(named: Named, environment: Environment) -> str | None:
-    """The queue of the environment's admission that something names; None if it names none."""
+    """Return the name if it is of a queue of the environment's admission; otherwise None."""
     if named.what != "queue" or named.admission != environment.admission:
         return None
     return defaults.QUEUE if named.value is None else str(named.value)
 
 
 def queues_in(judged: Judged) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Each queue of Volcano's with its key, its name and its spec."""
+    """Yield key, name and spec of each Volcano queue."""
     for key, body in judged.of_kind("Queue"):
         if str(body.get("apiVersion")).startswith(GROUP):
             yield key, str(mapping(body.get("metadata")).get("name")), mapping(body.get("spec"))
@@ -87,21 +86,21 @@ SYSTEM_PREFIX = "system-"
 
 
 def priority_classes(judged: Judged, environment: Environment) -> Iterator[Finding]:
-    """Priority classes that the environment does not allow, and priorities without a class."""
-    of_pods = [(template, template.spec.get("priorityClassName")) for template in judged.templates]
-    for template, name in of_pods:
+    """Yield priority classes that the environment does not allow, and priorities without a class."""
+    classes = [(template, template.spec.get("priorityClassName")) for template in judged.templates]
+    for template, name in classes:
         yield from _class(Finding("spec.priorityClassName", name, "", "", template), environment)
         if template.spec.get("priority") is not None:
             reason = "the pods set a priority as a number, which only a priority class may give"
             fix = "remove it; write `priority_class`"
             yield Finding("spec.priority", template.spec["priority"], reason, fix, template)
     for named in judged.names:
-        if named.what == "priority_class" and named.value not in [name for _, name in of_pods]:
+        if named.what == "priority_class" and named.value not in [name for _, name in classes]:
             yield from _class(Finding(named.where, named.value, "", "", named.template, named.key), environment)
 
 
 def _class(finding: Finding, environment: Environment) -> Iterator[Finding]:
-    """The finding with its words if the environment does not allow the class."""
+    """Yield the finding, with reason and fix, if the environment does not allow the class."""
     if finding.value in (None, ""):
         return
     limits, own = environment.limits, environment.priority_classes

@@ -1,5 +1,4 @@
-"""What containers ask for: only what the environment offers, memory of the node within bounds, and requests that the
-scheduler can count."""
+"""Resources of containers: extended resources of the environment, shared memory, and requests for the scheduler."""
 
 from __future__ import annotations
 
@@ -22,7 +21,7 @@ MEBIBYTE = 2**20
 
 
 def extended(judged: Judged, environment: Environment) -> Iterator[Finding]:
-    """Yield extended resources, and templates of claims of devices, that the environment does not offer."""
+    """Yield extended resources, and templates of device claims, that the environment does not offer."""
     offered = _offered(environment)
     names = list_names(offered) if offered else "none"
     for template in judged.templates:
@@ -39,7 +38,7 @@ def extended(judged: Judged, environment: Environment) -> Iterator[Finding]:
 
 
 def readable(judged: Judged) -> Iterator[Finding]:
-    """Amounts that trainform cannot read, so that no other rule can count them."""
+    """Yield amounts that trainform cannot read, so that no other rule can count them."""
     for template in judged.templates:
         for where, holder in [("spec", template.spec), *template.named_containers()]:
             for field in RESOURCE_FIELDS:
@@ -51,7 +50,7 @@ def readable(judged: Judged) -> Iterator[Finding]:
 
 
 def shared_memory(judged: Judged, environment: Environment) -> Iterator[Finding]:
-    """More shared memory than its share of the node, over all volumes in memory of a pod."""
+    """Yield pods whose volumes in memory are larger than the allowed share of the node's memory."""
     share = environment.limits.shared_memory_share
     if share is None:
         return
@@ -72,7 +71,7 @@ def shared_memory(judged: Judged, environment: Environment) -> Iterator[Finding]
 
 
 def requests(judged: Judged, environment: Environment) -> Iterator[Finding]:
-    """Containers without an amount of CPU or memory, which the scheduler counts as nothing."""
+    """Yield containers without an amount of CPU or memory, which the scheduler counts as 0."""
     for template, where, container in judged.containers():
         for resource in COUNTED:
             holders = (container, template.spec)
@@ -99,7 +98,7 @@ def _offered(environment: Environment) -> dict[str, None]:
 
 
 def _claims(template: Template, environment: Environment) -> Iterator[Finding]:
-    """Claims of devices by dynamic resource allocation, which no other limit counts."""
+    """Yield device claims (dynamic resource allocation), which no other limit counts."""
     allowed = environment.limits.resource_claims
     for index, claim in enumerate(mappings(template.spec.get("resourceClaims"))):
         name = claim.get("resourceClaimTemplateName")
@@ -110,7 +109,7 @@ def _claims(template: Template, environment: Environment) -> Iterator[Finding]:
 
 
 def _sizes(template: Template) -> Iterator[Decimal | None]:
-    """The size of each volume in memory; None without a limit. To Kubernetes a limit of 0 is none."""
+    """Yield the size of each volume in memory; None without a limit. Kubernetes reads a limit of 0 as none."""
     for volume in template.volumes():
         folder = mapping(volume.get("emptyDir"))
         if folder.get("medium") == "Memory":
@@ -119,7 +118,7 @@ def _sizes(template: Template) -> Iterator[Decimal | None]:
 
 
 def _node_memory(asked: list[Demand], environment: Environment) -> Decimal:
-    """The memory of the node on which the pods land; pods without accelerators may land on the smallest."""
+    """Return the memory of the pods' node. Pods without accelerators may land on the smallest node."""
     kinds = [demand.kind for demand in asked]
     names = kinds if kinds else list(environment.accelerators)
     memories = [amount(environment.accelerators[name].memory) for name in names]

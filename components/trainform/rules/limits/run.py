@@ -1,4 +1,4 @@
-"""How long pods run, how long a job stays after its end, and which controllers it is handed to."""
+"""The run time of pods, the deletion of jobs after their end, and the controllers of jobs."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from trainform.spec.quantities import seconds
 
 DEADLINE = "activeDeadlineSeconds"
 GRACE = "terminationGracePeriodSeconds"
-FREE_GRACE = 30  # what Kubernetes gives pods that say nothing: it counts for none
+FREE_GRACE = 30  # default of Kubernetes; not counted as run time
 LONGEST_GRACE = 86_400
 
 
 def deleted_after_end(judged: Judged, environment: Environment) -> Iterator[Finding]:
-    """Jobs that stay in the cluster after their end, with their pods."""
+    """Yield jobs that stay in the cluster after their end, with their pods."""
     if judged.templates and not any(named.what == "ttl" for named in judged.names):
         reason = f"the job stays after its end, and the environment {environment.name} requires that it is deleted"
         yield Finding("spec.ttlSecondsAfterFinished", None, reason, "write `ttl: 24h`")
@@ -43,19 +43,19 @@ def run_time(judged: Judged, environment: Environment) -> Iterator[Finding]:
 
 
 def _grace(template: Template) -> int:
-    """The seconds that the pods have to end, after their deadline too."""
+    """Return the seconds that the pods have to end, also after their deadline."""
     given = template.spec.get(GRACE)
     return given if isinstance(given, int) else FREE_GRACE
 
 
 def _deadline(template: Template) -> int | None:
-    """The seconds after which the pods end: their own, or those of the job."""
+    """Return the seconds after which the pods end: the shorter deadline of pods and job, None without one."""
     given = [template.spec.get(DEADLINE), template.run_time]
     return min((each for each in given if isinstance(each, int)), default=None)
 
 
 def other_managers(judged: Judged, environment: Environment) -> Iterator[Finding]:
-    """Jobs that name another controller than their operator, and caches, where the environment does not allow them."""
+    """Yield controllers of jobs other than the operator, and caches, that the environment does not allow."""
     limits = environment.limits
     for named in judged.names:
         if named.what == "manager" and named.value not in limits.job_managers:

@@ -1,4 +1,4 @@
-"""Secrets as plain text, wherever they stand: previews would show them, and the state would keep them."""
+"""Secrets as plain text, in any field: previews would show them, and the state would keep them."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ KEY_REASON = "the key looks like a secret, and would be shown in previews and ke
 ELSEWHERE = "remove it; let the pods read it from a Secret"
 OTHER_NAME = "; if it is no secret, write `$(OTHER)`, a variable of another name that holds it"
 
-# What a Secret holds; its labels and annotations are as open as those of other objects.
+# Fields of a Secret that may hold secrets; its labels and annotations are as open as those of other objects.
 SECRET_CONTENT = ("data", "stringData")
-# Fields of ours that hold one word of a command.
+# Fields of trainform that hold one word of a command.
 WORDS_OF_COMMANDS = ("script", "repository")
 # A field of a ConfigMap whose values are in base64.
 ENCODED = "binaryData"
 
-OF_KUBERNETES = "valueFrom: {secretKeyRef: {name: SECRET, key: KEY}}"
+SECRET_KEY_REF = "valueFrom: {secretKeyRef: {name: SECRET, key: KEY}}"  # noqa: S105 - no secret
 PATCHES = frozenset(["pod_overrides", "manifest_overrides"])
 
 ItemPath = Callable[[str, int, Any], str]
-"""The path of an item of a list from that of the list, its index and the item."""
+"""Returns the path of an item of a list from the path of the list, the index and the item."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,24 +41,24 @@ class PlainSecret:
     """The path, without the secret."""
     fix: str
     text: str = dataclasses.field(repr=False)
-    """The value that holds it, for comparisons alone: it is never shown."""
+    """The value that holds it, only for comparisons; never shown."""
     reason: str = REASON
 
 
 def plain_secrets(judged: Judged, environment: Environment) -> Iterator[Finding]:
-    """Yield texts that look like secrets: in what the user wrote, or else in the pods and objects of a program."""
+    """Yield texts that look like secrets, in the user's file, or in the pods and objects of a program."""
     if judged.written:
-        for secret in secrets_in(judged.written, _by_index):
+        for secret in secrets_in(judged.written, _index_path):
             yield Finding(secret.where, MASK, secret.reason, secret.fix)
         return
     texts = set()
     for template in judged.templates:
-        for secret in secrets_in(template.body, by_name):
+        for secret in secrets_in(template.body, item_path):
             texts.add(secret.text)
             yield Finding(secret.where, MASK, secret.reason, secret.fix, template)
-    searched = {id(template.body) for template in judged.templates}  # most objects have them in one piece
+    searched = {id(template.body) for template in judged.templates}  # most objects hold the same mappings
     for key, body in judged.objects.items():
-        for secret in secrets_in(without_content(body), by_name, searched):
+        for secret in secrets_in(without_content(body), item_path, searched):
             if secret.text not in texts:
                 yield Finding(secret.where, MASK, secret.reason, secret.fix, None, key)
 
@@ -75,19 +75,19 @@ def without_content(body: Any) -> Any:
     return body
 
 
-def secrets_in(data: Any, item_path: ItemPath, searched: Set[int] = frozenset()) -> list[PlainSecret]:
+def secrets_in(data: Any, name_item: ItemPath, searched: Set[int] = frozenset()) -> list[PlainSecret]:
     """Return every secret in plain data. searched: the identities of mappings to leave out."""
-    search = _Search(item_path, searched)
+    search = _Search(name_item, searched)
     search.walk(data, "", "")
     return search.found
 
 
-def _by_index(path: str, index: int, item: Any) -> str:
+def _index_path(path: str, index: int, item: Any) -> str:
     return f"{path}[{index}]"
 
 
-def by_name(path: str, index: int, item: Any) -> str:
-    """Return the path of an item of an object's list: by its name if it has one."""
+def item_path(path: str, index: int, item: Any) -> str:
+    """Return the path of an item of an object's list, by its name if it has one."""
     name = item.get("name") if isinstance(item, dict) else None
     if not isinstance(name, str):
         return f"{path}[{index}]"
@@ -95,11 +95,11 @@ def by_name(path: str, index: int, item: Any) -> str:
 
 
 class _Search:
-    """A search through plain data. path: where the data stands. name: what it is called."""
+    """A search through plain data. path: of the data. name: of the field or variable that holds it."""
 
-    def __init__(self, item_path: ItemPath, searched: Set[int]) -> None:
+    def __init__(self, name_item: ItemPath, searched: Set[int]) -> None:
         self.found: list[PlainSecret] = []
-        self._item_path = item_path
+        self._name_item = name_item
         self._searched = searched
 
     def walk(self, data: Any, path: str, name: str) -> None:
@@ -109,10 +109,10 @@ class _Search:
         elif isinstance(data, list) and {*map(type, data)} == {str}:
             for index, variable in secret_words(data).items():
                 where, text = f"{path}[{index}]", data[index]
-                self.found.append(PlainSecret(where, _fix_of_words(path, variable, text), text))
+                self.found.append(PlainSecret(where, _fix_command(path, variable, text), text))
         elif isinstance(data, list):
             for index, item in enumerate(data):
-                self.walk(item, self._item_path(path, index, item), name)
+                self.walk(item, self._name_item(path, index, item), name)
         elif data is not None and is_secret(name, data):
             text = data if isinstance(data, str) else shorten(data)
             self.found.append(PlainSecret(path, _fix(path, name, text), text))
@@ -130,33 +130,35 @@ class _Search:
 
 
 def _fix(path: str, name: str, text: str) -> str:
-    """Return what to write instead: variables of the experiment and of pods can name an entry of a Secret."""
+    """Return the fix: variables of the experiment and of pods can refer to an entry of a Secret."""
     parts = path.split(".")
     if parts[-1] in WORDS_OF_COMMANDS:
-        return _fix_of_words(path, secret_in(text) or "TOKEN", text)
+        return _fix_command(path, secret_in(text) or "TOKEN", text)
     if "env" not in parts and not any(part.startswith("env[") for part in parts):
         return ELSEWHERE
     if parts[-1] == "value":
-        return f"write `{OF_KUBERNETES}` for {name}{_way_out(text)}"
-    reference = OF_KUBERNETES if _is_in_patch(parts) else "secret: {name: SECRET, key: KEY}"
-    return f"write `{name}: {{{reference}}}`{_way_out(text)}"
+        return f"write `{SECRET_KEY_REF}` for {name}{_other_name(text)}"
+    reference = SECRET_KEY_REF if _is_in_patch(parts) else "secret: {name: SECRET, key: KEY}"
+    return f"write `{name}: {{{reference}}}`{_other_name(text)}"
 
 
-def _fix_of_words(path: str, variable: str, text: str) -> str:
-    """Return what to write in a command instead; Kubernetes puts the variable's value in."""
+def _fix_command(path: str, variable: str, text: str) -> str:
+    """Return the fix for a command: a variable, which Kubernetes replaces by its value."""
     entry = f"{{{variable}: {{secret: {{name: SECRET, key: KEY}}}}}}"
     if _is_in_patch(path.split(".")):
         # The plan's variables stand in the main container, and a list would replace them. Another container has none.
         has_variables = f".containers.{defaults.MAIN_CONTAINER}." in path
-        entry = f"{{{variable}: {{{OF_KUBERNETES}}}}}" if has_variables else f"[{{name: {variable}, {OF_KUBERNETES}}}]"
-    return f"write `$({variable})` in its place, and `env: {entry}`{_way_out(text)}"
+        entry = (
+            f"{{{variable}: {{{SECRET_KEY_REF}}}}}" if has_variables else f"[{{name: {variable}, {SECRET_KEY_REF}}}]"
+        )
+    return f"write `$({variable})` in its place, and `env: {entry}`{_other_name(text)}"
 
 
 def _is_in_patch(parts: Sequence[str]) -> bool:
-    """Return whether the words of a path lead into a merge patch, where fields are those of Kubernetes."""
+    """Return True if the path leads into a merge patch, where fields are those of Kubernetes."""
     return not PATCHES.isdisjoint(parts)
 
 
-def _way_out(text: str) -> str:
-    """Return what to write if the text is not a secret. A text with the shape of one would be found under any name."""
+def _other_name(text: str) -> str:
+    """Return the fix if the text is not a secret; "" if it has the shape of one, which is found under any name."""
     return "" if has_shape(text) else OTHER_NAME

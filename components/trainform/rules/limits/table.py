@@ -1,4 +1,4 @@
-"""The table of rules, and the judgement of objects by it."""
+"""The table of rules, and the function that applies it to objects."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ BY_CODE = {rule.code: rule for rule in RULES}
 
 
 def judge(judged: Judged, environment: Environment, rules: Sequence[Rule] = RULES) -> list[Judgement]:
-    """What the rules find, in the order of the table."""
+    """Return the findings of the rules, in the order of the table."""
     found = []
     for rule in rules:
         severity = rule.severity_in(environment)

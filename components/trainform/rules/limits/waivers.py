@@ -1,4 +1,4 @@
-"""Waivers of an experiment against the findings of the environment's rules."""
+"""Waivers of an experiment for findings of the environment's rules."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def verdict(
     environment: Environment,
     today: datetime.date | None,
 ) -> Verdict:
-    """Hold the findings against the waivers. today: the day on which waivers must hold; None: no waiver holds.
+    """Apply the waivers to the findings. today: the day on which waivers must hold; None: no waiver holds.
 
-    Equal problems are one: the replicas of a role that have templates of their own break a rule together.
+    Equal problems are reported once: replicas of a role that have their own templates may break a rule together.
     """
     severities = dict(found)
     accepted = waived(waivers, environment, today)
@@ -49,14 +49,14 @@ def verdict(
         if severity == "warning":
             notes.append(f"{_place(problem)}: {problem.reason} (a warning of the rule {problem.code}): {problem.fix}")
         else:
-            problems.append(_with_waiver(problem, waivers, environment, today))
+            problems.append(_suggest_waiver(problem, waivers, environment, today))
     notes += _notes(waivers, {identity(problem): problem for problem in severities}, accepted, today)
     shown = tuple(map(masked_line, notes))
     return Verdict((*problems, *waiver_problems(waivers, environment, today)), shown, tuple(severities.items()))
 
 
 def identity(problem: Problem) -> tuple[str, str]:
-    """What a waiver names of a finding: the code of its rule, and the fingerprint."""
+    """Return the code of the rule and the fingerprint of a finding, by which a waiver names it."""
     return problem.code, problem.fingerprint
 
 
@@ -70,7 +70,7 @@ def waived(waivers: Iterable[Waiver], environment: Environment, today: datetime.
 
 
 def owners(code: str, environment: Environment) -> Sequence[str]:
-    """Those who may own a waiver of the rule in the environment; none where it always holds."""
+    """Return the people who may own a waiver of the rule in the environment; empty if the rule always holds."""
     if code not in REVIEW_CODES and (code not in BY_CODE or BY_CODE[code].fixed):
         return ()
     return environment.limits.waivable.get(code, ())
@@ -79,7 +79,7 @@ def owners(code: str, environment: Environment) -> Sequence[str]:
 def waiver_problems(
     waivers: Iterable[Waiver], environment: Environment, today: datetime.date | None
 ) -> Iterator[Problem]:
-    """Waivers that the environment does not allow."""
+    """Yield waivers that the environment does not allow."""
     for index, waiver in enumerate(waivers):
         refusal = _refusal(waiver, environment, today)
         if refusal is not None:
@@ -110,7 +110,7 @@ def _refusal(waiver: Waiver, environment: Environment, today: datetime.date | No
 
 REMOVED = ("TF-POD-5", "TF-QUE-4", "TR-CONTRACT-4", "TR-NEIGHBOURS-5")
 """Codes of rules and findings that trainform had. A code is never used again."""
-_OF_REVIEWS = {
+_REVIEW_NUMBERS = {
     "CAPACITY": (1, 2),
     "CONTRACT": (1, 2, 3, 5, 6),
     "COST": (1, 2, 3),
@@ -121,23 +121,25 @@ _OF_REVIEWS = {
     "SECURITY": (1, 2, 3, 4, 5, 6, 7, 8, 10),
     "UNKNOWN": (1,),
 }
-REVIEW_CODES = frozenset(f"TR-{category}-{number}" for category, numbers in _OF_REVIEWS.items() for number in numbers)
+REVIEW_CODES = frozenset(
+    f"TR-{category}-{number}" for category, numbers in _REVIEW_NUMBERS.items() for number in numbers
+)
 """Findings of a review that an experiment may waive. Gates of a promotion are waived by `trainform promote`."""
 WAIVABLE = BY_CODE.keys() | REVIEW_CODES
 ALWAYS_HOLDS = "the rule holds in every environment: it can neither be waived nor made a warning"
 
 
 def unknown_code(code: str, known: Collection[str]) -> tuple[str, str]:
-    """Reason and fix for a code that no rule has."""
+    """Return reason and fix for a code that no rule has."""
     if code in REMOVED:
         return "trainform no longer has this rule", "remove the entry"
     return "no rule has this code", did_you_mean(code, sorted(known)) or f"known: {list_names(sorted(known))}"
 
 
-def _with_waiver(
+def _suggest_waiver(
     problem: Problem, waivers: Iterable[Waiver], environment: Environment, today: datetime.date | None
 ) -> Problem:
-    """Return the problem with the end of a waiver that has expired, or with a waiver that would be allowed."""
+    """Return the problem with the last day of its expired waiver, or with the line of an allowed waiver."""
     allowed = owners(problem.code, environment)
     if not allowed or not problem.fingerprint:
         return problem
@@ -161,7 +163,7 @@ def _with_waiver(
 
 
 def line(code: str, fingerprint: str, owner: str) -> str:
-    """The waiver of the finding as a line of YAML, in which reason and last day are still to be written."""
+    """Return the waiver of the finding as a line of YAML, without its reason and its last day."""
     return (
         f'- {{rule: {code}, finding: "{fingerprint}", reason: "…", '
         f"owner: {json.dumps(owner, ensure_ascii=False)}, until: YYYY-MM-DD}}"
@@ -174,7 +176,7 @@ def _notes(
     accepted: set[tuple[str, str]],
     today: datetime.date | None,
 ) -> Iterator[str]:
-    """Notes on waivers that hold, that are over, or that name a finding which is not there (any more)."""
+    """Yield notes on waivers that hold, that have expired, or whose finding does not exist."""
     for index, waiver in enumerate(waivers):
         if waiver.rule in REVIEW_CODES:  # only a review knows these findings
             continue
