@@ -61,7 +61,7 @@ def _fixed(experiment: Experiment, plan: Plan, name: str) -> str | None:
 def _meets_at_service(experiment: Experiment, plan: Plan) -> bool:
     """False if the user says another address than the plan's."""
     addresses = {variable.value for role in plan.roles for variable in role.env if variable.name == ADDRESS}
-    addresses |= {option.value for option in own_options(experiment.launcher) if option.said == f"${ADDRESS}"}
+    addresses |= {option.value for option in own_options(experiment.launcher) if option.planned == f"${ADDRESS}"}
     return addresses <= {plan.rendezvous.address, f"$({ADDRESS})"}
 
 
@@ -85,7 +85,7 @@ def _by_variables(experiment: Experiment, plan: Plan, name: str) -> Iterator[_Sa
 def _by_options(experiment: Experiment, plan: Plan, meeting: list[RolePlan]) -> Iterator[_Said]:
     """Path and port of each option of the launcher that says one."""
     for option in own_options(experiment.launcher):
-        for role in meeting if option.said.endswith("$MASTER_PORT") else ():
+        for role in meeting if option.planned.endswith("$MASTER_PORT") else ():
             values = {each.name: each.value for each in role.env if isinstance(each.value, str)}
             address, _, port = expanded(option.value, values).rpartition(":")
             if not _is_elsewhere(option, address, plan):
@@ -95,7 +95,7 @@ def _by_options(experiment: Experiment, plan: Plan, meeting: list[RolePlan]) -> 
 def _is_elsewhere(option: Option, address: str, plan: Plan) -> bool:
     """Whether the option names a rendezvous that is not the job's own."""
     own = {plan.rendezvous.address, plan.rendezvous.own_address, "localhost", "127.0.0.1", ""}
-    return ADDRESS in option.said and address not in own
+    return ADDRESS in option.planned and address not in own
 
 
 def _different(experiment: Experiment, plan: Plan, meeting: list[RolePlan]) -> Iterator[Problem]:
