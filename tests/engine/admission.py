@@ -16,8 +16,7 @@ from trainform.backends.table import BACKENDS
 from trainform.job.objects import job_manifests
 from trainform.job.render_platform import platform_manifests
 from trainform.manifests.manifest import Manifest
-from trainform.manifests.ssh import ssh_names
-from trainform.manifests.ssh_files import identity_files
+from trainform.manifests.ssh_files import identity_files, ssh_names
 from trainform.plan import Plan
 from trainform.spec import Environment
 

@@ -13,7 +13,6 @@ import pytest
 
 from tests.engine.live import Live
 from tests.engine.project import SSH_SECRET, Project
-from trainform.manifests.ssh import ssh_names
 from trainform.manifests.ssh_files import (
     AUTHORIZED_KEYS,
     HOST_KEY,
@@ -21,6 +20,7 @@ from trainform.manifests.ssh_files import (
     REQUIRED_FILES,
     USER_KEY,
     identity_files,
+    ssh_names,
 )
 from trainform.plan import Plan
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.samples import experiment
-from trainform.plan.images import digest_of, pinned, run_by, without_digest
+from trainform.plan.images import digest_of, image_ids, pinned, without_digest
 from trainform.plan.inputs import resolved
 
 IMAGE, OTHER = "registry.example.com/ai/pytorch-training:2.8", "registry.example.com/ai/loader:1"
@@ -120,7 +120,7 @@ def test_what_the_nodes_say() -> None:
         initContainerStatuses=[{"name": "load", "imageID": f"y@{SECOND}"}],
     )
     waits = pod(containerStatuses=[{"name": "main", "imageID": ""}, {"name": "injected", "imageID": f"z@{SECOND}"}])
-    assert run_by([one, waits, pod(), {}]) == {IMAGE: {f"x@{DIGEST}"}, OTHER: {f"y@{SECOND}"}}
+    assert image_ids([one, waits, pod(), {}]) == {IMAGE: {f"x@{DIGEST}"}, OTHER: {f"y@{SECOND}"}}
 
 
 @pytest.mark.parametrize("name", [IMAGE, f"{IMAGE}@sha256:4f", f"{IMAGE}@{DIGEST}x", f"sha256:{'4f' * 32}"])

@@ -11,7 +11,7 @@ from tests.support.samples import CLUSTER, JOB
 from trainform.deployed.releases.files import write_releases
 from trainform.deployed.releases.model import Origin, Promoted, Release, Rollback, Waived
 from trainform.deployed.releases.stack_file import follow_all, with_release
-from trainform.plan.inputs import resolved, with_dates, with_overlays
+from trainform.plan.inputs import parse_dates, resolve_with_overlays, resolved
 from trainform.spec import Experiment
 
 DIGEST = "sha256:" + "4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945"
@@ -47,7 +47,7 @@ WRITTEN = f"password={FORGED}\nstacks \x1b[31m\u202e"
 def release(promoted: Promoted = PROMOTED, **parts: Any) -> Release:
     """A release of the sample experiment with these fields."""
     model = Experiment.model_validate({**JOB, "image": IMAGE, **parts})
-    experiment = with_dates(with_overlays(model) if model.environments else resolved(model))
+    experiment = parse_dates(resolve_with_overlays(model) if model.environments else resolved(model))
     return Release(experiment=experiment, origin=ORIGIN, promoted=promoted)
 
 

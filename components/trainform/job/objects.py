@@ -20,10 +20,10 @@ from trainform.manifests.objects import (
     rendezvous_service,
     replica_service,
 )
-from trainform.manifests.ssh import ssh_names, ssh_secret
+from trainform.manifests.ssh_files import ssh_names, ssh_secret
 from trainform.plan import Plan, build_plan
 from trainform.plan.build import DRAFT_REVISION, chosen_backend
-from trainform.plan.registries import mapped_images, with_registries
+from trainform.plan.registries import map_registries, mapped_images
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 
@@ -33,7 +33,7 @@ def draft_plan(experiment: Experiment, environment: Environment, run: int = 1, r
     backend."""
     backend = BACKENDS[chosen_backend(experiment, environment)]
     naming, groups = backend.naming(experiment), backend.groups(experiment)
-    pulled = with_registries(experiment, environment.registries)
+    pulled = map_registries(experiment, environment.registries)
     plan = build_plan(pulled, environment, run, revision, naming=naming, groups=groups)
     return structs.replace(plan, images=mapped_images(experiment, environment.registries))
 

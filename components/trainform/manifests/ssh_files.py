@@ -1,4 +1,4 @@
-"""The files of a Secret that is mounted as the whole `~/.ssh` of every pod of a job, for its sshd and for its clients.
+"""The Secret with the SSH identity of a job. Every pod mounts it as the whole `~/.ssh`, for its sshd and its clients.
 
 A rotation uses its own keys and accepts the keys of the rotations before and after it. So pods that started before a
 rotation and pods that started after it can connect in both directions, also in the minute in which the kubelet updates
@@ -11,7 +11,9 @@ from msgspec import Struct
 
 from trainform import defaults
 from trainform.errors import MASK
+from trainform.manifests.manifest import Component, Manifest, object_body
 from trainform.manifests.ssh_keys import KeyPair, Purpose, derive
+from trainform.plan.model import Plan
 
 USER_KEY, HOST_KEY = "id_ed25519", "ssh_host_ed25519_key"
 AUTHORIZED_KEYS, KNOWN_HOSTS, CONFIG = "authorized_keys", "known_hosts", "config"
@@ -67,6 +69,32 @@ class Names(Struct, frozen=True):
         service = f"*.{self.service}"
         short = (service, f"{service}.{self.namespace}")
         return (*short, f"{service}.{self.namespace}.svc", f"{service}.{self.namespace}.svc.*", f"{self.experiment}-*")
+
+
+def ssh_names(plan: Plan) -> Names:
+    """Return the host names and ports of the job's pods, as SSH needs them. ValueError if the job has no SSH
+    identity."""
+    if plan.ssh is None:
+        raise ValueError(f"{plan.experiment} has no SSH identity")
+    return Names(
+        experiment=plan.experiment,
+        namespace=plan.namespace,
+        service=plan.rendezvous.service,
+        folder=plan.ssh.folder,
+        port=plan.ssh.port,
+        ports=plan.ssh.ports,
+        # if the operator makes a Service for each pod, DNS resolves the pod's bare name
+        services=(
+            *(service.name for service in plan.services),
+            *(() if plan.naming.own_service else (f"{plan.experiment}-*",)),
+        ),
+    )
+
+
+def ssh_secret(name: str, names: Names, labels: dict[str, str]) -> Manifest:
+    """Return the Secret with every key masked: only the stack has the secret from which the keys are derived."""
+    body = object_body("Secret", name, names.namespace, labels, type="Opaque", stringData=masked_files(names))
+    return Manifest("ssh", body, component=Component.SSH)
 
 
 def identity_files(names: Names, secret: str, rotation: int) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""What will run: pure functions from the two files to one `Plan`. No files, clock, random or environment in here."""
+"""Build the `Plan` of a job from the two files, by pure functions: no files, clock, random numbers or environment."""
 
 from trainform.plan.build import build_plan
 from trainform.plan.model import Plan, RolePlan

@@ -93,9 +93,9 @@ def queue_amounts(request: QueueRequest, environment: Environment) -> dict[str, 
     out."""
     amounts = {name: getattr(request, name) for name in ("capability", "deserved", "guarantee")}
     return {
-        name: {resource_name(key, environment): quantity for key, quantity in given.items()}
-        for name, given in amounts.items()
-        if given
+        name: {resource_name(key, environment): quantity for key, quantity in quantities.items()}
+        for name, quantities in amounts.items()
+        if quantities
     }
 
 

@@ -1,4 +1,4 @@
-"""Images by their digests: what a tag means changes, and what a digest means never does."""
+"""Images and their digests: the image behind a tag can change, the image behind a digest cannot."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ Keys = tuple[str | int, ...]
 
 
 def digest_of(image: str) -> str | None:
-    """The digest at the end of the name of an image, or of what a node says that it has run; None if there is none."""
-    found = DIGEST.search(image)
-    return None if found is None else found[1]
+    """Return the digest at the end of an image's name, or of an image ID that a node reports; None without one."""
+    match = DIGEST.search(image)
+    return None if match is None else match[1]
 
 
 def named_images(experiment: Mapping[str, Any]) -> dict[str, str]:
-    """The images that an experiment names, by their paths."""
+    """Return the images that an experiment names, by their paths."""
     return {join_path(keys): image for keys, image in _images(experiment, ())}
 
 
 def without_digest(experiment: Mapping[str, Any]) -> dict[str, str]:
-    """Those of them that have no digest."""
+    """Return the images that an experiment names without a digest, by their paths."""
     return {path: image for path, image in named_images(experiment).items() if digest_of(image) is None}
 
 
 def _images(value: Any, keys: Keys, named: bool = False) -> Iterator[tuple[Keys, str]]:
-    """Every image, also those in merge patches. A variable or a label of this name is none. named: the keys are names
-    of containers, roles and the like."""
+    """Yield every image with its path, also those in merge patches. Variables and labels called `image` do not count.
+    named: the keys are names of containers, roles and the like."""
     if isinstance(value, list):
         for index, item in enumerate(value):
             yield from _images(item, (*keys, index))
@@ -48,31 +48,35 @@ def _images(value: Any, keys: Keys, named: bool = False) -> Iterator[tuple[Keys,
 
 
 def pinned(experiment: Experiment, ran: Mapping[str, Set[str]], registries: Mapping[str, str]) -> Experiment:
-    """The experiment with the digest behind each tag that was run, and was run as one thing. ran: what the nodes have
-    run for each name of an image; registries: of the environment in which that was."""
+    """Return the experiment with a digest for each tag, if all pods ran the same image for it.
+
+    ran: the image IDs that the nodes report for each image name. registries: those of the environment that ran it.
+    """
     names = {image: pulled(image, registries) for image in images_of(experiment)}
     digests = {image: _only(ran.get(name, frozenset()), repository(name)) for image, name in names.items()}
-    known = {image: found for image, found in digests.items() if found is not None and digest_of(image) is None}
+    known = {image: digest for image, digest in digests.items() if digest is not None and digest_of(image) is None}
     return renamed(experiment, lambda image: f"{image}@{known[image]}" if image in known else image)
 
 
 def _only(ids: Set[str], where: str) -> str | None:
-    """The digest if all of what was run has it, and the repository too. A node that has an image from elsewhere than a
-    registry says no digest, and one that has the same layers from two repositories says one of them, where the digest
-    may be another one."""
-    found = {digest_of(each) for each in ids}
-    return found.pop() if len(found) == 1 and where in map(repository, ids) else None
+    """Return the digest if all IDs have it and one of them is from this repository; None otherwise.
+
+    A node reports no digest for an image that it got without a registry. For layers that two repositories share it
+    reports one of the two, and the digest may be another one in the other repository.
+    """
+    digests = {digest_of(each) for each in ids}
+    return digests.pop() if len(digests) == 1 and where in map(repository, ids) else None
 
 
 def repository(image: str) -> str:
-    """Where an image is, without tag and digest: of its name, or of what a node says that it has run."""
+    """Return registry and path of an image name, or of an image ID that a node reports, without tag and digest."""
     registry, path = split_registry(qualified(image.rpartition("://")[2]))
     return f"{registry}/{path.partition('@')[0].partition(':')[0]}"
 
 
-def run_by(pods: list[Mapping[str, Any]]) -> dict[str, set[str]]:
-    """What the nodes say that they have run for each image of the pods, by its name there; nothing for containers that
-    have not begun."""
+def image_ids(pods: list[Mapping[str, Any]]) -> dict[str, set[str]]:
+    """Return the image IDs that the nodes report for each image name of the pods. Containers that have not started
+    have none."""
     ran: dict[str, set[str]] = {}
     for pod in pods:
         spec, status = pod.get("spec", {}), pod.get("status", {})

@@ -1,7 +1,7 @@
-"""What the user set, by the component of the job that it belongs to: the engine keeps it and names what has changed.
+"""The inputs of a job's components: the fields that the user set. The engine stores them and names those that change.
 
-What follows from it (ranks, addresses, the revision, the cost) is no input, so that a preview names a change where it
-was made and nowhere else. A new price, or another node of the same kind, changes nothing.
+Derived values (ranks, addresses, the revision, the cost) are not inputs, so a preview shows a change only where the
+user made it. A new price, or another node of the same kind, changes nothing.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from trainform.spec.queues import QueueRequest
 from trainform.spec.ssh import Ssh
 from trainform.spec.storage import OF_NEW_CLAIMS, Volume
 
-# What of the environment reaches no object of a job. Of its kinds, classes and so on only those that the job uses do.
+# Fields of an environment that reach no object of a job. Entries that the job does not use are removed elsewhere.
 _WITHOUT_EFFECT: Mapping[str, Any] = {
     "queues": True,
     "priority_classes": True,
@@ -37,10 +37,10 @@ _WITHOUT_EFFECT: Mapping[str, Any] = {
 }
 
 OUTPUTS = ("namespace", "queues")
-"""Sections of an environment whose names are outputs of its component, so that they cannot be inputs too: each entry is
-one."""
+"""Sections of an environment whose names are outputs of its component, so they cannot be inputs too: each of their
+entries is an input."""
 STAND_IN = {"per_node": 1, "nodes": 1}
-"""Of a kind of accelerators: what its environment must say, and no record has."""
+"""Fields that an environment requires for a kind of accelerators, and that records do not have."""
 
 
 class JobInputs(Struct, frozen=True):
@@ -55,9 +55,12 @@ class JobInputs(Struct, frozen=True):
 
 
 def job_inputs(experiment: Experiment, environment: Environment, plan: Plan) -> JobInputs:
-    """The inputs of each component. A field whose component the job has not (`ssh` with a Secret that exists, `queue`
-    by name) is the job's. What the environment sets for a kind of accelerator is an input of the roles that have it,
-    and for a storage class of the storage."""
+    """Return the inputs of each component.
+
+    If the job has no such component (`ssh` with an existing Secret, `queue` by name), the field is an input of the job.
+    The environment's settings for a kind of accelerators are inputs of the roles that use it, and those for a storage
+    class are inputs of the storage.
+    """
     rest = _without_null(experiment.user_set())
     written = rest.pop("roles")
     network, volumes = rest.pop("network", {}), rest.pop("storage", None)
@@ -86,8 +89,8 @@ def job_inputs(experiment: Experiment, environment: Environment, plan: Plan) -> 
 
 
 def _without_null(value: Any) -> Any:
-    """The value with a text in place of each null: merge patches have them, and the engine leaves a null out of what it
-    keeps, so that a preview would show no cause of a change of one."""
+    """Return the value with a text instead of each null. Merge patches have nulls, and the engine does not store them,
+    so a preview could not show that one has changed."""
     if isinstance(value, dict):
         return {key: _without_null(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -98,8 +101,8 @@ def _without_null(value: Any) -> Any:
 def environment_part(
     experiment: Experiment, environment: Environment, plan: Plan, *, exclude_defaults: bool = True
 ) -> dict[str, Any]:
-    """What of the environment reaches an object of the job, or says where the job is made, under the names of the
-    environment's file."""
+    """Return the fields of the environment that reach an object of the job or say where the job is created, under the
+    names of the environment's file."""
     offered = environment.model_dump(
         mode="json", by_alias=True, exclude_defaults=exclude_defaults, exclude=dict(_WITHOUT_EFFECT)
     )
@@ -140,34 +143,34 @@ def recorded_environment(inputs: Mapping[str, Any]) -> Environment:
 
 
 def job_record(experiment: Experiment, environment: Environment, plan: Plan) -> Record | None:
-    """The record of what is deployed, with every default; None if no ConfigMap has room for it. The context of a
-    kubeconfig is a name on somebody's machine, and not in it."""
+    """Return the record of what is deployed, with every default; None if it does not fit into a ConfigMap. It has no
+    context, which is a name in one user's kubeconfig."""
     part = environment_part(experiment, environment, plan, exclude_defaults=False)
     del part["cluster"]
-    base = None if experiment.base is None else with_overlays(experiment.base)
+    base = None if experiment.base is None else resolve_with_overlays(experiment.base)
     record = Record(plan.revision, plan.job, plan.run, resolved(experiment), part, base=base)
     return record if record.fits() else None
 
 
 def recorded_models(record: Record) -> tuple[Experiment, Environment]:
-    """The models of a record. What reaches no object of the job has its default, or a stand-in where the file must say
-    it. ValueError if this version of trainform cannot read them."""
+    """Return the models of a record. Fields that reach no object of the job have their defaults, or a placeholder if
+    the file requires them. ValueError if this version of trainform cannot read the record."""
     try:
         kinds = {name: {**STAND_IN, **kind} for name, kind in record.environment.get("accelerators", {}).items()}
         environment = {**record.environment, **({"accelerators": kinds} if kinds else {})}
-        return Experiment.model_validate(with_dates(record.experiment)), Environment.model_validate(environment)
+        return Experiment.model_validate(parse_dates(record.experiment)), Environment.model_validate(environment)
     except (AttributeError, TypeError, RecursionError) as error:
         raise ValueError(type(error).__name__) from None
 
 
 def resolved(experiment: Experiment) -> dict[str, Any]:
-    """The experiment with every default, as plain data under the names of the file."""
+    """Return the experiment with every default, as plain data under the names of the file."""
     return experiment.model_dump(mode="json", by_alias=True, exclude=_without_value(experiment))
 
 
-def with_overlays(experiment: Experiment) -> dict[str, Any]:
-    """The experiment with every default, and beside them what differs in the environments, as written. Left out are
-    defaults that an overlay gives no meaning, where a file must not set them."""
+def resolve_with_overlays(experiment: Experiment) -> dict[str, Any]:
+    """Return the experiment with every default, and with its `environments` as written. Defaults that an overlay makes
+    invalid are left out."""
     overlays = experiment.model_dump(mode="json", include={"environments"})["environments"]
     left_out = _without_value(experiment, overlays.values())
     data = experiment.model_dump(mode="json", by_alias=True, exclude=left_out)
@@ -175,21 +178,21 @@ def with_overlays(experiment: Experiment) -> dict[str, Any]:
 
 
 def _no_file(patch: Mapping[str, Any]) -> dict[str, Any]:
-    """The merge patch without the file of a runtime, as `resolved` leaves it out."""
+    """Return the merge patch without the file of a runtime, as `resolved` leaves it out."""
     runtime = patch.get("runtime")
     if not isinstance(runtime, dict):
         return {**patch}
     return {**patch, "runtime": {key: value for key, value in runtime.items() if key != "file"}}
 
 
-def with_dates(experiment: Mapping[str, Any]) -> dict[str, Any]:
-    """An experiment from JSON as a file has it: the last days of waivers are dates there, those in its overlays too."""
-    found = {**experiment}
-    if isinstance(found.get("waivers"), list):
-        found["waivers"] = [{**waiver, "until": _day(waiver.get("until"))} for waiver in found["waivers"]]
-    if found.get("environments"):
-        found["environments"] = {name: with_dates(patch) for name, patch in found["environments"].items()}
-    return found
+def parse_dates(experiment: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an experiment from JSON as YAML has it: the last days of waivers are dates, also in its overlays."""
+    parsed = {**experiment}
+    if isinstance(parsed.get("waivers"), list):
+        parsed["waivers"] = [{**waiver, "until": _day(waiver.get("until"))} for waiver in parsed["waivers"]]
+    if parsed.get("environments"):
+        parsed["environments"] = {name: parse_dates(patch) for name, patch in parsed["environments"].items()}
+    return parsed
 
 
 def _day(value: Any) -> Any:
@@ -197,41 +200,44 @@ def _day(value: Any) -> Any:
 
 
 def _without_value(experiment: Experiment, overlays: Iterable[Mapping[str, Any]] = ()) -> dict[str, Any]:
-    """The fields that mean nothing beside others, where a file must not set them, the file of a runtime, a name on
-    somebody's machine, and the overlays, of which the other fields hold what counts here."""
+    """Return the fields to leave out, as pydantic's `exclude`.
+
+    These are fields that another field makes invalid, the file of a runtime, which is a path on one machine, and the
+    overlays, which are merged already.
+    """
     written = [*overlays]
     existing = {
         name: {field for field in OF_NEW_CLAIMS if getattr(volume, field) == Volume.model_fields[field].default}
         for name, volume in experiment.storage.items()
         if volume.claim is not None or any(_sets(patch, "storage", name, "claim") for patch in written)
     }
-    found: dict[str, Any] = {"environments": True, "runtime": {"file"}, "storage": existing}
+    excluded: dict[str, Any] = {"environments": True, "runtime": {"file"}, "storage": existing}
     if experiment.owner is None:  # records and releases of earlier versions do not have the field
-        found["owner"] = True
+        excluded["owner"] = True
     ssh = experiment.ssh
     if ssh is None or ssh.rotation != Ssh.model_fields["rotation"].default:
-        return found
+        return excluded
     needless = ssh.secret is not None or any(_sets(patch, "ssh", "secret") for patch in written)
-    return found | ({"ssh": {"rotation"}} if needless else {})
+    return excluded | ({"ssh": {"rotation"}} if needless else {})
 
 
 def _sets(patch: Any, *path: str) -> bool:
-    """Whether a merge patch has a value there."""
+    """Return whether a merge patch sets a value at this path."""
     for key in path:
         patch = patch.get(key) if isinstance(patch, Mapping) else None
     return patch is not None
 
 
 def _used(offered: Mapping[str, Any], names: Iterable[str | None]) -> dict[str, Any]:
-    """What the environment says of those that are used, where it says anything that reaches an object."""
+    """Return the entries that are in use and not empty."""
     return {name: offered[name] for name in dict.fromkeys(names) if name is not None and offered.get(name)}
 
 
 def _kinds_of(request: QueueRequest) -> list[str]:
-    """The kinds of accelerators, and the resources, of which a queue has amounts."""
+    """Return the kinds of accelerators, and the resources, of which a queue has amounts."""
     return [*request.capability, *request.deserved, *request.guarantee]
 
 
 def _beside(field: str, used: Mapping[str, Any]) -> dict[str, Any]:
-    """An input of a component for what the environment says of what the component uses."""
+    """Return a component's input with the environment's settings for the entries that it uses."""
     return {"environment": {field: dict(used)}} if used else {}

@@ -71,7 +71,7 @@ class Layout(Struct, frozen=True, dict=True):
 
     @functools.cached_property
     def ssh_roles(self) -> tuple[str, ...]:
-        """The roles that get the SSH identity. If the operator has an agent in the place of SSH, only those of `ssh` in
+        """The roles that get the SSH identity. If the operator has an agent instead of SSH, only those of `ssh` in
         the experiment."""
         return () if self.naming.agent is not None and self.experiment.ssh is None else ssh_roles(self.experiment)
 
@@ -170,14 +170,14 @@ class Layout(Struct, frozen=True, dict=True):
         if self.experiment.network.addresses == "service":
             return ()
         revision = "?" * defaults.REVISION_DIGITS
-        found = [
+        patterns = [
             (f"{self.experiment.name}-{revision}-{self._pattern(name, index)}", port.number)
             for name in names
             for index, ports in enumerate(self.ports[name])
             for port in ports
             if port.name == SSH
         ]
-        return tuple(found) if len({number for _, number in found}) > 1 else ()
+        return tuple(patterns) if len({number for _, number in patterns}) > 1 else ()
 
     @property
     def ssh_port(self) -> int:

@@ -54,7 +54,7 @@ class Mount(Struct, frozen=True):
 
 
 class ClaimPlan(Struct, frozen=True):
-    """A claim that trainform makes. `storage_class`: its name in the cluster, None for the cluster's default."""
+    """A claim that trainform creates. `storage_class`: its name in the cluster, None for the cluster's default."""
 
     key: str
     name: str
@@ -92,7 +92,7 @@ class Rendezvous(Struct, frozen=True):
 
 
 class SshPlan(Struct, frozen=True):
-    """The SSH identity of the job. `secret` has the files that are mounted in `folder`; `made`: trainform makes it.
+    """The SSH identity of the job. `secret` has the files that are mounted in `folder`; `made`: trainform creates it.
 
     `port` is for every host that no pattern of `ports` matches (patterns of host names; the first match counts)."""
 
@@ -131,7 +131,7 @@ class RuntimePlan(Struct, frozen=True):
 
 
 class Agent(Struct, frozen=True):
-    """The operator's own program in the place of SSH. program: starts a process in another pod. hostfile: the list of
+    """The operator's own program instead of SSH. program: starts a process in another pod. hostfile: the list of
     pods. client: the kubectl that the program runs; the init container `delivery` copies it into the pod."""
 
     program: str
@@ -141,27 +141,23 @@ class Agent(Struct, frozen=True):
 
 
 class Naming(Struct, frozen=True):
-    """The names of pods and the addresses by which peers reach them; the backend defines them for the plan.
-
-    pod: a format with `{job}`, `{group}` and `{index}`. address: a format with `{pod}`, `{service}` and `{job}`.
-    own_service: trainform's headless Service publishes the names; otherwise the operator makes its own Services.
-    single: groups whose only pod has no number. agent: what starts processes in other pods in the place of SSH; such
-    pods have no DNS names. hostfile: the path of the operator's own hostfile; None if it writes none. draws_ports: the
-    operator chooses the ports when it makes a pod and sets them in the pod; the plan has only the ports to which peers
-    connect. ends_by_number: if several groups of pods end the job together, it ends when as many pods have succeeded as
-    these groups have, whichever pods they are. gang_of_role: the operator makes a gang of each role, and places one
-    after the other.
-    """
+    """The names of pods and the addresses by which peers reach them; the backend defines them for the plan."""
 
     pod: str
+    """A format with `{job}`, `{group}` and `{index}`."""
     address: str
+    """A format with `{pod}`, `{service}` and `{job}`."""
     own_service: bool
-    single: tuple[str, ...] = ()
+    """True if trainform's headless Service publishes the names; False if the operator makes its own Services."""
+    single: tuple[str, ...] = ()  # groups whose only pod has no number
     agent: Agent | None = None
-    hostfile: str | None = None
+    """Starts processes in other pods instead of SSH; such pods have no DNS names."""
+    hostfile: str | None = None  # the path of the operator's own hostfile
     draws_ports: bool = False
+    """True if the operator chooses the ports when it makes a pod; the plan has only the ports that peers connect to."""
     ends_by_number: bool = False
-    gang_of_role: bool = False
+    """True if a job that several groups end together ends when as many pods, of any group, have succeeded."""
+    gang_of_role: bool = False  # the operator makes a gang of each role, and places one after the other
 
     def pod_name(self, job: str, group: str, index: int) -> str:
         """The hostname of the pod."""

@@ -23,7 +23,7 @@ def plan_ports(
     On the pod network the usual numbers. On the host network numbers of the environment's range, one after the other
     from a start that follows from the experiment's identity alone, so that every preview finds the same ones. Two
     experiments may meet in a number: it is declared as a host port, and the scheduler keeps its users on different
-    nodes. Where the operator draws the numbers, those that peers call, in front of which it puts Services.
+    nodes. If the operator draws the numbers, the plan has those of its Services, to which peers connect.
     """
     numbers = {purpose: _numbers(experiment, naming, purpose) for purpose in (main_port(experiment), SSH)}
     host = experiment.network.host and not naming.draws_ports
@@ -34,10 +34,10 @@ def plan_ports(
     for purpose, fixed in numbers.items():
         for name in _listening_roles(experiment, naming, purpose):
             ports[name] = tuple(
-                (*given, Port(purpose, next(fixed if fixed is not None else free), host))
+                (*planned, Port(purpose, next(fixed if fixed is not None else free), host))
                 if index == 0 or purpose != RENDEZVOUS
-                else given
-                for index, given in enumerate(ports[name])
+                else planned
+                for index, planned in enumerate(ports[name])
             )
     return ports
 
@@ -92,8 +92,8 @@ def _range(experiment: Experiment, environment: Environment) -> Iterator[int]:
 def _listening_roles(experiment: Experiment, naming: Naming, purpose: str) -> list[str]:
     """The roles whose pods listen for the purpose, in order; only the first pod listens for the rendezvous."""
     if purpose == SSH:
-        by_agent = naming.agent is not None and experiment.ssh is None
-        return [] if by_agent else [name for name in ssh_roles(experiment) if experiment.roles[name].ranked]
+        has_agent = naming.agent is not None and experiment.ssh is None
+        return [] if has_agent else [name for name in ssh_roles(experiment) if experiment.roles[name].ranked]
     if purpose == RENDEZVOUS:
         return [first_ranked(experiment)]
     return [name for name in experiment.roles if in_world(experiment, name)]

@@ -1,6 +1,6 @@
-"""What is deployed, as the last `pulumi up` that succeeded has recorded it in a ConfigMap beside the job object.
+"""The record of what is deployed, which a successful `pulumi up` writes into a ConfigMap next to the job object.
 
-After an `up` that failed, Pulumi's state holds what was wanted, and the record what was deployed before.
+After an `up` that failed, Pulumi's state holds the desired objects, and the record what was deployed before.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ class Record(Struct, frozen=True, dict=True):
 
     revision, job: those of the job object. If another job object runs, the last `up` has failed half way. run: counts
     repetitions of an unchanged experiment. experiment: every field with its value, defaults included, under the names
-    of the file and in its order. environment: what of the environment reaches an object of the job, defaults included.
-    version: of the trainform that ran the last `up`; None if no Pulumi program has made the ConfigMap. base: the
-    experiment without what differs in its environment, every default included, with all that differs in environments
-    under `environments`, as written; None: nothing does.
+    of the file and in its order. environment: the fields of the environment that reach an object of the job, defaults
+    included. version: of the trainform that ran the last `up`; None if no Pulumi program has created the ConfigMap.
+    base: the experiment before its overlay, every default included, with `environments` as written; None if it has no
+    overlays.
     """
 
     revision: str
@@ -47,7 +47,7 @@ class Record(Struct, frozen=True, dict=True):
 
     @property
     def whole(self) -> dict[str, Any]:
-        """The experiment with what differs in environments, as a release of it has it."""
+        """The experiment with its overlays, as a release has it."""
         return self.experiment if self.base is None else self.base
 
     @functools.cached_property
@@ -87,7 +87,7 @@ def record_name(experiment: str) -> str:
 
 
 def unmark(experiment: str, namespace: str) -> str:
-    """The command that takes the mark of its stack from the record: nobody then knows whose the job is."""
+    """Return the command that removes the stack's mark from the record. The stack of the job is unknown after it."""
     return f"kubectl annotate configmap {record_name(experiment)} -n {namespace} {defaults.STACK_ANNOTATION}-"
 
 
@@ -142,7 +142,7 @@ def _json(value: dict[str, Any]) -> str:
 
 
 def _tree(data: _Data, entry: str) -> dict[str, Any]:
-    """The mapping in the entry; ValueError, whose text is the reason, if it is none that a file can hold."""
+    """The mapping in the entry; ValueError, whose text is the reason, if it is not a mapping in JSON."""
     try:
         return msgspec.json.decode(getattr(data, entry), type=dict[str, Any])
     except (msgspec.MsgspecError, RecursionError) as error:

@@ -1,5 +1,4 @@
-"""Images by the names under which an environment has them: the prefix of an image that the environment maps is another
-one there."""
+"""Names of images in an environment, whose `registries` map prefixes of images to others."""
 
 from __future__ import annotations
 
@@ -12,8 +11,8 @@ from trainform.spec.names import qualified
 from trainform.spec.prepare import Step
 from trainform.spec.roles import InitContainer, Role
 
-# What may stand behind a prefix: behind a path a longer path, a tag, a digest or nothing, behind a host alone a path,
-# since a colon begins its port.
+# Text that may follow a prefix: after a path a longer path, a tag, a digest or nothing; after a host a path only, since
+# a colon begins its port.
 _BEHIND_PATH, _BEHIND_HOST = re.compile("[/:@]|$"), re.compile("/")
 Name = Callable[[str], str]
 OF_NAMES = frozenset(
@@ -41,62 +40,65 @@ def _begins(whole: str, prefix: str) -> bool:
     return whole.startswith(prefix) and behind.match(whole, len(prefix)) is not None
 
 
-def with_registries(experiment: Experiment, registries: Mapping[str, str]) -> Experiment:
-    """The experiment with every image of it, those in its merge patches too, under the name by which the nodes pull
-    it."""
+def map_registries(experiment: Experiment, registries: Mapping[str, str]) -> Experiment:
+    """Return the experiment with every image, also in its merge patches, under the name by which the nodes pull it."""
     return renamed(experiment, lambda image: pulled(image, registries)) if registries else experiment
 
 
 def images_of(experiment: Experiment) -> list[str]:
-    """Every image of the experiment, each once."""
-    found: dict[str, str] = {}
-    renamed(experiment, lambda image: found.setdefault(image, image))
-    return list(found)
+    """Return every image of the experiment once."""
+    images: dict[str, str] = {}
+    renamed(experiment, lambda image: images.setdefault(image, image))
+    return list(images)
 
 
 def mapped_images(experiment: Experiment, registries: Mapping[str, str]) -> dict[str, str]:
-    """The images that have another name here, each with that name."""
+    """Return the images that have another name in the environment, each with that name."""
     names = {image: pulled(image, registries) for image in images_of(experiment)} if registries else {}
     return {image: name for image, name in names.items() if name != image}
 
 
 def used_registries(experiment: Experiment, registries: Mapping[str, str]) -> dict[str, str]:
-    """What of the environment's mapping reaches an image of the experiment."""
+    """Return the entries of the environment's mapping that rename an image of the experiment."""
     used = {used_prefix(image, registries) for image in images_of(experiment)} if registries else set()
     return {prefix: target for prefix, target in registries.items() if prefix in used}
 
 
 def renamed(experiment: Experiment, name: Name) -> Experiment:
-    """The experiment with another name for every image of it, those in its merge patches too."""
+    """Return the experiment with every image renamed by `name`, also in its merge patches."""
     return experiment.model_copy(
         update={
             "image": name(experiment.image),
-            "prepare": [_of_step(step, name) for step in experiment.prepare],
-            "roles": {key: _of_role(role, name) for key, role in experiment.roles.items()},
-            "manifest_overrides": {key: _of_patch(patch, name) for key, patch in experiment.manifest_overrides.items()},
+            "prepare": [_rename_step(step, name) for step in experiment.prepare],
+            "roles": {key: _rename_role(role, name) for key, role in experiment.roles.items()},
+            "manifest_overrides": {
+                key: _rename_patch(patch, name) for key, patch in experiment.manifest_overrides.items()
+            },
         }
     )
 
 
-def _of_role(role: Role, name: Name) -> Role:
-    steps = [_of_step(step, name) for step in role.init]
+def _rename_role(role: Role, name: Name) -> Role:
+    steps = [_rename_step(step, name) for step in role.init]
     image = None if role.image is None else name(role.image)
-    return role.model_copy(update={"image": image, "init": steps, "pod_overrides": _of_patch(role.pod_overrides, name)})
+    return role.model_copy(
+        update={"image": image, "init": steps, "pod_overrides": _rename_patch(role.pod_overrides, name)}
+    )
 
 
-def _of_step(step: StepT, name: Name) -> StepT:
+def _rename_step(step: StepT, name: Name) -> StepT:
     return step if step.image is None else step.model_copy(update={"image": name(step.image)})
 
 
-def _of_patch(patch: dict[str, Any], name: Name) -> dict[str, Any]:
-    """The patch with the images in its `spec`: those of containers, and the references of image volumes. Metadata and
-    the data of files have none."""
-    return patch if "spec" not in patch else {**patch, "spec": _of_spec(patch["spec"], name)}
+def _rename_patch(patch: dict[str, Any], name: Name) -> dict[str, Any]:
+    """Return the patch with the images in its `spec` renamed: those of containers, and the references of image volumes.
+    Metadata and the data of files have no images."""
+    return patch if "spec" not in patch else {**patch, "spec": _rename_spec(patch["spec"], name)}
 
 
-def _of_spec(value: Any, name: Name, named: bool = False) -> Any:
+def _rename_spec(value: Any, name: Name, named: bool = False) -> Any:
     if isinstance(value, list):
-        return [_of_spec(item, name) for item in value]
+        return [_rename_spec(item, name) for item in value]
     if not isinstance(value, dict):
         return value
     return dict(_entries(value, name, named))
@@ -111,4 +113,4 @@ def _entries(patch: Mapping[str, Any], name: Name, named: bool) -> Iterator[tupl
         elif key == "image" and isinstance(value, dict) and isinstance(value.get("reference"), str):
             yield key, {**value, "reference": name(value["reference"])}
         else:
-            yield key, _of_spec(value, name, not named and key in OF_NAMES)
+            yield key, _rename_spec(value, name, not named and key in OF_NAMES)

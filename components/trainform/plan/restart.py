@@ -1,4 +1,4 @@
-"""What happens after a failure: the values of `restart` as restart policies of pods, retries and lifecycle policies."""
+"""Handling of failures: the values of `restart` as restart policies of pods, retries and lifecycle policies."""
 
 from __future__ import annotations
 
@@ -69,9 +69,9 @@ def role_policies(experiment: Experiment) -> dict[str, tuple[Policy, ...]]:
     PodFailed, are repeated before a default for it.
     """
     policies = {}
-    exit_codes = {each.exit_code: each for each in _given(experiment.policies) if each.exit_code is not None}
+    exit_codes = {each.exit_code: each for each in _listed(experiment.policies) if each.exit_code is not None}
     for name, remaining in default_policies(experiment).items():
-        own = _given(experiment.roles[name].policies)
+        own = _listed(experiment.roles[name].policies)
         hidden = any(policy.event == POD_FAILED.event for policy in remaining)
         codes = {each.exit_code for each in own}
         repeated = [policy for code, policy in exit_codes.items() if hidden and code not in codes]
@@ -83,13 +83,13 @@ def default_policies(experiment: Experiment) -> dict[str, tuple[Policy, ...]]:
     """The default policies of each role. A policy of the user, on the role or on the job, replaces the default for the
     same event; `*`, or an empty list, replaces all defaults; the others remain."""
     ending = ending_role(experiment)
-    of_job = {policy.event for policy in _given(experiment.policies)}
+    job_events = {policy.event for policy in _listed(experiment.policies)}
     return {
         name: tuple(
             policy
             for policy in _defaults(experiment, name, name == ending)
-            if not _takes_all(experiment.policies, of_job) and policy.event not in of_job
-            if not any(given.event in (policy.event, ANY_EVENT) for given in _given(role.policies))
+            if not _takes_all(experiment.policies, job_events) and policy.event not in job_events
+            if not any(own.event in (policy.event, ANY_EVENT) for own in _listed(role.policies))
             if role.policies is None or role.policies
         )
         for name, role in experiment.roles.items()
@@ -106,7 +106,7 @@ def action_upon(policies: Iterable[Policy], event: str) -> str | None:
     return next((policy.action for policy in policies if policy.event in (event, ANY_EVENT)), None)
 
 
-def _given(policies: list[Policy] | None) -> list[Policy]:
+def _listed(policies: list[Policy] | None) -> list[Policy]:
     return [] if policies is None else policies
 
 
@@ -125,9 +125,9 @@ def _failure(experiment: Experiment, name: str) -> list[Policy]:
 
     The kubelet (1.27 and later) first reports an evicted pod as failed; its peers fail within a second, and only then
     the pod is deleted. So a policy for failures acts on evictions too. (A `timeout` on a failure does not help: Volcano
-    1.14 acts on it beside its own sync, which reverts half of the action.) If containers are restarted, only an
+    1.14 acts on it during its own sync, which reverts half of the action.) If containers are restarted, only an
     eviction makes a pod fail. A pod that its kubelet evicts, since the node lacks a resource, stays as failed, and
-    Volcano makes no other pod of its name: RestartPod deletes it, makes it again, and counts as one of the job's
+    Volcano creates no other pod of its name: RestartPod deletes it, creates it again, and counts as one of the job's
     restarts. An elastic world continues without it.
     """
     words = restart_words(experiment, name)

@@ -19,7 +19,7 @@ from trainform.spec.roles import Role
 
 
 def plan_roles(layout: Layout) -> tuple[RolePlan, ...]:
-    """What the pods of each role get, with everything inherited from experiment and environment resolved."""
+    """Return the plan of each role, with everything inherited from experiment and environment resolved."""
     experiment = layout.experiment
     steps = [(index, step, {*step_roles(experiment, step)}) for index, step in enumerate(experiment.prepare)]
     gangs = gang(experiment)

@@ -1,4 +1,4 @@
-"""What a whole job takes and costs."""
+"""Sums over a whole job: pods, accelerators, CPU, memory and cost."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class HourlyCost(Struct, frozen=True):
 
     @property
     def dated(self) -> str:
-        """The same with the day of its prices."""
+        """The amount with the day of its prices."""
         return f"{self.text} (prices of {self.as_of})"
 
 
 class Totals(Struct, frozen=True):
-    """What the whole job takes. cpu (cores) and memory (bytes) are quantities; empty if a role has no limit.
+    """Sums over all pods of a job. cpu (cores) and memory (bytes) are quantities; empty if a role has no limit.
     cost_per_hour: None unless every accelerator in use has a price, all in one currency."""
 
     pods: int

@@ -12,7 +12,7 @@ from trainform.spec.quantities import amount, spell
 
 
 def total(roles: tuple[RolePlan, ...], environment: Environment) -> Totals:
-    """What the whole job takes."""
+    """Return the pods, accelerators, CPU, memory and cost of the whole job."""
     accelerators: dict[str, int] = {}
     for role in roles:
         if role.accelerators is not None:
@@ -28,17 +28,17 @@ def total(roles: tuple[RolePlan, ...], environment: Environment) -> Totals:
 
 
 def _sum(roles: tuple[RolePlan, ...], resource: str) -> str:
-    asked = [(role.resources.get(resource), role.replicas) for role in roles if role.replicas]
-    known = [(quantity, replicas) for quantity, replicas in asked if quantity is not None]
-    if len(known) < len(asked):
+    requests = [(role.resources.get(resource), role.replicas) for role in roles if role.replicas]
+    known = [(quantity, replicas) for quantity, replicas in requests if quantity is not None]
+    if len(known) < len(requests):
         return ""
     value = sum((amount(quantity) * replicas for quantity, replicas in known), Decimal(0))
     return spell(value, binary=any(quantity.endswith("i") for quantity, _ in known))
 
 
 def hourly_cost(accelerators: Mapping[str, int], environment: Environment) -> HourlyCost | None:
-    """What these numbers of accelerators by kind cost in an hour. None if it is not known: none is in use, a kind has
-    no price, or the prices are in several currencies."""
+    """Return the hourly cost of these numbers of accelerators by kind. None if it is unknown: no accelerator is in use,
+    a kind has no price, or the prices are in several currencies."""
     prices = [
         (environment.accelerators[kind].price_per_hour, count)
         for kind, count in accelerators.items()

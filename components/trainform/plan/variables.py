@@ -197,11 +197,11 @@ VARIABLES: dict[str, tuple[Variable, ...]] = {
     "tensorflow": (*_TENSORFLOW, _WAIT),
     "command": (*_OF_EVERY_POD, _WAIT),
 }
-"""What the plan puts into the environment of the pods that a launcher starts, by the launcher's name."""
+"""Variables of the pods that a launcher starts, by the launcher's name."""
 
 
 def launcher_values(layout: Layout, role_name: str) -> dict[str, str]:
-    """What the launcher needs in the environment of the role's pods, whatever the user sets."""
+    """Return the variables that the launcher needs in the role's pods, whatever the user sets."""
     if role_name not in layout.launched:
         return {}
     values = ((each.name, each.value(layout, role_name)) for each in VARIABLES[layout.experiment.launcher.kind])
@@ -219,8 +219,8 @@ def role_env(layout: Layout, role_name: str) -> tuple[EnvVar, ...]:
     user_set = experiment.env.keys() | role.env.keys()
     if {"MASTER_ADDR", "MASTER_PORT"} & user_set:
         merged.pop(OWN_ADDRESS, None)  # rank 0 meets its peers at the user's address too
-    for path, given in (("env", experiment.env), (f"roles.{role_name}.env", role.env)):
-        for name, value in given.items():
+    for path, variables in (("env", experiment.env), (f"roles.{role_name}.env", role.env)):
+        for name, value in variables.items():
             other = planned.get(name, "")
             merged[name] = EnvVar(name, value, f"{path}.{name}", "" if other == value else other)
     return tuple(merged.values())

@@ -1,4 +1,4 @@
-"""Who is in the training world, and what each launcher makes of a role."""
+"""The training world: which roles are in it, and how each launcher uses a role."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def task_type(experiment: Experiment, name: str) -> str | None:
 
 
 def has_tf_config(experiment: Experiment) -> bool:
-    """True if TensorFlow's pods must know each other: a single replica trains alone, but an evaluator beside it must
-    not train too."""
+    """Return whether TensorFlow's pods must know each other: a single replica trains alone, but with an evaluator, that
+    one must not train too."""
     ranked = sum(role.replicas for role in experiment.roles.values() if role.ranked)
     return experiment.launcher.tensorflow is not None and ranked > 1
 

@@ -9,8 +9,7 @@ from trainform import defaults
 from trainform.errors import MASK, InputError, Problem
 from trainform.job.check_files import check_environment
 from trainform.manifests.manifest import ownership, with_own_annotations
-from trainform.manifests.ssh import ssh_secret
-from trainform.manifests.ssh_files import Names, identity_files
+from trainform.manifests.ssh_files import Names, identity_files, ssh_secret
 from trainform.manifests.ssh_keys import SECRET_PATH, SET_SECRET, secret_problems
 from trainform.resources.apply import as_run_error, set_outputs
 from trainform.resources.part import Part

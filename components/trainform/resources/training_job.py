@@ -18,7 +18,7 @@ from trainform.errors import InputError, Problem
 from trainform.job.check import check_experiment
 from trainform.job.render import RenderedJob
 from trainform.manifests.manifest import Component, Manifest
-from trainform.manifests.ssh import ssh_names
+from trainform.manifests.ssh_files import ssh_names
 from trainform.plan.inputs import JobInputs, job_inputs
 from trainform.plan.model import Plan, RolePlan
 from trainform.resources.apply import (

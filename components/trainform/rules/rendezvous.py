@@ -60,7 +60,7 @@ def _fixed_port_reason(experiment: Experiment, plan: Plan, name: str) -> str | N
 def _meets_at_service(experiment: Experiment, plan: Plan) -> bool:
     """Return False if the user sets another address than the plan's."""
     addresses = {variable.value for role in plan.roles for variable in role.env if variable.name == ADDRESS}
-    addresses |= {option.value for option in own_options(experiment.launcher) if option.said == f"${ADDRESS}"}
+    addresses |= {option.value for option in own_options(experiment.launcher) if option.planned == f"${ADDRESS}"}
     return addresses <= {plan.rendezvous.address, f"$({ADDRESS})"}
 
 
@@ -84,7 +84,7 @@ def _variable_ports(experiment: Experiment, plan: Plan, name: str) -> Iterator[_
 def _option_ports(experiment: Experiment, plan: Plan, meeting: list[RolePlan]) -> Iterator[_PortSetting]:
     """Yield path and port of each option of the launcher that sets one."""
     for option in own_options(experiment.launcher):
-        for role in meeting if option.said.endswith("$MASTER_PORT") else ():
+        for role in meeting if option.planned.endswith("$MASTER_PORT") else ():
             values = {each.name: each.value for each in role.env if isinstance(each.value, str)}
             address, _, port = expanded(option.value, values).rpartition(":")
             if not _is_elsewhere(option, address, plan):
@@ -94,7 +94,7 @@ def _option_ports(experiment: Experiment, plan: Plan, meeting: list[RolePlan]) -
 def _is_elsewhere(option: Option, address: str, plan: Plan) -> bool:
     """Return True if the option names a rendezvous outside the job."""
     own = {plan.rendezvous.address, plan.rendezvous.own_address, "localhost", "127.0.0.1", ""}
-    return ADDRESS in option.said and address not in own
+    return ADDRESS in option.planned and address not in own
 
 
 def _different_ports(experiment: Experiment, plan: Plan, meeting: list[RolePlan]) -> Iterator[Problem]:

@@ -16,7 +16,7 @@ from trainform import defaults
 from trainform.deployed.releases.files import as_text, read_release, releases_of
 from trainform.deployed.releases.model import Release
 from trainform.errors import InputError, TrainformError
-from trainform.plan.inputs import resolved, with_dates
+from trainform.plan.inputs import parse_dates, resolved
 from trainform.spec import Environment, Experiment
 from trainform.spec.load import parse
 from trainform.spec.read import parse_mapping
@@ -51,7 +51,7 @@ def test_every_experiment_can_be_released(data: dict[str, object]) -> None:
     assume(model is not None and not job_problems(model, Environment.model_validate(ENVIRONMENT)))
     assert model is not None
     recorded = json.loads(json.dumps(resolved(model)))  # as the cluster has it
-    made = Release(experiment=with_dates(recorded), origin=ORIGIN, promoted=PROMOTED)
+    made = Release(experiment=parse_dates(recorded), origin=ORIGIN, promoted=PROMOTED)
     read = parse_mapping(as_text(made), "").data
     assert digest(read) == made.name
     assert resolved(Experiment.model_validate(read["experiment"])) == resolved(model)

@@ -17,7 +17,7 @@ from trainform.errors import Problem, TrainformError, list_names
 from trainform.job.render import RenderedJob
 from trainform.manifests.shapes import mapping
 from trainform.plan.images import digest_of, named_images, pinned
-from trainform.plan.inputs import resolved, with_dates, with_overlays
+from trainform.plan.inputs import parse_dates, resolve_with_overlays, resolved
 from trainform.plan.record import Record
 from trainform.plan.registries import pulled
 from trainform.spec.experiment import Experiment
@@ -34,7 +34,7 @@ def experiment_of(source: Source) -> dict[str, Any]:
 def recorded(record: Record, stack: str) -> Experiment:
     """Return the deployed experiment with its overlays. TrainformError if this version cannot read it."""
     try:
-        return Experiment.model_validate(with_dates(record.whole))
+        return Experiment.model_validate(parse_dates(record.whole))
     except (ValidationError, ValueError, TypeError, AttributeError):
         by = "an unknown version of trainform" if record.version is None else f"trainform {record.version}"
         raise TrainformError(
@@ -45,7 +45,7 @@ def recorded(record: Record, stack: str) -> Experiment:
 
 def as_released(experiment: Experiment) -> dict[str, Any]:
     """Return the experiment with every default, as a release has it."""
-    return with_dates(with_overlays(experiment) if experiment.environments else resolved(experiment))
+    return parse_dates(resolve_with_overlays(experiment) if experiment.environments else resolved(experiment))
 
 
 def origin(

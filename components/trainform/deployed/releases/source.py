@@ -22,7 +22,7 @@ from trainform.deployed.stacks import ProjectStack
 from trainform.deployed.state import record_in, unfinished
 from trainform.deployed.updates import OF_OBJECTS, Update, updates
 from trainform.errors import TrainformError
-from trainform.plan.images import run_by
+from trainform.plan.images import image_ids
 from trainform.plan.record import Record
 from trainform.project import deploy
 
@@ -71,7 +71,7 @@ def read_source(place: ProjectStack, root: Path) -> Source:
         what = f"list the pods of the namespace {place.namespace}"
         pods = api.find_all(path_of("Pod", place.namespace), what, parameters=own)
         with api.reading("the list of pods"):
-            ran = run_by(pods)
+            ran = image_ids(pods)
     outcome = None if job is None else backend.OUTCOME(job, pods)
     seconds = None if job is None or outcome is None else seconds_of(job, outcome)
     changed = job is not None and outcome is not None and is_changed_since(job, outcome)

@@ -17,8 +17,7 @@ from trainform.local.rehearsal.kubelet.volumes import holds_token
 from trainform.local.rehearsal.workload import Workload, labels_of, planned_name, pod_name, selects
 from trainform.manifests.named_objects import NamedObject, named_objects
 from trainform.manifests.objects import pod_selector
-from trainform.manifests.ssh import ssh_names
-from trainform.manifests.ssh_files import identity_files
+from trainform.manifests.ssh_files import identity_files, ssh_names
 from trainform.plan.model import Plan
 
 STAND_IN = "stand-in-of-this-rehearsal"

@@ -223,7 +223,7 @@ def _waits(layout: Layout) -> str | None:
 
 
 def _mpi_hosts(layout: Layout) -> bool:
-    """Whether mpirun starts processes in other pods than its own."""
+    """Return whether mpirun starts processes in other pods than its own."""
     launching = layout.launching
     if launching is None or layout.experiment.launcher.mpi is None or launching not in layout.experiment.roles:
         return False

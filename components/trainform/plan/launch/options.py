@@ -1,5 +1,4 @@
-"""Options of the launcher's own that the launch script gives it, and those of the user's, which come after them and
-win."""
+"""Options that the launch script passes to the launcher, and the user's options, which come after them and win."""
 
 from __future__ import annotations
 
@@ -13,44 +12,41 @@ from trainform.plan.launch.launch import start_script
 from trainform.plan.launch.scripts import script
 from trainform.spec.launchers import Launcher
 
-_SAID = re.compile(r'^ +--(?P<name>[a-z_-]+) "?(?P<text>[^"\s\\]+)"?', re.MULTILINE)
-# The endpoint says both in one, and wins over the two (torch/distributed/run.py, `get_rdzv_endpoint`).
-_ALSO: Mapping[str, Mapping[str, str]] = {"torchrun": {"rdzv_endpoint": "$MASTER_ADDR:$MASTER_PORT"}}
-"""What the plan says beside the options of the script, by the option without its two dashes. In the notation of
-`Option.said`."""
+_OPTION = re.compile(r'^ +--(?P<name>[a-z_-]+) "?(?P<text>[^"\s\\]+)"?', re.MULTILINE)
+# torchrun's endpoint is address and port in one, and wins over the two (torch/distributed/run.py, `get_rdzv_endpoint`).
+_EQUIVALENT: Mapping[str, Mapping[str, str]] = {"torchrun": {"rdzv_endpoint": "$MASTER_ADDR:$MASTER_PORT"}}
+"""Options that mean the same as those of the script, without the two dashes, each with the value that the plan would
+give it."""
 
 
 class Option(Struct, frozen=True):
-    """An option of the user's that the launch script gives, too. path: its field. said: what the script says, with a
-    shell's names of variables."""
+    """A user's option that the launch script passes too. path: its field. planned: the script's value, with the names
+    of shell variables in it."""
 
     path: str
     value: str
-    said: str
+    planned: str
 
 
 def own_options(launcher: Launcher) -> Iterator[Option]:
-    """Those in `launcher_args`."""
-    given = launcher.mpi if launcher.script is None else launcher.script
-    words = [] if given is None else given.launcher_args
+    """Yield the options in `launcher_args` that the launch script passes too."""
+    section = launcher.mpi if launcher.script is None else launcher.script
+    words = [] if section is None else section.launcher_args
+    options = {**_EQUIVALENT.get(launcher.kind, {}), **_script_options(start_script(launcher))}
     for index, word in enumerate(words):
         written, has_value, value = word.partition("=")
-        said = _said(launcher).get(_name(written)) if written.startswith("--") else None
-        if said is not None:
+        planned = options.get(_name(written)) if written.startswith("--") else None
+        if planned is not None:
             path = f"launcher.{launcher.kind}.launcher_args[{index}]"
             following = next(iter(words[index + 1 : index + 2]), "")
-            yield Option(path, value if has_value else following, said)
-
-
-def _said(launcher: Launcher) -> dict[str, str]:
-    return {**_ALSO.get(launcher.kind, {}), **_options(start_script(launcher))}
+            yield Option(path, value if has_value else following, planned)
 
 
 @functools.cache
-def _options(file: str) -> dict[str, str]:
-    return {_name(found["name"]): found["text"] for found in _SAID.finditer(script(file))}
+def _script_options(file: str) -> dict[str, str]:
+    return {_name(option["name"]): option["text"] for option in _OPTION.finditer(script(file))}
 
 
 def _name(written: str) -> str:
-    """Programs take both spellings."""
+    """Return the option without dashes at its start, and with `_` for those in it: programs accept both spellings."""
     return written.lstrip("-").replace("-", "_")

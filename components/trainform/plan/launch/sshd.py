@@ -1,4 +1,4 @@
-"""What a pod needs to serve SSH: sshd's configuration, and the names of the scripts that start it and its sessions."""
+"""Files with which a pod serves SSH: sshd's configuration, and the scripts that start sshd and its sessions."""
 
 from __future__ import annotations
 
