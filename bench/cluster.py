@@ -42,7 +42,7 @@ from types import SimpleNamespace
 from trainform.resources.components import RoleGroup
 from trainform.resources.program import run
 
-RoleGroup.of_job = lambda *arguments: SimpleNamespace(objects={})
+RoleGroup.create_for_job = lambda *arguments: SimpleNamespace(objects={})
 run()
 """
 

@@ -10,7 +10,7 @@ import pytest
 from tests.support.samples import environment
 from trainform.backends.table import BACKENDS
 from trainform.cluster.api import Answer
-from trainform.cluster.dry_run import FORCE, DryRun, dry_runs, judge, of_object, without_repeats
+from trainform.cluster.dry_run import FORCE, DryRun, dry_run_of, dry_runs, judge, without_repeats
 from trainform.cluster.outcome import Outcome, StackContext, object_key
 from trainform.errors import ClusterError
 from trainform.job.objects import draft_plan, job_manifests
@@ -219,7 +219,7 @@ def own(kind: str) -> Manifest:
 
 
 def run_of(manifest: Manifest, stack: StackContext = STACK, plan: Plan | None = None) -> DryRun:
-    return of_object(manifest, "/api/v1/a", stack, plan)
+    return dry_run_of(manifest, "/api/v1/a", stack, plan)
 
 
 def test_a_claim_that_the_server_does_not_grow() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.live_objects import GPU, NAMESPACE, pod
 from trainform.cluster.facts import LiveQueue
-from trainform.cluster.held import free_node, held_by_job, held_pod, pod_reader, priorities, with_holders, with_pods
+from trainform.cluster.held import add_pods, add_queue_holders, free_node, held_by_job, held_pod, pod_reader, priorities
 
 
 def with_labels(owner: str = "", **labels: str) -> dict[str, Any]:
@@ -60,7 +60,7 @@ def test_a_job_keeps_its_pods_if_all_of_them_say_so() -> None:
     bodies = [pod(job, index) for job in ("mnist-0a1b2c", "bert-77aa01") for index in range(2)]
     for body, value in zip(bodies, ("false", "False", "false", "true"), strict=True):
         body["metadata"]["annotations"]["volcano.sh/preemptable"] = value
-    queue = with_holders(LiveQueue("night", 1, {}, {}, {}), [held_pod(body) for body in bodies])
+    queue = add_queue_holders(LiveQueue("night", 1, {}, {}, {}), [held_pod(body) for body in bodies])
     assert queue.firm == {f"{NAMESPACE}/mnist-0a1b2c"}
     assert set(queue.holders) == {f"{NAMESPACE}/mnist-0a1b2c", f"{NAMESPACE}/bert-77aa01"}
     labelled = pod("vit-010203", 0)
@@ -89,16 +89,16 @@ def test_objects_of_any_shape(body: Any) -> None:
     assert not held_pod(body).holds
     node = free_node(body)
     assert node is not None
-    assert with_pods(node, [held_pod(body)]).requested == {"pods": "1"}
+    assert add_pods(node, [held_pod(body)]).requested == {"pods": "1"}
 
 
 def test_pods_of_a_list_share_what_they_ask_for_and_no_more() -> None:
     read = pod_reader()
     first, second, other = (read(pod("mnist-0a1b2c", index, accelerators=each)) for index, each in enumerate((8, 8, 4)))
-    assert first.asked is second.asked
-    assert [first.asked[GPU], other.asked[GPU]] == [Decimal(8), Decimal(4)]
+    assert first.requests is second.requests
+    assert [first.requests[GPU], other.requests[GPU]] == [Decimal(8), Decimal(4)]
     sidecar = pod("mnist-0a1b2c", 3)
     sidecar["spec"]["initContainers"] = [sidecar["spec"]["containers"][0]]
-    assert read(sidecar).asked[GPU] == 8
+    assert read(sidecar).requests[GPU] == 8
     sidecar["spec"]["initContainers"] = [{**sidecar["spec"]["containers"][0], "restartPolicy": "Always"}]
-    assert read(sidecar).asked[GPU] == 16
+    assert read(sidecar).requests[GPU] == 16

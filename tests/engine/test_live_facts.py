@@ -10,7 +10,7 @@ import pytest
 
 from tests.engine.live import Live, until
 from tests.engine.project import Project
-from trainform.cluster.facts import AppliedObject, AskedJob, LiveFacts
+from trainform.cluster.facts import AppliedObject, LiveFacts, RequestedJob
 from trainform.cluster.live import LiveReads
 
 pytestmark = pytest.mark.proof(
@@ -61,7 +61,7 @@ def test_a_running_job_its_neighbour_and_an_edit_by_hand(
     live.make(neighbour(project.namespace, "extras"))
     live.running_pods(project.namespace, 10)
     objects = applied(project, stack)
-    asked = AskedJob(next(item for item in objects if item.name == job), "extras")
+    asked = RequestedJob(next(item for item in objects if item.name == job), "extras")
 
     def read() -> LiveFacts:
         with LiveReads(None, project.namespace, PATIENCE) as reads:

@@ -45,7 +45,7 @@ Made = TypeVar("Made")
 
 
 class NotReadError(ClusterError):
-    """The cluster answers, and does not give what was asked for."""
+    """The cluster answers, but refuses the requested objects."""
 
 
 class Request(Struct, frozen=True):
@@ -81,7 +81,7 @@ class Answer(Struct, frozen=True):
 
     @property
     def message(self) -> str:
-        """The message of the API server."""
+        """Message of the API server."""
         return str(self.body.get("message", f"HTTP status {self.status}"))
 
 
@@ -121,7 +121,7 @@ class ClusterApi:
         return version
 
     def uid(self) -> str | None:
-        """The UID of the namespace kube-system; None if this account has no permission to read it."""
+        """Return the UID of the namespace kube-system; None if this account has no permission to read it."""
         path = f"/api/v1/namespaces/{defaults.KUBE_SYSTEM}"
         answer = self.get(path, metadata_only=True)
         if not answer.found:
@@ -154,8 +154,8 @@ class ClusterApi:
         parameters: Mapping[str, str] | None = None,
         metadata_only: bool = False,
     ) -> list[Any]:
-        """Return the same of all objects of a collection; none if the cluster does not serve it. parameters: such as
-        `labelled` returns."""
+        """Return what `keep` returns for each object of a collection; empty if the cluster does not serve it.
+        parameters: such as `labelled` returns."""
         listed = self.listed(path, keep, parameters, metadata_only)
         if not isinstance(listed, Answer):
             return listed
@@ -229,13 +229,13 @@ class ClusterApi:
         if not isinstance(body, dict):
             raise self.not_kubernetes(f"HTTP status {response.status_code}")
         warnings = (_WARNING.fullmatch(text) for text in response.headers.get_list("warning"))
-        told = tuple(found[1].replace('\\"', '"') for found in warnings if found is not None)
-        return Answer(response.status_code, body, told)
+        texts = tuple(match[1].replace('\\"', '"') for match in warnings if match is not None)
+        return Answer(response.status_code, body, texts)
 
     @contextlib.contextmanager
     def reading(self, path: str) -> Iterator[None]:
-        """Turn errors in the block, which reads fields of the answer to `path`, into a `ClusterError`: the server is
-        not Kubernetes."""
+        """Raise `ClusterError` for missing fields of the answer to `path`, which the block reads: the server is not
+        Kubernetes."""
         try:
             yield
         except (AttributeError, KeyError, TypeError):
@@ -257,12 +257,12 @@ def refusal(answer: Answer, what: str) -> NotReadError:
 def labelled(labels: Mapping[str, str] | None = None, *more: str) -> dict[str, str]:
     """Return the parameter of a list that leaves only trainform's objects with these labels. more: other conditions of
     a label selector."""
-    wanted = {**defaults.MANAGED_BY, **({} if labels is None else labels)}
-    return {"labelSelector": ",".join([*(f"{name}={value}" for name, value in wanted.items()), *more])}
+    selected = {**defaults.MANAGED_BY, **({} if labels is None else labels)}
+    return {"labelSelector": ",".join([*(f"{name}={value}" for name, value in selected.items()), *more])}
 
 
 def in_threads(work: Callable[[Given], Made], items: Sequence[Given], most: int) -> list[Future[Made]]:
-    """Start the work on each item, in at most so many threads. Python does not wait for them at its end."""
+    """Start the work on each item, in at most `most` threads. Python exits without waiting for them."""
     futures = [Future[Made]() for _ in items]
     waiting = deque(zip(items, futures, strict=True))
 
@@ -281,7 +281,7 @@ def in_threads(work: Callable[[Given], Made], items: Sequence[Given], most: int)
 
 
 def each(work: Callable[[Given], Made], items: Sequence[Given], most: int = MAX_CONNECTIONS) -> list[Made]:
-    """Return the result of the work on each item, several of them at the same time."""
+    """Return the result of the work on each item. The items run in parallel."""
     if len(items) < 2:
         return [*map(work, items)]
     return [future.result() for future in in_threads(work, items, most)]

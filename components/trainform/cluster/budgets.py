@@ -1,4 +1,4 @@
-"""Limits on pods besides nodes, read from a live cluster: queues of Volcano and Kueue, and ResourceQuotas."""
+"""Limits on pods in addition to nodes: queues of Volcano and Kueue, and ResourceQuotas of a live cluster."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ADMITS = (None, "", "None")  # stop policies of a queue that is not stopped
 
 
 def queue(body: Any) -> LiveQueue:
-    """A queue of Volcano without its holders."""
+    """Return a Volcano queue without its holders."""
     spec = _spec(body)
     weight = spec.get("weight")
     return LiveQueue(
@@ -34,36 +34,36 @@ def queue(body: Any) -> LiveQueue:
 
 
 def pod_group(body: Any) -> tuple[str, str]:
-    """NAMESPACE/NAME of a PodGroup, and its queue."""
+    """Return NAMESPACE/NAME of a PodGroup, and its queue."""
     return "/".join(_place(body)), str(_spec(body).get("queue", defaults.QUEUE))
 
 
 def quota(body: Any) -> LiveQuota:
-    """A ResourceQuota without its holders."""
+    """Return a ResourceQuota without its holders."""
     spec = _spec(body)
     scoped = any(spec.get(field) for field in ("scopes", "scopeSelector"))
     return LiveQuota(*_place(body), _texts(spec.get("hard")), scoped)
 
 
-def with_holders(found: LiveQuota, pods: Iterable[HeldPod] | None) -> LiveQuota:
-    """The quota with the jobs that have pods in its namespace, bound to a node or not. pods: of all namespaces; None if
-    they are not known."""
+def add_quota_holders(live: LiveQuota, pods: Iterable[HeldPod] | None) -> LiveQuota:
+    """Return the quota with the jobs that have pods in its namespace, bound to a node or not. pods: of all namespaces;
+    None if unknown."""
     if pods is None:
-        return found
-    here = (pod for pod in pods if pod.job.startswith(f"{found.namespace}/") and pod.phase not in ENDED)
-    return structs.replace(found, holders=held_by_job(here))
+        return live
+    here = (pod for pod in pods if pod.job.startswith(f"{live.namespace}/") and pod.phase not in ENDED)
+    return structs.replace(live, holders=held_by_job(here))
 
 
 # --- Kueue
 
 
 def local_queue(body: Any) -> tuple[str, str, str]:
-    """NAMESPACE/NAME, the name of the ClusterQueue, and the policy that stops the queue."""
+    """Return NAMESPACE/NAME, the name of the ClusterQueue, and the policy that stops the queue."""
     return "/".join(_place(body)), str(_spec(body).get("clusterQueue", "")), _stopped(body)
 
 
 def cluster_queue(body: Any) -> LiveClusterQueue:
-    """A ClusterQueue without its holders."""
+    """Return a ClusterQueue without its holders."""
     quotas = [*_quotas(body)]
     flavors = Counter(each.get("name") for each in quotas)
     nominal = summed(amounts_of({str(each.get("name")): each.get("nominalQuota")}) for each in quotas)
@@ -78,13 +78,13 @@ def cluster_queue(body: Any) -> LiveClusterQueue:
 
 
 def nested_cohort(body: Any) -> str:
-    """The name of a Cohort with quotas of its own or a parent; "" of one that only its queues fill."""
+    """Return the name of a Cohort that has quotas or a parent; "" for a Cohort that only its queues fill."""
     return _place(body)[1] if _spec(body).get("parentName") or _quotas(body) else ""
 
 
 def reserved(body: Any) -> tuple[str, str, Amounts] | None:
-    """The ClusterQueue, the job (NAMESPACE/NAME) and what Kueue has reserved for it; None for a workload that has ended
-    or holds nothing."""
+    """Return the ClusterQueue, the job (NAMESPACE/NAME) and the reserved resources; None for a workload that has
+    ended or holds nothing."""
     metadata, status = mapping(mapping(body).get("metadata")), mapping(mapping(body).get("status"))
     admission = mapping(status.get("admission"))
     conditions = {each.get("type"): each.get("status") for each in mappings(status.get("conditions"))}
@@ -111,7 +111,7 @@ def kueue(
     cohorts: Iterable[str],
     workloads: Iterable[tuple[str, str, Amounts] | None],
 ) -> LiveKueue:
-    """All of them together."""
+    """Return the facts of Kueue from its four lists."""
     local_queues, nested = [*local_queues], {*cohorts} - {""}
     held: dict[str, dict[str, Amounts]] = {}
     for name, job, amounts in filter(None, workloads):
@@ -149,13 +149,13 @@ def _texts(amounts: Any) -> dict[str, str]:
 
 
 def _stopped(body: Any) -> str:
-    """The policy by which a queue of Kueue admits nothing; "" if it admits."""
+    """Return the policy that stops a queue of Kueue; "" if the queue admits workloads."""
     policy = _spec(body).get("stopPolicy")
     return "" if policy in ADMITS else str(policy)
 
 
 def _quotas(body: Any) -> list[dict[str, Any]]:
-    """The quota of each resource in each flavor of each group."""
+    """Return the quota of each resource in each flavor of each group."""
     flavors = (
         flavor for group in mappings(_spec(body).get("resourceGroups")) for flavor in mappings(group.get("flavors"))
     )

@@ -38,8 +38,8 @@ _PLAIN = (ConfigError, OSError, httpx2.HTTPError, AssertionError, binascii.Error
 # Errors that contain a value in quotation marks: a header with the token, or a part of a URL.
 _QUOTING = (httpx2.InvalidURL, httpx2.LocalProtocolError, UnicodeError)
 _QUOTED = re.compile(r"b?'.*'|b?\".*\"", re.DOTALL)
-# The fields of a user by their names in the file, and what a header's name may contain besides letters and digits,
-# without "%".
+# The fields of a user by their names in the file, and characters of a header's name (without "%") in addition to
+# letters and digits.
 _NAMES = {"as_user": "as", "as_uid": "as-uid", "as_groups": "as-groups", "as_extra": "as-user-extra"}
 _IN_HEADERS = "!#$&'*+-.^_`|~"
 # lightkube decodes a kubeconfig with msgspec, which may crash when two threads decode a type for the first time. A
@@ -111,8 +111,8 @@ def _config_fix(error: Exception, context: str | None) -> str:
 
 
 def _environment_of(context: str | None) -> str | None:
-    """Return the first environment of the project that names the context; None if none does. What is wrong in its file
-    is told elsewhere."""
+    """Return the first environment of the project that names the context; None if none does. Files with errors are
+    skipped."""
     folder = project_root() / "stacks" / ENVIRONMENTS
     for name in known_names(ENVIRONMENTS):
         with contextlib.suppress(InputError):
@@ -143,7 +143,7 @@ def _kubeconfig(context: str | None) -> KubeConfig:
 
 
 def _content(path: Path) -> Any:
-    """Return the data in a file. Of a value that cannot be read, the error has no text: it may be a secret."""
+    """Return the data in a file. The error omits a value that cannot be read, since it may be a secret."""
     text = read_text(path, str(path), defaults.LARGEST_KUBECONFIG)
     try:
         check_events(text, str(path))
@@ -173,7 +173,7 @@ def _read(path: Path) -> KubeConfig:
 
 @contextlib.contextmanager
 def translate_connection_errors(context: str | None, place: str) -> Iterator[None]:
-    """Turn errors of the connection and the credentials in the block into `ClusterError`. place: the URL of the server
+    """Raise errors of the connection and the credentials in the block as `ClusterError`. place: the URL of the server
     for the message."""
     try:
         yield
@@ -182,11 +182,11 @@ def translate_connection_errors(context: str | None, place: str) -> Iterator[Non
 
 
 def _trouble(error: Exception, name: str, place: str) -> ClusterError:
-    if _of_credentials(error):
+    if _is_credentials_error(error):
         reason = _reason(error) if isinstance(error, ConfigError | OSError) else "its command returned no token"
         reason = "the token is not valid in an HTTP header" if isinstance(error, UnicodeEncodeError) else reason
         return ClusterError(f"no credentials for {name}: {reason}", CREDENTIALS_FIX)
-    # UnicodeError: of a host's name. What is no UTF-8 is an answer.
+    # UnicodeError: of a host's name. An answer that is not UTF-8 raises UnicodeDecodeError.
     if isinstance(error, httpx2.HTTPError | httpx2.InvalidURL | UnicodeError) and not isinstance(
         error, UnicodeDecodeError
     ):
@@ -199,11 +199,11 @@ def _trouble(error: Exception, name: str, place: str) -> ClusterError:
 
 
 def not_a_kubernetes_api(place: str, found: str) -> ClusterError:
-    """The error for a server that is something else. found: what shows that."""
+    """Return the error for a server that is not a Kubernetes API. found: the evidence."""
     return ClusterError(f"{place} does not answer as a Kubernetes API ({found})", NO_API_FIX)
 
 
-def _of_credentials(error: Exception) -> bool:
+def _is_credentials_error(error: Exception) -> bool:
     """True if the error comes from lightkube's module that runs the command of the kubeconfig and reads the token."""
     place = error.__traceback__
     while place is not None and place.tb_frame.f_globals.get("__name__") != client_adapter.__name__:
@@ -226,13 +226,13 @@ def _reason(error: Exception) -> str:
 
 
 def impersonate(client: httpx2.Client, config: SingleConfig) -> None:
-    """Let the client act as the kubeconfig says. As with kubectl, groups without a user name count for nothing."""
+    """Let the client act as the kubeconfig says. Groups without a user name are ignored, as in kubectl."""
     if isinstance(config.user, ImpersonatingUser) and config.user.as_user:
         client.headers.update([(name.encode(), value.encode()) for name, value in _headers(config.user)])
 
 
 def _headers(user: ImpersonatingUser) -> Iterator[tuple[str, str]]:
-    """Yield names and values of headers; a header of several values comes once for each of them."""
+    """Yield names and values of headers, once for each value."""
     for name, value in (("User", user.as_user), ("Uid", user.as_uid)):
         if value:
             yield f"Impersonate-{name}", value

@@ -1,4 +1,4 @@
-"""The objects that live in a namespace, of every kind that the cluster serves."""
+"""Objects in a namespace, of every kind that the cluster serves."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Contents(Struct, frozen=True):
 
 
 def contents(api: ClusterApi, namespace: str) -> Contents:
-    """Return the objects in the namespace. Those of controllers, such as the pods of a job, are left out. Raises
+    """Return the objects in the namespace, without those that controllers own, such as the pods of a job. Raises
     `ClusterError`."""
     groups = mappings(api.get("/apis").body.get("groups"))
     preferred = [str(mapping(group.get("preferredVersion")).get("groupVersion")) for group in groups]

@@ -20,12 +20,12 @@ from trainform.manifests.shapes import mapping, mappings, quantity
 AMOUNTS = frozenset(
     {"requests", "limits", "capability", "deserved", "guarantee", "minResources", "resourcesPerNode", "sizeLimit"}
 )
-# By which field the items of a list are told apart, tried in this order.
+# Fields that identify an item of a list, tried in this order.
 KEYS = ("mountPath", "name", "containerPort", "port", "key")
 NOT_OURS = ("pulumi.com/", "kubectl.kubernetes.io/last-applied-configuration")
-"""How annotations begin that tell a tool something, and are nothing of the object."""
+"""Prefixes of annotations that tools keep for themselves."""
 SWITCHED_BY_KUEUE = frozenset({"spec.suspend", "spec.runPolicy.suspend"})
-"""Kueue holds a job back and lets it go with these fields."""
+"""Kueue suspends and resumes a job with these fields."""
 SECRETS = "Secret"
 OF_TYPE, METADATA = frozenset({"apiVersion", "kind"}), "metadata"
 OF_SERVER = frozenset({"managedFields", "resourceVersion", "generation", "uid", "creationTimestamp", "selfLink"})
@@ -33,17 +33,17 @@ OF_SERVER = frozenset({"managedFields", "resourceVersion", "generation", "uid", 
 OF_CLUSTER = frozenset({"kube-controller-manager", "kube-scheduler", "kube-apiserver"})
 """Managers that are parts of Kubernetes. They also scale for an autoscaler."""
 OF_STORAGE = ("pv.kubernetes.io/", "volume.kubernetes.io/", "volume.beta.kubernetes.io/")
-"""How annotations begin with which controllers and schedulers of any name bind a claim."""
+"""Prefixes of annotations with which controllers and schedulers bind a claim."""
 STATUS, SCALE = "status", "scale"
 NOT_READ = "(not read)"
-"""Stands for a secret value, which is not read."""
+"""Placeholder of a secret value, which is not read."""
 LENGTH_OF_DAY = len("2026-01-01")
 Path = tuple[str, ...]
 
 
 class Drift(Struct, frozen=True):
-    """A field of a live object that differs from what was applied last. manager, written: who wrote it last, and when
-    (RFC 3339); both are "" if the cluster does not say it, as of a field that somebody has removed."""
+    """A field of a live object that differs from what was applied last. manager, written: the last
+    writer and the time (RFC 3339); both are "" if unknown, for example after the field was removed."""
 
     kind: str
     name: str
@@ -55,7 +55,7 @@ class Drift(Struct, frozen=True):
 
 
 def drift_of(applied: Mapping[str, Any], live: Mapping[str, Any]) -> Iterator[Drift]:
-    """Return the fields of the applied object that differ in the live one. What only the live one has is not ours."""
+    """Yield the fields of the applied object that differ in the live one."""
     kind = str(applied.get("kind", ""))
     ours = _without_tools({
         field: value
@@ -98,7 +98,7 @@ def _drifts(
 
 
 def written_by_others(keys: Sequence[str], body: Mapping[str, Any], ours: Callable[[str], bool]) -> Iterator[Drift]:
-    """Which of the entries of `data` are not ours any more, by `managedFields` alone: no value is read."""
+    """Yield the entries of `data` that are no longer ours, by `managedFields` alone: no value is read."""
     kind, name, entries = str(body.get("kind", "")), _name(body), _entries(body)
     for key in keys:
         owners = [entry for entry in entries if _owns(entry.get("fieldsV1"), ("data", key), None)]
@@ -108,10 +108,9 @@ def written_by_others(keys: Sequence[str], body: Mapping[str, Any], ours: Callab
 
 
 def fields_of_others(live: Mapping[str, Any], ours: Callable[[str], bool]) -> Iterator[tuple[Path, Drift]]:
-    """The fields that somebody else has written, with the path of each: not we, not the object's controller and no part
-    of Kubernetes.
+    """Yield path and drift of each field with another writer than trainform, the object's controller and Kubernetes.
 
-    Of Secrets and of what a tool notes for itself nothing is told.
+    Values of Secrets are masked. Annotations that tools keep for themselves are left out.
     """
     kind, name, entries = str(live.get("kind", "")), _name(live), _entries(live)
     without = {*OF_CLUSTER, *(str(entry.get("manager", "")) for entry in entries if _writes_status(entry))}
@@ -129,7 +128,7 @@ def fields_of_others(live: Mapping[str, Any], ours: Callable[[str], bool]) -> It
 
 
 def is_scaled(live: Mapping[str, Any], path: str) -> bool:
-    """True if an autoscaler has written the field: a part of Kubernetes does that through the subresource `scale`."""
+    """Return True if an autoscaler has written the field, through the subresource `scale`."""
     last = _last_entry(_entries(live), tuple(path.split(".")), live)
     return last.get("subresource") == SCALE and last.get("manager") in OF_CLUSTER
 
@@ -139,12 +138,12 @@ def _name(body: Mapping[str, Any]) -> str:
 
 
 def _entries(live: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return what the object says of the writers of its fields."""
+    """Return the entries of `managedFields`."""
     return mappings(mapping(live.get("metadata")).get("managedFields"))
 
 
 def value_at(value: Any, path: Path) -> Any:
-    """The value at the path; None if there is none."""
+    """Return the value at the path; None if there is none."""
     for part in path:
         if isinstance(value, list):
             value = next((item for item in value if _is_item(item, part)), None)
@@ -164,7 +163,7 @@ def _writes_status(entry: Mapping[str, Any]) -> bool:
 
 
 def _leaves(fields: Any, path: Path, live: Any) -> Iterator[Path]:
-    """The paths of a set of fields, those of an item with a key as one."""
+    """Yield the paths in a set of fields. An item with a key is one path."""
     for key, inner in mapping(fields).items():
         kind, _, name = key.partition(":")
         if kind == "f":
@@ -210,7 +209,7 @@ def _same(keys: Keys, one: Any, other: Any) -> bool:
 
 
 def _is_empty(value: Any) -> bool:
-    """True if the value says no more than its absence."""
+    """Return True if the value is the same as no value."""
     if isinstance(value, Mapping):
         return all(map(_is_empty, value.values()))
     return value in (None, "", 0, False) or value == []
@@ -223,8 +222,8 @@ def _shown(path: Path, value: Any) -> Any:
 
 
 def last_write(entries: Sequence[Mapping[str, Any]], path: Path, live: Any = None) -> tuple[str, str]:
-    """The manager of the field and the time of its last write, by `managedFields`; empty texts if nobody manages it.
-    live: the object, whose lists may tell their items apart by other fields than the notes do."""
+    """Return the manager of the field and the time of its last write, by `managedFields`; empty if it has no manager.
+    live: the object, whose lists may identify items by other fields than `managedFields` does."""
     last = _last_entry(entries, path, live)
     return str(last.get("manager", "")), str(last.get("time", ""))
 
@@ -235,7 +234,7 @@ def _last_entry(entries: Sequence[Mapping[str, Any]], path: Path, live: Any) -> 
 
 
 def _owns(fields: Any, path: Path, live: Any) -> bool:
-    """True if the set of fields has the one at the path, or a value that is written as a whole and holds it."""
+    """Return True if the set of fields contains the path, or a value around it that is written as a whole."""
     if not isinstance(fields, Mapping):
         return False
     if not path:
@@ -251,7 +250,7 @@ def _owns(fields: Any, path: Path, live: Any) -> bool:
 
 
 def _item(key: str, items: Any) -> Mapping[str, Any]:
-    """The item that `k:{"port":22,"protocol":"TCP"}` means; what the key says of it if it is not there."""
+    """Return the item that `k:{"port":22,"protocol":"TCP"}` selects; without such an item, the values of the key."""
     try:
         values = mapping(json.loads(key.removeprefix("k:")))
     except ValueError:
@@ -266,14 +265,14 @@ def _plain(item: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _names(item: Mapping[str, Any]) -> list[str]:
-    """By what an item may be told apart, the first one first."""
+    """Return the values that identify an item, the preferred one first."""
     return [str(item[key]) for key in KEYS if key in item]
 
 
 def writer(manager: str, written: str, read_at: str) -> str:
-    """`manager kubectl-edit, last write 14:02 UTC`; with the day if that is not the one of the reading."""
+    """Return `manager kubectl-edit, last write 14:02 UTC`, with the day if it is not the day of the reading."""
     if not manager:
-        return "nobody manages the field any more"
+        return "the field has no manager any more"
     if not written:
         return f"manager {manager}"
     day, time = written[:LENGTH_OF_DAY], written[LENGTH_OF_DAY + 1 : LENGTH_OF_DAY + 6]

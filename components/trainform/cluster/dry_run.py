@@ -45,27 +45,31 @@ _DECODING = "cannot be handled as a"  # the server stops at the first mistake of
 _MISTAKE = re.compile(r"\.((?:spec|metadata)[.\[]\S+): (.+)")
 _FIELD = re.compile(r"(?:(?<![\w.])\.?|Go struct field \w+\.)((?:spec|metadata|template)(?:\.[\w-]+|\[[^]\s]*\])+)")
 _UNKNOWN = re.compile(r'unknown field "([^"]+)"')
-# Values are left out: the field says where they are, and they may be secrets.
+# Values are left out, since they may be secrets.
 _VALUES = re.compile(
     r'\b((?:Invalid|Unsupported|Duplicate) value): (?:"(?:[^"\\]|\\.)*"|[{\[].*[}\]]|[^\s:]+)|, got .*'
 )
 
 
 class DryRun(Struct, frozen=True):
-    """One dry run. body: what `Place`s are looked for in. role: of a pod template; "" for an object. patches: paths of
-    the merge patches in it. late: see `Manifest.late_refusals`. path: the field of the file that declares an object.
-    fix: how to get a change that the server refuses; "" where the refusal says it. taken_over: how messages about
-    managers begin whose fields `pulumi up` overwrites."""
+    """One dry run."""
 
     what: str
     request: Request
     body: dict[str, Any]
+    """The object in which a refused field is located."""
     role: str = ""
+    """Of a pod template; "" for an object."""
     patches: tuple[str, ...] = ()
+    """Paths of the merge patches in it."""
     late: tuple[tuple[str, ...], ...] = ()
+    """See `Manifest.late_refusals`."""
     path: str = ""
+    """The field of the file that declares an object."""
     fix: str = ""
+    """How to make a change that the server refuses; "" where the refusal shows it."""
     taken_over: tuple[str, ...] = ()
+    """Prefixes of messages about managers whose fields `pulumi up` overwrites."""
 
 
 def dry_runs(
@@ -74,8 +78,7 @@ def dry_runs(
     """Return the dry runs of a job, pod templates first: the server names the field of a mistake in them more
     precisely. A job that has not changed is left out."""
     templates_path = f"/api/v1/namespaces/{plan.namespace}/podtemplates"
-    # pods of a role with templates of their own differ in labels and ports, unless a patch of the job changes one of
-    # them
+    # the templates of one role differ only in labels and ports, unless a patch of the job changes one of them
     by_role = "job" not in plan.manifest_overrides
     distinct = {template.role if by_role else repr(template.body): template for template in templates}
     runs = []
@@ -92,15 +95,15 @@ def dry_runs(
     for manifest in manifests:
         if manifest.is_job and not stack.leaves(manifest):
             job = manifest.body
-            plural = f"{job['kind'].lower()}s"  # that of every operator's job is regular
+            plural = f"{job['kind'].lower()}s"  # every operator's job kind has a regular plural
             path = f"/apis/{job['apiVersion']}/namespaces/{plan.namespace}/{plural}/{job['metadata']['name']}"
-            runs.append(of_object(manifest, path, stack, plan))
+            runs.append(dry_run_of(manifest, path, stack, plan))
     return runs
 
 
-def of_object(manifest: Manifest, url: str, stack: StackContext, plan: Plan | None = None) -> DryRun:
+def dry_run_of(manifest: Manifest, url: str, stack: StackContext, plan: Plan | None = None) -> DryRun:
     """Return the dry run of the apply that Pulumi sends for an object. url: of the object in the API. plan: None for an
-    object of no job."""
+    object without a job."""
     body = manifest.body
     kind, name = body["kind"], body["metadata"]["name"]
     force = "true" if os.environ.get(FORCE) == "true" else "false"
@@ -136,16 +139,16 @@ def _declaration(manifest: Manifest, stack: StackContext, *, in_job: bool) -> tu
 
 
 def judge(run: DryRun, answer: Answer | ClusterError, stack: StackContext, plan: Plan | None = None) -> Outcome:
-    """Return what the answer to a dry run says: problems if it is a refusal, or why the server did not judge. plan:
-    None for an object of no job."""
+    """Return the outcome of a dry run: the problems of a refusal, or why the server did not judge. plan: None for an
+    object without a job."""
     if isinstance(answer, ClusterError):
         return Outcome(not_checked=[(run.what, answer.message)])
     conflicts = [cause for cause in _causes(answer) if cause.get("reason") == _CONFLICT]
     if conflicts:
         return Outcome([*_conflicts(run, conflicts, stack)])
     if answer.found:
-        told = (shown_text(text) for text in answer.warnings if defaults.POD_SECURITY in text)
-        return Outcome(warnings=[f"{run.what}: {text}" for text in told])
+        warnings = (shown_text(text) for text in answer.warnings if defaults.POD_SECURITY in text)
+        return Outcome(warnings=[f"{run.what}: {text}" for text in warnings])
     message = answer.message
     denied = _DENIED in message
     right = _NO_RIGHT.search(message)
@@ -162,21 +165,21 @@ def judge(run: DryRun, answer: Answer | ClusterError, stack: StackContext, plan:
 
 
 def _makes_room(run: DryRun, stack: StackContext) -> bool:
-    """Return True if a quota may have room when `up` makes the object: `up` deletes a job of the same kind first, and
-    makes no PodTemplate."""
+    """Return True if a quota may have room when `up` creates the object: `up` deletes a job of the same kind first, and
+    creates no PodTemplate."""
     kind = str(run.body.get("kind", ""))
     return not run.path and (kind == "PodTemplate" or any(kind == applied for applied, _, _ in stack.applied))
 
 
 def _refusals(answer: Answer) -> Iterator[tuple[list[str], str]]:
-    """Yield the reason of each refusal in a Status, and the fields that the server names for it: of a text, all that
-    occur in it."""
+    """Yield the fields and the reason of each refusal in a Status. Without a list of causes, the fields come from the
+    message."""
     fields = [cause for cause in _causes(answer) if cause.get("field") and cause["field"] != "<nil>"]
     unknown = _UNKNOWN.findall(answer.message)
     if fields:
         yield from (([cause["field"]], str(cause.get("message", ""))) for cause in fields)
     elif _TYPES in answer.message:
-        yield from (([field], told) for field, told in _MISTAKE.findall(answer.message))
+        yield from (([field], reason) for field, reason in _MISTAKE.findall(answer.message))
     elif unknown:
         yield from (([field], "the server does not know this field") for field in unknown)
     else:
@@ -190,9 +193,9 @@ def _causes(answer: Answer) -> list[dict[str, Any]]:
 def _conflicts(run: DryRun, causes: Iterable[Mapping[str, Any]], stack: StackContext) -> Iterator[Problem]:
     """Yield the fields that another manager owns with another value: Pulumi stops at them."""
     for cause in causes:
-        field, told = str(cause.get("field", "")).removeprefix("."), shown_text(str(cause.get("message", "")))
-        if not told.startswith(run.taken_over):
-            reason = f"another manager owns {field} of {run.what}, and Pulumi does not overwrite it: {told}"
+        field, message = str(cause.get("field", "")).removeprefix("."), shown_text(str(cause.get("message", "")))
+        if not message.startswith(run.taken_over):
+            reason = f"another manager owns {field} of {run.what}, and Pulumi does not overwrite it: {message}"
             fix = f"write the value that it has in the cluster, or overwrite it: {FORCE}=true pulumi up -s {stack.name}"
             yield Problem(run.path, None, reason, fix)
 
@@ -218,8 +221,8 @@ def _problem(run: DryRun, plan: Plan | None, fields: Sequence[str], reason: str)
 
 def shown_text(text: str) -> str:
     """Return a text of the server on one line, without values and secrets."""
-    told = " ".join(masked_line(without_credentials(_VALUES.sub(r"\1", text))).split())
-    return told if len(told) <= LONGEST else f"{told[: LONGEST - 1]}…"
+    line = " ".join(masked_line(without_credentials(_VALUES.sub(r"\1", text))).split())
+    return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
 
 
 def without_repeats(problems_of_runs: Iterable[Iterable[Problem]]) -> list[Problem]:

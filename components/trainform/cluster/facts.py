@@ -1,4 +1,4 @@
-"""What a live cluster says of the objects of a preview, as plain data. `live` reads it."""
+"""Facts of a live cluster about the objects of a preview, as plain data. `live` reads them."""
 
 from __future__ import annotations
 
@@ -26,8 +26,7 @@ class LiveJob(Struct, frozen=True):
 
 class LiveQueue(Struct, frozen=True):
     """A Volcano queue: what it may hold, and what is held. holders: the jobs (NAMESPACE/NAME) that hold something, with
-    the resources of their pods. firm: those of them that keep all of their pods, since the pods say that nobody may
-    take them."""
+    the resources of their pods. firm: those of them whose pods must not be evicted."""
 
     name: str
     weight: int
@@ -75,7 +74,7 @@ class LiveClusterQueue(Struct, frozen=True):
     cohort: str = ""
     nested: bool = False
     in_part: bool = False
-    """True if it has several flavors or a borrowing limit."""
+    """It has several flavors or a borrowing limit."""
     holders: Mapping[str, Mapping[str, str]] = {}
     stopped: str = ""
 
@@ -90,7 +89,7 @@ class LiveKueue(Struct, frozen=True):
 
 
 NO_HOLDERS = "what other jobs hold"
-"""The entry of `LiveFacts.not_read` without which nobody knows who holds what."""
+"""The entry of `LiveFacts.not_read` for unknown holders."""
 
 
 class LiveFacts(Struct, frozen=True):
@@ -104,22 +103,22 @@ class LiveFacts(Struct, frozen=True):
     nodes: tuple[LiveNode, ...] | None = None
     drift: tuple[Drift, ...] | None = None
     missing: tuple[str, ...] = ()
-    """Objects that the state has and the cluster has not: Kind/NAME."""
+    """Objects in the state that the cluster does not have: Kind/NAME."""
     not_read: Mapping[str, str] = {}
     other_queues: tuple[LiveQueue, ...] = ()
-    """All others of the cluster: their shares decide about the share of each."""
+    """All other queues of the cluster: the shares depend on them."""
     quotas: Mapping[str, tuple[LiveQuota, ...]] = {}
     """By namespace; a namespace without an entry was not read."""
     kueue: LiveKueue | None = None
-    """None where it was not read."""
+    """None if it was not read."""
     priorities: Mapping[str, int] = {}
     """The priority of the pods that hold something, by job (NAMESPACE/NAME)."""
     deployed: frozenset[str] | None = None
-    """PROJECT/STACK of what is deployed in the environment whose own stack is reviewed; None where it was not read."""
+    """PROJECT/STACK of what is deployed in the environment whose own stack is reviewed; None if it was not read."""
 
 
 ENDED = frozenset({"Completed", "Failed", "Terminated", "Aborted"})
-"""The phases of a job that is over."""
+"""Phases of a job that has ended."""
 
 
 class AppliedObject(Struct, frozen=True):
@@ -130,28 +129,28 @@ class AppliedObject(Struct, frozen=True):
 
     @property
     def kind(self) -> str:
-        """Its kind."""
+        """Kind of the object."""
         return str(self.body.get("kind", ""))
 
     @property
     def name(self) -> str:
-        """Its name, "" if it has none."""
+        """Name of the object; "" if it has none."""
         return str(mapping(self.body.get("metadata")).get("name", ""))
 
     @property
     def namespace(self) -> str:
-        """The namespace that its metadata names, "" if they name none."""
+        """Namespace in its metadata; "" if there is none."""
         return str(mapping(self.body.get("metadata")).get("namespace", ""))
 
     @property
     def api_version(self) -> str:
-        """GROUP/VERSION, or the version alone for Kubernetes' first kinds."""
+        """GROUP/VERSION; the version alone for the core group."""
         return str(self.body.get("apiVersion", ""))
 
 
-class AskedJob(Struct, frozen=True):
-    """A job of which the facts are wanted. object: the job object. experiment: the name of the experiment, "" for a job
-    of another program."""
+class RequestedJob(Struct, frozen=True):
+    """A job whose facts are requested. object: the job object. experiment: the name of the experiment; "" for a job of
+    another program."""
 
     object: AppliedObject
     experiment: str = ""

@@ -18,8 +18,8 @@ from trainform.manifests.shapes import mapping, mappings
 from trainform.manifests.templates import Template
 from trainform.plan.model import job_name
 
-# The labels that name the job of a pod, of which the first that the pod has counts: one without a prefix may be of a
-# part of the job.
+# Labels with the job of a pod; the first that the pod has counts. A label without a prefix may name a part of the
+# job.
 JOB_LABELS = (
     *sorted({backend.JOB_LABEL for backend in BACKENDS.values()} - {""}, key=lambda label: ("/" not in label, label)),
     "batch.kubernetes.io/job-name",
@@ -32,19 +32,23 @@ OF_NODES = frozenset({"DaemonSet", "Node"})
 
 
 class HeldPod(Struct, frozen=True):
-    """One pod. job: NAMESPACE/NAME of the job that it belongs to, or of its owner, or its own. group: its PodGroup.
-    queue: the queue that it names itself; each "" if there is none. started: when its containers began to run. of_node:
-    it belongs to its node and never ends. firm: Volcano must not evict it. priority: None if it has none."""
+    """One pod. Texts are "" if the pod has no such value."""
 
     job: str
+    """NAMESPACE/NAME of its job, or else of its owner, or else of the pod."""
     group: str
+    """Its PodGroup."""
     queue: str
+    """The queue that the pod itself names."""
     node: str
     phase: str
     started: str
+    """The time at which its first container began to run."""
     of_node: bool
-    asked: Amounts
+    """It belongs to its node and never ends."""
+    requests: Amounts
     firm: bool = False
+    """Volcano must not evict it."""
     priority: int | None = None
 
     @property
@@ -54,12 +58,12 @@ class HeldPod(Struct, frozen=True):
 
 
 def pod_reader() -> Callable[[Any], HeldPod]:
-    """`held_pod` for a list: pods that ask for the same share what is worked out, in time and in memory."""
+    """Return `held_pod` with a cache for a list of pods: equal requests are computed and stored once."""
     return functools.partial(held_pod, known={})
 
 
 def held_pod(body: Any, known: dict[str, Amounts] | None = None) -> HeldPod:
-    """What is kept of a pod. known: what other pods ask for, by their resources as text."""
+    """Return the parts of a pod that count. known: a cache of requests by the text of their resources."""
     pod = Template(1, 1, mapping(body))
     metadata, status = mapping(pod.body.get("metadata")), mapping(pod.body.get("status"))
     namespace, annotations = str(metadata.get("namespace", "")), pod.annotations
@@ -75,13 +79,13 @@ def held_pod(body: Any, known: dict[str, Amounts] | None = None) -> HeldPod:
         phase=phase,
         started=_started(status),
         of_node=owner.get("kind") in OF_NODES,
-        asked=_asked(pod, {} if known is None else known),
+        requests=_requests(pod, {} if known is None else known),
         firm=str(annotations.get(PREEMPTABLE, pod.labels.get(PREEMPTABLE, "true"))).lower() not in TRUE,
         priority=priority if isinstance(priority, int) else None,
     )
 
 
-def _asked(pod: Template, known: dict[str, Amounts]) -> Amounts:
+def _requests(pod: Template, known: dict[str, Amounts]) -> Amounts:
     holders = [(pod.spec, None), *((each, index is None) for index, each in pod.containers())]
     key = repr([(holder.get("resources"), holder.get("restartPolicy"), kind) for holder, kind in holders])
     if key not in known:
@@ -108,15 +112,15 @@ def _started(status: Mapping[str, Any]) -> str:
 
 
 def held_by_job(pods: Iterable[HeldPod]) -> dict[str, dict[str, str]]:
-    """What the pods of each job ask for, by its name in order."""
+    """Return the requests of each job's pods, sorted by the job's name."""
     requests: dict[str, list[Amounts]] = {}
     for pod in pods:
-        requests.setdefault(pod.job, []).append(pod.asked)
+        requests.setdefault(pod.job, []).append(pod.requests)
     return {job: all_spelled(summed(requests[job])) for job in sorted(requests)}
 
 
 def priorities(pods: Iterable[HeldPod]) -> dict[str, int]:
-    """The highest priority of each job's pods, by its name."""
+    """Return the highest priority of each job's pods, by the job's name."""
     found: dict[str, int] = {}
     for pod in pods:
         if pod.priority is not None:
@@ -124,22 +128,22 @@ def priorities(pods: Iterable[HeldPod]) -> dict[str, int]:
     return found
 
 
-def with_holders(queue: LiveQueue, pods: Sequence[HeldPod]) -> LiveQueue:
-    """The queue with what these pods, all of those in it, ask for."""
+def add_queue_holders(queue: LiveQueue, pods: Sequence[HeldPod]) -> LiveQueue:
+    """Return the queue with the requests of all its pods."""
     firm = {pod.job for pod in pods} - {pod.job for pod in pods if not pod.firm}
     return structs.replace(queue, holders=held_by_job(pods), firm=frozenset(firm))
 
 
-def with_pods(node: LiveNode, pods: Iterable[HeldPod]) -> LiveNode:
-    """The node with what these pods, all of those on it, ask for."""
+def add_pods(node: LiveNode, pods: Iterable[HeldPod]) -> LiveNode:
+    """Return the node with the requests of all its pods."""
     here = list(pods)
-    total = summed(pod.asked for pod in here)
+    total = summed(pod.requests for pod in here)
     holders = held_by_job(pod for pod in here if not pod.of_node)
     return structs.replace(node, requested=all_spelled(total), holders=holders)
 
 
 def free_node(body: Any) -> LiveNode:
-    """A node without its pods."""
+    """Return a node without its pods."""
     node = mapping(body)
     metadata, spec = mapping(node.get("metadata")), mapping(node.get("spec"))
     allocatable = mapping(mapping(node.get("status")).get("allocatable"))

@@ -1,5 +1,4 @@
-"""Which cluster answers: the UID of its namespace kube-system, which it keeps as long as it lives and no other cluster
-has.
+"""The identity of a cluster: the UID of its namespace kube-system, which is unique and never changes.
 
 A kubeconfig leads wherever its file says, and another file may have a context of the same name. An environment that
 names the UID is bound to its cluster: no other one is read or changed for it.
@@ -26,8 +25,7 @@ def refuse_another(connection: ClusterApi, environment: Environment) -> None:
 
 
 def refuse_another_if_reached(environment: Environment, seconds: float) -> None:
-    """The same over a connection of its own. What cannot be reached is no other cluster, and whoever reads it says why
-    not."""
+    """Do the same over a new connection. A cluster that cannot be reached is not refused: the next read reports why."""
     if environment.cluster.uid is not None:
         with (
             contextlib.suppress(ClusterError),
@@ -37,7 +35,7 @@ def refuse_another_if_reached(environment: Environment, seconds: float) -> None:
 
 
 def environment_problem(connection: ClusterApi, environment: Environment) -> Problem | None:
-    """What is wrong if the environment is bound, and the connection does not lead to its cluster."""
+    """Return the problem if the environment is bound to another cluster than that of the connection."""
     if environment.cluster.uid is None:
         return None
     gone = (
@@ -47,40 +45,39 @@ def environment_problem(connection: ClusterApi, environment: Environment) -> Pro
     return identity_problem(connection, environment.cluster.uid, f"the environment {environment.name}", gone)
 
 
-def identity_problem(connection: ClusterApi, wanted: str, bound: str, gone: str) -> Problem | None:
-    """What is wrong if the connection does not lead to the cluster with this UID. bound: what is bound to that cluster.
-    gone: what to do if that cluster is no more."""
+def identity_problem(connection: ClusterApi, expected: str, bound: str, gone: str) -> Problem | None:
+    """Return the problem if the connection does not lead to the cluster with this UID. bound: what is bound to that
+    cluster. gone: the fix if that cluster no longer exists."""
     found = connection.uid()
-    if found == wanted:
+    if found == expected:
         return None
     if found is None:
         reason = (
             f"{bound} is bound to this cluster, and this account may not read which one {place(connection)} leads to"
         )
         return Problem(
-            FIELD, wanted, reason, f"ask the platform team for `get` of the namespace {defaults.KUBE_SYSTEM}"
+            FIELD, expected, reason, f"ask the platform team for `get` of the namespace {defaults.KUBE_SYSTEM}"
         )
     reason = f"{bound} is bound to this cluster, and {place(connection)} leads to another one, whose UID is {found}"
     example = ", as that of a sandbox which was made anew" if is_sandbox(connection) else ""
     fix = f"set KUBECONFIG to the file of the right cluster; if that cluster is gone for ever{example}: {gone}"
-    return Problem(FIELD, wanted, reason, fix)
+    return Problem(FIELD, expected, reason, fix)
 
 
 def place(connection: ClusterApi) -> str:
-    """Where a connection leads: the context, the kubeconfig that has it, and the server."""
+    """Return the target of a connection: the context, its kubeconfig, and the server."""
     config = connection.config
     file = "the pod's service account" if config.fname is None else str(config.fname)
     return f"the context {config.context_name} of {file} ({connection.server})"
 
 
 def is_sandbox(connection: ClusterApi) -> bool:
-    """True if the kubeconfig is that of a sandbox, whose UID ends with it."""
+    """Return True if the kubeconfig is that of a sandbox, whose UID changes with each sandbox."""
     return connection.config.context.cluster.startswith(defaults.SANDBOX_CONTEXT)
 
 
 def unbound_note(connection: ClusterApi, environment: Environment) -> str:
-    """A note if nothing binds the environment to the cluster; "" if it is bound, or on a sandbox, which is for trying
-    things."""
+    """Return a note if the environment is not bound to its cluster; "" if it is bound, or on a sandbox."""
     if environment.cluster.uid is not None or is_sandbox(connection):
         return ""
     return (

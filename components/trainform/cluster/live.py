@@ -20,15 +20,15 @@ from trainform.cluster.drift import Drift, drift_of, utc_now
 from trainform.cluster.facts import (
     NO_HOLDERS,
     AppliedObject,
-    AskedJob,
     LiveFacts,
     LiveJob,
     LiveKueue,
     LiveNode,
     LiveQueue,
     LiveQuota,
+    RequestedJob,
 )
-from trainform.cluster.held import HeldPod, free_node, pod_reader, priorities, with_holders, with_pods
+from trainform.cluster.held import HeldPod, add_pods, add_queue_holders, free_node, pod_reader, priorities
 from trainform.cluster.objects import Key, ObjectReader, path_of
 from trainform.cluster.operators import KUEUE
 from trainform.cluster.phases import phase_of
@@ -46,10 +46,10 @@ class LiveReads:
     reads the rest. In a `with` block, which closes the connections."""
 
     def __init__(self, context: str | None, namespace: str, seconds: float = SECONDS, *, kueue: bool = False) -> None:
-        """namespace: of objects that name none. seconds: how long `facts` waits for what is not there yet. kueue: the
-        queues of Kueue's are wanted too."""
+        """namespace: of objects that name none. seconds: how long `facts` waits for reads that are under way. kueue:
+        read the queues of Kueue too."""
         self._namespace, self._seconds = namespace, seconds
-        # a request has no time of its own: `facts` ends the wait for all of them, whenever they began
+        # a request has no timeout: `facts` ends the wait for all of them
         (self._reader,) = in_threads(lambda where: ObjectReader(ClusterApi(where, None)), [context], 1)
         self.namespaces, self.kueue = [namespace], [*budgets.KUEUE_LISTS] if kueue else []
         self.not_read: dict[str, str] = {}
@@ -77,12 +77,11 @@ class LiveReads:
 
     def facts(
         self,
-        jobs: Sequence[AskedJob] = (),
+        jobs: Sequence[RequestedJob] = (),
         queues: Iterable[str] = (),
         objects: Sequence[AppliedObject] = (),
     ) -> LiveFacts:
-        """Return the facts of these jobs, of the queues with these names, of all nodes, and what differs in the
-        objects."""
+        """Return the facts of these jobs, of the queues with these names, of all nodes, and the drift of objects."""
         self._list_in_namespaces(jobs)
         keys = [*dict.fromkeys(map(self._key, [*objects, *(job.object for job in jobs)]))]
         reads = in_threads(lambda key: self._reader.result().get(key), keys, AT_ONCE)
@@ -91,7 +90,7 @@ class LiveReads:
         concurrent.futures.wait(futures, timeout=self._seconds)
         return _facts(self, jobs, frozenset(queues), objects)
 
-    def _list_in_namespaces(self, jobs: Sequence[AskedJob]) -> None:
+    def _list_in_namespaces(self, jobs: Sequence[RequestedJob]) -> None:
         """Start to read the pods of these jobs, also those that have ended, and the quotas of their namespaces."""
         self.namespaces = sorted({self._namespace, *(self.namespace_of(job.object) for job in jobs)})
         for namespace in self.namespaces:
@@ -112,7 +111,7 @@ class LiveReads:
     # --- results
 
     def namespace_of(self, item: AppliedObject) -> str:
-        """Return the namespace in which the object is if its kind has one."""
+        """Return the namespace of the object if its kind has one."""
         return item.namespace or self._namespace
 
     def _key(self, item: AppliedObject) -> Key:
@@ -129,7 +128,7 @@ class LiveReads:
             return " ".join(without_credentials(error.message).split())
         return f"the answer cannot be read ({type(error).__name__})"
 
-    def found(self, name: str, shown: str = "") -> list[Any] | None:
+    def result(self, name: str, shown: str = "") -> list[Any] | None:
         """Return a list; None if it was not read. Then `not_read` has the reason, under the name that is shown."""
         if name not in self._lists:
             return None
@@ -147,13 +146,13 @@ class LiveReads:
 
     @property
     def unreachable(self) -> str:
-        """Return why nothing at all could be read; "" if something was."""
+        """The reason why nothing could be read; "" if anything was."""
         futures: list[Future[Any]] = [*self._lists.values(), *self._objects.values()]
         reasons = [self._reason(future) for future in futures]
         return self._reason(self._reader) or (reasons[0] if len(set(reasons)) == 1 else "")
 
 
-def _selector(jobs: Sequence[AskedJob]) -> dict[str, str]:
+def _selector(jobs: Sequence[RequestedJob]) -> dict[str, str]:
     """Return the selector of the pods of these jobs; of any pod if one of the jobs is not of an experiment."""
     names = sorted({job.experiment for job in jobs})
     return {} if "" in names else labelled(None, f"{defaults.NAME_LABEL} in ({','.join(names)})")
@@ -167,15 +166,15 @@ def _stack_of_record(body: Mapping[str, Any]) -> str:
 
 
 def _facts(
-    reads: LiveReads, jobs: Sequence[AskedJob], queues: frozenset[str], objects: Sequence[AppliedObject]
+    reads: LiveReads, jobs: Sequence[RequestedJob], queues: frozenset[str], objects: Sequence[AppliedObject]
 ) -> LiveFacts:
     now = utc_now()
     if reads.unreachable:
         return LiveFacts(now, not_read={"cluster": reads.unreachable})
-    pods = reads.found("pods", NO_HOLDERS)
+    pods = reads.result("pods", NO_HOLDERS)
     holding = None if pods is None else [pod for pod in pods if pod.holds]
     every = _queues(reads, holding)
-    deployed = reads.found(RECORDS)
+    deployed = reads.result(RECORDS)
     drift, missing = _drift(reads, objects)
     gone = [*missing, *(_shown(job.object) for job in jobs if reads.object(job.object) == (None, ""))]
     return LiveFacts(
@@ -198,7 +197,7 @@ def _shown(item: AppliedObject) -> str:
     return f"{item.kind}/{item.name}"
 
 
-def _jobs(reads: LiveReads, jobs: Sequence[AskedJob]) -> tuple[LiveJob, ...] | None:
+def _jobs(reads: LiveReads, jobs: Sequence[RequestedJob]) -> tuple[LiveJob, ...] | None:
     found, unread = list[LiveJob](), False
     for job in jobs:
         body, reason = reads.object(job.object)
@@ -210,9 +209,9 @@ def _jobs(reads: LiveReads, jobs: Sequence[AskedJob]) -> tuple[LiveJob, ...] | N
     return None if unread and not found else tuple(found)
 
 
-def _job(reads: LiveReads, job: AskedJob, body: Mapping[str, Any]) -> LiveJob:
+def _job(reads: LiveReads, job: RequestedJob, body: Mapping[str, Any]) -> LiveJob:
     namespace = reads.namespace_of(job.object)
-    pods = reads.found(f"pods of {namespace}")
+    pods = reads.result(f"pods of {namespace}")
     own = [pod for pod in pods or () if pod.job == f"{namespace}/{job.object.name}"]
     counts = Counter(pod.phase for pod in own)
     started = min((pod.started for pod in own if pod.phase == "Running" and pod.started), default="")
@@ -220,45 +219,45 @@ def _job(reads: LiveReads, job: AskedJob, body: Mapping[str, Any]) -> LiveJob:
 
 
 def _queues(reads: LiveReads, holding: list[HeldPod] | None) -> tuple[LiveQueue, ...] | None:
-    queues = reads.found("queues")
+    queues = reads.result("queues")
     if queues is None:
         return None
-    groups = reads.found("pod groups", NO_HOLDERS)  # without them it is unknown in which queue a pod is
+    groups = reads.result("pod groups", NO_HOLDERS)  # without them it is unknown in which queue a pod is
     queue_of = dict(groups or ())
     held = defaultdict[str, list[HeldPod]](list)
     for pod in (holding or ()) if groups is not None else ():
         held[queue_of.get(pod.group, pod.queue)].append(pod)
-    return tuple(with_holders(queue, held[queue.name]) for queue in sorted(queues, key=lambda queue: queue.name))
+    return tuple(add_queue_holders(queue, held[queue.name]) for queue in sorted(queues, key=lambda queue: queue.name))
 
 
 def _nodes(reads: LiveReads, holding: list[HeldPod] | None) -> tuple[LiveNode, ...] | None:
-    nodes = reads.found("nodes")
+    nodes = reads.result("nodes")
     if nodes is None or holding is None:
-        return None  # what is free on a node is not known without its pods
+        return None  # without the pods the free resources of a node are unknown
     on = defaultdict[str, list[HeldPod]](list)
     for pod in holding:
         on[pod.node].append(pod)
-    return tuple(with_pods(node, on[node.name]) for node in sorted(nodes, key=lambda node: node.name))
+    return tuple(add_pods(node, on[node.name]) for node in sorted(nodes, key=lambda node: node.name))
 
 
 def _quotas(reads: LiveReads, pods: list[HeldPod] | None) -> dict[str, tuple[LiveQuota, ...]]:
     quotas: dict[str, tuple[LiveQuota, ...]] = {}
     for namespace in reads.namespaces:
-        found = reads.found(f"resource quotas of {namespace}")
+        found = reads.result(f"resource quotas of {namespace}")
         if found is not None:
             ordered = sorted(found, key=lambda quota: str(quota.name))
-            quotas[namespace] = tuple(budgets.with_holders(quota, pods) for quota in ordered)
+            quotas[namespace] = tuple(budgets.add_quota_holders(quota, pods) for quota in ordered)
     return quotas
 
 
 def _kueue(reads: LiveReads) -> LiveKueue | None:
-    found = [reads.found(name) for name in reads.kueue]
+    found = [reads.result(name) for name in reads.kueue]
     lists = [items for items in found if items is not None]
     return budgets.kueue(*lists) if lists and len(lists) == len(found) else None
 
 
 def _drift(reads: LiveReads, objects: Sequence[AppliedObject]) -> tuple[tuple[Drift, ...] | None, list[str]]:
-    """Return what differs in the objects, None if none of them could be read; and those that do not exist."""
+    """Return the drift of the objects (None if none of them could be read), and the objects that do not exist."""
     found, missing, reasons = list[Drift](), list[str](), list[str]()
     for item in objects:
         body, reason = reads.object(item)

@@ -1,4 +1,4 @@
-"""Objects of a live cluster by their kinds: where each is, and how single ones and many of them are read."""
+"""Objects of a live cluster by kind: their paths, and reads of single objects and of many."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _VERSIONS = {kind: version for version, kind in KINDS}
 
 
 class Live(Struct, frozen=True):
-    """An object of the cluster, or of a dry run. body: None if there is none, or if it could not be read (`reason`)."""
+    """An object of the cluster, or of a dry run. body: None if it is missing, or could not be read (`reason`)."""
 
     body: Mapping[str, Any] | None
     reason: str = ""
@@ -96,11 +96,11 @@ def find_job(api: ClusterApi, backend: Backend, namespace: str, name: str) -> di
 
 
 class ObjectReader:
-    """Reads objects of any kind; each API version is asked for its kinds once. Several threads can use it."""
+    """A reader of objects of any kind. It reads the kinds of an API version once. Several threads can use it."""
 
     def __init__(self, api: ClusterApi) -> None:
         self.api = api
-        self._asking = threading.Lock()
+        self._lock = threading.Lock()
         self._served: dict[str, dict[str, Served]] = {}
 
     def path(self, key: Sequence[str]) -> str:
@@ -108,7 +108,7 @@ class ObjectReader:
         version, kind, namespace, *name = key
         place = KINDS.get((version, kind))
         if place is None:
-            with self._asking:
+            with self._lock:
                 if version not in self._served:
                     self._served[version] = served(self.api, version)
             place = self._served[version].get(kind)
@@ -125,13 +125,12 @@ class ObjectReader:
         return None if body is None else {**body, "kind": kind}
 
     def objects(self, keys: Iterable[Key]) -> dict[Key, Live]:
-        """Return the live objects: those of which there are many by a list of trainform's objects, and what such a list
-        lacks one by one."""
-        wanted = dict.fromkeys(keys)
-        counts = Counter(key[:3] for key in wanted)
+        """Return the live objects: many of one kind by one list of trainform's objects, and the rest one by one."""
+        unique = dict.fromkeys(keys)
+        counts = Counter(key[:3] for key in unique)
         lists = each(self._list, [group for group, count in counts.items() if count > FEW])
-        found = {key: live for listed in lists for key, live in listed.items() if key in wanted}
-        rest = [key for key in wanted if key not in found]
+        found = {key: live for listed in lists for key, live in listed.items() if key in unique}
+        rest = [key for key in unique if key not in found]
         return found | dict(zip(rest, each(self._live, rest), strict=True))
 
     def _live(self, key: Key) -> Live:
@@ -141,8 +140,7 @@ class ObjectReader:
             return Live(None, error.message)
 
     def _list(self, group: tuple[str, str, str]) -> dict[Key, Live]:
-        """Return trainform's objects of a kind; none where they cannot be listed, since each may be readable by
-        itself."""
+        """Return trainform's objects of a kind; empty if the list is refused, since single objects may be readable."""
 
         def keep(body: dict[str, Any]) -> tuple[Key, Live]:
             return (*group, body["metadata"]["name"]), Live({**body, "kind": group[1]})

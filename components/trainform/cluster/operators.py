@@ -1,4 +1,4 @@
-"""The operators that a cluster may have: those of the backends, and Kueue; and how to recognise them."""
+"""The operators of the backends, and Kueue: how a cluster that has them is recognised."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ KUEUE = Operator(defaults.KUEUE, "Kueue", "kueue.x-k8s.io", "kueue.x-k8s.io/v1be
 
 def operators() -> tuple[Operator, ...]:
     """Return all operators: the backends in the order of their table, then Kueue."""
-    backends = (Operator(name, made.PROJECT, made.DOMAIN, made.API_VERSION) for name, made in BACKENDS.items())
+    backends = (Operator(name, each.PROJECT, each.DOMAIN, each.API_VERSION) for name, each in BACKENDS.items())
     return (*backends, KUEUE)
 
 

@@ -1,4 +1,4 @@
-"""The result of checks on a live cluster, and what they know of the stack that is checked."""
+"""The result of checks on a live cluster, and the stack that they check."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from trainform.project import deploy
 
 
 class Outcome(Struct, frozen=True):
-    """not_checked: what could not be checked, each with the reason. warnings: what works, but not as intended, or that
-    another rule may refuse."""
+    """The result of checks."""
 
     problems: list[Problem] = []
     not_checked: list[tuple[str, str]] = []
+    """What could not be checked, and why."""
     warnings: list[str] = []
+    """What works, but not as intended, or what another rule may refuse."""
 
     def __add__(self, other: Outcome) -> Outcome:
         return Outcome(
@@ -27,7 +28,7 @@ class Outcome(Struct, frozen=True):
 
 
 def refused(reason: str, fix: str) -> Outcome:
-    """Return the outcome of a check with one problem, of no field."""
+    """Return the outcome of a check with one problem that no field causes."""
     return Outcome([Problem("", None, reason, fix)])
 
 

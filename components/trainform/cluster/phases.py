@@ -1,4 +1,4 @@
-"""The phase of a job, worked out from its pods first: an operator says Running of a job whose pods wait."""
+"""The phase of a job, from its pods first: operators report Running for a job whose pods wait."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from trainform.cluster.facts import ENDED
 from trainform.manifests.shapes import mapping, mappings
 
-# The conditions of all operators but Volcano, the one that says most first, in the words of Volcano's phases.
+# The conditions of all operators except Volcano, most specific first, and the matching phases of Volcano.
 CONDITIONS = {
     "Failed": "Failed",
     "Succeeded": "Completed",
@@ -21,25 +21,25 @@ CONDITIONS = {
     "Queuing": "Pending",
 }
 ON_THE_WAY = frozenset({"Aborting", "Restarting", "Completing", "Terminating"})
-"""What only the operator knows: its pods may still run."""
+"""Phases that only the operator knows: pods may still run."""
 
 
 def phase_of(job: Mapping[str, Any], pods: Mapping[str, int]) -> str:
-    """The phase of the job object with so many pods by phase."""
-    said = said_phase(mapping(job.get("status")))
-    if said in ENDED | ON_THE_WAY:
-        return said
+    """Return the phase of the job object. pods: the number of pods by phase."""
+    reported = reported_phase(mapping(job.get("status")))
+    if reported in ENDED | ON_THE_WAY:
+        return reported
     if pods.get("Running"):
         return "Running"
-    if said == "Suspended":
-        return said
+    if reported == "Suspended":
+        return reported
     if pods.get("Pending") or not pods:
         return "Pending"
     return "Completing" if set(pods) == {"Succeeded"} else "Restarting"
 
 
-def said_phase(status: Mapping[str, Any]) -> str:
-    """The phase that the operator says; "" if it says none yet."""
+def reported_phase(status: Mapping[str, Any]) -> str:
+    """Return the phase in the job's status; "" if the operator has not set one yet."""
     phase = mapping(status.get("state")).get("phase", status.get("terminalState"))
     if isinstance(phase, str) and phase:
         return phase

@@ -49,14 +49,14 @@ def place_in(body: dict[str, Any], field: str) -> Place:
 
 
 def experiment_field(plan: Plan, place: Place, role: str) -> str:
-    """Return the path of the merge patch, or of the variable, that sets a place; "" if it is none of them. role: whose
-    pods these are."""
+    """Return the path of the merge patch or of the variable that sets a place; "" if none of them does. role: of the
+    pods."""
     owner = plan.by_name.get(role)
     if owner is not None:
-        found = _reached(owner.overrides, place.in_pods)
+        found = _path_in(owner.overrides, place.in_pods)
         if found:
             return _written(f"roles.{role}.pod_overrides", found)
-    found = _reached(plan.manifest_overrides.get("job", {}), place.names)
+    found = _path_in(plan.manifest_overrides.get("job", {}), place.names)
     return _written("manifest_overrides.job", found) if found else _variable(plan, place, role)
 
 
@@ -79,14 +79,14 @@ def _variable(plan: Plan, place: Place, role: str) -> str:
     return next(inits, next(origins, ""))
 
 
-def _reached(patch: Any, names: Sequence[str]) -> list[str]:
-    """Return the names as a patch writes them; [] if it does not set the place. What it sets as a whole, a list or {},
-    it sets with all below."""
+def _path_in(patch: Any, names: Sequence[str]) -> list[str]:
+    """Return the names as a patch writes them; [] if it does not set the place. A list or {} in the patch sets all that
+    is below it."""
     reached: list[str] = []
     for number, name in enumerate(names):
         if not isinstance(patch, dict) or not patch:
             return [*reached, *names[number:]] if reached else []
-        # the operator may have a name of its own for the main container
+        # the operator may have its own name for the main container
         is_main = name not in patch and reached[-1:] == ["containers"] and defaults.MAIN_CONTAINER in patch
         written = defaults.MAIN_CONTAINER if is_main else name
         if written not in patch:  # the name of an item is its key

@@ -1,7 +1,7 @@
 """Checks of the live cluster before resources are registered: one message with all problems.
 
-Without it the same mistakes would be found late and one by one: as a webhook's denial, a timeout after ten minutes, or
-another's object that was overwritten.
+Without them the same mistakes appear late and one by one: as a webhook's denial, as a timeout after ten minutes, or as
+an object of another owner that was overwritten.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def check_job(
     ]
     if not namespace.missing:
         checks += [
-            partial(_made_before, cluster, manifests, stack, plan),
+            partial(_check_existing, cluster, manifests, stack, plan),
             partial(_ask_server, cluster, plan, manifests, made_here, expected, stack),
             partial(_namespace_owner, namespace, plan),
         ]
@@ -84,7 +84,7 @@ def check_objects(
         [
             partial(_crds, cluster, crds),
             *(partial(_namespace, cluster, *namespace, stack) for namespace in namespaces),
-            partial(_made_before, cluster, manifests, stack),
+            partial(_check_existing, cluster, manifests, stack),
         ],
     )
 
@@ -111,7 +111,7 @@ def _ask_server(
     expected: Collection[str],
     stack: StackContext,
 ) -> Outcome:
-    """Look up what the pods refer to, and have the server judge the job and its pods."""
+    """Read the objects to which the pods refer, and let the server judge the job and its pods."""
     templates = BACKENDS[plan.backend].templates(plan, manifests)
     named = references.references(plan, templates, made_here, expected)
     runs = dry_run.dry_runs(plan, manifests, templates, stack)
@@ -130,12 +130,12 @@ def _ask_server(
 # --- objects that exist already
 
 
-def _made_before(
+def _check_existing(
     cluster: Cluster, manifests: Sequence[Manifest], stack: StackContext, plan: Plan | None = None
 ) -> Outcome:
-    """Check the objects that exist already: each must belong to trainform, and the server judges its change."""
-    lasting = [manifest for manifest in manifests if manifest.revision is None and not manifest.patch]
-    return sum(each(lambda manifest: _existing(cluster, manifest, stack, plan), lasting), Outcome())
+    """Check that existing objects belong to trainform, and let the server judge their changes."""
+    unrevised = [manifest for manifest in manifests if manifest.revision is None and not manifest.patch]
+    return sum(each(lambda manifest: _existing(cluster, manifest, stack, plan), unrevised), Outcome())
 
 
 def _existing(cluster: Cluster, manifest: Manifest, stack: StackContext, plan: Plan | None) -> Outcome:
@@ -150,15 +150,15 @@ def _existing(cluster: Cluster, manifest: Manifest, stack: StackContext, plan: P
     # the values of a Secret are not in its manifest
     if found.problems or body["kind"] == "Secret" or stack.leaves(manifest):
         return found
-    run = dry_run.of_object(manifest, path, stack, plan)
+    run = dry_run.dry_run_of(manifest, path, stack, plan)
     outcome = dry_run.judge(run, cluster.api.send_all([run.request])[0], stack, plan)
-    # that this account may not write here is said of the job once; the size of a claim is judged here alone
+    # a missing permission is reported once, for the job; the size of a claim is judged only here
     return outcome if body["kind"] in JUDGED_HERE else structs.replace(outcome, not_checked=[])
 
 
 def _ownership(live: dict[str, Any], manifest: Manifest) -> Outcome:
-    """Check by its labels that an existing object belongs to trainform. Providers before 4.29 would silently overwrite
-    another's object."""
+    """Check by its labels that an existing object belongs to trainform. Providers before 4.29 silently overwrite
+    objects of other owners."""
     body, metadata = manifest.body, manifest.body["metadata"]
     kind, name = body["kind"], metadata["name"]
     labels = live.get("metadata", {}).get("labels", {})
@@ -167,14 +167,14 @@ def _ownership(live: dict[str, Any], manifest: Manifest) -> Outcome:
         owner = ", ".join(words) if words else "it has no labels of trainform"
         return refused(
             f"{kind} {name} exists already and does not belong to this environment ({owner})",
-            FIXES_OF_FOREIGN.get(kind, "rename the new one, or remove the existing one"),
+            FOREIGN_FIXES.get(kind, "rename the new one, or remove the existing one"),
         )
     if kind == CLAIM:
         return sum(_data_loss(live, body), Outcome())
     return _another_stack(live, body) if manifest.is_record else Outcome()
 
 
-FIXES_OF_FOREIGN = {
+FOREIGN_FIXES = {
     CLAIM: "to use it, write `claim: NAME`; to create a new one, choose another name",
     "Namespace": "write `create: false` to use it as it is",
     "Queue": "to use it as it is, write `create: false` in the environment's `queues`, and its name in experiments; "
@@ -182,28 +182,28 @@ FIXES_OF_FOREIGN = {
 }
 
 
-def _data_loss(live: dict[str, Any], wanted: dict[str, Any]) -> Iterator[Outcome]:
+def _data_loss(live: dict[str, Any], desired: dict[str, Any]) -> Iterator[Outcome]:
     """Check for changes that would replace a claim and so delete its data. Kubernetes can only make a claim larger."""
-    name = wanted["metadata"]["name"]
+    name = desired["metadata"]["name"]
     fix = "give the volume another name to create a second claim, and remove the old one when its data is safe"
     for field in ("storageClassName", "accessModes"):
-        old, new = live["spec"].get(field), wanted["spec"].get(field)
+        old, new = live["spec"].get(field), desired["spec"].get(field)
         if new is not None and old != new:
             change = f"{field} of the claim {name} would change from {old} to {new}"
             yield refused(f"{change}, which replaces the claim and deletes its data", fix)
-    old, new = (body["spec"]["resources"]["requests"]["storage"] for body in (live, wanted))
+    old, new = (body["spec"]["resources"]["requests"]["storage"] for body in (live, desired))
     if amount(new) < amount(old):
         reason = f"the claim {name} would shrink from {old} to {new}, which Kubernetes cannot do"
         yield refused(reason, f"write size: {old} or more")
 
 
-def _another_stack(live: dict[str, Any], wanted: dict[str, Any]) -> Outcome:
-    """Check that no other stack has made the job: the two would take each other's objects. A record of an earlier
-    trainform names no stack."""
-    own, theirs = (body["metadata"].get("annotations", {}).get(defaults.STACK_ANNOTATION) for body in (wanted, live))
+def _another_stack(live: dict[str, Any], desired: dict[str, Any]) -> Outcome:
+    """Check that no other stack has created the job: the two would overwrite each other's objects. Records of earlier
+    versions of trainform name no stack."""
+    own, theirs = (body["metadata"].get("annotations", {}).get(defaults.STACK_ANNOTATION) for body in (desired, live))
     if theirs is None or own is None or theirs == own:
         return Outcome()
-    metadata = wanted["metadata"]
+    metadata = desired["metadata"]
     experiment, namespace = metadata["labels"][defaults.NAME_LABEL], metadata["namespace"]
     return refused(
         f"the experiment {experiment} is deployed in the namespace {namespace} already, by the stack {theirs} "
@@ -233,7 +233,7 @@ def _job_of_lost_state(cluster: Cluster, live: dict[str, Any], plan: Plan, stack
     )
 
 
-# --- what others provide
+# --- objects of other owners
 
 
 def _crds(cluster: Cluster, crds: tuple[str, ...]) -> Outcome:
@@ -254,7 +254,7 @@ def _namespace(cluster: Cluster, found: Answer, namespace: str, environment: str
 
 
 def _namespace_owner(found: Answer, plan: Plan) -> Outcome:
-    """Check that the namespace is not another environment's, whose limits and gates a copy of its file would evade. A
+    """Check that the namespace belongs to no other environment: a copy of its file would evade its limits and gates. A
     namespace without the label belongs to no environment."""
     what = f"the namespace {plan.namespace}"
     if found.forbidden:
@@ -273,8 +273,7 @@ UNOPENED_FIX = "look at the volcano-controllers deployment and its log"
 
 
 def _queue(cluster: Cluster, plan: Plan, stack: StackContext) -> Outcome:
-    """Check that a queue which the job names is open. The state of a new queue is empty until its controller sets
-    it."""
+    """Check that the queue of the job is open. The state of a new queue is empty until its controller sets it."""
     if plan.queue.request is not None:
         return Outcome()
     name = plan.queue.name
@@ -322,16 +321,16 @@ def _references(cluster: Cluster, plan: Plan, stack: StackContext) -> Outcome:
     return found
 
 
-def _existing_object(cluster: Cluster, wanted: Existing) -> Outcome:
+def _existing_object(cluster: Cluster, existing: Existing) -> Outcome:
     """Check an existing object that the job refers to, as it is on the cluster now."""
-    kind = Served(wanted.plural, namespaced=wanted.namespace is not None)
-    place = collection(wanted.api_version, kind, wanted.namespace or "")
-    found = cluster.get_at(f"{place}/{wanted.name}")
+    kind = Served(existing.plural, namespaced=existing.namespace is not None)
+    place = collection(existing.api_version, kind, existing.namespace or "")
+    found = cluster.get_at(f"{place}/{existing.name}")
     if found.missing:
-        reason = f"there is no {wanted.kind} {wanted.name} on {cluster.cluster_name}"
-        return refused(reason, f"correct its name: kubectl get {wanted.plural}; or {wanted.fix}")
-    problems = wanted.problems(found.body) if found.found else []
-    return sum((refused(f"the {wanted.kind} {wanted.name}: {reason}", fix) for reason, fix in problems), Outcome())
+        reason = f"there is no {existing.kind} {existing.name} on {cluster.cluster_name}"
+        return refused(reason, f"correct its name: kubectl get {existing.plural}; or {existing.fix}")
+    problems = existing.problems(found.body) if found.found else []
+    return sum((refused(f"the {existing.kind} {existing.name}: {reason}", fix) for reason, fix in problems), Outcome())
 
 
 def _existing_claim(cluster: Cluster, plan: Plan, claim: str, stack: StackContext) -> Outcome:

@@ -25,8 +25,8 @@ class Cluster:
         self.api.close()
 
     def get(self, kind: str, name: str, namespace: str = "") -> Answer:
-        """Return the answer for an object of one of the `objects.KINDS`; the namespace is that of kinds that live in
-        one. It may be missing, or forbidden."""
+        """Return the answer for an object of one of the `objects.KINDS`. It may be missing, or forbidden. namespace:
+        for namespaced kinds."""
         return self.get_at(path_of(kind, namespace, name))
 
     def get_at(self, path: str) -> Answer:

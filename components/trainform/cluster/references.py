@@ -1,7 +1,6 @@
-"""Objects that the rendered pods name and others make: without them, or without their keys, the pods would wait for
-ever.
+"""Objects that pods refer to and that the job does not create. Without them, or their keys, pods never start.
 
-Of Secrets only the names of the keys are looked at; no value leaves `judge`.
+Only the names of keys in Secrets are read; no value leaves `judge`.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from trainform.manifests.templates import Template
 from trainform.plan.model import Plan
 
 _OF_CLUSTER = ("PriorityClass", "RuntimeClass")
-_OF_PODS = {
+_POD_FIELDS = {
     "serviceAccountName": "ServiceAccount",
     "priorityClassName": "PriorityClass",
     "runtimeClassName": "RuntimeClass",
@@ -51,7 +50,8 @@ def references(
     """Return each object once. made: kind and name of the job's own objects. expected: names of Secrets and ConfigMaps
     that the program makes."""
     found: dict[tuple[str, str], Reference] = {}
-    for each in (*_of_fields(plan), *(each for template in templates for each in _of_pods(plan, template))):
+    pod_references = (each for template in templates for each in _pod_references(plan, template))
+    for each in (*_field_references(plan), *pod_references):
         if (each.kind, each.name) in made or (each.name in expected and each.kind in (*_CREATE, PULL_SECRET)):
             continue
         first = found.setdefault((each.kind, each.name), each)
@@ -60,7 +60,7 @@ def references(
     return list(found.values())
 
 
-def _of_fields(plan: Plan) -> Iterator[Reference]:
+def _field_references(plan: Plan) -> Iterator[Reference]:
     """Yield the Secrets whose keys pods read from a mounted folder."""
     for role in plan.roles:
         for checkout in role.checkouts:
@@ -72,14 +72,14 @@ def _of_fields(plan: Plan) -> Iterator[Reference]:
         yield Reference("Secret", plan.ssh.secret, REQUIRED_FILES, "ssh.secret", as_files=True)
 
 
-def _of_pods(plan: Plan, template: Template) -> Iterator[Reference]:
-    """Yield what a pod template names, but for what `preflight` looks for by its fields."""
+def _pod_references(plan: Plan, template: Template) -> Iterator[Reference]:
+    """Yield the objects that a pod template names, without those that `preflight` reads by their fields."""
 
     def path(*names: str) -> str:
         return experiment_field(plan, Place("", names, names), template.role) or f"roles.{template.role}"
 
     spec = template.spec
-    for field, kind in _OF_PODS.items():
+    for field, kind in _POD_FIELDS.items():
         if spec.get(field) and spec[field] not in (plan.service_account, plan.priority_class):
             yield Reference(kind, spec[field], (), path("spec", field))
     for name in (str(each.get("name")) for each in mappings(spec.get("imagePullSecrets"))):
@@ -99,11 +99,11 @@ def judge(reference: Reference, answer: Answer, namespace: str, stack: StackCont
             f"kubectl create secret docker-registry {name} -n {namespace} --docker-server=… --docker-username=… "
             "--docker-password=…"
         )
-        told = (
+        warning = (
             f"{path}: the Secret {name} does not exist in {namespace}, so images that need it cannot be pulled; "
             f"create it: {fix}"
         )
-        return Outcome(warnings=[told])
+        return Outcome(warnings=[warning])
     if answer.missing:
         place = "" if kind in _OF_CLUSTER else f" in {namespace}"
         fix = stack.fix(kind, name, environment, _creation(reference, namespace))

@@ -78,8 +78,8 @@ def survey(context: str, seconds: float = SECONDS) -> Survey:
 
         each(read, [*reads])
     notes = (name for name in ("nodes", "storage_classes", "operators") if name in unread)
-    told = tuple(f"{name.replace('_', ' ')} could not be read: {unread[name]}" for name in notes)
-    return Survey(context=context, namespace=namespace, unread=told, **found)
+    unread_texts = tuple(f"{name.replace('_', ' ')} could not be read: {unread[name]}" for name in notes)
+    return Survey(context=context, namespace=namespace, unread=unread_texts, **found)
 
 
 def _listed(api: ClusterApi, path: str, fields: Fields) -> list[Any]:

@@ -29,20 +29,18 @@ from trainform.spec.environment import Environment
 
 ATTEMPTS = 10
 AGAIN_SECONDS = 1.0
-# What the SDK raises for outputs of a resource that failed. 3.259 has it, and 3.272 has not: there the URN of such a
-# resource is known.
+# The SDK's error for outputs of a failed resource. 3.272 does not have it: there the URN of such a resource is known.
 REGISTRATION_FAILED: type[Exception] | tuple[()] = getattr(stack, "ResourceRegistrationFailed", ())
 
 
 def provider_version() -> str:
-    """The version of the installed SDK, which is the provider's too. Every resource names it, so that the engine takes
-    no other version."""
+    """Return the version of the installed SDK and of the provider. Every resource names it, so that the engine uses no
+    other version."""
     return version("pulumi-kubernetes")
 
 
 def cluster_provider(component: pulumi.ComponentResource, environment: Environment) -> pulumi.ProviderResource | None:
-    """A provider for the environment's cluster, as a child of the component; None if the component's options bring a
-    provider.
+    """Return a provider for the environment's cluster, as a child of the component; None if its options have one.
 
     With it the objects are created in the cluster that the preflight has checked. Providers since 4.29 refuse to create
     an object that exists (pulumi/pulumi-kubernetes#4278), but a kept claim and the objects of a killed `up` must be
@@ -85,8 +83,8 @@ def show_outcome(outcome: Outcome, component: pulumi.Resource) -> None:
 
 
 def token(api_version: str, kind: str, patch: bool = False) -> str:
-    """The Pulumi type of an object: `kubernetes:core/v1:Service`. The type of a patch changes only its own fields of an
-    object that exists."""
+    """Return the Pulumi type of an object: `kubernetes:core/v1:Service`. A patch type changes only its own fields of an
+    existing object."""
     group_version = api_version if "/" in api_version else f"core/{api_version}"
     return f"kubernetes:{group_version}:{kind}{'Patch' if patch else ''}"
 
@@ -117,7 +115,7 @@ def register(
         version=provider_version(),
         # the old job must free its accelerators before the pods of the next revision can be scheduled
         delete_before_replace=True if manifest.is_job else None,
-        aliases=_of_other_operators(type_) if manifest.is_job else None,
+        aliases=_operator_aliases(type_) if manifest.is_job else None,
         retain_on_delete=True if manifest.keep else None,
         # the API server turns stringData into data
         additional_secret_outputs=["data", *secrets] if secrets is not None else None,
@@ -129,14 +127,14 @@ def register(
     return pulumi.CustomResource(type_, name, body, options)
 
 
-def _of_other_operators(type_: str) -> list[pulumi.Input[str | pulumi.Alias]]:
-    """The job object as another operator has it: the engine then replaces it, and deletes the running job before it
-    creates the new one. Without an alias it would create the new job first, and both would write the checkpoints."""
+def _operator_aliases(type_: str) -> list[pulumi.Input[str | pulumi.Alias]]:
+    """Return the types of the job object on other operators as aliases. With them the engine replaces the job, and
+    deletes the running one first. Without them both jobs would run and write the checkpoints."""
     return [pulumi.Alias(type_=other) for each in JOB_TYPES if (other := f"kubernetes:{each}") != type_]
 
 
 def after_attempt(resource: pulumi.CustomResource, parent: pulumi.Resource) -> pulumi.Output[pulumi.Resource]:
-    """The child of `parent` for `depends_on` of a resource that the engine shall skip if the child fails.
+    """Return the child of `parent` for `depends_on` of a resource that the engine must skip if the child fails.
 
     With `pulumi up --continue-on-error` a dependency on a child that failed ends the whole program with a traceback,
     and other jobs of the program are not made. A dependency on its URN does not, and the engine skips the resource.
@@ -161,7 +159,7 @@ def set_outputs(component: pulumi.ComponentResource, outputs: Mapping[str, Any])
 
 
 def output_after(resource: pulumi.CustomResource, value: str) -> pulumi.Output[str]:
-    """The value as an output that is unknown until the resource exists.
+    """Return the value as an output that is unknown until the resource exists.
 
     The first preview then does not send objects that refer to it to the webhooks, and `up` and `destroy` keep the
     order.
@@ -169,13 +167,14 @@ def output_after(resource: pulumi.CustomResource, value: str) -> pulumi.Output[s
     return resource.id.apply(lambda _: value)
 
 
-# --- error hooks: what happens when the provider fails to create an object, an explanation or another attempt
+# --- error hooks: an explanation or another attempt when the provider fails to create an object
 
 
 def hooks_of(manifest: Manifest, resource: str) -> pulumi.ResourceHookBinding | None:
-    """The error hooks of the object; None if no failure of its creation needs an explanation or another attempt.
-    `resource` is the name of no other resource of the program: the engine takes each name of a hook once, and objects
-    of two namespaces may be called alike."""
+    """Return the error hooks of the object; None if no failure of its creation needs an explanation or another attempt.
+
+    `resource` is unique in the program: names of hooks must be unique, and objects of two namespaces may share one.
+    """
     if manifest.patch or mocked() or not manifest.late_refusals:
         return None
     kind, name = manifest.body["kind"], manifest.body["metadata"]["name"]

@@ -55,7 +55,7 @@ class TrainingQueue(Part):
         opts: options. The objects are made on the environment's cluster, unless they bring a Kubernetes provider.
         """
         with as_run_error():
-            environment = with_own(check_environment(environment).checked(), "queues", {name: request}, QueueRequest)
+            environment = add_own(check_environment(environment).checked(), "queues", {name: request}, QueueRequest)
             plan = QueuePlan(name, request, queue_amounts(request, environment))
             manifest = with_own_annotations(queue_manifest(plan, ownership(name, environment=environment.name)))
         set_outputs(self, self._outputs(self._make(name, request.user_set(), [manifest], environment, opts, CRDS)))
@@ -80,7 +80,7 @@ class SharedStorage(Part):
         opts: options. The objects are made on the environment's cluster, unless they bring a Kubernetes provider.
         """
         with as_run_error():
-            environment = with_own(check_environment(environment).checked(), "claims", claims, ClaimRequest)
+            environment = add_own(check_environment(environment).checked(), "claims", claims, ClaimRequest)
             labels = ownership(name, environment=environment.name)
             manifests = [
                 with_own_annotations(
@@ -95,8 +95,8 @@ class SharedStorage(Part):
         return {"claims": {key.removeprefix("claim-"): claim for key, claim in names.items()}}
 
 
-class _Meeting(Model):
-    """What a program gives for a `Rendezvous`."""
+class _RendezvousInputs(Model):
+    """The input of a `Rendezvous`."""
 
     name: ServiceLabel
     selector: dict[LabelKey, LabelValue] = Field(min_length=1)
@@ -126,7 +126,7 @@ class Rendezvous(Part):
             environment = check_environment(environment).checked()
             problems = type_problems("selector", selector, Mapping, "a mapping", "write `{LABEL: VALUE}`")
             if not problems:
-                problems = parse(_Meeting, {"name": name, "selector": dict(selector)}).problems
+                problems = parse(_RendezvousInputs, {"name": name, "selector": dict(selector)}).problems
             if problems:
                 raise InputError(problems)
             labels = ownership(name, environment=environment.name)
@@ -188,8 +188,8 @@ class RoleGroup(Part):
 
 
 def _refuse_role(plan: Plan, role: str, templates: int) -> None:
-    """Raise `InputError` for a role that a workload of another kind cannot run. templates: how many the job has for
-    it."""
+    """Raise `InputError` for a role that a workload of another kind cannot run. templates: the number of its pod
+    templates in the job."""
     reason, fix = "", "use `TrainingJob`, or `ports: shared`"
     if role not in plan.by_name:
         reason, fix = f"the experiment {plan.experiment} has no role of this name", f"known: {', '.join(plan.by_name)}"
@@ -208,13 +208,13 @@ def _refuse_role(plan: Plan, role: str, templates: int) -> None:
 
 
 def _renamed(manifest: Manifest, name: str) -> Manifest:
-    """The object under another name, since a job of the same experiment may exist beside it."""
+    """Return the object under another name, since a job of the same experiment may exist too."""
     return structs.replace(manifest, body=manifest.body | {"metadata": manifest.body["metadata"] | {"name": name}})
 
 
-def with_own(environment: Environment, field: str, own: object, model: type[BaseModel]) -> Environment:
-    """The environment with queues or claims of a program (`own`) added to the field. Raises InputError with every
-    problem of the result, or of the types of what is added."""
+def add_own(environment: Environment, field: str, own: object, model: type[BaseModel]) -> Environment:
+    """Return the environment with the program's queues or claims (`own`) added to the field. InputError with every
+    problem of the result, or of the types of `own`."""
     problems = [*_own_problems(field, own, model)]
     parsed = None
     if isinstance(own, Mapping) and not problems:

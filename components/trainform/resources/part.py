@@ -1,5 +1,4 @@
-"""The base class of the components that a job is made of. Users can make each of them alone in their own programs
-too."""
+"""The base class of the components of a job. Programs can also use each of them alone."""
 
 from __future__ import annotations
 
@@ -26,12 +25,12 @@ class Part(pulumi.ComponentResource):
     """A component with Kubernetes objects as its children."""
 
     OUTPUT: ClassVar[str] = ""
-    """The output with the name of its object."""
+    """Name of the output that holds the name of its object."""
     objects: dict[str, pulumi.CustomResource]
     """The objects that are registered as its children, by the keys of their manifests."""
 
     @classmethod
-    def of_job(
+    def create_for_job(
         cls,
         job: pulumi.ComponentResource,
         name: str,
@@ -41,8 +40,7 @@ class Part(pulumi.ComponentResource):
         outputs: Mapping[str, Any] | None = None,
         secrets: Mapping[str, pulumi.Input[Any]] | None = None,
     ) -> Self:
-        """The component as a child of a job: `sdxl-lora-worker` of `sdxl-lora`. The job has planned and checked it
-        already.
+        """Register the component as a child of a job: `sdxl-lora-worker` of `sdxl-lora`. The job has checked it.
 
         The names of its objects begin with the job's name. `outputs` are added to the component's own outputs.
         """
@@ -92,5 +90,5 @@ class Part(pulumi.ComponentResource):
         }
 
     def _outputs(self, names: Mapping[str, pulumi.Output[str]]) -> dict[str, Any]:
-        """The component's outputs, from the names that `_register_objects` returns."""
+        """Return the component's outputs from the names that `_register_objects` returns."""
         return {self.OUTPUT: next(iter(names.values()))} if names else {}

@@ -71,7 +71,7 @@ class Platform(pulumi.ComponentResource):
 def _parent_queue(
     manifest: Manifest, registered: Mapping[str, pulumi.CustomResource]
 ) -> Mapping[str, pulumi.Input[Any]]:
-    """The field `parent` as an output of the parent queue if that is registered too, so that it is made first;
+    """Return the field `parent` as an output of the parent queue if it is registered too, so that it is created first;
     otherwise empty.
 
     The manifests list each parent before its children.

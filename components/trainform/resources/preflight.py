@@ -69,12 +69,12 @@ def _show_once(text: str) -> None:
 
 
 def _refuse_moved(api: ClusterApi, environment: Environment) -> None:
-    """Raise `InputError` if objects of the stack are on another cluster than the one that the environment names, or,
-    where it names none, than the one that answers.
+    """Raise `InputError` if objects of the stack are on another cluster than the one that the environment names; if it
+    names none, than the one that answers.
 
-    The engine would replace every object: it makes the new ones, and then deletes the old ones by their names, which it
-    finds on the new cluster since the context is the same. Where the environment has lost the line it replaces nothing,
-    and makes there what has changed since.
+    The engine would replace every object: it creates the new ones, then deletes the old ones by name. The context is
+    the same, so it would delete the new ones. If the environment no longer names a cluster, the engine replaces
+    nothing, and creates on the new cluster only what has changed since.
     """
     stack, uid, problems = pulumi.get_stack(), environment.cluster.uid, list[Problem]()
     forget = f"`pulumi refresh --run-program=false -s {stack}`"
@@ -111,8 +111,7 @@ def _objects_in_state() -> list[Mapping[str, Any]]:
 
 @functools.cache
 def _state() -> Mapping[str, Mapping[str, Any]]:
-    """Type and outputs of each resource in the state, by its URN, as a `StackReference` reads those of another
-    stack."""
+    """Return type and outputs of each resource in the state by its URN, as a `StackReference` reads another stack."""
     name = f"{pulumi.get_organization()}/{pulumi.get_project()}/{pulumi.get_stack()}"
     try:
         answer = pulumi.runtime.invoke("pulumi:pulumi:readStackResourceOutputs", {"stackName": name}).value

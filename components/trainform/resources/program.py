@@ -15,8 +15,8 @@ from trainform.spec.stack import NAMESPACE, Stack, release_name, run_number
 
 
 def run() -> None:
-    """Make a job if the config names an experiment and an environment, or the environment's own objects if it names an
-    environment alone."""
+    """Register a job if the config names an experiment and an environment, or the environment's own objects if it names
+    an environment alone."""
     root = project_root()
     config = pulumi.Config(NAMESPACE)
     environment_name, experiment_name = config.require("environment"), config.get("experiment")
@@ -31,6 +31,6 @@ def run() -> None:
             stack = Stack(experiment_name, environment_name, run, release)
             checked = check_experiment(stack.given, environment_name, stack.run, root)
             job = check_gates(checked, pulumi.get_stack(), root).checked()
-        component = TrainingJob.of_rendered(job)
+        component = TrainingJob.from_rendered(job)
     for key in type(component).__annotations__:
         pulumi.export(key, getattr(component, key))

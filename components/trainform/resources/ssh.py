@@ -20,8 +20,8 @@ from trainform.spec.ssh import Ssh
 
 
 class _Inputs(Ssh):
-    """What a program gives. Service and folder stand in files of OpenSSH, where a space, a `*` or a line break has a
-    meaning."""
+    """The input of an `SshIdentity`. Service and folder are written into files of OpenSSH, where a space, a `*` or a
+    line break has a meaning."""
 
     service: ServiceLabel
     folder: AbsolutePath
@@ -72,7 +72,7 @@ class SshIdentity(Part):
 
 
 def private_files(names: Names, rotation: int) -> dict[str, pulumi.Output[dict[str, str]]]:
-    """The files of the identity as a Pulumi secret, under the field of the Secret that holds them.
+    """Return the files of the identity as a Pulumi secret, under the field of the Secret that holds them.
 
     Raises InputError if the stack's secret is missing, not encrypted or too short.
     """

@@ -91,8 +91,8 @@ class TrainingJob(pulumi.ComponentResource):
         self._register(name, job, opts, expected_secrets)
 
     @classmethod
-    def of_rendered(cls, job: RenderedJob, opts: pulumi.ResourceOptions | None = None) -> Self:
-        """The component for a job that is checked and rendered already. Its name is the experiment's."""
+    def from_rendered(cls, job: RenderedJob, opts: pulumi.ResourceOptions | None = None) -> Self:
+        """Register the component for a rendered job, under the experiment's name."""
         component = cls.__new__(cls)
         component._register(job.experiment.name, job, opts)
         return component
@@ -106,7 +106,7 @@ class TrainingJob(pulumi.ComponentResource):
     ) -> None:
         """Check the job against the live cluster, then register the component and its children."""
         plan, environment = rendered.plan, rendered.environment
-        objects = with_own_record(rendered.manifests)
+        objects = complete_record(rendered.manifests)
         with as_run_error():
             secrets = _ssh_secrets(plan)
             outcome = preflight(
@@ -120,7 +120,7 @@ class TrainingJob(pulumi.ComponentResource):
         provider = cluster_provider(self, environment)
         manifests = {component: [m for m in objects if m.component is component] for component in Component}
         parts = self._parts(plan, inputs, manifests, provider, secrets)
-        before: list[pulumi.Input[pulumi.Resource]] = [made for part in parts for made in part.objects.values()]
+        before: list[pulumi.Input[pulumi.Resource]] = [each for part in parts for each in part.objects.values()]
         of_job = manifests[Component.JOB]
         number = next(number for number, manifest in enumerate(of_job) if manifest.is_job)
         before += [
@@ -155,23 +155,23 @@ class TrainingJob(pulumi.ComponentResource):
         provider: pulumi.ProviderResource | None,
         secrets: Mapping[str, pulumi.Input[Any]] | None,
     ) -> list[Part]:
-        """The child components, registered; the job object is made after their objects."""
+        """Register the child components and return them; the job object is created after their objects."""
         master = f"{plan.rendezvous.address}:{plan.rendezvous.port}"
-        meeting = {"service": plan.rendezvous.service, "master": master}
+        rendezvous = {"service": plan.rendezvous.service, "master": master}
         kinds: list[tuple[type[Part], Component, Mapping[str, Any] | None, dict[str, Any]]] = [
             (TrainingQueue, Component.QUEUE, inputs.queue, {}),
             (SharedStorage, Component.STORAGE, inputs.storage, {}),
-            (Rendezvous, Component.RENDEZVOUS, inputs.rendezvous, {"outputs": meeting}),
+            (Rendezvous, Component.RENDEZVOUS, inputs.rendezvous, {"outputs": rendezvous}),
             (SshIdentity, Component.SSH, inputs.ssh, {"secrets": secrets}),
         ]
         return [
             *(
-                kind.of_job(self, component.value, user_set, manifests[component], provider, **options)
+                kind.create_for_job(self, component.value, user_set, manifests[component], provider, **options)
                 for kind, component, user_set, options in kinds
                 if user_set is not None
             ),
             *(
-                RoleGroup.of_job(self, _group(role), inputs.roles[role.name], [], provider, _role_outputs(role))
+                RoleGroup.create_for_job(self, _group(role), inputs.roles[role.name], [], provider, _role_outputs(role))
                 for role in plan.roles
             ),
         ]
@@ -187,18 +187,18 @@ def _refuse_unknown_names(names: Sequence[str]) -> None:
 
 
 def _group(role: RolePlan) -> str:
-    """The last part of the name of a role's component. A role may have dashes, as the job before it: each is doubled,
-    so that `llama` with a role `eval-worker` and `llama-eval` with a role `worker` are two."""
+    """Return the last part of the name of a role's component. Dashes are doubled, so that `llama` with a role
+    `eval-worker` and `llama-eval` with a role `worker` have different names."""
     return role.name.replace("-", "--")
 
 
 def _role_outputs(role: RolePlan) -> dict[str, Any]:
-    """The number of the role's pods, and the ranks of the first and the last pod."""
+    """Return the number of the role's pods, and the ranks of the first and the last pod."""
     return {"replicas": role.replicas, "ranks": [role.rank(index) for index in {0, role.replicas - 1} if role.replicas]}
 
 
 def _own_queue(plan: Plan, manifest: Manifest, parts: Iterable[Part]) -> Mapping[str, pulumi.Input[Any]]:
-    """The field `queue` as an output of the queue if the job has its own, so that it is made first; otherwise empty."""
+    """Return the field `queue` as an output of the job's own queue, so that it is created first; otherwise empty."""
     queue = next((part.queue for part in parts if isinstance(part, TrainingQueue)), None)
     if queue is None or manifest.body.get("spec", {}).get("queue") != plan.queue.name:
         return {}
@@ -206,17 +206,16 @@ def _own_queue(plan: Plan, manifest: Manifest, parts: Iterable[Part]) -> Mapping
 
 
 def _ssh_secrets(plan: Plan) -> Mapping[str, pulumi.Input[Any]] | None:
-    """The files of the job's SSH identity; None if the job has no identity, or the user's own."""
+    """Return the files of the job's SSH identity; None if the job has no identity, or the user's own."""
     if plan.ssh is None or not plan.ssh.made:
         return None
     return private_files(ssh_names(plan), plan.ssh.rotation)
 
 
-def with_own_record(manifests: Iterable[Manifest]) -> tuple[Manifest, ...]:
-    """The objects of a job with what only its program knows in the record of what is deployed: the version of
-    trainform, and whose job it is.
+def complete_record(manifests: Iterable[Manifest]) -> tuple[Manifest, ...]:
+    """Return the objects of a job with the version of trainform and the stack in its record.
 
-    `trainform render` prints neither, so that what it prints is the same in each version and stack.
+    `trainform render` prints neither, so that its output is the same in each version and stack.
     """
     found = list(manifests)
     for number, manifest in enumerate(found):

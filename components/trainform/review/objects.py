@@ -12,7 +12,7 @@ from trainform import defaults
 from trainform.backends.judged import named
 from trainform.backends.queues import API_VERSION as QUEUE_API
 from trainform.backends.table import BACKENDS
-from trainform.cluster.facts import AppliedObject, AskedJob, LiveFacts
+from trainform.cluster.facts import AppliedObject, LiveFacts, RequestedJob
 from trainform.deployed.accelerators import accelerators_of_roles
 from trainform.job.render import render_job
 from trainform.manifests.named_objects import named_objects
@@ -138,7 +138,7 @@ def queue_steps(preview: Preview) -> Iterator[tuple[str, Step]]:
 class Asked(Struct, frozen=True):
     """What to read of the cluster, for `cluster.live.LiveReads`."""
 
-    jobs: tuple[AskedJob, ...]
+    jobs: tuple[RequestedJob, ...]
     queues: tuple[str, ...]
     objects: tuple[AppliedObject, ...]
 
@@ -146,7 +146,7 @@ class Asked(Struct, frozen=True):
 def asked_of(preview: Preview, jobs: Sequence[JobReview]) -> Asked:
     """Return the jobs, queues and objects of the preview, without what the program only reads or creates."""
     of_jobs = [
-        AskedJob(applied(job.job.old), "" if job.before is None else str(job.before.experiment.get("name", "")))
+        RequestedJob(applied(job.job.old), "" if job.before is None else str(job.before.experiment.get("name", "")))
         for job in jobs
         if job.job is not None and job.job.old is not None
     ]

@@ -50,7 +50,7 @@ def test_the_objects_of_a_job_break_the_same_rules_as_the_job(name: str, backend
         resource = Resource(resource_name(name, manifest), body, COMPONENT.format(name))
         for rule in RULES:
             if rule.severity_in(cluster) != "off":
-                messages = verdict(rule, resource, cluster, TODAY).found
+                messages = verdict(rule, resource, cluster, TODAY).messages
                 of_pack |= {(rule.code, message[-17:-1]) for message in messages}
     assert of_check
     assert of_pack == of_check
@@ -111,7 +111,7 @@ def of_pack(code: str, job: RenderedJob) -> list[str]:
         )
         for manifest in job.manifests
     )
-    return [message for each in resources for message in verdict(BY_CODE[code], each, job.environment, TODAY).found]
+    return [message for each in resources for message in verdict(BY_CODE[code], each, job.environment, TODAY).messages]
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -174,14 +174,14 @@ def job_verdict(cluster: Environment, today: datetime.date, **parts: Any) -> Ver
 def test_a_waived_finding_passes_until_its_last_day() -> None:
     cluster = waivable(check_experiment("hello", "dev").checked().environment)
     assert job_verdict(cluster, TODAY) == Verdict()
-    assert job_verdict(cluster, TODAY + datetime.timedelta(days=1)).found
+    assert job_verdict(cluster, TODAY + datetime.timedelta(days=1)).messages
 
 
 def test_a_waiver_passes_only_where_the_environment_allows_it() -> None:
     cluster = waivable(check_experiment("hello", "dev").checked().environment)
     forbidden = cluster.model_copy(update={"limits": cluster.limits.model_copy(update={"waivable": {}})})
-    assert job_verdict(forbidden, TODAY).found
-    assert job_verdict(cluster, TODAY, owner="somebody").found
+    assert job_verdict(forbidden, TODAY).messages
+    assert job_verdict(cluster, TODAY, owner="somebody").messages
 
 
 def test_waivers_change_no_revision_and_only_objects_with_pods() -> None:
@@ -200,5 +200,5 @@ def test_a_path_with_a_token_in_it_is_masked_by_every_rule() -> None:
     token = "sk" + "-" + "a1b2c3d4e5" * 4 + "a1"
     body = raw_objects(ELSEWHERE)["batch.volcano.sh/Job"]
     body["spec"]["tasks"][0]["template"]["spec"]["containers"][0]["name"] = token
-    (message,) = found("TF-IMG-1", body).found
+    (message,) = found("TF-IMG-1", body).messages
     assert token not in message

@@ -27,16 +27,16 @@ OURS = {"app.kubernetes.io/managed-by": "trainform"}
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_image_is_found_in_every_kind(kind: str) -> None:
     found_in = found("TF-IMG-1", raw_objects(ELSEWHERE)[kind])
-    assert len(found_in.found) == 1
-    assert "TF-IMG-1" in found_in.found[0]
-    assert ELSEWHERE not in found_in.found[0]  # a value of another program may be a secret
+    assert len(found_in.messages) == 1
+    assert "TF-IMG-1" in found_in.messages[0]
+    assert ELSEWHERE not in found_in.messages[0]  # a value of another program may be a secret
     assert found("TF-IMG-1", raw_objects(GOOD)[kind]) == Verdict()
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_unknown_value_waits_for_the_update(kind: str) -> None:
     found_in = found("TF-IMG-1", raw_objects(UNKNOWN)[kind])
-    assert found_in.found == ()
+    assert found_in.messages == ()
     assert [place.rpartition(".")[2] for place in found_in.not_known] == ["image"]
     assert found("TF-POD-1", raw_objects(UNKNOWN)[kind]) == Verdict(), "the rule does not read it"
 
@@ -45,11 +45,11 @@ def test_what_is_known_is_judged_next_to_an_unknown_value() -> None:
     body = raw_objects(ELSEWHERE)["batch.volcano.sh/Job"]
     body["spec"]["queue"] = UNKNOWN
     closed = environment(limits={"registries": ["registry.example.com"], "queues": ["default"]})
-    assert len(found("TF-IMG-1", body, closed).found) == 1
+    assert len(found("TF-IMG-1", body, closed).messages) == 1
     assert found("TF-QUE-1", body, closed) == Verdict(not_known=("spec.queue",))
     body["spec"]["tasks"][0]["template"]["spec"]["tolerations"] = UNKNOWN
     where = environment(tolerations=[{"key": "a", "operator": "Exists"}])
-    assert found("TF-PLC-4", body, where).found == ()
+    assert found("TF-PLC-4", body, where).messages == ()
 
 
 def test_other_kinds_are_not_judged() -> None:
@@ -64,8 +64,8 @@ def test_the_scheduler_and_the_queue_of_a_raw_job() -> None:
     closed = environment(limits={"queues": ["default"]})
     assert found("TF-PLC-2", body, closed) == Verdict()
     body["spec"] |= {"schedulerName": "default-scheduler", "queue": "night"}
-    assert len(found("TF-PLC-2", body, closed).found) == 1
-    [message] = found("TF-QUE-1", body, closed).found
+    assert len(found("TF-PLC-2", body, closed).messages) == 1
+    [message] = found("TF-QUE-1", body, closed).messages
     assert message.startswith("spec.queue: Jobs wait in queues that experiments may name. ")
     job = Resource("train", body)
     rule = next(rule for rule in RULES if rule.code == "TF-QUE-1")
@@ -76,7 +76,7 @@ def test_the_volumes_of_a_volcano_job_are_volumes_of_its_pods() -> None:
     body = raw_objects(GOOD)["batch.volcano.sh/Job"]
     body["spec"]["volumes"] = [{"mountPath": "/runs", "volumeClaimName": "runs"}]
     assert found("TF-POD-2", body) == Verdict()
-    assert len(found("TF-POD-2", body, environment(limits={"volume_types": ["emptyDir"]})).found) == 1
+    assert len(found("TF-POD-2", body, environment(limits={"volume_types": ["emptyDir"]})).messages) == 1
 
 
 def test_what_a_runtime_may_have_is_not_missing() -> None:
@@ -90,7 +90,7 @@ def test_what_a_runtime_may_have_is_not_missing() -> None:
 def test_the_environment_of_an_object() -> None:
     def told(metadata: dict[str, Any], parent: str = "") -> tuple[str, ...]:
         body = raw_objects(GOOD)["jobset.x-k8s.io/JobSet"] | {"metadata": metadata}
-        return environment_verdict(Resource("train", body, parent), REGISTRY).found
+        return environment_verdict(Resource("train", body, parent), REGISTRY).messages
 
     assert told({"namespace": "ai-namespace"}) == told({"namespace": UNKNOWN}) == told({}) == ()
     assert "the namespace other" in told({"namespace": "other"})[0]
@@ -104,8 +104,8 @@ def test_the_cluster_of_a_provider() -> None:
     where = environment(cluster={"context": "dev-cluster"})
     for settings in ({}, {"context": "dev-cluster"}, {"context": UNKNOWN}, {"namespace": "ai-namespace"}):
         assert cluster_verdict(settings, where) == Verdict()
-    assert "the provider has the context prod" in cluster_verdict({"context": "prod"}, where).found[0]
-    assert "the provider has the namespace other" in cluster_verdict({"namespace": "other"}, where).found[0]
+    assert "the provider has the context prod" in cluster_verdict({"context": "prod"}, where).messages[0]
+    assert "the provider has the namespace other" in cluster_verdict({"namespace": "other"}, where).messages[0]
 
 
 @given(ANY, st.sampled_from(KINDS), st.data())

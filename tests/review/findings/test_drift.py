@@ -20,7 +20,7 @@ CLUSTER = environment()
         ("2026-11-23T09:02:07Z", "kubectl-edit", "manager kubectl-edit, last write 09:02 UTC"),
         ("2026-11-22T14:02:07Z", "kubectl-edit", "manager kubectl-edit, last write 2026-11-22 14:02 UTC"),
         ("", "kubectl-edit", "manager kubectl-edit"),
-        ("", "", "nobody manages the field any more"),
+        ("", "", "the field has no manager any more"),
     ],
 )
 def test_a_field_that_differs(written: str, manager: str, told: str) -> None:

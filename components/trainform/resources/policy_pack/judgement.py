@@ -28,15 +28,15 @@ COMPONENT = "trainform:index:"
 """In the URNs of trainform's components."""
 OF_QUEUES = "TF-QUE-1"
 OF_JOBS = ("spec.activeDeadlineSeconds", "spec.queue", "metadata.labels.kueue.x-k8s.io/queue-name")
-"""Places where a job may say something for all its pods."""
+"""Fields of a job that count for all its pods."""
 UNREADABLE = (AttributeError, IndexError, KeyError, TypeError, ValueError, ArithmeticError, RecursionError)
-"""What a field of another type than it should have ends in, wherever it is read."""
+"""Errors when a field of a wrong type is read."""
 WAIVERS: TypeAdapter[list[Waiver]] = TypeAdapter(list[Waiver])
 
 
 class Resource(Struct, frozen=True):
-    """A resource of Kubernetes. name: that of the resource in the program. body: the object. parent: the URN of the
-    component that made it; empty if none did."""
+    """A resource of Kubernetes. name: of the resource in the program. body: the object. parent: the URN of its
+    component; empty if it has none."""
 
     name: str
     body: dict[str, Any]
@@ -44,25 +44,24 @@ class Resource(Struct, frozen=True):
 
     @property
     def is_ours(self) -> bool:
-        """True if a component of trainform made it: then no value in it is secret but those of Secrets. The label tells
-        it from an object that a program puts below the component."""
+        """True if a component of trainform registered it: only its Secrets hold secret values. An object that a program
+        puts below the component lacks the label."""
         [(label, name)] = defaults.MANAGED_BY.items()
         return COMPONENT in self.parent and self.label(label) == name
 
     @property
     def key(self) -> str:
-        """The key of an object that trainform rendered (`Manifest.key`), from the name of its resource; otherwise that
-        name."""
+        """Key (`Manifest.key`) of an object that trainform rendered; otherwise the name of the resource."""
         return key_of_resource(self.name, self.parent) if self.is_ours else self.name
 
     @property
     def owner(self) -> str:
-        """The name of the experiment that the object belongs to; if it belongs to none, that of the resource."""
+        """Name of the experiment that owns the object; without one, the name of the resource."""
         experiment = self.label(defaults.NAME_LABEL) if self.is_ours else None
         return self.name if experiment is None else experiment
 
     def label(self, name: str) -> str | None:
-        """The value of a label of the object; None if it has no such label."""
+        """Return the value of a label of the object; None if it has no such label."""
         labels = value_at(self.body, "metadata.labels")
         found = labels.get(name) if isinstance(labels, dict) else None
         return found if isinstance(found, str) else None
@@ -73,18 +72,19 @@ _CLUSTER_SCOPED = ("Namespace", "PriorityClass", "Queue")
 
 
 class Verdict(Struct, frozen=True):
-    """What a rule finds in one object. found: the findings that count, each as a message. not_known: what the rule
-    could not judge because the values at these paths are not known yet."""
+    """The result of a rule for one object."""
 
-    found: tuple[str, ...] = ()
+    messages: tuple[str, ...] = ()
+    """The findings that count."""
     not_known: tuple[str, ...] = ()
+    """Paths of values that are not known yet, and without which the rule could not judge."""
 
 
 def verdict(
     rule: Rule, resource: Resource, environment: Environment, today: datetime.date, queues: frozenset[str] = frozenset()
 ) -> Verdict:
     """Judge the object by the rule. An object that the rule cannot read is a finding, since it may hold anything.
-    queues: those that the stack brings."""
+    queues: those that the stack creates."""
     try:
         return _verdict(rule, resource, environment, today, queues)
     except UNREADABLE as error:
@@ -104,8 +104,8 @@ def _verdict(
     messages, not_known = [], False
     for finding in rule.find(judged, environment):
         fingerprint = Judgement(rule, "error", finding).fingerprint(resource.owner)
-        brought = rule.code == OF_QUEUES and environment.limits.own_queues and finding.value in queues
-        if brought or (rule.code, fingerprint) in accepted or _is_elsewhere(finding, found_pods):
+        is_own_queue = rule.code == OF_QUEUES and environment.limits.own_queues and finding.value in queues
+        if is_own_queue or (rule.code, fingerprint) in accepted or _is_elsewhere(finding, found_pods):
             continue
         if unknown and (finding.value is None or UNKNOWN in str(finding.value)):
             not_known = True
@@ -115,7 +115,7 @@ def _verdict(
 
 
 def message(rule: Rule, finding: Finding, fingerprint: str, *, show_value: bool) -> str:
-    """Path, value, reason and fix. show_value: False where the value may be a secret of a program: then the rule's
+    """Return path, value, reason and fix on one line. show_value: False if the value may be a secret: then the rule's
     title is the reason."""
     value = f" = {finding.value}" if show_value and finding.value is not None else ""
     reason = finding.reason if show_value else rule.title.removesuffix(".")
@@ -123,8 +123,8 @@ def message(rule: Rule, finding: Finding, fingerprint: str, *, show_value: bool)
 
 
 def key_of_resource(name: str, parent: str) -> str:
-    """The key of an object from the name of its resource, of which `manifests.manifest.resource_name` made it. parent:
-    the URN of the component whose child it is."""
+    """Return the key of an object from the name of its resource, the reverse of `manifests.manifest.resource_name`.
+    parent: the URN of its component."""
     owner = parent.rpartition("::")[2]
     if f"{COMPONENT}TrainingJob${COMPONENT}" in parent:  # a part of a job, whose name is the job's with one more word
         owner = owner.rpartition("-")[0]
@@ -135,8 +135,8 @@ def key_of_resource(name: str, parent: str) -> str:
 
 
 def _is_elsewhere(finding: Finding, found: Sequence[Pods]) -> bool:
-    """True if the finding is about something absent that another object has: the runtime of a TrainJob, or the TrainJob
-    of a runtime."""
+    """Return True if the finding is about an absent field that another object may have: the runtime of a TrainJob, or
+    the TrainJob of a runtime."""
     of_job = finding.where in OF_JOBS
     if finding.template is None:
         return finding.key is None and any(pods.elsewhere or (of_job and pods.job) for pods in found)
@@ -145,7 +145,7 @@ def _is_elsewhere(finding: Finding, found: Sequence[Pods]) -> bool:
 
 
 def _is_there(value: Any, where: str) -> bool:
-    """True if the path leads to a value. An item of a list is its name, or its index in brackets."""
+    """Return True if the path leads to a value. An item of a list is its name, or its index in brackets."""
     if not where:
         return True
     where = where.removeprefix(".")
@@ -158,7 +158,7 @@ def _is_there(value: Any, where: str) -> bool:
 
 
 def _place(finding: Finding) -> str:
-    """The path in the object."""
+    """Return the path in the object."""
     template, where = finding.template, finding.where
     if template is None or not template.place:
         return where
@@ -166,7 +166,7 @@ def _place(finding: Finding) -> str:
 
 
 def _waivers(resource: Resource) -> Sequence[Waiver]:
-    """The waivers that trainform rendered into the object. Text that is none counts as none."""
+    """Return the waivers that trainform rendered into the object; invalid text counts as none."""
     annotations = value_at(resource.body, "metadata.annotations")
     text = annotations.get(defaults.WAIVERS_ANNOTATION) if isinstance(annotations, dict) else None
     try:
@@ -176,25 +176,23 @@ def _waivers(resource: Resource) -> Sequence[Waiver]:
 
 
 def environment_verdict(resource: Resource, environment: Environment) -> Verdict:
-    """What is wrong if an object that trainform made, or a job, belongs to another environment than the one by which it
-    is judged."""
-    found, name = list[str](), resource.label(defaults.ENVIRONMENT_LABEL)
+    """Return a finding for an object of trainform, or a job, that belongs to another environment than this one."""
+    messages, name = list[str](), resource.label(defaults.ENVIRONMENT_LABEL)
     if name not in (None, UNKNOWN, environment.name):
-        found.append(
+        messages.append(
             f"trainform rendered the object for the environment {name}, and this stack belongs to {environment.name}: "
             "use a stack for each environment"
         )
     namespace = value_at(resource.body, "metadata.namespace")
-    is_elsewhere = namespace not in (None, UNKNOWN, environment.namespace.name)
-    is_elsewhere = is_elsewhere and resource.body.get("kind") not in _CLUSTER_SCOPED
-    if is_elsewhere and (resource.is_ours or pods_of(resource.body)):
-        found.append(_other("object", "namespace", namespace, environment.namespace.name, environment))
-    return Verdict(tuple(found))
+    is_outside = namespace not in (None, UNKNOWN, environment.namespace.name)
+    is_outside = is_outside and resource.body.get("kind") not in _CLUSTER_SCOPED
+    if is_outside and (resource.is_ours or pods_of(resource.body)):
+        messages.append(_other("object", "namespace", namespace, environment.namespace.name, environment))
+    return Verdict(tuple(messages))
 
 
 def cluster_verdict(settings: dict[str, Any], environment: Environment) -> Verdict:
-    """What is wrong if the settings of a provider of Kubernetes lead to another cluster than the environment's, or to
-    another namespace."""
+    """Return a finding for a Kubernetes provider with another context or namespace than the environment's."""
     own = {"context": environment.cluster.context, "namespace": environment.namespace.name}
     return Verdict(
         tuple(

@@ -48,7 +48,7 @@ LEVELS = {
 STACK = "pulumi:pulumi:Stack"
 ENVIRONMENT = "environment"
 OF_ENVIRONMENT = "All objects of a stack belong to its environment."
-"""The name of the policy that no rule of the table is, and its title."""
+"""Name and title of the policy that is not in the table of rules."""
 Judge = Callable[[ResourceValidationArgs], Verdict]
 
 
@@ -62,16 +62,14 @@ class NotCheckedError(UnknownValueError):
 
 
 def serve(program: str) -> None:
-    """Serve the policies to the engine, as `program.run` says."""
+    """Serve the policies to the engine; see `program.run`."""
     root = project_root(Path(program).resolve().parent)
     served = policies(root, get_config_env())
 
-    # The SDK keeps nothing of what the engine says about the stack but its tags. Its class is private, and its release
-    # is locked.
+    # The SDK keeps only the tags of a stack. Its class is private; the release is locked.
     class Servicer(sdk._PolicyAnalyzerServicer):
         def Configure(self, request: Any, context: Any) -> Any:  # noqa: N802 - the name in the protocol
-            """Keep nothing of `--policy-pack-config`, by which whoever runs a preview would choose the levels of the
-            rules."""
+            """Ignore `--policy-pack-config`, with which the user of a preview could choose the levels of the rules."""
             return super().Configure(type(request)(), context)  # type: ignore[no-untyped-call]
 
         def ConfigureStack(self, request: Any, context: Any) -> Any:  # noqa: N802 - the name in the protocol
@@ -79,19 +77,18 @@ def serve(program: str) -> None:
             return super().ConfigureStack(request, context)
 
     sys.stdout = _unbuffered(sys.stdout)
-    setattr(sdk, "_PolicyAnalyzerServicer", Servicer)  # noqa: B010 - an assignment to a class is none to the type checker
+    setattr(sdk, "_PolicyAnalyzerServicer", Servicer)  # noqa: B010 - the type checker refuses an assignment to a class
     PolicyPack(defaults.POLICY_PACK, policies=served)
 
 
 def _unbuffered(stream: TextIO) -> TextIO:
-    """The stream as `python -u` has it. The engine waits for the number of the port, which the SDK prints and never
-    flushes."""
+    """Return the stream without a buffer. The engine waits for the port, which the SDK prints and never flushes."""
     return io.TextIOWrapper(io.FileIO(stream.fileno(), "wb", closefd=False), stream.encoding, write_through=True)
 
 
 def policies(root: Path, config: Mapping[str, Any], *, dry_run: bool = False) -> list[Policy]:
-    """The policies of a stack with this config. Without a valid environment there is one policy, which no stack passes.
-    dry_run: True in a preview, where values may be unknown."""
+    """Return the policies of a stack with this config. Without a valid environment there is one policy, which no stack
+    passes. dry_run: True in a preview, where values may be unknown."""
     try:
         environment = check_environment(environment_name(config), root).checked()
     except TrainformError as error:
@@ -109,20 +106,22 @@ def policies(root: Path, config: Mapping[str, Any], *, dry_run: bool = False) ->
         queues.update(name for _, name, _ in queues_in(Judged({resource.key: resource.body}, ())))
         return environment_verdict(resource, environment)
 
-    def judge_by(rule: Rule, args: ResourceValidationArgs) -> Verdict:
+    def judge_rule(rule: Rule, args: ResourceValidationArgs) -> Verdict:
         resource = _resource(args)
         return Verdict() if resource is None else verdict(rule, resource, environment, today, frozenset(queues))
 
     own = _policy(ENVIRONMENT, OF_ENVIRONMENT, judge_environment, EnforcementLevel.MANDATORY, dry_run)
     levels = {rule: LEVELS[rule.severity_in(environment)] for rule in RULES}
-    of_rules = [_policy(rule.code, rule.title, partial(judge_by, rule), levels[rule], dry_run) for rule in RULES]
-    return [own, *of_rules]
+    rule_policies = [_policy(rule.code, rule.title, partial(judge_rule, rule), levels[rule], dry_run) for rule in RULES]
+    return [own, *rule_policies]
 
 
 def environment_name(config: Mapping[str, Any]) -> str:
-    """The environment of the stack: its config `trainform:environment`, or else the variable TRAINFORM_ENVIRONMENT. The
-    variable pins it: whoever runs the pack sets it, and a stack of another environment does not pass. Raises
-    CommandLineError then, if neither is set, and for the path of a file."""
+    """Return the environment of the stack: the config `trainform:environment`, or else TRAINFORM_ENVIRONMENT.
+
+    The variable pins the environment: a stack of another one does not pass. CommandLineError for two environments, for
+    none, and for the path of a file.
+    """
     chosen, pinned = (str(name) if name else None for name in (config.get(CONFIG), os.environ.get(VARIABLE)))
     for name in filter(None, (chosen, pinned)):
         if not re.fullmatch(LABEL, name):
@@ -140,13 +139,13 @@ def environment_name(config: Mapping[str, Any]) -> str:
         return str(chosen or pinned)
     raise CommandLineError(
         "no environment is set for this stack",
-        f"pulumi config set {CONFIG} NAME, or set {VARIABLE}; NAME is a file in stacks/environments, beside the "
-        "policy pack",
+        f"pulumi config set {CONFIG} NAME, or set {VARIABLE}; NAME is a file in stacks/environments, next to "
+        "the policy pack",
     )
 
 
 def _without_environment(problems: str) -> Policy:
-    """The policy that no stack passes."""
+    """Return a policy that no stack passes."""
 
     def validate(args: ResourceValidationArgs, report: ReportViolation) -> None:
         if args.resource_type == STACK:
@@ -157,20 +156,19 @@ def _without_environment(problems: str) -> Policy:
 
 
 def _resource(args: ResourceValidationArgs) -> Resource | None:
-    """The resource as an object of Kubernetes; None if it is none."""
+    """Return the resource as an object of Kubernetes; None if it is not one."""
     body = kubernetes_object(args.resource_type, args.props)
     return None if body is None else Resource(args.name, body, "" if args.opts.parent is None else args.opts.parent)
 
 
 def _policy(name: str, title: str, judge: Judge, level: EnforcementLevel, dry_run: bool) -> Policy:
-    """The policy that says what the judge finds of each resource. Outside a preview all values are known; one that is
-    not is a violation then."""
+    """Return the policy that reports the findings of the judge. Outside a preview an unknown value is a violation."""
 
     def validate(args: ResourceValidationArgs, report: ReportViolation) -> None:
-        found = judge(args)
-        unknown = ", ".join(found.not_known)
+        result = judge(args)
+        unknown = ", ".join(result.not_known)
         not_checked = escaped(f"{args.name} is not checked in full: known only at `pulumi up`: {unknown}")
-        for message in found.found:
+        for message in result.messages:
             report(escaped(message), None)
         if unknown and dry_run:
             raise NotCheckedError(not_checked)

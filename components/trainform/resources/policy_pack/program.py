@@ -1,4 +1,4 @@
-"""What `policy/__main__.py` of a project runs: the pack, if the policy SDK is installed."""
+"""The program of `policy/__main__.py` in a project: it serves the pack if the policy SDK is installed."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ SDK = "pulumi_policy"
 
 
 def run(program: str) -> None:
-    """Serve the policies to the engine. program: the file of the pack, from which the project with its environments is
-    found."""
+    """Serve the policies to the engine. program: the file of the pack, in the project with the environments."""
     try:
         from trainform.resources.policy_pack.policies import serve
     except ModuleNotFoundError as error:
@@ -19,7 +18,7 @@ def run(program: str) -> None:
             raise
         missing = CommandLineError(
             f"the policy pack needs the policy SDK, which this Python lacks ({sys.executable})",
-            "install `trainform[policy]` there, beside what the program of the stack needs",
+            "install `trainform[policy]` there, next to what the program of the stack needs",
         )
         sys.exit("\n".join(missing.lines()))
     serve(program)

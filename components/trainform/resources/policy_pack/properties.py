@@ -1,4 +1,4 @@
-"""From the properties of a resource, as the policy SDK gives them, to the object that Kubernetes would be given."""
+"""The Kubernetes object in the properties of a resource, as the policy SDK passes them."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from pulumi_policy.proxy import UnknownValueError
 
 PROVIDER = "kubernetes:"
 CLUSTERS = "pulumi:providers:kubernetes"
-"""The type of resources that say in which cluster others are made."""
+"""The type of Kubernetes providers, whose settings name the cluster."""
 NAMING = ("apiVersion", "kind")
 UNKNOWN = "(known only at `pulumi up`)"
-"""Stands for a value that a preview cannot know."""
+"""Placeholder of a value that is unknown in a preview."""
 
 
 def kubernetes_object(type_: str, properties: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The object of the resource; None if the resource is not an object of Kubernetes. `apiVersion` and `kind` follow
-    from the type, such as `kubernetes:apps/v1:Deployment`, where a program leaves them out."""
+    """Return the object of the resource; None if the resource is not an object of Kubernetes. Missing `apiVersion` and
+    `kind` are taken from the type, such as `kubernetes:apps/v1:Deployment`."""
     version, _, kind = type_.removeprefix(PROVIDER).rpartition(":")
     if not type_.startswith(PROVIDER) or "/" not in version:
         return None
@@ -26,8 +26,8 @@ def kubernetes_object(type_: str, properties: Mapping[str, Any]) -> dict[str, An
 
 
 def plain(value: Any) -> Any:
-    """The value in plain types. Null is left out, as Kubernetes does; a whole number is an `int`; unknown values are
-    `UNKNOWN`."""
+    """Return the value in plain types: without null, as in Kubernetes, with whole numbers as `int`, and with `UNKNOWN`
+    for unknown values."""
     if isinstance(value, Mapping):
         read = {str(key): _read(value, key) for key in value}
         return {key: item for key, item in read.items() if item is not None}
@@ -46,7 +46,7 @@ def _read(holder: Any, key: Any) -> Any:
 
 
 def unknown_places(value: Any, path: str = "") -> list[str]:
-    """The paths of all unknown values in plain data."""
+    """Return the paths of all unknown values in plain data."""
     if value == UNKNOWN:
         return [path]
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()

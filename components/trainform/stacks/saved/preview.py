@@ -14,7 +14,7 @@ from trainform.backends.table import JOB_TYPES
 from trainform.cluster.drift import drift_of, utc_now
 from trainform.cluster.facts import ENDED
 from trainform.cluster.objects import Live
-from trainform.cluster.phases import said_phase
+from trainform.cluster.phases import reported_phase
 from trainform.deployed.releases.author import git_line
 from trainform.errors import TrainformError
 from trainform.manifests.manifest import Manifest
@@ -29,7 +29,7 @@ from trainform.stacks.saved.facts import Facts, Source
 from trainform.stacks.saved.model import Saved
 
 COMPARED = ("pulumi:providers:", steps.COMPONENT)
-"""Types that are compared although nothing happens to them: versions of providers, and inputs that name a cause."""
+"""Types that are compared even without a change: versions of providers, and inputs that name a cause."""
 AUTONAMED = "pulumi.com/autonamed"
 NO_CLUSTER = "The cluster is not compared: no environment says where it is."
 NOT_STARTED = ("", "Pending", "Suspended")
@@ -59,7 +59,7 @@ def saved_review(facts: Facts, preview: Preview, environment: Environment | None
 
 
 def planned(preview: Preview) -> dict[str, Any]:
-    """Return what the engine does to each resource, by its kind and name."""
+    """Return the engine's step for each resource, by its kind and name."""
     changing = [step for step in preview.steps if steps.fate(step) != "none" or step.type.startswith(COMPARED)]
     found = dict[str, Any]()
     for step in sorted(changing, key=lambda step: (step.urn, step.operation)):
@@ -70,8 +70,8 @@ def planned(preview: Preview) -> dict[str, Any]:
     text = json.dumps(found)
     for name in filter(None, map(_chosen_name, changing)):
         text = text.replace(name, CHOSEN_LATER)
-    made: dict[str, Any] = json.loads(text)
-    return made
+    steps_by_name: dict[str, Any] = json.loads(text)
+    return steps_by_name
 
 
 def _planned(step: Step) -> dict[str, Any]:
@@ -88,7 +88,7 @@ def _planned(step: Step) -> dict[str, Any]:
 
 
 def _chosen_name(step: Step) -> str:
-    """Return the name of a new object for which the provider draws one in each preview."""
+    """Return the name of a new object if the provider draws another one in each preview; else ""."""
     if step.old is not None or step.new is None or not step.is_object:
         return ""
     metadata = mapping(step.new.inputs.get("metadata"))
@@ -110,7 +110,7 @@ def touched(preview: Preview, environment: Environment) -> tuple[dict[str, Any],
     for key in sorted(named):
         if live[key].reason:
             unread.append(f"{key[1]} {key[3]} is not compared: {live[key].reason}.")
-        else:  # a kind of two groups, and a name in two namespaces, are told apart
+        else:  # the whole key where two groups have the kind, or two namespaces the name
             name = f"{key[1]}/{key[3]}"
             found[name if name not in found else "/".join(key)] = _touched(named[key], live[key])
     return found, unread
@@ -126,13 +126,13 @@ def _touched(named: Manifest, live: Live) -> dict[str, Any] | None:
 
 
 def _phase(job: Mapping[str, Any]) -> str:
-    """Return pending, running or finished, as the operator says it: to replace a job costs what it has run."""
-    phase = said_phase(mapping(job.get("status")))
+    """Return pending, running or finished from the job's status: a replaced job loses its progress."""
+    phase = reported_phase(mapping(job.get("status")))
     return "finished" if phase in ENDED else "pending" if phase in NOT_STARTED else "running"
 
 
 def _named_objects(preview: Preview, namespace: str) -> Iterator[Manifest]:
-    """Return the objects after the change, then those before it with their fields, as they were applied last."""
+    """Yield the objects after the change, then those before it with their fields as applied last."""
     changing = [step for step in preview.steps if step.is_object and steps.fate(step) != "none"]
     for after in (True, False):
         for step in changing:
