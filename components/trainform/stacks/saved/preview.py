@@ -26,6 +26,7 @@ from trainform.review.preview import Preview, State, Step
 from trainform.spec.environment import Environment
 from trainform.stacks.drift.read import Reads, key_of
 from trainform.stacks.saved.facts import Facts, Source
+from trainform.stacks.saved.file import keyed
 from trainform.stacks.saved.model import Saved
 
 COMPARED = ("pulumi:providers:", steps.COMPONENT)
@@ -45,7 +46,10 @@ def preview_facts(preview: Preview, environment: Environment | None, source: Sou
             "the preview is incomplete", "run it with the version of Pulumi that trainform is tested with"
         )
     objects, unread = ({}, [NO_CLUSTER]) if environment is None else touched(preview, environment)
-    return {"object": source.without_secrets(objects), "step": source.without_secrets(planned(preview))}, unread
+    return {
+        "object": source.without_secrets(objects),
+        "step": source.without_secrets(planned(preview, source.key)),
+    }, unread
 
 
 def saved_review(facts: Facts, preview: Preview, environment: Environment | None, source: Source) -> Saved:
@@ -58,15 +62,15 @@ def saved_review(facts: Facts, preview: Preview, environment: Environment | None
 # --- steps
 
 
-def planned(preview: Preview) -> dict[str, Any]:
-    """Return the engine's step for each resource, by its kind and name."""
+def planned(preview: Preview, key: bytes) -> dict[str, Any]:
+    """Return the engine's step for each resource, by its kind and name. key: of the hashes of what is masked."""
     changing = [step for step in preview.steps if steps.fate(step) != "none" or step.type.startswith(COMPARED)]
     found = dict[str, Any]()
     for step in sorted(changing, key=lambda step: (step.urn, step.operation)):
         name = f"{step.kind} {step.name}"
         while name in found:
             name += "'"
-        found[name] = _planned(step)
+        found[name] = _planned(step, key)
     text = json.dumps(found)
     for name in filter(None, map(_chosen_name, changing)):
         text = text.replace(name, CHOSEN_LATER)
@@ -74,7 +78,7 @@ def planned(preview: Preview) -> dict[str, Any]:
     return steps_by_name
 
 
-def _planned(step: Step) -> dict[str, Any]:
+def _planned(step: Step, key: bytes) -> dict[str, Any]:
     state = State({}) if step.new is None else step.new
     options = {
         "type": step.type,
@@ -83,6 +87,7 @@ def _planned(step: Step) -> dict[str, Any]:
         "keep": state.keep,
         "protect": state.protect,
         "secrets": [each.path for each in masked_changes(step)],
+        "masked": keyed(key, step.masked) if step.masked else "",
     }
     return {"(operation)": step.operation, **state.inputs, "(options)": options}
 
