@@ -15,8 +15,8 @@ from trainform.cli import apply, review_saving
 from trainform.cli.forms import Form
 from trainform.errors import TrainformError
 from trainform.stacks.saved.file import text_of
-from trainform.stacks.saved.model import SavedFile, Verdict
 from trainform.stacks.saved.moved import moved as moved_facts
+from trainform.stacks.saved.saved_review import SavedFile, Verdict
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from tests.cli.running import run
-from tests.cluster.test_read import use
+from tests.cluster.test_client import use
 from tests.support.api_objects import ApiObjects
 from tests.support.repository import ROOT
 from tests.support.websites import website

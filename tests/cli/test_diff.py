@@ -11,14 +11,14 @@ import pytest
 import yaml
 
 from tests.cli.running import run
+from tests.cluster.test_client import use
 from tests.cluster.test_identity import OTHER, UID
-from tests.cluster.test_read import use
 from tests.deployed.test_records import config_map
 from tests.support.api_objects import ApiObjects
 from tests.support.releases import FORGED, forged, project, release, write_release
 from tests.support.samples import CLUSTER, JOB
 from tests.support.websites import website
-from trainform.deployed.releases.model import Rollback
+from trainform.deployed.releases.release import Rollback
 from trainform.errors import MASK
 from trainform.job.check import check_experiment
 from trainform.plan.inputs import job_record

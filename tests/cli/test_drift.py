@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from tests.cli.running import run
-from tests.cluster.test_read import use
+from tests.cluster.test_client import use
 from tests.support.api_objects import ApiObjects
 from tests.support.applied import applied, entry
 from tests.support.websites import website
 from trainform.job.check import check_experiment
 from trainform.job.check_platform import check_platform
 from trainform.project import known_stacks
-from trainform.stacks.drift.model import DriftReport, Outcome
+from trainform.stacks.drift.report_model import DriftReport, Outcome
 
 EXPERIMENTS = [stack.removesuffix(".dev") for stack in known_stacks() if stack.endswith(".dev")]
 
@@ -87,8 +87,8 @@ Not as deployed
 
 To put it back
   To keep a change, write it into the files and run `pulumi up`. To put back what was deployed, run the command below.
-  It applies the files as they are now. A plain `pulumi preview` compares with the state and does not show what
-  somebody has changed, and `pulumi preview --refresh` may end with a conflict of field managers.
+  It applies the files as they are now. A plain `pulumi preview` compares with the state and does not show changes made
+  outside Pulumi, and `pulumi preview --refresh` may end with a conflict of field managers.
     pulumi up --refresh --skip-preview -s resnet.dev
 
 Notes

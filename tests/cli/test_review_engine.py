@@ -9,7 +9,7 @@ import pytest
 
 from tests.cli.reviewing import RECORDED, engine, events, review
 from tests.cli.running import run
-from tests.cluster.test_read import use
+from tests.cluster.test_client import use
 from tests.support import previews
 from tests.support.api_objects import ApiObjects
 from tests.support.live_objects import node, queue

@@ -13,7 +13,7 @@ import yaml
 from tests.cli.running import run
 from tests.support.leaks import OTHER_HUB_TOKEN as TOKEN
 from tests.support.releases import FORGED, PROMOTED, forged, project, release, set_release, write_release
-from trainform.deployed.releases.files import read_release, releases_of
+from trainform.deployed.releases.release_files import read_release, releases_of
 from trainform.errors import MASK
 from trainform.spec.stack import load_stack
 

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from tests.cli.running import run
-from tests.cluster.test_read import use
+from tests.cluster.test_client import use
 from tests.deployed.test_overview import environment, job, of_job, recorded
 from tests.stacks.drift.test_report import bert, objects, one
 from tests.support.api_objects import ApiObjects
@@ -20,7 +20,7 @@ from tests.support.releases import ORIGIN, PROMOTED, write_release
 from tests.support.repository import read
 from tests.support.samples import JOB
 from tests.support.websites import website
-from trainform.deployed.releases.model import Release
+from trainform.deployed.releases.release import Release
 from trainform.plan.record import read_record
 from trainform.spec.stack import named_release
 

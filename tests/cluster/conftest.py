@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.cluster.live_cluster import PLENTY
-from tests.cluster.test_read import use
+from tests.cluster.test_client import use
 from tests.support.live_objects import NAMESPACE
 from tests.support.websites import website
 from trainform.cluster.facts import LiveFacts

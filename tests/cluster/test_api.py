@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from tests.cluster.test_read import use
+from tests.cluster.test_client import use
 from tests.support.websites import WEB_PAGE, Answer, website
 from trainform.cluster.api import ClusterApi
 from trainform.cluster.connection import choose_config

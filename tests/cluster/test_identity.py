@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from lightkube.config.models import Context
 
-from tests.cluster.test_read import connected
+from tests.cluster.test_client import connected
 from tests.support.samples import CLUSTER
 from trainform import defaults
 from trainform.cluster.api import ClusterApi

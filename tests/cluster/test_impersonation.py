@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.cluster.test_read import use
+from tests.cluster.test_client import use
 from tests.support.websites import website
 from trainform.cluster.api import ClusterApi
 from trainform.errors import ClusterError

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.cluster.live_cluster import JOB, PLENTY, asked, cluster, config_map
-from tests.cluster.test_read import use
+from tests.cluster.test_client import use
 from tests.support.api_objects import ApiObjects
 from tests.support.live_objects import GPU, NAMESPACE, group, node, pod, queue, volcano_job
 from tests.support.websites import WEB_PAGE, website

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from tests.cluster.test_read import use
+from tests.cluster.test_client import use
 from tests.support.websites import website
+from trainform.cluster.client import Cluster
 from trainform.cluster.outcome import StackContext
 from trainform.cluster.preflight import check_job
-from trainform.cluster.read import Cluster
 from trainform.errors import ClusterError
 from trainform.job.objects import draft_plan
 from trainform.spec import Environment, Experiment

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.cluster.test_read import use
+from tests.cluster.test_client import use
 from tests.support.websites import WEB_PAGE, Answer, website
 from trainform.cli.main import main
 from trainform.cluster.survey import survey

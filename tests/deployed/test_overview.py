@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from tests.cluster.test_client import use
 from tests.cluster.test_identity import OTHER, UID
 from tests.cluster.test_identity import answer as kube_system
-from tests.cluster.test_read import use
 from tests.deployed.test_records import config_map, launch_files
 from tests.support.api_objects import ApiObjects
 from tests.support.live_objects import pod, volcano_job

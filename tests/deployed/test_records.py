@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.cluster.test_read import connected
+from tests.cluster.test_client import connected
 from tests.support.api_objects import ApiObjects
 from tests.support.live_objects import NAMESPACE
 from tests.support.websites import WEB_PAGE

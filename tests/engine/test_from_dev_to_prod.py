@@ -21,7 +21,7 @@ from tests.engine.test_ssh_identity import kept, traces
 from tests.support.leaks import GITHUB_TOKEN, HUB_TOKEN, leaks
 from tests.support.releases import write_release
 from tests.support.repository import commit_all, git, read
-from trainform.deployed.releases.files import read_release
+from trainform.deployed.releases.release_files import read_release
 from trainform.local.sandbox.control import Sandbox
 from trainform.local.sandbox.folder import Layout
 from trainform.plan.record import read_record

@@ -13,7 +13,7 @@ import pytest
 from tests.engine.interruption import kill_all, start_up
 from tests.engine.live import Live
 from tests.engine.project import Project, Ran
-from trainform.deployed.releases.files import read_release
+from trainform.deployed.releases.release_files import read_release
 from trainform.plan.record import Record, read_record
 
 pytestmark = pytest.mark.proof("comparisons, histories and rollbacks on Pulumi's own history")

@@ -15,9 +15,9 @@ from tests.engine.refusing import LABEL, REASON, refusing
 from tests.engine.test_rights import person
 from tests.support.documents import blocks_of
 from tests.support.repository import ROOT
+from trainform.cluster.client import Cluster
 from trainform.cluster.outcome import Outcome, StackContext
 from trainform.cluster.preflight import check_job
-from trainform.cluster.read import Cluster
 from trainform.errors import ClusterError
 from trainform.job.objects import draft_plan, job_manifests
 from trainform.spec import Environment, Experiment

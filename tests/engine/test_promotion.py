@@ -20,8 +20,8 @@ from tests.engine.refusing import LABEL, refusing
 from tests.support.leaks import leaks
 from tests.support.releases import follow
 from tests.support.repository import read
-from trainform.deployed.releases.files import read_release
-from trainform.deployed.releases.model import Rollback
+from trainform.deployed.releases.release import Rollback
+from trainform.deployed.releases.release_files import read_release
 from trainform.plan.record import read_record
 
 pytestmark = pytest.mark.proof("promotion from one environment to another one")

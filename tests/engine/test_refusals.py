@@ -40,7 +40,7 @@ ASK = """\
 from trainform.cluster.operators import operators
 from trainform.cluster.outcome import StackContext
 from trainform.cluster.preflight import check_objects
-from trainform.cluster.read import Cluster
+from trainform.cluster.client import Cluster
 from trainform.errors import ClusterError
 
 try:

@@ -14,8 +14,8 @@ from tests.engine.wrong_patches import ACCEPTED, WRONG
 from trainform import defaults
 from trainform.backends.table import BACKENDS
 from trainform.cluster import dry_run
+from trainform.cluster.client import Cluster
 from trainform.cluster.outcome import StackContext
-from trainform.cluster.read import Cluster
 from trainform.job.render import render_job
 from trainform.spec import Environment, Experiment
 

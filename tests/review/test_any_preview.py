@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.review.jobs_of_previews import READ_AT, environment, job_review, live_node, live_queue, rendered, workers
-from trainform.cluster.drift import drift_of
 from trainform.cluster.facts import LiveFacts
+from trainform.cluster.live_drift import drift_of
 from trainform.plan.record import Record
 from trainform.review.capacity import capacity_of
 from trainform.review.context import Context, JobReview

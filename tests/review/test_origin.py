@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.support.releases import FORGED, ORIGIN, PROMOTED, forged, project, release
-from trainform.deployed.releases.model import Rollback, Waived
+from trainform.deployed.releases.release import Rollback, Waived
 from trainform.review.files import origin_of, read_origin
 
 ADA = "Ada Byron <ada@example.com>"

@@ -8,8 +8,8 @@ from typing import Any
 from tests.support import previews
 from tests.support.previews import CLAIM, state, step_event, urn
 from tests.support.repository import ROOT
-from trainform.cluster.drift import Drift
 from trainform.cluster.facts import LiveFacts
+from trainform.cluster.live_drift import Drift
 from trainform.review.context import Context
 from trainform.review.jobs import jobs_of
 from trainform.review.model import Report

@@ -8,8 +8,8 @@ from typing import Any
 import yaml
 
 from tests.support.samples import CLUSTER, JOB
-from trainform.deployed.releases.files import write_releases
-from trainform.deployed.releases.model import Origin, Promoted, Release, Rollback, Waived
+from trainform.deployed.releases.release import Origin, Promoted, Release, Rollback, Waived
+from trainform.deployed.releases.release_files import write_releases
 from trainform.deployed.releases.stack_file import follow_all, with_release
 from trainform.plan.inputs import parse_dates, resolve_with_overlays, resolved
 from trainform.spec import Experiment

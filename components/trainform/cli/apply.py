@@ -14,7 +14,7 @@ from trainform.project import project_root, require_project
 
 if TYPE_CHECKING:
     from trainform.review.forms.sections import Item
-    from trainform.stacks.saved.model import Moved, SavedFile, Verdict
+    from trainform.stacks.saved.saved_review import Moved, SavedFile, Verdict
 
 FAILED, MOVED = 1, 4
 OUTCOMES = {
@@ -41,8 +41,8 @@ def command(file: FileArgument, check: CheckOption = False, form: FormOption = F
     Exit code: 0, 1 if something fails, 2 for wrong input, or 4 if something has changed; then nothing was applied.
     """
     from trainform.spec.stack import require_stack
-    from trainform.stacks.saved.engine import run_up
     from trainform.stacks.saved.file import read_saved
+    from trainform.stacks.saved.pulumi_up import run_up
 
     root = project_root()
     require_project(root)
@@ -67,11 +67,11 @@ def _moved(saved: SavedFile, file: str, root: Path) -> list[Moved]:
     """Return what has changed. Each comparison is made only if the one before finds nothing, since the rest follows
     from that."""
     from trainform.cli.review_reading import made_here
-    from trainform.stacks.saved.engine import backend
-    from trainform.stacks.saved.facts import Source, gather
     from trainform.stacks.saved.file import open_key, refuse_changed
+    from trainform.stacks.saved.gather import Source, gather
     from trainform.stacks.saved.moved import moved
     from trainform.stacks.saved.preview import preview_facts
+    from trainform.stacks.saved.pulumi_up import backend
 
     stack, facts = saved.review.stack, saved.review.facts
     elsewhere = moved(facts, {"backend": backend(root)})  # without it neither the state nor the key can be read
@@ -89,7 +89,7 @@ def _moved(saved: SavedFile, file: str, root: Path) -> list[Moved]:
 
 def _verdict(saved: SavedFile, file: str, moved: list[Moved]) -> Verdict:
     from trainform.stacks.saved.file import save_again
-    from trainform.stacks.saved.model import Verdict
+    from trainform.stacks.saved.saved_review import Verdict
 
     review, fix = saved.review, ""
     if moved:

@@ -16,7 +16,7 @@ from rich.table import Table
 from trainform import defaults
 from trainform.cli.plan_text import headline
 from trainform.cli.progress import display
-from trainform.cluster.read import Cluster
+from trainform.cluster.client import Cluster
 from trainform.console.lines import echo, terminal_width
 from trainform.console.progress import Progress
 from trainform.console.screen import Screen, screen

@@ -74,7 +74,7 @@ def _versions(first: str, second: str | None, environment: str | None, root: Pat
     from trainform.deployed.stacks import followed, load_project_stack
     from trainform.job.check_files import check_environment
     from trainform.spec.stack import STACK_ARGUMENT
-    from trainform.stacks.comparison.compare import of_file
+    from trainform.stacks.comparison.compare import version_in_file
 
     words = [first] if second is None else [first, second]
     known = known_stacks(root)
@@ -94,7 +94,7 @@ def _versions(first: str, second: str | None, environment: str | None, root: Pat
     found = [_deployed(word, stacks[word]) if word in stacks else _written(word, name, root) for word in words]
     if second is None:  # what `pulumi up` of the stack would deploy
         stack = stacks[first].stack
-        found.append(of_file(f"{first} by {followed(stack.release)}", stack.given, root, name))
+        found.append(version_in_file(f"{first} by {followed(stack.release)}", stack.given, root, name))
     return found[0], found[1]
 
 
@@ -102,7 +102,7 @@ def _deployed(name: str, stack: ProjectStack) -> Version:
     from trainform.deployed.records import live_record
     from trainform.deployed.stacks import followed
     from trainform.errors import ClusterError
-    from trainform.stacks.comparison.compare import of_record
+    from trainform.stacks.comparison.compare import deployed_version
 
     record = live_record(stack.experiment, stack.environment, SECONDS)
     if record is None:
@@ -111,20 +111,20 @@ def _deployed(name: str, stack: ProjectStack) -> Version:
             f"{stack.namespace})",
             "run `pulumi up` of its stack first; `trainform stacks` shows what is deployed",
         )
-    found = of_record(name, record)
+    found = deployed_version(name, record)
     return structs.replace(found, facts={**found.facts, "follows": followed(stack.stack.release)})
 
 
 def _written(word: str, environment: str, root: Path) -> Version:
-    from trainform.deployed.releases.files import read_release, released
+    from trainform.deployed.releases.release_files import read_release, released
     from trainform.spec.release import NAME
-    from trainform.stacks.comparison.compare import of_file
+    from trainform.stacks.comparison.compare import version_in_file
 
     if NAME.fullmatch(word) is None:
-        return of_file(word, word, root, environment)
+        return version_in_file(word, word, root, environment)
     given = released(word, root)
     release = read_release(given.experiment, word, root)
     told = release.told
     facts = {"promoted" if told.rollback is None else "rolled back": f"{told.way} at {told.promoted.at}"}
     facts |= {} if told.rollback is None else {"because": told.rollback.reason}
-    return of_file(f"release {word}", given, root, environment, facts)
+    return version_in_file(f"release {word}", given, root, environment, facts)

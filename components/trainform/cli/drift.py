@@ -14,7 +14,7 @@ from trainform.cli.review_stacks import refuse_wrong_words, stacks_of
 from trainform.errors import each_result
 
 if TYPE_CHECKING:
-    from trainform.stacks.drift.model import DriftReport
+    from trainform.stacks.drift.report_model import DriftReport
 
 FAILED, DRIFT = 1, 3
 
@@ -67,7 +67,7 @@ def command(
 
 
 def _exit_code(report: DriftReport, *, fail: bool) -> int:
-    from trainform.stacks.drift.model import Outcome
+    from trainform.stacks.drift.report_model import Outcome
 
     outcomes = {stack.outcome for stack in report.stacks}
     if outcomes & {Outcome.failed, Outcome.incomplete}:

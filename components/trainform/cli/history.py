@@ -38,9 +38,9 @@ def command(experiment: ExperimentArgument = None, every: AllOption = False, for
     Exit code: 0, or 1 if something could not be read.
     """
     from trainform.cli.history_text import History, as_data, sections
-    from trainform.deployed.releases.files import releases_of
     from trainform.deployed.releases.history import events, read_stacks
-    from trainform.deployed.releases.model import Release
+    from trainform.deployed.releases.release import Release
+    from trainform.deployed.releases.release_files import releases_of
     from trainform.deployed.stacks import load_project_stacks, nearest, require_name
 
     root = project_root()

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct, to_builtins
 
 from trainform.deployed.releases.history import Event, StackNow
-from trainform.deployed.releases.model import Release
+from trainform.deployed.releases.release import Release
 from trainform.deployed.stacks import followed
 from trainform.review.forms.sections import Item, Row, Section, Table, bounded, counted
 

@@ -16,7 +16,7 @@ from trainform.errors import CommandLineError, each_result
 from trainform.project import project_root, release_path, require_project, stack_path
 
 if TYPE_CHECKING:
-    from trainform.stacks.promotion.prepare import Prepared
+    from trainform.stacks.promotion.prepare_promotion import Prepared
 
 REFUSED = 3
 
@@ -91,8 +91,8 @@ def command(
         raise CommandLineError("an experiment is named more than once", "name each experiment once")
     require_answer(dry_run=dry_run, yes=yes)
     from trainform.deployed.stacks import places
-    from trainform.stacks.promotion.prepare import Asked, prepare
-    from trainform.stacks.promotion.text import as_data
+    from trainform.stacks.promotion.prepare_promotion import Asked, prepare
+    from trainform.stacks.promotion.promotion_text import as_data
 
     root = project_root()
     require_project(root)
@@ -122,7 +122,7 @@ def command(
 
 
 def _show(found: Sequence[Prepared], refused: Sequence[Prepared], form: Form) -> None:
-    from trainform.stacks.promotion.text import sections
+    from trainform.stacks.promotion.promotion_text import sections
 
     show_text(form, *(sections(each) for each in found))
     if refused and len(found) > 1:

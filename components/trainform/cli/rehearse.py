@@ -140,8 +140,8 @@ def _workload(job: RenderedJob, processes: int | None, from_cluster: bool) -> tu
     smaller = plan if most is None else smaller_plan(plan, job.experiment, job.environment, most)
     workload = from_plan(smaller)
     if from_cluster:
+        from trainform.cluster.client import Cluster
         from trainform.cluster.identity import refuse_another
-        from trainform.cluster.read import Cluster
 
         cluster = Cluster(plan.context)
         refuse_another(cluster.api, job.environment)

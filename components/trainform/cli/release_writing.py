@@ -12,7 +12,7 @@ from trainform.console.lines import ask, stdin_is_terminal
 from trainform.errors import CommandLineError, TrainformError
 
 if TYPE_CHECKING:
-    from trainform.deployed.releases.model import Release
+    from trainform.deployed.releases.release import Release
 
 REASON = "--reason"
 DryOption = Annotated[bool, typer.Option("--dry-run", help="Show the result, and write nothing.")]

@@ -17,7 +17,7 @@ from trainform.errors import CommandLineError, TrainformError
 
 if TYPE_CHECKING:
     from trainform.review.whole import Read
-    from trainform.stacks.saved.facts import Facts, Source
+    from trainform.stacks.saved.gather import Facts, Source
 
 SAVE = "--save"
 Gathered = tuple["Facts", "Source", Mapping[str, Any]]
@@ -33,7 +33,7 @@ class Saving:
     def gathering(self) -> Iterator[None]:
         """Gather in a thread of its own while the preview runs. What it needs is imported before: two threads that
         import modules which need each other find half of one."""
-        import trainform.stacks.saved.facts  # noqa: F401
+        import trainform.stacks.saved.gather  # noqa: F401
 
         with ThreadPoolExecutor(1) as beside:
             self._gathered: Future[Gathered] = beside.submit(_gather, self.stack, self.root)
@@ -82,8 +82,8 @@ def refuse_save(file: str, others: Sequence[str] = ()) -> None:
 
 
 def _gather(stack: str, root: Path) -> Gathered:
-    from trainform.stacks.saved.facts import Source, gather
     from trainform.stacks.saved.file import new_key
+    from trainform.stacks.saved.gather import Source, gather
 
     key, sealed = new_key(stack, root)
     source = Source(stack, root, key)

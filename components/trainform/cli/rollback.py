@@ -51,8 +51,8 @@ def command(
     """
     require_answer(dry_run=dry_run, yes=yes)
     from trainform.deployed.releases.gates import reason_problems
-    from trainform.stacks.promotion.back import prepare_rollback
-    from trainform.stacks.promotion.back_text import as_data, sections
+    from trainform.stacks.promotion.prepare_rollback import prepare_rollback
+    from trainform.stacks.promotion.rollback_text import as_data, sections
 
     wrong = [*reason_problems(reason)]
     if wrong:

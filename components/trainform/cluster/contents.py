@@ -7,7 +7,7 @@ from http.client import METHOD_NOT_ALLOWED, NOT_FOUND
 from msgspec import Struct
 
 from trainform.cluster.api import Answer, ClusterApi, NotReadError, each
-from trainform.cluster.objects import Served, collection, served
+from trainform.cluster.live_objects import Served, collection, served
 from trainform.manifests.shapes import mapping, mappings
 
 OF_CLUSTER = {"Endpoints", "Event"}

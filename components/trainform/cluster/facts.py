@@ -11,7 +11,7 @@ from trainform import defaults
 from trainform.manifests.shapes import mapping
 
 if TYPE_CHECKING:
-    from trainform.cluster.drift import Drift
+    from trainform.cluster.live_drift import Drift
 
 
 class LiveJob(Struct, frozen=True):

@@ -16,7 +16,6 @@ from trainform import defaults
 from trainform.backends.queues import API_VERSION as QUEUE_API
 from trainform.cluster import budgets
 from trainform.cluster.api import ClusterApi, in_threads, labelled
-from trainform.cluster.drift import Drift, drift_of, utc_now
 from trainform.cluster.facts import (
     NO_HOLDERS,
     AppliedObject,
@@ -29,7 +28,8 @@ from trainform.cluster.facts import (
     RequestedJob,
 )
 from trainform.cluster.held import HeldPod, add_pods, add_queue_holders, free_node, pod_reader, priorities
-from trainform.cluster.objects import Key, ObjectReader, path_of
+from trainform.cluster.live_drift import Drift, drift_of, utc_now
+from trainform.cluster.live_objects import Key, ObjectReader, path_of
 from trainform.cluster.operators import KUEUE
 from trainform.cluster.phases import phase_of
 from trainform.errors import TrainformError, without_credentials

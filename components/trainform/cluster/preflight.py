@@ -17,12 +17,12 @@ from msgspec import structs
 from trainform import defaults
 from trainform.backends.backend import Existing
 from trainform.backends.table import BACKENDS
-from trainform.cluster import dry_run, references
+from trainform.cluster import dry_run, pod_references
 from trainform.cluster.api import Answer, NotReadError, Request, each
-from trainform.cluster.objects import Served, collection, find_job, path_of
+from trainform.cluster.client import Cluster
+from trainform.cluster.live_objects import Served, collection, find_job, path_of
 from trainform.cluster.operators import project_of
 from trainform.cluster.outcome import Outcome, StackContext, refused
-from trainform.cluster.read import Cluster
 from trainform.errors import ClusterError
 from trainform.manifests.manifest import Manifest
 from trainform.manifests.shapes import mapping
@@ -113,7 +113,7 @@ def _ask_server(
 ) -> Outcome:
     """Read the objects to which the pods refer, and let the server judge the job and its pods."""
     templates = BACKENDS[plan.backend].templates(plan, manifests)
-    named = references.references(plan, templates, made_here, expected)
+    named = pod_references.references(plan, templates, made_here, expected)
     runs = dry_run.dry_runs(plan, manifests, templates, stack)
     reads = [Request("GET", reference.url(plan.namespace)) for reference in named]
     answers = cluster.api.send_all([*(run.request for run in runs), *reads])
@@ -123,7 +123,7 @@ def _ask_server(
     for reference, answer in zip(named, answers[len(runs) :], strict=True):
         if isinstance(answer, ClusterError):
             raise answer
-        judged += references.judge(reference, answer, plan.namespace, stack, plan.environment)
+        judged += pod_references.judge(reference, answer, plan.namespace, stack, plan.environment)
     return judged
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from trainform.cluster.api import ClusterApi, each
-from trainform.cluster.objects import path_of
+from trainform.cluster.live_objects import path_of
 from trainform.cluster.operators import served_operators
 from trainform.errors import ClusterError, shorten
 from trainform.spec.names import LABEL, MEANING, is_label

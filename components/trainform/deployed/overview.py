@@ -15,7 +15,7 @@ from trainform.backends.table import BACKENDS
 from trainform.cluster.api import ClusterApi, NotReadError, each, in_threads, labelled
 from trainform.cluster.facts import ENDED
 from trainform.cluster.identity import refuse_another
-from trainform.cluster.objects import job_collections, path_of
+from trainform.cluster.live_objects import job_collections, path_of
 from trainform.cluster.phases import phase_of
 from trainform.deployed.accelerators import accelerators_of_roles
 from trainform.deployed.records import Deployed, all_deployed

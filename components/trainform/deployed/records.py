@@ -14,7 +14,7 @@ from msgspec import Struct
 from trainform import defaults
 from trainform.cluster.api import ClusterApi, labelled
 from trainform.cluster.identity import refuse_another
-from trainform.cluster.objects import path_of
+from trainform.cluster.live_objects import path_of
 from trainform.errors import ClusterError
 from trainform.manifests.shapes import mapping
 from trainform.plan.record import Record, read_record, record_name

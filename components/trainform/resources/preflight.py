@@ -12,9 +12,9 @@ from pulumi.runtime.mocks import MockMonitor
 from pulumi.runtime.settings import get_monitor
 
 from trainform.cluster.api import ClusterApi
+from trainform.cluster.client import Cluster
 from trainform.cluster.identity import FIELD, identity_problem, refuse_another, unbound_note
 from trainform.cluster.outcome import Outcome, StackContext, object_key
-from trainform.cluster.read import Cluster
 from trainform.console.escaping import escaped
 from trainform.errors import InputError, Problem, TrainformError
 from trainform.manifests.shapes import mapping

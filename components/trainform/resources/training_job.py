@@ -32,7 +32,7 @@ from trainform.resources.apply import (
 from trainform.resources.components import Rendezvous, RoleGroup, SharedStorage, TrainingQueue
 from trainform.resources.part import Part
 from trainform.resources.preflight import preflight
-from trainform.resources.ssh import SshIdentity, private_files
+from trainform.resources.ssh_identity import SshIdentity, private_files
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import structs
 
-from trainform.cluster.drift import OF_SERVER
+from trainform.cluster.live_drift import OF_SERVER
 from trainform.review import steps
 from trainform.review.context import Context, JobReview
 from trainform.review.difference import Difference, differences, is_reference, shown

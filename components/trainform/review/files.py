@@ -8,8 +8,8 @@ from msgspec import Struct, structs
 
 from trainform.console.secrets import masked_path
 from trainform.deployed.releases.evidence import PASSED, Lack, lacks_of, with_refusals
-from trainform.deployed.releases.files import read_release
-from trainform.deployed.releases.model import Release
+from trainform.deployed.releases.release import Release
+from trainform.deployed.releases.release_files import read_release
 from trainform.errors import InputError, Problem, TrainformError
 from trainform.job.check import CheckedJob, check_experiment
 from trainform.job.check_files import check_environment

@@ -12,7 +12,7 @@ from msgspec import structs
 from tests.support.releases import FORGED, ORIGIN, PROMOTED, project, release
 from tests.support.samples import environment, experiment
 from trainform.deployed.releases.evidence import TEXTS, Lack, check_gates, check_program_gates, lacks, lacks_of
-from trainform.deployed.releases.model import Release, Rollback
+from trainform.deployed.releases.release import Release, Rollback
 from trainform.errors import Problem
 from trainform.job.check import check_experiment
 from trainform.project import release_path

@@ -21,7 +21,7 @@ from trainform.deployed.releases.gates import (
     needs_release,
     waiver_problems,
 )
-from trainform.deployed.releases.model import Waived
+from trainform.deployed.releases.release import Waived
 from trainform.spec import Environment
 from trainform.spec.environment import Promotion
 

@@ -12,7 +12,7 @@ from msgspec import structs
 from tests.support.releases import ORIGIN, PROMOTED, project, release
 from tests.support.samples import environment
 from trainform.deployed.releases.history import StackNow, events, read_stacks
-from trainform.deployed.releases.model import Release, Rollback, Waived
+from trainform.deployed.releases.release import Release, Rollback, Waived
 from trainform.deployed.releases.rollback import Past, rollback
 from trainform.deployed.stacks import ProjectStack, load_project_stacks
 from trainform.deployed.updates import Update

@@ -10,7 +10,7 @@ from msgspec import structs
 from tests.support.releases import PROMOTED, release
 from tests.support.samples import JOB
 from trainform.deployed.earlier import EarlierDeployment
-from trainform.deployed.releases.model import Release
+from trainform.deployed.releases.release import Release
 from trainform.deployed.releases.rollback import Checkpoint, Past, Restored, checkpoints, of_deployment, rollback
 from trainform.deployed.updates import Update
 from trainform.plan.inputs import resolved

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.releases import PROMOTED, follow, project, release
-from trainform.deployed.releases.files import releases_of
-from trainform.deployed.releases.model import Release
+from trainform.deployed.releases.release import Release
+from trainform.deployed.releases.release_files import releases_of
 from trainform.deployed.releases.stack_file import follow_all, with_release
 from trainform.errors import TrainformError
 from trainform.spec.stack import load_stack, pinned_release

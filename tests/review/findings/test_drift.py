@@ -8,7 +8,7 @@ import pytest
 
 from tests.review import jobs
 from tests.review.jobs_of_previews import context, environment, job_review, live, rendered, workers
-from trainform.cluster.drift import Drift
+from trainform.cluster.live_drift import Drift
 from trainform.review.findings.drift import find
 
 CLUSTER = environment()

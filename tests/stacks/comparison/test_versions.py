@@ -12,7 +12,7 @@ from trainform.plan.record import read_record
 from trainform.project import known_stacks
 from trainform.spec.release import Released
 from trainform.spec.stack import Stack, load_stack
-from trainform.stacks.comparison.compare import compare, of_file, of_record
+from trainform.stacks.comparison.compare import compare, deployed_version, version_in_file
 
 
 def stacks() -> dict[str, Stack]:
@@ -37,6 +37,6 @@ def test_what_was_just_deployed_is_what_the_file_and_a_release_of_it_say(name: s
     read = read_record(body)
     assert read is not None
     released = Released(stack.experiment, "0a1b2c3d4e5f60718293", as_released(recorded(read, name)))
-    deployed = of_record(f"{name}, deployed", read)
+    deployed = deployed_version(f"{name}, deployed", read)
     for written in (released, stack.given):
-        assert compare(deployed, of_file("by its files", written, ROOT, stack.environment)).experiment == ()
+        assert compare(deployed, version_in_file("by its files", written, ROOT, stack.environment)).experiment == ()

@@ -10,9 +10,9 @@ import pytest
 
 from tests.support.applied import EDITED, applied, entry, set_of
 from trainform.manifests.manifest import RECORD_KEY, Manifest
-from trainform.stacks.drift.compare import compared, gone, is_ours, unsettled
-from trainform.stacks.drift.model import FieldDrift, ObjectDrift
-from trainform.stacks.drift.wanted import Basis
+from trainform.stacks.drift.compare import compared, gone, is_ours, needs_dry_run
+from trainform.stacks.drift.deployed_objects import Basis
+from trainform.stacks.drift.report_model import FieldDrift, ObjectDrift
 
 LABELS = {"app.kubernetes.io/name": "sdxl-lora"}
 
@@ -44,7 +44,7 @@ def paths(fields: list[FieldDrift]) -> dict[str, tuple[object, object, str]]:
 
 def test_what_is_as_deployed_needs_no_dry_run() -> None:
     found = applied(service())
-    assert not unsettled(service(), found)
+    assert not needs_dry_run(service(), found)
     assert result(service(), found) == ObjectDrift(
         kind="Service", name="sdxl-lora", namespace="ai", state="as deployed"
     )
@@ -53,7 +53,7 @@ def test_what_is_as_deployed_needs_no_dry_run() -> None:
 def test_a_changed_field_is_asked_about_and_told_with_its_manager() -> None:
     found = applied(service(), entry("kubectl-edit", {"f:spec": {"f:clusterIP": {}}}))
     found["spec"]["clusterIP"] = "10.0.0.7"
-    assert unsettled(service(), found)
+    assert needs_dry_run(service(), found)
     for answer in (None, applied(service())):
         one = result(service(), found, answer)
         assert one.state == "changed"
@@ -66,7 +66,7 @@ def test_what_the_server_spells_otherwise_is_no_drift() -> None:
     wanted = service(limits={"memory": "1e3"})
     found = applied(wanted)
     found["spec"]["limits"] = {"memory": "1k"}
-    assert unsettled(wanted, found)
+    assert needs_dry_run(wanted, found)
     assert result(wanted, found, copy.deepcopy(found)).state == "as deployed"
 
 
@@ -76,7 +76,7 @@ def test_fields_of_others_are_apart() -> None:
     found = applied(service(), entry("label-tool", writes))
     found["metadata"]["labels"] = {**LABELS, "team": "vision"}
     found["metadata"]["annotations"]["kubectl.kubernetes.io/last-applied-configuration"] = "{}"
-    assert not unsettled(service(), found)
+    assert not needs_dry_run(service(), found)
     one = result(service(), found)
     assert (one.state, one.fields) == ("as deployed", [])
     assert one.others == [FieldDrift(path="metadata.labels.team", now="vision", manager="label-tool", written=EDITED)]
@@ -124,7 +124,7 @@ def test_an_item_more_in_a_list_that_is_written_as_a_whole() -> None:
     found["spec"]["containers"][0] |= {"env": [{"name": "A", "value": "1"}, {"name": "B", "value": "2"}], "tty": False}
     answer = copy.deepcopy(found)
     answer["spec"]["containers"][0] |= {"env": [{"name": "A", "value": "1"}]}
-    assert unsettled(wanted, found)
+    assert needs_dry_run(wanted, found)
     one = result(wanted, found, answer)
     assert paths(one.fields) == {"spec.containers.main.env.B": (None, {"name": "B", "value": "2"}, "kubectl-edit")}
     assert one.others == []
@@ -187,10 +187,10 @@ def test_the_values_of_a_secret_are_judged_by_their_managers() -> None:
         {"f:data": {"f:id": {}, "f:config": {}}, "f:metadata": {"f:labels": {"f:app.kubernetes.io/name": {}}}},
     )
     found: dict[str, Any] = {"metadata": {**ssh().body["metadata"], "managedFields": [ours]}}
-    assert not unsettled(ssh(), found)
+    assert not needs_dry_run(ssh(), found)
     assert result(ssh(), found).state == "as deployed"
     del ours["fieldsV1"]["f:data"]["f:id"]
-    assert not unsettled(ssh(), found)
+    assert not needs_dry_run(ssh(), found)
     assert paths(result(ssh(), found).fields) == {"data.id": ("(not read)", None, "")}
     found["metadata"]["managedFields"].append(entry("kubectl-edit", {"f:data": {"f:id": {}, "f:more": {}}}))
     one = result(ssh(), {**found, "kind": "Secret"})

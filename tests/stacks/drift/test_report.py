@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.cluster.test_read import use
+from tests.cluster.test_client import use
 from tests.support.api_objects import ApiObjects
 from tests.support.applied import applied, entry
 from tests.support.websites import Answer, website
@@ -23,8 +23,8 @@ from trainform.plan.record import record_name
 from trainform.spec import Environment, Experiment
 from trainform.spec.load import load_environment
 from trainform.spec.stack import Stack
-from trainform.stacks.drift.model import DriftReport, Outcome, StackDrift
 from trainform.stacks.drift.report import NO_PLATFORM, PUT_BACK, UNNOTED, find_drift
+from trainform.stacks.drift.report_model import DriftReport, Outcome, StackDrift
 
 DEV = load_environment("dev").checked()
 SECRET = "hf_AbCdEfGhIjKlMnOpQrStUvWxYz012345"  # noqa: S105 - a made-up one

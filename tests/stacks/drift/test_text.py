@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trainform.review.forms import terminal
-from trainform.stacks.drift.model import DriftReport, FieldDrift, NotCompared, ObjectDrift, Outcome, StackDrift
+from trainform.stacks.drift.report_model import DriftReport, FieldDrift, NotCompared, ObjectDrift, Outcome, StackDrift
 from trainform.stacks.drift.text import documents
 
 AT = "2026-11-23T14:10:00Z"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from trainform.stacks.drift.model import FieldDrift, ObjectDrift
 from trainform.stacks.drift.report import commands
+from trainform.stacks.drift.report_model import FieldDrift, ObjectDrift
 
 UP = "pulumi up --refresh --skip-preview -s bert.dev"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from trainform.stacks.saved.facts import Source, state_of
 from trainform.stacks.saved.file import keyed
-from trainform.stacks.saved.model import Saved, What
+from trainform.stacks.saved.gather import Source, state_of
+from trainform.stacks.saved.saved_review import Saved, What
 
 KEY = b"5f1c2d7e8a544f0e9b1d3f6f6c1b2a90"
 SOURCE = Source("resnet.prod", Path("/nowhere"), KEY)

@@ -7,10 +7,10 @@ from typing import Any, get_args
 import pytest
 
 from tests.stacks.saved.samples import JOB_URN, KEY, SOURCE, UID, exported, facts, steps
-from trainform.stacks.saved.facts import state_of
 from trainform.stacks.saved.file import keyed
-from trainform.stacks.saved.model import Moved, What
+from trainform.stacks.saved.gather import state_of
 from trainform.stacks.saved.moved import SENTENCES, moved
+from trainform.stacks.saved.saved_review import Moved, What
 
 OTHER = "0b8e7a52-7a1f-4f6f-8e39-0d0f6a4b8d11"
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.cluster.test_read import use
+from tests.cluster.test_client import use
 from tests.review.jobs import LORA
 from tests.review.screen import reviewed
 from tests.support import previews
@@ -22,9 +22,9 @@ from trainform.job.render import render_job
 from trainform.review.preview import Preview
 from trainform.review.read import read_preview
 from trainform.spec import Environment, Experiment
-from trainform.stacks.saved.model import Moved
 from trainform.stacks.saved.moved import moved
 from trainform.stacks.saved.preview import COMPARED, planned, touched
+from trainform.stacks.saved.saved_review import Moved
 
 URN = previews.urn(previews.CONFIG_MAP, "notes")
 PROVIDER = previews.urn("pulumi:providers:kubernetes", "bert-cluster")

@@ -9,7 +9,7 @@ from typing import Literal
 from msgspec import Struct, structs
 
 from trainform.deployed.releases.gates import asked_gates, needs_release, promote_command
-from trainform.deployed.releases.model import Release, release_of
+from trainform.deployed.releases.release import Release, release_of
 from trainform.errors import InputError, Problem, list_names, shorten
 from trainform.job.check import CheckedJob
 from trainform.project import ENVIRONMENTS, project_root, stack_path

@@ -12,7 +12,7 @@ from msgspec import Struct
 from trainform.backends.outcome import Outcome
 from trainform.console.escaping import without_invisible
 from trainform.console.secrets import secret_in
-from trainform.deployed.releases.model import Waived
+from trainform.deployed.releases.release import Waived
 from trainform.errors import Problem, list_names
 from trainform.spec.environment import Environment, GateName, Promotion
 from trainform.spec.names import did_you_mean

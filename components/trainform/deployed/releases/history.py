@@ -10,7 +10,7 @@ from typing import Literal
 from msgspec import Struct, structs
 
 from trainform.deployed.engine import NO_STACK, exported
-from trainform.deployed.releases.model import Release
+from trainform.deployed.releases.release import Release
 from trainform.deployed.stacks import ProjectStack, is_pending
 from trainform.deployed.state import record_in, unfinished
 from trainform.deployed.updates import Update, last_deployed, updates

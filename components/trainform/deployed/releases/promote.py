@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from trainform.backends.outcome import Outcome
 from trainform.backends.table import BACKENDS
-from trainform.deployed.releases.model import Origin
+from trainform.deployed.releases.release import Origin
 from trainform.deployed.releases.source import Source
 from trainform.deployed.updates import Update
 from trainform.errors import Problem, TrainformError, list_names

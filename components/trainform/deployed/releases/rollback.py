@@ -8,8 +8,8 @@ from typing import Any
 from msgspec import Struct
 
 from trainform.deployed.earlier import EarlierDeployment
-from trainform.deployed.releases.model import Origin, Promoted, Release, Rollback
 from trainform.deployed.releases.promote import as_released, origin, recorded
+from trainform.deployed.releases.release import Origin, Promoted, Release, Rollback
 from trainform.manifests.shapes import mapping
 from trainform.spec.release import digest
 

@@ -15,7 +15,7 @@ from trainform.backends.outcome import Outcome, is_changed_since, seconds_of
 from trainform.backends.table import BACKENDS
 from trainform.cluster.api import ClusterApi, labelled
 from trainform.cluster.identity import refuse_another
-from trainform.cluster.objects import find_job, path_of
+from trainform.cluster.live_objects import find_job, path_of
 from trainform.deployed.earlier import EarlierDeployment, earlier_deployments
 from trainform.deployed.engine import exported
 from trainform.deployed.stacks import ProjectStack

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from trainform.console.atomic import replacing
 from trainform.console.locking import alone_in
-from trainform.deployed.releases.files import write_releases
-from trainform.deployed.releases.model import Release
+from trainform.deployed.releases.release import Release
+from trainform.deployed.releases.release_files import write_releases
 from trainform.deployed.stacks import followed
 from trainform.errors import TrainformError
 from trainform.project import stack_path

@@ -11,7 +11,7 @@ from trainform.backends.queues import CRDS as QUEUE_CRDS
 from trainform.backends.table import BACKENDS
 from trainform.cluster.api import ClusterApi, each, refusal
 from trainform.cluster.identity import environment_problem, is_sandbox
-from trainform.cluster.objects import path_of
+from trainform.cluster.live_objects import path_of
 from trainform.cluster.operators import operators, served_operators
 from trainform.local.doctor.model import Finding, Findings, Request, State
 from trainform.project import deploy

@@ -10,7 +10,7 @@ from typing import Any
 from trainform import defaults
 from trainform.backends.endings import ends_by
 from trainform.backends.table import BACKENDS
-from trainform.cluster.read import Cluster
+from trainform.cluster.client import Cluster
 from trainform.errors import ClusterError
 from trainform.job.objects import job_manifests
 from trainform.local.rehearsal.kubelet.volumes import holds_token

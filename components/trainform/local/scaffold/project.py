@@ -15,10 +15,10 @@ from trainform.review.model import Review
 from trainform.review.stored import SCHEMA_FILE
 from trainform.spec.names import END
 from trainform.spec.schema import FILES, schema
-from trainform.stacks.drift.model import SCHEMA_FILE as DRIFT_SCHEMA_FILE
-from trainform.stacks.drift.model import DriftReport
-from trainform.stacks.saved.model import SCHEMA_FILE as APPLY_SCHEMA_FILE
-from trainform.stacks.saved.model import Verdict
+from trainform.stacks.drift.report_model import SCHEMA_FILE as DRIFT_SCHEMA_FILE
+from trainform.stacks.drift.report_model import DriftReport
+from trainform.stacks.saved.saved_review import SCHEMA_FILE as APPLY_SCHEMA_FILE
+from trainform.stacks.saved.saved_review import Verdict
 
 PROJECT_NAME = rf"^[A-Za-z0-9_.-]{{1,100}}{END}"  # as Pulumi accepts it; `pulumi` itself is reserved
 CONFIG = "trainform"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trainform.cluster.drift import writer
+from trainform.cluster.live_drift import writer
 from trainform.errors import shorten
 from trainform.review import steps
 from trainform.review.changes import field_differences

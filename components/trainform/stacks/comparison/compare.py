@@ -30,14 +30,14 @@ class Version(Struct, frozen=True):
     overlays: Mapping[str, Any] = {}
 
 
-def of_record(name: str, record: Record) -> Version:
+def deployed_version(name: str, record: Record) -> Version:
     """Return the version that is deployed."""
     version = "" if record.version is None else record.version
     facts = {"revision": record.revision, "run": str(record.run), "trainform": version}
     return Version(name, record, facts)
 
 
-def of_file(
+def version_in_file(
     name: str, given: Given, root: Path, environment: str = "", facts: Mapping[str, str] | None = None
 ) -> Version:
     """Return the version in a file or release, with its overlays if no environment is named. May raise InputError."""
@@ -57,8 +57,8 @@ class Row(Struct, frozen=True):
 
 
 class Comparison(Struct, frozen=True):
-    """experiment: the fields that differ, in the order of the second version. environment: the same of what the
-    environments give, where both versions are deployed."""
+    """The differences of two versions. experiment: the fields that differ, in the order of the second version.
+    environment: the fields of the environments that differ, if both versions are deployed."""
 
     versions: tuple[Version, Version]
     experiment: tuple[Row, ...] = ()
@@ -66,7 +66,7 @@ class Comparison(Struct, frozen=True):
 
     @property
     def same(self) -> bool:
-        """True for the same experiment, whatever the environments are."""
+        """True if the experiment is the same, even in different environments."""
         return not self.experiment
 
 

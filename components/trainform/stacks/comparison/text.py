@@ -33,12 +33,12 @@ def sections(comparison: Comparison) -> list[Section]:
     ])  # fmt: skip
 
 
-def differing(comparison: Comparison, title: str, of_environments: str) -> list[Section]:
+def differing(comparison: Comparison, title: str, environment_title: str) -> list[Section]:
     """Return the tables of the fields that differ, under these titles."""
     names = [version.name for version in comparison.versions]
     return [
         Section(title, _table(comparison.experiment, names)),
-        Section(of_environments, _table(comparison.environment, names)),
+        Section(environment_title, _table(comparison.environment, names)),
     ]
 
 

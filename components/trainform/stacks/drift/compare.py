@@ -1,11 +1,11 @@
-"""Compare deployed objects with live ones. Pure functions: the reads are in `read`."""
+"""Comparison of deployed objects with live ones. Pure functions: the reads are in `live_reads`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from trainform.cluster.drift import (
+from trainform.cluster.live_drift import (
     SECRETS,
     Drift,
     drift_from,
@@ -17,17 +17,17 @@ from trainform.cluster.drift import (
 )
 from trainform.manifests.manifest import FIELD_MANAGER, Manifest
 from trainform.manifests.shapes import mapping, mappings
-from trainform.stacks.drift.model import FieldDrift, ObjectDrift
-from trainform.stacks.drift.wanted import Basis
+from trainform.stacks.drift.deployed_objects import Basis
+from trainform.stacks.drift.report_model import FieldDrift, ObjectDrift
 
 (MANAGER,) = FIELD_MANAGER.values()
-_OF_PULUMI = "pulumi-"  # its names for objects without the annotation of `FIELD_MANAGER`
+_PULUMI = "pulumi-"  # prefix of its managers for objects without the annotation of `FIELD_MANAGER`
 _DATA = ("data", "stringData")
 
 
 def is_ours(manager: str) -> bool:
     """True for the manager of the fields that `pulumi up` writes."""
-    return manager == MANAGER or manager.startswith(_OF_PULUMI)
+    return manager == MANAGER or manager.startswith(_PULUMI)
 
 
 def is_written(live: Mapping[str, Any]) -> bool:
@@ -36,7 +36,7 @@ def is_written(live: Mapping[str, Any]) -> bool:
 
 
 def is_noted(live: Mapping[str, Any]) -> bool:
-    """True if the live object says who has written its fields."""
+    """Return True if the live object has `managedFields`."""
     return bool(_managers(live))
 
 
@@ -44,8 +44,8 @@ def _managers(live: Mapping[str, Any]) -> list[str]:
     return [str(entry.get("manager", "")) for entry in mappings(mapping(live.get("metadata")).get("managedFields"))]
 
 
-def unsettled(manifest: Manifest, live: Mapping[str, Any]) -> bool:
-    """True if the API server must be asked: a value is spelled otherwise, or others have written a field of ours."""
+def needs_dry_run(manifest: Manifest, live: Mapping[str, Any]) -> bool:
+    """Return True if a value is spelled differently, or if another writer has changed a field of ours."""
     if _is_closed(manifest):
         return False
     written = (path for path, _ in fields_of_others(live, is_ours))
@@ -55,11 +55,11 @@ def unsettled(manifest: Manifest, live: Mapping[str, Any]) -> bool:
 def compared(
     manifest: Manifest, live: Mapping[str, Any], answer: Mapping[str, Any] | None, basis: Basis
 ) -> ObjectDrift:
-    """Compare the object. answer: the API server's dry run of the deployed one; None if not asked, or refused."""
+    """Compare the object. answer: the dry run of the deployed object; None without one, or if it was refused."""
     found = [*_changes(manifest, live, answer)]
     scaled = [drift for drift in found if is_scaled(live, drift.path)]
     changed = [drift for drift in found if drift not in scaled]
-    ours = [drift for drift in changed if _WORTH[basis](drift.manager)]
+    ours = [drift for drift in changed if _COUNTS[basis](drift.manager)]
     paths = {drift.path for drift in found}
     others = [
         drift
@@ -73,21 +73,21 @@ def compared(
         manifest,
         state="gone" if deleting else "made anew" if anew else "changed" if ours else "as deployed",
         fields=[*map(_field, ours)],
-        others=[] if anew else [*map(_field, [*scaled, *others])],  # all of it is of who made it
-        manager=_maker(metadata) if anew else "",
+        others=[] if anew else [*map(_field, [*scaled, *others])],  # its creator has written all fields
+        manager=_creator(metadata) if anew else "",
         created=str(metadata.get("creationTimestamp", "")) if anew else "",
         deleting=deleting,
     )
 
 
 def gone(manifest: Manifest) -> ObjectDrift:
-    """Return the object that the cluster does not have."""
+    """Return the drift of an object that the cluster does not have."""
     return _object(manifest, state="gone")
 
 
 # The writers whose differences are drift. With files, fields of trainform are not applied yet; another version may
 # render new fields.
-_WORTH: Mapping[Basis, Callable[[str], bool]] = {
+_COUNTS: Mapping[Basis, Callable[[str], bool]] = {
     "record": lambda manager: True,
     "files": lambda manager: not is_ours(manager),
     "other version": lambda manager: bool(manager) and not is_ours(manager),
@@ -95,7 +95,7 @@ _WORTH: Mapping[Basis, Callable[[str], bool]] = {
 
 
 def _is_closed(manifest: Manifest) -> bool:
-    """True if no value of its `data` is compared: values of Secrets are not read, and the record is the basis."""
+    """Return True for a Secret, whose values are not read, and for the record, which is the basis."""
     return manifest.body["kind"] == SECRETS or manifest.is_record
 
 
@@ -108,7 +108,7 @@ def _changes(manifest: Manifest, live: Mapping[str, Any], answer: Mapping[str, A
         return [*drift_of(visible, live), *others]
     if answer is None:
         return drift_of(body, live)
-    # a webhook has added what trainform has written and does not render
+    # webhooks add fields under trainform's manager that it does not render
     return [drift for path, drift in drift_from(answer, live) if _has(body, path) or not is_ours(drift.manager)]
 
 
@@ -116,8 +116,9 @@ def _has(body: Mapping[str, Any], path: tuple[str, ...]) -> bool:
     return value_at(body, path) is not None
 
 
-def _maker(metadata: Mapping[str, Any]) -> str:
-    """Return the first writer; of several in one second the one that wrote most: a controller may add at once."""
+def _creator(metadata: Mapping[str, Any]) -> str:
+    """Return the first writer. Of several in the same second it is the one with most fields: controllers may add some
+    at once."""
     entries = [entry for entry in mappings(metadata.get("managedFields")) if not entry.get("subresource")]
     first = min(entries, key=lambda entry: (str(entry.get("time", "")), -len(str(entry.get("fieldsV1")))), default={})
     return str(first.get("manager", ""))

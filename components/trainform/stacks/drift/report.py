@@ -1,4 +1,4 @@
-"""Compare stacks with their live objects. Nothing is changed."""
+"""The drift of stacks: a comparison with their live objects. Nothing is changed."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from importlib.metadata import version
 from typing import Any
 
 from trainform.cluster.api import NotReadError
-from trainform.cluster.drift import SECRETS, utc_now
-from trainform.cluster.objects import Key, Live
+from trainform.cluster.live_drift import SECRETS, utc_now
+from trainform.cluster.live_objects import Key, Live
 from trainform.deployed.records import Deployed
 from trainform.deployed.stacks import ProjectStack
 from trainform.errors import ClusterError
 from trainform.manifests.manifest import Manifest, ownership
 from trainform.plan.record import record_name
-from trainform.stacks.drift.compare import compared, gone, is_noted, is_written, unsettled
-from trainform.stacks.drift.model import DriftReport, NotCompared, ObjectDrift, Outcome, StackDrift
-from trainform.stacks.drift.read import Reads, key_of
-from trainform.stacks.drift.wanted import Wanted, of_environment, of_record
+from trainform.stacks.drift.compare import compared, gone, is_noted, is_written, needs_dry_run
+from trainform.stacks.drift.deployed_objects import DeployedObjects, environment_objects, recorded_objects
+from trainform.stacks.drift.live_reads import Reads, key_of
+from trainform.stacks.drift.report_model import DriftReport, NotCompared, ObjectDrift, Outcome, StackDrift
 
 WORST = (Outcome.failed, Outcome.incomplete, Outcome.drift, Outcome.in_sync, Outcome.not_deployed)
 NOTHING = (
@@ -48,7 +48,7 @@ def find_drift(targets: Sequence[ProjectStack]) -> DriftReport:
         here = [target for target in targets if target.environment.cluster.context == context]
         try:
             with Reads(context) as reads:
-                found |= _on_cluster(here, reads)
+                found |= _compare_cluster(here, reads)
         except ClusterError as error:
             found |= {target.full_name: _failed(target, "cluster", _text(error)) for target in here}
     stacks = [found[target.full_name] for target in targets]
@@ -60,19 +60,19 @@ def _text(error: ClusterError) -> str:
     return f"{error.message}; {error.fix}" if error.fix else error.message
 
 
-def _on_cluster(targets: Sequence[ProjectStack], reads: Reads) -> dict[str, StackDrift]:
+def _compare_cluster(targets: Sequence[ProjectStack], reads: Reads) -> dict[str, StackDrift]:
     environments = {target.environment.name: target.environment for target in targets}
-    others = {name: reads.another_cluster(environment) for name, environment in environments.items()}
+    others = {name: reads.cluster_problem(environment) for name, environment in environments.items()}
     bound = [target for target in targets if not others[target.environment.name]]
     records = reads.records([(target.experiment, target.namespace) for target in bound if target.experiment])
-    expected, found = dict[str, Wanted](), dict[str, StackDrift]()
+    expected, found = dict[str, DeployedObjects](), dict[str, StackDrift]()
     for target in targets:
         other = others[target.environment.name]
-        made = _failed(target, "cluster", other) if other else _expected(target, _record(target, records), reads)
-        if isinstance(made, StackDrift):
-            found[target.full_name] = made
+        objects = _failed(target, "cluster", other) if other else _expected(target, _record(target, records), reads)
+        if isinstance(objects, StackDrift):
+            found[target.full_name] = objects
         else:
-            expected[target.full_name] = made
+            expected[target.full_name] = objects
     manifests = [manifest for each in expected.values() for manifest in each.manifests]
     live = reads.objects(manifests)
     answers = _answers(manifests, live, reads)
@@ -87,7 +87,7 @@ def _record(target: ProjectStack, records: Records) -> Deployed | None:
     return records.get((target.experiment, target.namespace))
 
 
-def _expected(target: ProjectStack, record: Deployed | None, reads: Reads) -> Wanted | StackDrift:
+def _expected(target: ProjectStack, record: Deployed | None, reads: Reads) -> DeployedObjects | StackDrift:
     """Return the deployed objects, or the report of a stack whose objects are unknown."""
     everything = "all objects"
     if record is not None and record.stack not in ("", target.full_name):  # and `pulumi up` of this stack is refused
@@ -95,9 +95,9 @@ def _expected(target: ProjectStack, record: Deployed | None, reads: Reads) -> Wa
         return _failed(target, everything, reason)
     try:
         if not target.experiment:
-            return of_environment(target.environment)
+            return environment_objects(target.environment)
         if record is not None and record.record is not None:
-            return of_record(record.record, target.full_name)
+            return recorded_objects(record.record, target.full_name)
     except ValueError as error:
         return _failed(target, everything, str(error))
     if record is not None and record.unreadable is not None:
@@ -113,18 +113,18 @@ def _expected(target: ProjectStack, record: Deployed | None, reads: Reads) -> Wa
 
 
 def _answers(manifests: Iterable[Manifest], live: Mapping[Key, Live], reads: Reads) -> Answers:
-    """Ask the API server about objects that differ, or that others have written."""
-    asked = [
+    """Run dry runs of the objects that differ, or that other writers have changed."""
+    unclear = [
         manifest
         for manifest in manifests
-        if (found := live[key_of(manifest)]).body is not None and unsettled(manifest, found.body)
+        if (found := live[key_of(manifest)]).body is not None and needs_dry_run(manifest, found.body)
     ]
-    answers = zip(asked, reads.dry_runs(asked), strict=True)
+    answers = zip(unclear, reads.dry_runs(unclear), strict=True)
     return {key_of(manifest): (answer.body, answer.reason) for manifest, answer in answers}
 
 
 def _compared(
-    target: ProjectStack, expected: Wanted, record: Deployed | None, live: Mapping[Key, Live], answers: Answers
+    target: ProjectStack, expected: DeployedObjects, record: Deployed | None, live: Mapping[Key, Live], answers: Answers
 ) -> StackDrift:
     there = [live[key_of(manifest)] for manifest in expected.manifests]
     written = any(each.reason or (each.body is not None and is_written(each.body)) for each in there)
@@ -134,7 +134,7 @@ def _compared(
     read = 0
     for manifest, found in zip(expected.manifests, there, strict=True):
         name = f"{manifest.body['kind']} {manifest.body['metadata']['name']}"
-        if found.reason and manifest.body["kind"] == SECRETS:  # who only looks needs no right to read keys
+        if found.reason and manifest.body["kind"] == SECRETS:  # reading drift needs no permission for Secrets
             notes.append(f"{name} is not compared: {found.reason}.")
         elif found.reason:
             not_compared.append(NotCompared(what=name, reason=found.reason))
@@ -190,8 +190,7 @@ _OWNERSHIP = frozenset(ownership("", environment=""))
 
 def commands(objects: Sequence[ObjectDrift], stack: str) -> list[str]:
     """Return the commands in their order. The preflight refuses an object without trainform's labels, so these come
-    first. A port that has another number is another port to an apply, which then fails since both have the
-    same name: such a Service is made again."""
+    first. A Service with another port number is created again: an apply would add a second port of the same name."""
     return [*_relabel(objects), *_make_again(objects), PUT_BACK.format(stack=shlex.quote(stack))]
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from trainform.cluster.drift import writer
+from trainform.cluster.live_drift import writer
 from trainform.review.forms.sections import Item, Row, Section, Table, bounded, counted, shown
-from trainform.stacks.drift.model import DriftReport, FieldDrift, ObjectDrift, Outcome, StackDrift
+from trainform.stacks.drift.report_model import DriftReport, FieldDrift, ObjectDrift, Outcome, StackDrift
 
 COLUMNS = ("stack", "revision", "outcome", "changed", "gone", "anew", "others")
 """In 80 columns, with a stack of 25 letters."""
@@ -17,7 +17,7 @@ REPLACED = "The job was made anew, so its pods have started again, or wait to st
 WAY_BACK = (
     "To keep a change, write it into the files and run `pulumi up`. To put back what was deployed, run the command "
     "below. It applies the files as they are now. A plain `pulumi preview` compares with the state and does not show "
-    "what somebody has changed, and `pulumi preview --refresh` may end with a conflict of field managers."
+    "changes made outside Pulumi, and `pulumi preview --refresh` may end with a conflict of field managers."
 )
 
 
@@ -28,7 +28,7 @@ REMOVED = (
 
 
 def documents(report: DriftReport) -> list[list[Section]]:
-    """Return a document for the stack; for several a table, and a document for each that has objects."""
+    """Return one document for one stack; for several, a table and a document for each stack with drift."""
     if len(report.stacks) == 1:
         return [_stack(report.stacks[0], report.read_at)]
     return [_summary(report), *(_stack(stack, report.read_at) for stack in report.stacks if stack.objects)]
@@ -39,16 +39,16 @@ def _summary(report: DriftReport) -> list[Section]:
     return bounded([
         Section(f"Drift of {len(report.stacks)} stacks", (Item(f"Outcome: {report.outcome.value}."),)),
         Section("Stacks", (Table((COLUMNS, *map(_row, report.stacks))),)),
-        Section("Not compared", _each_once((sentence,
+        Section("Not compared", _group_by_sentence((sentence,
                     stack.stack) for stack in without for sentence in _not_compared(stack))),
-        Section("Notes", _each_once((note, stack.stack) for stack in without for note in stack.notes)),
+        Section("Notes", _group_by_sentence((note, stack.stack) for stack in without for note in stack.notes)),
     ])  # fmt: skip
 
 
-def _each_once(said: Iterable[tuple[str, str]]) -> tuple[Item, ...]:
+def _group_by_sentence(sentences: Iterable[tuple[str, str]]) -> tuple[Item, ...]:
     """Return each sentence once, with its stacks."""
     found = defaultdict[str, list[str]](list)
-    for sentence, stack in said:
+    for sentence, stack in sentences:
         found[sentence].append(stack)
     return tuple(Item(sentence, (Row("", ", ".join(stacks), verbatim=True),)) for sentence, stacks in found.items())
 
@@ -103,7 +103,8 @@ def _are(count: int) -> str:
 
 
 def object_sentence(each: ObjectDrift, stack: StackDrift, read_at: str) -> str:
-    """Return what has happened to the object. Nothing records whether one of an environment's own stack existed."""
+    """Return a sentence about the change of the object. No record shows whether an object of an environment's own stack
+    existed."""
     subject = f"{each.kind} {each.name}"
     by = f" by the manager {each.manager}" if each.manager else ""
     if each.deleting:
@@ -126,7 +127,7 @@ def object_sentence(each: ObjectDrift, stack: StackDrift, read_at: str) -> str:
 
 
 def field_rows(fields: list[FieldDrift], read_at: str) -> Iterator[Row]:
-    """Return a line for each field: what it was, what it is, and its last writer."""
+    """Yield a line for each field: the deployed value, the live value, and the last writer."""
     for field in fields:
         who = writer(field.manager, field.written, read_at)
         was = "" if field.was is None and field.now is not None else f"was {shown(field.was)}, "

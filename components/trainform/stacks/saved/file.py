@@ -28,7 +28,7 @@ from trainform.spec.explain import explain
 from trainform.spec.files import read_text
 from trainform.spec.read import read_content
 from trainform.spec.stack import ENCRYPTION, NAMESPACE
-from trainform.stacks.saved.model import VERSION, Saved, SavedFile
+from trainform.stacks.saved.saved_review import VERSION, Saved, SavedFile
 
 LARGEST = 64 << 20
 BEGINNING = '{\n  "saved_review": '

@@ -11,8 +11,8 @@ from trainform.manifests.differences import Difference, differences
 from trainform.manifests.shapes import mapping
 from trainform.review.steps import COMPONENT
 from trainform.spec.source import join_path
-from trainform.stacks.saved.facts import Facts
-from trainform.stacks.saved.model import Moved, What
+from trainform.stacks.saved.gather import Facts
+from trainform.stacks.saved.saved_review import Moved, What
 
 PRESENT = "present"
 _HASH = re.compile("[0-9a-f]{64}")

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from trainform.backends.table import JOB_TYPES
-from trainform.cluster.drift import drift_of, utc_now
 from trainform.cluster.facts import ENDED
-from trainform.cluster.objects import Live
+from trainform.cluster.live_drift import drift_of, utc_now
+from trainform.cluster.live_objects import Live
 from trainform.cluster.phases import reported_phase
 from trainform.deployed.releases.author import git_line
 from trainform.errors import TrainformError
@@ -24,10 +24,10 @@ from trainform.review.changes import masked_changes
 from trainform.review.objects import applied
 from trainform.review.preview import Preview, State, Step
 from trainform.spec.environment import Environment
-from trainform.stacks.drift.read import Reads, key_of
-from trainform.stacks.saved.facts import Facts, Source
+from trainform.stacks.drift.live_reads import Reads, key_of
 from trainform.stacks.saved.file import keyed
-from trainform.stacks.saved.model import Saved
+from trainform.stacks.saved.gather import Facts, Source
+from trainform.stacks.saved.saved_review import Saved
 
 COMPARED = ("pulumi:providers:", steps.COMPONENT)
 """Types that are compared even without a change: versions of providers, and inputs that name a cause."""

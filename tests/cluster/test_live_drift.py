@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.leaks import PASSWORD, leaks
-from trainform.cluster.drift import drift_from, drift_of, fields_of_others, last_write
+from trainform.cluster.live_drift import drift_from, drift_of, fields_of_others, last_write
 
 BODY: dict[str, Any] = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": {"name": "mnist-0a1b2c"}}
 

@@ -20,7 +20,7 @@ from trainform.job.objects import job_manifests
 from trainform.plan.record import Record
 from trainform.spec import Environment, Experiment
 from trainform.spec.load import load_environment, parse
-from trainform.stacks.drift.wanted import of_environment, of_record
+from trainform.stacks.drift.deployed_objects import environment_objects, recorded_objects
 
 RICH = Environment.model_validate(ENVIRONMENT)
 DEV = load_environment("dev").checked()
@@ -36,7 +36,7 @@ def recorded(experiment: Experiment, environment: Environment = RICH, run: int =
 
 
 def bodies(record: Record) -> list[Any]:
-    wanted = of_record(record, STACK)
+    wanted = recorded_objects(record, STACK)
     assert (wanted.basis, wanted.notes) == ("record", ())
     return [manifest.body for manifest in wanted.manifests]
 
@@ -65,11 +65,12 @@ def test_any_experiment_is_rendered_as_it_was_deployed(data: dict[str, Any]) -> 
 
 def test_a_record_that_is_rendered_otherwise_is_of_another_version() -> None:
     record, _ = recorded(Experiment.model_validate(JOB))
-    wanted = of_record(structs.replace(record, revision="0a1b2c", job="sdxl-lora-0a1b2c", version="0.9.0"), STACK)
+    other = structs.replace(record, revision="0a1b2c", job="sdxl-lora-0a1b2c", version="0.9.0")
+    wanted = recorded_objects(other, STACK)
     assert wanted.basis == "other version"
     assert "made by trainform 0.9.0" in wanted.notes[0]
     assert "only what others have written is compared" in wanted.notes[0]
-    unknown = of_record(structs.replace(record, revision="0a1b2c"), STACK)
+    unknown = recorded_objects(structs.replace(record, revision="0a1b2c"), STACK)
     assert "made by an unknown version of trainform" in unknown.notes[0]
 
 
@@ -86,10 +87,10 @@ def test_a_record_that_is_rendered_otherwise_is_of_another_version() -> None:
 def test_a_record_that_cannot_be_rendered_says_so(change: dict[str, Any]) -> None:
     record, _ = recorded(Experiment.model_validate(JOB))
     with pytest.raises(ValueError, match=r"made by trainform 0\.9\.0\. The present version, .* cannot render it"):
-        of_record(structs.replace(record, version="0.9.0", **change), STACK)
+        recorded_objects(structs.replace(record, version="0.9.0", **change), STACK)
 
 
 def test_an_environment_whose_file_is_wrong() -> None:
     wrong = Environment.model_validate({**ENVIRONMENT, "queues": {"a": {"parent": "b"}, "b": {"parent": "a"}}})
     with pytest.raises(ValueError, match="the environment's file is wrong: "):
-        of_environment(wrong)
+        environment_objects(wrong)

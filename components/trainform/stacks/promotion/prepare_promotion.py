@@ -9,13 +9,11 @@ from pathlib import Path
 from msgspec import Struct
 
 from trainform import defaults
-from trainform.cluster.drift import utc_now
+from trainform.cluster.live_drift import utc_now
 from trainform.deployed.records import live_record
 from trainform.deployed.releases.author import author
 from trainform.deployed.releases.evidence import lacks
-from trainform.deployed.releases.files import read_release
 from trainform.deployed.releases.gates import Facts, Judged, judge, waiver_problems
-from trainform.deployed.releases.model import Promoted, Release, Waived
 from trainform.deployed.releases.promote import (
     as_released,
     experiment_of,
@@ -24,6 +22,8 @@ from trainform.deployed.releases.promote import (
     recorded,
     unpinned,
 )
+from trainform.deployed.releases.release import Promoted, Release, Waived
+from trainform.deployed.releases.release_files import read_release
 from trainform.deployed.releases.source import Source, read_source
 from trainform.deployed.stacks import ProjectStack
 from trainform.errors import ClusterError, InputError, Problem
@@ -34,9 +34,9 @@ from trainform.plan.images import without_digest
 from trainform.plan.inputs import resolved
 from trainform.plan.record import Record
 from trainform.spec.release import NOT_WRITTEN, Released
-from trainform.stacks.comparison.compare import Comparison, Version, compare, of_record
-from trainform.stacks.drift.model import StackDrift
+from trainform.stacks.comparison.compare import Comparison, Version, compare, deployed_version
 from trainform.stacks.drift.report import find_drift
+from trainform.stacks.drift.report_model import StackDrift
 
 SECONDS = 2.0 * defaults.CONNECT_SECONDS
 
@@ -140,7 +140,7 @@ def prepare(asked: Asked, root: Path) -> Prepared:
         before,
         before is not None and is_same(before, release, asked.target),
         judged,
-        compare(of_record(f"{asked.source.name}, deployed", source.record), will),
+        compare(deployed_version(f"{asked.source.name}, deployed", source.record), will),
         None if now is None else compare(now, will),
         find_drift([asked.source]).stacks[0],
         not_read,
@@ -183,7 +183,7 @@ def _deployed(asked: Asked) -> tuple[Version | None, str]:
         record = live_record(asked.experiment, asked.target.environment, SECONDS)
     except ClusterError as error:
         return None, error.message
-    return (None if record is None else of_record("now", record)), ""
+    return (None if record is None else deployed_version("now", record)), ""
 
 
 def version_of(job: RenderedJob) -> Version:
@@ -191,4 +191,4 @@ def version_of(job: RenderedJob) -> Version:
     name = "as it will be"
     if job.plan.record is None:  # an experiment that is too large has none
         return Version(name, Record("", "", job.plan.run, resolved(job.experiment), {}))
-    return of_record(name, job.plan.record)
+    return deployed_version(name, job.plan.record)

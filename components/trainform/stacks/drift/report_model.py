@@ -1,4 +1,4 @@
-"""The report of drift: what it holds, and its JSON Schema. Every form of it is made from it, and nothing else."""
+"""The report of drift and its JSON Schema. All forms of the report are made from it."""
 
 import enum
 from typing import Literal

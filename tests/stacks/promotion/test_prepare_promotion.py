@@ -12,7 +12,7 @@ from tests.support.releases import DIGEST, IMAGE, PROMOTED, project, release
 from tests.support.samples import JOB, environment
 from trainform.deployed.stacks import ProjectStack, places
 from trainform.spec.stack import Stack
-from trainform.stacks.promotion.prepare import Asked, is_same, tags_of
+from trainform.stacks.promotion.prepare_promotion import Asked, is_same, tags_of
 
 TAG = "registry.example.com/ai/pytorch-training:2.9"
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from trainform.cluster.drift import utc_now
+from trainform.cluster.live_drift import utc_now
 from trainform.deployed.earlier import earlier_deployments
 from trainform.deployed.engine import exported
 from trainform.deployed.releases.author import author
-from trainform.deployed.releases.files import read_release, releases_of
-from trainform.deployed.releases.model import Release
+from trainform.deployed.releases.release import Release
+from trainform.deployed.releases.release_files import read_release, releases_of
 from trainform.deployed.releases.rollback import Checkpoint, Past, Restored, checkpoints, of_deployment, rollback
 from trainform.deployed.stacks import ProjectStack, followed, load_project_stack
 from trainform.deployed.state import record_in, unfinished
@@ -22,7 +22,7 @@ from trainform.plan.images import without_digest
 from trainform.plan.inputs import resolved
 from trainform.spec.release import Released
 from trainform.spec.stack import STACK_ARGUMENT, load_stack
-from trainform.stacks.comparison.compare import Comparison, compare, of_file
+from trainform.stacks.comparison.compare import Comparison, compare, version_in_file
 
 TO = "--to"
 NO_HISTORY = "Pulumi's history could not be read: {reason}; whether the release was ever deployed is unknown."
@@ -91,7 +91,7 @@ def _comparison(stack: ProjectStack, given: Released, root: Path, notes: list[st
     """Compare what the stack's files name with what is restored; None if they have an error."""
     try:
         now, then = (
-            of_file(name, each, root, stack.environment.name)
+            version_in_file(name, each, root, stack.environment.name)
             for name, each in (("now", stack.stack.given), ("rolled back", given))
         )
     except InputError as error:

@@ -10,7 +10,7 @@ from typing import Any
 from trainform import defaults
 from trainform.cluster.api import Answer, ClusterApi, refusal
 from trainform.cluster.connection import cluster_name
-from trainform.cluster.objects import path_of
+from trainform.cluster.live_objects import path_of
 
 
 class Cluster:

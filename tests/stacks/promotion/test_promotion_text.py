@@ -12,15 +12,15 @@ from tests.deployed.releases.test_promote import source
 from tests.support.releases import FORGED, IMAGE, PROMOTED, forged, project, release
 from tests.support.samples import environment
 from trainform.deployed.releases.gates import Judged
-from trainform.deployed.releases.model import Rollback
+from trainform.deployed.releases.release import Rollback
 from trainform.deployed.stacks import places
 from trainform.job.check import check_experiment
 from trainform.review.forms import markdown, terminal
 from trainform.spec.release import Released
-from trainform.stacks.comparison.compare import compare, of_record
-from trainform.stacks.drift.model import NotCompared, ObjectDrift, Outcome, StackDrift
-from trainform.stacks.promotion.prepare import Asked, Prepared, version_of
-from trainform.stacks.promotion.text import as_data, headline, sections
+from trainform.stacks.comparison.compare import compare, deployed_version
+from trainform.stacks.drift.report_model import NotCompared, ObjectDrift, Outcome, StackDrift
+from trainform.stacks.promotion.prepare_promotion import Asked, Prepared, version_of
+from trainform.stacks.promotion.promotion_text import as_data, headline, sections
 
 PARTS: dict[str, Any] = {"image": IMAGE, "roles": {"worker": {"replicas": 2, "accelerators": {"a800": 8}}}}
 
@@ -34,8 +34,8 @@ def prepared(tmp_path: Path) -> Prepared:
     made = release(**PARTS)
     job = check_experiment(Released("sdxl-lora", made.name, made.experiment), "prod", 1, tmp_path).checked()
     smaller = {**PARTS, "roles": {"worker": {"replicas": 1, "accelerators": {"a800": 8}}}}
-    will, deployed = version_of(job), of_record("now", source(environment(name="prod"), **smaller).record)
-    comparisons = compare(of_record("sdxl-lora.dev, deployed", found.record), will), compare(deployed, will)
+    will, deployed = version_of(job), deployed_version("now", source(environment(name="prod"), **smaller).record)
+    comparisons = compare(deployed_version("sdxl-lora.dev, deployed", found.record), will), compare(deployed, will)
     return Prepared(asked, found, made, None, False, (Judged("succeeded", "passed"),), *comparisons, edited())
 
 

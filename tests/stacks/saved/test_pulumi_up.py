@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from trainform.stacks.saved.engine import place_of_backend, run_up
+from trainform.stacks.saved.pulumi_up import place_of_backend, run_up
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The deployed objects of a stack, rendered again from their record. Nothing here reads the cluster."""
+"""The deployed objects of a stack, rendered again from their record. Pure functions."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from trainform.plan.record import Record
 from trainform.spec.environment import Environment
 
 Basis = Literal["record", "other version", "files"]
-"""Where the rendering comes from. `record`: it is what was deployed. `other version`: this version of trainform renders
-the record in another way. `files`: there is no record, and the files may be ahead of the cluster."""
+"""The source of the rendering. `record`: the objects are the deployed ones. `other version`: this version of trainform
+renders the record differently. `files`: there is no record, and the files may be ahead of the cluster."""
 AHEAD = (
     "The objects of an environment's own stack are compared with its file. Fields that the file "
     "has and trainform has not written yet are not drift."
 )
 
 
-class Wanted(Struct, frozen=True):
-    """The objects of a stack as they were deployed. notes: limits of the comparison. ends: the job has a `ttl`."""
+class DeployedObjects(Struct, frozen=True):
+    """The objects of a stack as deployed. notes: limits of the comparison. ends: the job has a `ttl`."""
 
     manifests: tuple[Manifest, ...]
     basis: Basis
@@ -37,7 +37,7 @@ class Wanted(Struct, frozen=True):
     ends: bool = False
 
 
-def of_record(record: Record, stack: str) -> Wanted:
+def recorded_objects(record: Record, stack: str) -> DeployedObjects:
     """Return the objects of the recorded job. stack: PROJECT/STACK. ValueError, whose text is the reason, if this
     version of trainform cannot render it."""
     try:
@@ -49,21 +49,21 @@ def of_record(record: Record, stack: str) -> Wanted:
         same = same and revision(job_manifests(draft), draft, BACKENDS[draft.backend].IN_PLACE) == record.revision
     except (ValueError, KeyError) as error:
         raise ValueError(
-            f"{_made_by(record)} The present version, {version('trainform')}, cannot render it "
+            f"{_author(record)} The present version, {version('trainform')}, cannot render it "
             f"({type(error).__name__}); run `pulumi up`, which records it anew, or use that version."
         ) from None
     ends = plan.ttl_seconds is not None
     if same:
-        return Wanted(tuple(manifests), "record", ends=ends)
+        return DeployedObjects(tuple(manifests), "record", ends=ends)
     note = (
-        f"{_made_by(record)} The present version, {version('trainform')}, renders other objects from the record, so "
+        f"{_author(record)} The present version, {version('trainform')}, renders other objects from the record, so "
         "that only what others have written is compared, and no object that is missing."
     )
-    return Wanted(tuple(manifests), "other version", (note,), ends)
+    return DeployedObjects(tuple(manifests), "other version", (note,), ends)
 
 
 def _marked(manifest: Manifest, record: Record, stack: str) -> Manifest:
-    """Add the mark of the stack to a record that a Pulumi program has made: only that has a version."""
+    """Add the stack's annotation to a record that a Pulumi program has written: only such a record has a version."""
     if not manifest.is_record or record.version is None:
         return manifest
     metadata = manifest.body["metadata"]
@@ -71,14 +71,14 @@ def _marked(manifest: Manifest, record: Record, stack: str) -> Manifest:
     return structs.replace(manifest, body={**manifest.body, "metadata": {**metadata, "annotations": annotations}})
 
 
-def of_environment(environment: Environment) -> Wanted:
+def environment_objects(environment: Environment) -> DeployedObjects:
     """Return the objects of the environment's own stack. ValueError, whose text is the reason, if its file is wrong."""
     try:
-        return Wanted(tuple(platform_manifests(environment)), "files", (AHEAD,))
+        return DeployedObjects(tuple(platform_manifests(environment)), "files", (AHEAD,))
     except InputError as error:
         raise ValueError(f"the environment's file is wrong: {error.problems[0].reason}") from None
 
 
-def _made_by(record: Record) -> str:
+def _author(record: Record) -> str:
     by = "an unknown version of trainform" if record.version is None else f"trainform {record.version}"
     return f"The record of what is deployed was made by {by}."

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from trainform.deployed.releases.gates import Judged
-from trainform.deployed.releases.model import Origin
+from trainform.deployed.releases.release import Origin
 from trainform.project import release_path
 from trainform.review.forms.sections import Item, Row, Section, bounded
 from trainform.stacks.comparison.text import as_data as compared_data
 from trainform.stacks.comparison.text import changes, changing, differing
-from trainform.stacks.drift.model import Outcome
-from trainform.stacks.promotion.prepare import Prepared
+from trainform.stacks.drift.report_model import Outcome
+from trainform.stacks.promotion.prepare_promotion import Prepared
 
 UNKNOWN = "unknown"
 OVER = "Promote what does not have this fault; `--over-rollback` takes it all the same."

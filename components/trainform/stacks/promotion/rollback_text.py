@@ -10,8 +10,8 @@ from msgspec import to_builtins
 from trainform.project import release_path
 from trainform.review.forms.sections import Item, Section, bounded
 from trainform.stacks.comparison.text import changes, changing
-from trainform.stacks.promotion.back import PreparedRollback
-from trainform.stacks.promotion.text import origin_items
+from trainform.stacks.promotion.prepare_rollback import PreparedRollback
+from trainform.stacks.promotion.promotion_text import origin_items
 
 
 def sections(found: PreparedRollback) -> list[Section]:

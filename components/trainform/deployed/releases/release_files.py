@@ -9,7 +9,7 @@ import yaml
 
 from trainform import defaults
 from trainform.console.atomic import create_files
-from trainform.deployed.releases.model import Release, release_of
+from trainform.deployed.releases.release import Release, release_of
 from trainform.errors import InputError, Problem, TrainformError, each_result
 from trainform.manifests.documents import ReadableDumper
 from trainform.project import RELEASES, release_path

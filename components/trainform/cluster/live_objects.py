@@ -14,7 +14,7 @@ from msgspec import Struct
 from trainform.backends.backend import Backend
 from trainform.backends.queues import API_VERSION as QUEUE_API
 from trainform.cluster.api import ClusterApi, NotReadError, each, labelled
-from trainform.cluster.drift import SECRETS
+from trainform.cluster.live_drift import SECRETS
 from trainform.cluster.operators import KUEUE
 from trainform.manifests.shapes import mappings
 

@@ -13,8 +13,8 @@ from tests.support.generators import ENVIRONMENT, experiments
 from tests.support.releases import ORIGIN, PROMOTED, project, release, write_release
 from tests.support.rendering import job_problems
 from trainform import defaults
-from trainform.deployed.releases.files import as_text, read_release, releases_of
-from trainform.deployed.releases.model import Release
+from trainform.deployed.releases.release import Release
+from trainform.deployed.releases.release_files import as_text, read_release, releases_of
 from trainform.errors import InputError, TrainformError
 from trainform.plan.inputs import parse_dates, resolved
 from trainform.spec import Environment, Experiment

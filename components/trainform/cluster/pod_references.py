@@ -9,9 +9,9 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from trainform.cluster.api import Answer
-from trainform.cluster.objects import path_of
+from trainform.cluster.field_places import Place, experiment_field
+from trainform.cluster.live_objects import path_of
 from trainform.cluster.outcome import Outcome, StackContext
-from trainform.cluster.places import Place, experiment_field
 from trainform.errors import Problem
 from trainform.manifests.named_objects import named_objects
 from trainform.manifests.shapes import mapping, mappings

@@ -26,9 +26,9 @@ from trainform.review.stack_choice import chosen_by
 from trainform.spec.environment import Environment
 from trainform.spec.read import read_content
 from trainform.spec.stack import NAMESPACE
-from trainform.stacks.saved.engine import backend, engine_version
 from trainform.stacks.saved.file import keyed
-from trainform.stacks.saved.model import What
+from trainform.stacks.saved.pulumi_up import backend, engine_version
+from trainform.stacks.saved.saved_review import What
 
 SECONDS = 10.0
 SHOWN = tuple(f"{NAMESPACE}:{key}" for key in ("experiment", "environment", "run", "release"))

@@ -1,4 +1,4 @@
-"""Read live objects, by a few lists, and ask the API server by dry runs. Nothing is changed."""
+"""Reads of live objects by a few lists, and dry runs on the API server. Nothing is changed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from trainform import defaults
 from trainform.cluster.api import ClusterApi, Request, each, labelled
 from trainform.cluster.dry_run import shown_text
 from trainform.cluster.identity import environment_problem
-from trainform.cluster.objects import FEW, Key, Live, ObjectReader, path_of
+from trainform.cluster.live_objects import FEW, Key, Live, ObjectReader, path_of
 from trainform.deployed.records import Deployed, all_deployed, deployed
 from trainform.errors import ClusterError
 from trainform.manifests.manifest import Manifest
@@ -22,7 +22,7 @@ DRY_RUN = {"dryRun": "All", "fieldManager": MANAGER, "force": "true"}
 
 
 class Reads:
-    """Reads from one cluster, several at the same time."""
+    """A connection to one cluster, with parallel reads."""
 
     def __init__(self, context: str | None) -> None:
         """Raises `ClusterError` if the kubeconfig has no such cluster."""
@@ -36,19 +36,18 @@ class Reads:
         """Close the connections."""
         self._api.close()
 
-    def another_cluster(self, environment: Environment) -> str:
-        """Why this is not the cluster to which the environment is bound; empty if it is, or if the environment is bound
-        to none."""
+    def cluster_problem(self, environment: Environment) -> str:
+        """Return why this is not the cluster of the environment; empty if it is, or if the environment names none."""
         problem = environment_problem(self._api, environment)
         return "" if problem is None else f"{problem.reason}; {problem.fix}"
 
-    def records(self, asked: Sequence[tuple[str, str]]) -> dict[tuple[str, str], Deployed | None]:
+    def records(self, places: Sequence[tuple[str, str]]) -> dict[tuple[str, str], Deployed | None]:
         """Return the records of experiments in namespaces, None where nothing is recorded. Raises `ClusterError`."""
         found: dict[tuple[str, str], Deployed | None] = {}
-        for namespace, count in Counter(namespace for _, namespace in asked).items():
+        for namespace, count in Counter(namespace for _, namespace in places).items():
             if count > FEW:
                 found |= {(one.experiment, namespace): one for one in all_deployed(self._api, namespace)}
-        rest = [pair for pair in asked if pair not in found]
+        rest = [pair for pair in places if pair not in found]
         return found | dict(zip(rest, each(lambda pair: deployed(self._api, *pair), rest), strict=True))
 
     def has_objects(self, experiment: str, namespace: str) -> bool:
@@ -65,7 +64,7 @@ class Reads:
         return self._reader.objects(map(key_of, manifests))
 
     def dry_runs(self, manifests: Sequence[Manifest]) -> list[Live]:
-        """Return what the API server would make of each object if it was applied again."""
+        """Return each object as the API server would store it if it was applied again."""
         return each(self._dry_run, manifests)
 
     def _dry_run(self, manifest: Manifest) -> Live:
@@ -83,6 +82,6 @@ class Reads:
 
 
 def key_of(manifest: Manifest) -> Key:
-    """Return what tells the object apart in a cluster."""
+    """Return the key of the object in a cluster."""
     metadata = mapping(manifest.body["metadata"])
     return manifest.body["apiVersion"], manifest.body["kind"], str(metadata.get("namespace", "")), metadata["name"]

@@ -18,8 +18,8 @@ from tests.support.websites import website
 from trainform import defaults
 from trainform.cluster import connection
 from trainform.cluster.api import ClusterApi
+from trainform.cluster.client import Cluster
 from trainform.cluster.connection import shown_server
-from trainform.cluster.read import Cluster
 from trainform.errors import ClusterError
 
 

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from tests.cluster.test_read import use
+from tests.cluster.test_client import use
 from tests.stacks.saved.samples import KEY, exported
 from tests.support.api_objects import ApiObjects
 from tests.support.websites import website
 from trainform.errors import ClusterError
 from trainform.spec.load import load_environment
-from trainform.stacks.saved import facts
-from trainform.stacks.saved.facts import Source, provider_variables, state_of
+from trainform.stacks.saved import gather
+from trainform.stacks.saved.gather import Source, provider_variables, state_of
 
 TOKEN = "hf_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7"
 DEV = load_environment("dev").checked()
@@ -35,7 +35,7 @@ def source(tmp_path: Path) -> Source:
 def config(source: Source, text: str) -> dict[str, str | None]:
     """The config as it is shown; None for a hash."""
     (source.root / "stacks" / "Pulumi.bert.dev.yaml").write_text(text)
-    found = facts.config_of(source)
+    found = gather.config_of(source)
     return {key: None if re.fullmatch("[0-9a-f]{64}", value) else value for key, value in found.items()}
 
 
@@ -68,8 +68,8 @@ def test_what_encrypts_the_secrets_is_no_config(source: Source) -> None:
 def test_no_value_is_in_the_hashes(source: Source) -> None:
     other = Source("bert.dev", source.root, KEY[::-1])
     config(source, "config: {trainform:sshSecret: '1234'}\n")
-    assert facts.config_of(source) != facts.config_of(other)
-    assert "1234" not in str(facts.config_of(source))
+    assert gather.config_of(source) != gather.config_of(other)
+    assert "1234" not in str(gather.config_of(source))
 
 
 def test_a_secret_counts_and_is_not_in_the_facts(source: Source) -> None:
@@ -92,7 +92,7 @@ def test_every_resource_counts(source: Source) -> None:
 def test_the_cluster_is_known_by_the_uid_that_no_other_one_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with website(ApiObjects([SYSTEM])) as url:
         use(tmp_path / "kubeconfig", monkeypatch, url, {"token": "t0ken"})
-        assert facts.cluster_uid(DEV) == SYSTEM["metadata"]["uid"]
+        assert gather.cluster_uid(DEV) == SYSTEM["metadata"]["uid"]
 
 
 def test_nothing_is_saved_of_a_cluster_that_does_not_say_which_one_it_is(
@@ -103,10 +103,10 @@ def test_nothing_is_saved_of_a_cluster_that_does_not_say_which_one_it_is(
         with pytest.raises(
             ClusterError, match="this account may not read which cluster the context dev-cluster"
         ) as found:
-            facts.cluster_uid(DEV)
+            gather.cluster_uid(DEV)
     assert found.value.fix == "ask the platform team for `get` of the namespace kube-system"
     with pytest.raises(ClusterError, match="cannot reach the cluster of context dev-cluster"):
-        facts.cluster_uid(DEV)
+        gather.cluster_uid(DEV)
 
 
 # --- variables
