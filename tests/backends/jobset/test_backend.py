@@ -124,6 +124,23 @@ def test_an_extra_with_its_own_limit_of_restarts(
     assert backoff_limits(made)["fetch"] == limit
 
 
+@pytest.mark.parametrize(
+    ("status", "restart", "limit"),
+    [("Complete", {}, 0), ("Complete", {"restart": "on-failure"}, 3), ("Ready", {}, ENDLESS)],
+)
+@pytest.mark.parametrize("backend", ["jobset", "trainer"])
+def test_an_extra_for_whose_success_others_wait(backend: str, status: str, restart: dict[str, Any], limit: int) -> None:
+    """Otherwise it would fail again and again, and hold the quota of the training, which never starts."""
+    after = {"dependsOn": [{"name": "fetch", "status": status}]}
+    patches: dict[str, dict[str, Any]] = {
+        "jobset": {"job": {"spec": {"replicatedJobs": {"worker": after}}}},
+        "trainer": {"runtime": {"spec": {"template": {"spec": {"replicatedJobs": {"node": after}}}}}},
+    }
+    roles = {"fetch": {**WATCHER, **restart}, "worker": {}}
+    made = plan(cluster=KUEUE, backend=backend, queue="research", roles=roles, manifest_overrides=patches[backend])
+    assert backoff_limits(made)["fetch"] == limit
+
+
 def backoff_limits(made: Plan) -> dict[str, int]:
     """The limit of each replicated job, of the JobSet or of Trainer's runtime."""
     spec = next(each.body["spec"] for each in job_manifests(made) if each.key in ("runtime", "job"))

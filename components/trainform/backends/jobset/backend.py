@@ -69,8 +69,9 @@ class JobSet(Backend):
         "queue": done_by("Volcano: `queue` of a PodGroup; Kueue: the label `kueue.x-k8s.io/queue-name`, a LocalQueue"),
         "restart": done_by(
             "never: `backoffLimit: 0`; on-failure, N times: `restartPolicy: OnFailure` with a `backoffLimit`; "
-            "all-when-evicted: `failurePolicy.maxRestarts`. An unranked role with its own never or N times fails the "
-            "job when it gives up; any other is restarted without limit"
+            "all-when-evicted: `failurePolicy.maxRestarts`. An unranked role with its own never or N times, or for "
+            "whose success others wait (`dependsOn`), fails the job when it gives up; any other is restarted without "
+            "limit"
         ),
         "max_retry": done_by("`failurePolicy.maxRestarts`, one less: it is the number of restarts that are allowed"),
         "ttl": done_by("`ttlSecondsAfterFinished`; updates in place"),

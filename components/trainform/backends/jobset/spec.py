@@ -7,7 +7,7 @@ webhook.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from trainform.backends.gangs import in_gang, least_of_groups
@@ -15,6 +15,7 @@ from trainform.backends.workloads import DEADLINE, PodsAt
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import without_empty
 from trainform.manifests.pods import pod_template
+from trainform.manifests.shapes import mappings
 from trainform.manifests.templates import Template
 from trainform.plan.model import Group, Naming, Plan, RolePlan
 
@@ -47,7 +48,7 @@ PODS = {"jobset.x-k8s.io/JobSet": (replicated_jobs("spec"),)}
 
 def replicated_jobs_spec(plan: Plan, conventions: PodConventions) -> dict[str, Any]:
     """The spec of a JobSet."""
-    least = least_of_groups(plan)
+    least, awaited = least_of_groups(plan), {*_awaited(plan.manifest_overrides)}
     return without_empty(
         {
             "network": {
@@ -60,7 +61,9 @@ def replicated_jobs_spec(plan: Plan, conventions: PodConventions) -> dict[str, A
             "startupPolicy": {"startupPolicyOrder": "AnyOrder"},
             "ttlSecondsAfterFinished": plan.ttl_seconds,
             "replicatedJobs": [
-                _replicated_job(plan, role, group, conventions, least) for role in plan.roles for group in role.groups()
+                _replicated_job(plan, role, group, conventions, least, _backoff(role, awaited=group.name in awaited))
+                for role in plan.roles
+                for group in role.groups()
             ],
         }
     )
@@ -77,7 +80,7 @@ def templates(spec: dict[str, Any]) -> list[Template]:
 
 
 def _replicated_job(
-    plan: Plan, role: RolePlan, group: Group, conventions: PodConventions, least: Mapping[str, int]
+    plan: Plan, role: RolePlan, group: Group, conventions: PodConventions, least: Mapping[str, int], backoff: int
 ) -> dict[str, Any]:
     """The Indexed Job of a group. Pod i has completion index i, so a lost pod is replaced by one with the same
     hostname."""
@@ -86,21 +89,33 @@ def _replicated_job(
         "parallelism": group.replicas,
         "completions": group.replicas,
         "completionMode": "Indexed",
-        "backoffLimit": _backoff(role),
+        "backoffLimit": backoff,
         "template": in_gang(plan, template, group.name, least),
     }
     return {"name": group.name, "replicas": 1, "groupName": "default", "template": {"spec": job}}
 
 
-def _backoff(role: RolePlan) -> int:
+def _backoff(role: RolePlan, *, awaited: bool) -> int:
     """Return the number of container restarts at which the Job fails, and with it the JobSet.
 
     Kubernetes counts as Volcano does where containers are restarted (`pastBackoffLimitOnFailure`). Pods without a
-    launch script do not fail the JobSet, unless the user limits their restarts.
+    launch script do not fail the JobSet, unless the user limits their restarts, or others wait for their success.
     """
-    if not (role.launched or role.limited):
+    if not (role.launched or role.limited or awaited):
         return ENDLESS
     return role.max_retry if role.restart == "on-failure" else 0
+
+
+def _awaited(patch: object) -> Iterator[str]:
+    """Yield the replicated jobs for whose success others wait by a merge patch."""
+    if isinstance(patch, list):
+        for item in patch:
+            yield from _awaited(item)
+    elif isinstance(patch, dict):
+        waits = patch.get("dependsOn")
+        yield from (each["name"] for each in mappings(waits) if each.get("status") == "Complete" and "name" in each)
+        for item in patch.values():
+            yield from _awaited(item)
 
 
 def _ending_groups(plan: Plan) -> list[str]:
