@@ -98,3 +98,11 @@ def test_words_that_are_no_condition(word: str, fix: str) -> None:
     assert first.path == "--fail-on"
     assert first.fix.startswith(fix)
     assert len(caught.value.problems) == 2
+
+
+@pytest.mark.parametrize(("given", "code"), [("cost:+20/h", STOPPED), ("cost:+20%", STOPPED), ("cost:+30/h", CLEAR)])
+def test_other_prices_of_an_environment_count_next_to_its_stacks(given: str, code: int) -> None:
+    """25 USD an hour more for all its users; the stack that is reviewed with it costs 8 more."""
+    prices = report(cost=Cost(difference=usd("25.00"), percent="+28.6"))
+    cheap = report(cost=Cost(before=usd("80.00"), after=usd("88.00"), difference=usd("8.00"), percent="+10.0"))
+    assert exit_code(review_of([prices, cheap]), parse_fail_on(given)) == code
