@@ -55,7 +55,7 @@ class FailOn(Struct, frozen=True):
         removed = review.selection is not None and bool(review.selection.removed)
         unchecked = removed or any(report.not_checked for report in review.stacks)
         findings = [finding for report in review.stacks for finding in report.findings if not finding.waived]
-        # other prices are a difference of an environment's own stack alone: the sum of what stacks cost has no part of it
+        # other prices are a difference of the environment alone: the sum of what stacks cost has no part of it
         prices = [each.cost for each in review.stacks if each.cost.before is each.cost.after is None]
         return (
             any(map(self._counts, findings))
