@@ -255,6 +255,21 @@ def test_fields_that_a_train_job_cannot_set(parts: dict[str, Any], path: str, re
             {},
             "podGroupPolicy has no `volcano`, and in this environment Volcano admits jobs",
         ),
+        (
+            with_pods(TORCH, {"schedulerName": None}),
+            {},
+            "node has no schedulerName, so its pods are outside of the gang",
+        ),
+        (
+            with_pods(MPI, {"schedulerName": "default-scheduler"}),
+            ON_MPI,
+            "node has the schedulerName default-scheduler",
+        ),
+        (
+            with_spec(TORCH, {"podGroupPolicy": {"volcano": {"networkTopology": {"mode": "hard"}}}}),
+            {},
+            "networkTopology has no highestTierAllowed",
+        ),
         (with_pods(TORCH, {"hostNetwork": True}), {}, "uses the host network"),
         (
             with_pods(TORCH, GPU),

@@ -155,12 +155,28 @@ def _jobs(spec: Mapping[str, Any], plan: Plan) -> Iterator[Finding]:
 
 
 def _admission(spec: Mapping[str, Any], plan: Plan) -> Iterator[Finding]:
-    gang = SCHEDULER in spec.get("podGroupPolicy", {})
+    groups = spec.get("podGroupPolicy", {})
+    gang = SCHEDULER in groups
     if gang == (plan.admission == defaults.VOLCANO):
+        if gang:
+            yield from _gang(spec, mapping(groups[SCHEDULER]))
         return
     policy = "has `volcano`" if gang else "has no `volcano`"
     reason = f"{policy}, and in this environment {plan.admission.capitalize()} admits jobs"
     yield Finding("podGroupPolicy", reason, "name another runtime")
+
+
+def _gang(spec: Mapping[str, Any], policy: Mapping[str, Any]) -> Iterator[Finding]:
+    topology = policy.get("networkTopology")
+    if topology is not None and "highestTierAllowed" not in topology:
+        reason = "has no highestTierAllowed, without which Trainer's controller crashes"
+        yield Finding("podGroupPolicy.volcano.networkTopology", reason, "add it there")
+    for job in replicated_jobs(spec):
+        scheduler = job["template"]["spec"]["template"]["spec"].get("schedulerName")
+        if scheduler != SCHEDULER:
+            found = "no schedulerName" if scheduler is None else f"the schedulerName {scheduler}"
+            path = f"template.spec.replicatedJobs.{job['name']}"
+            yield Finding(path, f"has {found}, so its pods are outside of the gang", f"write {SCHEDULER} there")
 
 
 def _pods(spec: Mapping[str, Any], plan: Plan) -> Iterator[Finding]:
