@@ -117,3 +117,29 @@ def test_a_runtime_that_is_named_ends_the_job_as_it_says() -> None:
     for policy in (None, {"operator": "All", "targetReplicatedJobs": ["node"]}):
         (note,) = told_on(with_spec(MPI, {"template": {"spec": {"successPolicy": policy}}}), **ON_MPI)
         assert "template.spec.successPolicy does not end the job when `launcher` has succeeded" in note
+
+
+def patched(key: str, spec: dict[str, Any]) -> dict[str, Any]:
+    return {**DEEPSPEED, "manifest_overrides": {key: {"spec": spec}}}
+
+
+ALL: dict[str, Any] = {"operator": "All", "targetReplicatedJobs": ["worker"]}
+AGAIN = [{"event": "PodFailed", "action": "RestartJob"}]
+
+
+@pytest.mark.parametrize(
+    ("backend", "parts", "field"),
+    [
+        ("jobset", patched("job", {"successPolicy": None}), "job.spec.successPolicy"),
+        ("jobset", patched("job", {"successPolicy": ALL}), "job.spec.successPolicy"),
+        ("volcano", patched("job", {"policies": AGAIN}), "job.spec.policies"),
+        ("volcano", patched("job", {"tasks": {"launcher": {"policies": None}}}), "job.spec.tasks.launcher.policies"),
+        ("volcano", patched("job", {"minSuccess": 3}), "job.spec.minSuccess"),
+    ],
+)
+def test_the_plan_shows_no_end_that_a_patch_decides(backend: str, parts: dict[str, Any], field: str) -> None:
+    found = plan(backend=backend, **parts)
+    assert found.ends_with == ()
+    (note,) = [text for text in found.notes if "decides whether this job ends" in text]
+    assert note.startswith(f"manifest_overrides.{field}: the patch decides")
+    assert "the pods of worker, with 24 a800, run until" in note

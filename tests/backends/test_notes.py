@@ -29,8 +29,8 @@ def test_nothing_to_say() -> None:
     assert notes() == []
 
 
-def test_there_are_ten() -> None:
-    assert len(NOTES) == 10
+def test_there_are_eleven() -> None:
+    assert len(NOTES) == 11
 
 
 # --- shared memory

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from trainform.backends.backend import Backend
-from trainform.backends.endings import ends_by
+from trainform.backends.endings import ends_by, patched_endings
 from trainform.backends.refusals import support_notes
 from trainform.errors import list_names
 from trainform.manifests.manifest import Manifest
@@ -30,6 +30,9 @@ NOTES = {
     "makes it again and trains again; leave it out to keep the job",
     "no-end": "nothing ends this job when the role {role} completes: the pods of {others} run until they end by "
     "themselves, or until the job is deleted; remove the policy that takes the place of the plan's own",
+    "patched-end": "{fields}: the patch decides whether this job ends when the role {role} completes; if it does not, "
+    "the pods of {others} run until they end by themselves, or until the job is deleted; remove the patch to end it as "
+    "planned",
     "sidecar": "role {role}: a pod has ended only when its container {container} has ended too, and the job waits "
     "for it; write it in `initContainers`, with `restartPolicy: Always`, to let it go with the others",
     "restarts": "role {role}: a container that fails is started again, however often, and nothing ends the job for "
@@ -119,7 +122,12 @@ def _no_end(plan: Plan, ends_with: Collection[Ending]) -> _Found:
         kind, count = ("", 0) if role.accelerators is None else role.accelerators
         held[kind] = held.get(kind, 0) + role.replicas * count
     accelerators = "".join(f", with {count} {kind}," for kind, count in held.items() if count)
-    yield "no-end", {"role": plan.ending_role, "others": _listed([role.name for role in others]) + accelerators}
+    values = {"role": plan.ending_role, "others": _listed([role.name for role in others]) + accelerators}
+    patched = patched_endings(plan)
+    if patched:
+        yield "patched-end", {**values, "fields": list_names(patched, _MOST_PATHS)}
+    else:
+        yield "no-end", values
 
 
 def _node_ports(experiment: Experiment, plan: Plan, backend: Backend) -> _Found:

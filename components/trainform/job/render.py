@@ -10,6 +10,7 @@ from msgspec import Struct, structs
 
 from trainform import defaults
 from trainform.backends.backend import Backend
+from trainform.backends.endings import patched_endings
 from trainform.backends.judged import judged_job
 from trainform.backends.notes import job_notes
 from trainform.backends.own_keys import overwritten
@@ -103,7 +104,7 @@ def render_job(
     manifests = job_manifests(plan)
     if experiment.waivers:
         manifests = with_waivers(manifests, experiment.waivers, judge(judged, environment), plan.experiment)
-    ends_with = backend.endings(plan, manifests)
+    ends_with = () if patched_endings(plan) else backend.endings(plan, manifests)
     in_place = changes(experiment, plan, manifests, backend.IN_PLACE)
     notes = (
         *job_notes(experiment, environment, plan, backend, manifests, judged, ends_with),
