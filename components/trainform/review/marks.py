@@ -85,18 +85,6 @@ def plain_texts(value: Any) -> Iterator[str]:
             yield str(leaf)
 
 
-def masked_texts(value: Any, shown: Any) -> Iterator[str]:
-    """Yield the texts of the value that are known, and that stand otherwise in what is shown of it."""
-    if isinstance(value, dict) and isinstance(shown, dict) and value.keys() == shown.keys() and not is_mark(value):
-        for key, item in value.items():
-            yield from masked_texts(item, shown[key])
-    elif isinstance(value, list) and isinstance(shown, list) and len(value) == len(shown):
-        for pair in zip(value, shown, strict=True):
-            yield from masked_texts(*pair)
-    elif value != shown:
-        yield from plain_texts(value)
-
-
 def forms_of(text: str) -> Iterator[str]:
     """Yield the text as it may stand elsewhere: in base64 and out of it, stripped, and each long line."""
     if text in UNKNOWNS or text in (MASKED, CHANGED_MASK) or len(text) > LONGEST_TEXT:

@@ -51,9 +51,6 @@ class Step(Struct, frozen=True):
     """What differs by path with the engine's kind (`add`, `delete-replace`…); None if the provider gave no detail."""
     plain_secrets: tuple[str, ...] = ()
     """The paths of secrets that stand as plain text in the new side, and did not in the old one."""
-    masked: str = ""
-    """Hash of the texts that are masked in the new inputs; "" if the preview shows none of them. It has no key, so it
-    must not be shown."""
 
     @property
     def state(self) -> State:

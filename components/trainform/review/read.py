@@ -7,7 +7,6 @@ Whatever a newer engine or a broken file has in it: a preview comes out, which s
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import json
 import math
@@ -32,7 +31,7 @@ from trainform.review.engine_events import (
     same,
     text_of,
 )
-from trainform.review.marks import SIGNATURE, masked_texts
+from trainform.review.marks import SIGNATURE
 from trainform.review.masking import Masks, States
 from trainform.review.policies import refusal
 from trainform.review.preview import Message, PolicyResult, Preview, State, Step
@@ -240,7 +239,6 @@ def _looked(step: RawStep, masks: Masks) -> Looked:
 def _shown_step(step: RawStep, looked: Looked, masks: Masks) -> Step:
     states, plain = looked
     old, new = map(masks.hide, states)
-    texts = [*masked_texts(mapping(mapping(step.new).get("inputs")), new)]
     return Step(
         masks.name(step.operation),
         masks.name(step.urn),
@@ -251,7 +249,6 @@ def _shown_step(step: RawStep, looked: Looked, masks: Masks) -> Step:
         tuple(map(masks.name, step.keys)),
         None if step.detail is None else {masks.name(path): masks.name(kind) for path, kind in step.detail.items()},
         tuple(map(masks.name, plain)),
-        hashlib.sha256("\0".join(texts).encode(errors="replace")).hexdigest() if texts else "",
     )
 
 

@@ -4,7 +4,7 @@ that they touch. A server on loopback answers for the cluster."""
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +30,6 @@ URN = previews.urn(previews.CONFIG_MAP, "notes")
 PROVIDER = previews.urn("pulumi:providers:kubernetes", "bert-cluster")
 
 
-KEY = b"of this file"
-
-
 def preview(*events: previews.Data) -> Preview:
     return read_preview(previews.stream(*events))
 
@@ -49,7 +46,7 @@ def made(name: str, provider: str = "04da6b54-80e4-46f7-96ec-b56ff0331ba9", **an
 
 
 def test_steps_with_their_values_and_options() -> None:
-    found = planned(reviewed().preview, KEY)
+    found = planned(reviewed().preview)
     changing = [step for step in reviewed().preview.steps if step.operation != "same" or step.type.startswith(COMPARED)]
     assert {*found} == {f"{step.kind} {step.name}" for step in changing}
     (job,) = (each for name, each in found.items() if name.startswith("Job "))
@@ -60,7 +57,7 @@ def test_steps_with_their_values_and_options() -> None:
 
 def test_a_provider_that_nothing_happens_to_is_there_with_its_version() -> None:
     side = previews.state({"version": "4.25.0"})
-    (found,) = planned(preview(previews.step_event("same", PROVIDER, side, side)), KEY).values()
+    (found,) = planned(preview(previews.step_event("same", PROVIDER, side, side))).values()
     assert (found["(operation)"], found["version"]) == ("same", "4.25.0")
 
 
@@ -68,8 +65,7 @@ def test_a_provider_that_nothing_happens_to_is_there_with_its_version() -> None:
 def test_no_secret_is_in_it(secret: Any) -> None:
     urn = previews.urn(previews.SECRET, "token")
     old = previews.state({"data": {"token": previews.secret("hunter1")}})
-    new = previews.state({"data": {"token": secret}})
-    found = planned(preview(previews.step_event("update", urn, old, new)), KEY)
+    found = planned(preview(previews.step_event("update", urn, old, previews.state({"data": {"token": secret}}))))
     assert "hunter" not in str(found)
     assert "[secret" in str(found)
 
@@ -79,25 +75,7 @@ def test_that_a_secret_changes_is_in_it() -> None:
     side = previews.state({"data": {"token": previews.secret()}, "type": "Opaque"})
     update = previews.step_event("update", urn, side, side, {"data.token": "update"})
     other = previews.step_event("update", urn, side, side, {"type": "update"})
-    assert planned(preview(update), KEY) != planned(preview(other), KEY)
-
-
-@pytest.mark.parametrize(
-    "inputs",
-    [
-        lambda line: {"metadata": {"name": "tools"}, "data": {"run.sh": f"export API_TOKEN=abc123def4\n{line}\n"}},
-        lambda line: {"create": f"TOKEN=abcdef1234 {line}"},
-        lambda line: {"metadata": {"name": "tools"}, "stringData": {"password": line}},
-    ],
-)
-def test_that_a_masked_text_changes_is_in_it_and_no_text_of_it(inputs: Callable[[str], dict[str, Any]]) -> None:
-    urn = previews.urn(previews.CONFIG_MAP, "tools")
-    found = [
-        planned(preview(previews.step_event("create", urn, None, previews.state(inputs(line)))), key)
-        for line, key in (("rsync /data", KEY), ("rm -rf /data", KEY), ("rsync /data", KEY), ("rsync /data", b"other"))
-    ]
-    assert (found[0] == found[1], found[0] == found[2], found[0] == found[3]) == (False, True, False)
-    assert "/data" not in str(found)
+    assert planned(preview(update)) != planned(preview(other))
 
 
 # --- live objects

@@ -25,7 +25,6 @@ from trainform.review.objects import applied
 from trainform.review.preview import Preview, State, Step
 from trainform.spec.environment import Environment
 from trainform.stacks.drift.live_reads import Reads, key_of
-from trainform.stacks.saved.file import keyed
 from trainform.stacks.saved.gather import Facts, Source
 from trainform.stacks.saved.saved_review import Saved
 
@@ -46,10 +45,7 @@ def preview_facts(preview: Preview, environment: Environment | None, source: Sou
             "the preview is incomplete", "run it with the version of Pulumi that trainform is tested with"
         )
     objects, unread = ({}, [NO_CLUSTER]) if environment is None else touched(preview, environment)
-    return {
-        "object": source.without_secrets(objects),
-        "step": source.without_secrets(planned(preview, source.key)),
-    }, unread
+    return {"object": source.without_secrets(objects), "step": source.without_secrets(planned(preview))}, unread
 
 
 def saved_review(facts: Facts, preview: Preview, environment: Environment | None, source: Source) -> Saved:
@@ -62,15 +58,15 @@ def saved_review(facts: Facts, preview: Preview, environment: Environment | None
 # --- steps
 
 
-def planned(preview: Preview, key: bytes) -> dict[str, Any]:
-    """Return the engine's step for each resource, by its kind and name. key: of the hashes of what is masked."""
+def planned(preview: Preview) -> dict[str, Any]:
+    """Return the engine's step for each resource, by its kind and name."""
     changing = [step for step in preview.steps if steps.fate(step) != "none" or step.type.startswith(COMPARED)]
     found = dict[str, Any]()
     for step in sorted(changing, key=lambda step: (step.urn, step.operation)):
         name = f"{step.kind} {step.name}"
         while name in found:
             name += "'"
-        found[name] = _planned(step, key)
+        found[name] = _planned(step)
     text = json.dumps(found)
     for name in filter(None, map(_chosen_name, changing)):
         text = text.replace(name, CHOSEN_LATER)
@@ -78,7 +74,7 @@ def planned(preview: Preview, key: bytes) -> dict[str, Any]:
     return steps_by_name
 
 
-def _planned(step: Step, key: bytes) -> dict[str, Any]:
+def _planned(step: Step) -> dict[str, Any]:
     state = State({}) if step.new is None else step.new
     options = {
         "type": step.type,
@@ -87,7 +83,6 @@ def _planned(step: Step, key: bytes) -> dict[str, Any]:
         "keep": state.keep,
         "protect": state.protect,
         "secrets": [each.path for each in masked_changes(step)],
-        "masked": keyed(key, step.masked) if step.masked else "",
     }
     return {"(operation)": step.operation, **state.inputs, "(options)": options}
 
