@@ -178,7 +178,13 @@ def below(one: str, other: str) -> dict[str, Any]:
     ],
 )  # fmt: skip
 def test_a_step_of_several_pods_that_can_write_to_one_claim(parts: dict[str, Any], pods: int, claims: str) -> None:
-    told = NOTES["written-at-once"].format(step="data", index=0, pods=pods, claims=f"the {claims}")
+    told = NOTES["written-at-once"].format(
+        step="data",
+        place="prepare[0]",
+        pods=pods,
+        claims=f"the {claims}",
+        fix="write `on: first-pod`, otherwise `on: each-pod`",
+    )
     assert written_at_once(**{**ANY, **parts}) == [told]
 
 
@@ -198,6 +204,13 @@ def test_a_step_of_several_pods_that_can_write_to_one_claim(parts: dict[str, Any
 )
 def test_no_note_on_volumes_that_pods_do_not_share_or_only_read(parts: dict[str, Any]) -> None:
     assert written_at_once(**{**ANY, **parts}) == []
+
+
+def test_an_init_container_of_several_pods_that_can_write_to_one_claim() -> None:
+    roles = {"master": {}, "worker": {"replicas": 3, "init": [FETCH]}}
+    (note,) = written_at_once(roles=roles, storage={"data": MODELS})
+    assert note.startswith("step data (roles.worker.init[0]) runs in 3 pods at once")
+    assert note.endswith("make it a step of `prepare` with `on: first-pod`")
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "stacks" / "experiments").glob("*.yaml")), ids=lambda path: path.stem)

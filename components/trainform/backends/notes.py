@@ -42,8 +42,8 @@ NOTES = {
     "node",
     "one-node-claim": "storage.{volume}.access_modes: the pods of one node mount a claim with {mode}, and {why}: "
     "those of other nodes may wait for it for ever; write `[ReadWriteMany]`, or limit the volume by `roles`",
-    "written-at-once": "step {step} (prepare[{index}]) runs in {pods} pods at once, and several of them can write to "
-    "{claims}; if it does, write `on: first-pod`, otherwise `on: each-pod`",
+    "written-at-once": "step {step} ({place}) runs in {pods} pods at once, and several of them can write to "
+    "{claims}; if it does, {fix}",
     "other-world": "{field}: it takes the place of the plan's {planned}, so the launcher and its processes see your "
     "value; remove it for the plan's",
     "patched": "patched; not part of the plan: {paths}",
@@ -194,12 +194,22 @@ def _by_script(plan: Plan, role: RolePlan) -> Mapping[str, str]:
 def _written_at_once(experiment: Experiment, plan: Plan) -> _Found:
     """It is a note and no problem, because only the user knows whether the command writes to the claim. A checkout
     writes to the pod's own volume."""
-    for index, step in enumerate(experiment.prepare):
-        running = [role for role in plan.roles if index in role.prepared]
-        claims = _shared(running) if step.on is None and step.git is None else {}
+    once, own = "write `on: first-pod`, otherwise `on: each-pod`", "make it a step of `prepare` with `on: first-pod`"
+    steps: list[tuple[Any, str, list[RolePlan], str]] = [
+        (step, f"prepare[{index}]", [role for role in plan.roles if index in role.prepared], once)
+        for index, step in enumerate(experiment.prepare)
+        if step.on is None and step.git is None
+    ]
+    steps += [
+        (role.init[index], role.init_path(index), [role], own)
+        for role in plan.roles
+        for index in range(len(role.prepared), len(role.init))
+    ]
+    for step, place, running, fix in steps:
+        claims = _shared(running)
         if claims:
             listed = ", ".join(f"{claim} ({path})" for claim, path in claims.items())
-            values = {"step": step.name, "index": index, "pods": sum(role.replicas for role in running)}
+            values = {"step": step.name, "place": place, "pods": sum(role.replicas for role in running), "fix": fix}
             yield "written-at-once", {**values, "claims": f"the {'claim' if len(claims) == 1 else 'claims'} {listed}"}
 
 
