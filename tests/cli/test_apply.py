@@ -109,12 +109,19 @@ def moved() -> Verdict:
 def test_a_file_that_was_applied_already_is_no_reason_to_review_again() -> None:
     """Most of those whose file is stale have applied it."""
     file = SavedFile.model_validate_json(text_of(saved(), KEY, {}), strict=True)
-    fix = apply._verdict(file, "resnet.json", moved().moved).fix
+    fix = apply._verdict(file, "resnet.json", moved().moved, []).fix
     assert fix.startswith(
         "Nothing was done. A file is applied once: if this one was, nothing is left to do. If not, save the review "
         "again: "
     )
     assert fix.endswith("`git diff 0123456789ab` shows how the files have changed.")
+
+
+def test_what_either_side_could_not_read_is_reported_once() -> None:
+    job, claim = (f"{each} is not compared: no permission." for each in ("Job bert", "PersistentVolumeClaim data"))
+    review = saved().model_copy(update={"not_compared": [job]})
+    file = SavedFile.model_validate_json(text_of(review, KEY, {}), strict=True)
+    assert apply._verdict(file, "resnet.json", [], [job, claim]).not_compared == [job, claim]
 
 
 def test_what_moved_in_a_terminal() -> None:

@@ -48,8 +48,8 @@ def command(file: FileArgument, check: CheckOption = False, form: FormOption = F
     require_project(root)
     saved = read_saved(file)
     require_stack(saved.review.stack, root, f"{file}: review.stack")
-    moved = _moved(saved, file, root)
-    verdict = _verdict(saved, file, moved)
+    moved, unread = _moved(saved, file, root)
+    verdict = _verdict(saved, file, moved, unread)
     if moved or check:
         _show(verdict, form)
         if moved:
@@ -63,9 +63,11 @@ def command(file: FileArgument, check: CheckOption = False, form: FormOption = F
         raise typer.Exit(FAILED)
 
 
-def _moved(saved: SavedFile, file: str, root: Path) -> list[Moved]:
-    """Return what has changed. Each comparison is made only if the one before finds nothing, since the rest follows
-    from that."""
+def _moved(saved: SavedFile, file: str, root: Path) -> tuple[list[Moved], list[str]]:
+    """Return what has changed, and which objects could not be read now.
+
+    Each comparison is made only if the one before finds nothing, since the rest follows from that.
+    """
     from trainform.cli.review_reading import made_here
     from trainform.stacks.saved.file import open_key, refuse_changed
     from trainform.stacks.saved.gather import Source, gather
@@ -76,18 +78,19 @@ def _moved(saved: SavedFile, file: str, root: Path) -> list[Moved]:
     stack, facts = saved.review.stack, saved.review.facts
     elsewhere = moved(facts, {"backend": backend(root)})  # without it neither the state nor the key can be read
     if elsewhere:
-        return elsewhere
+        return elsewhere, []
     source = Source(stack, root, open_key(saved.key, stack, root))
     refuse_changed(saved, source.key, file)
     found = moved(facts, gather(source))
     if found:
-        return found
+        return found, []
     (read,) = made_here([stack], root, lambda files: None)
-    found = moved(facts, preview_facts(read.preview, read.files.environment, source)[0])
-    return found or moved(facts, gather(source))  # while the preview ran
+    now, unread = preview_facts(read.preview, read.files.environment, source)
+    found = moved(facts, now)
+    return found or moved(facts, gather(source)), unread  # while the preview ran
 
 
-def _verdict(saved: SavedFile, file: str, moved: list[Moved]) -> Verdict:
+def _verdict(saved: SavedFile, file: str, moved: list[Moved], unread: list[str]) -> Verdict:
     from trainform.stacks.saved.file import save_again
     from trainform.stacks.saved.saved_review import Verdict
 
@@ -104,7 +107,7 @@ def _verdict(saved: SavedFile, file: str, moved: list[Moved]) -> Verdict:
         reviewed=review.at,
         result="moved" if moved else "unmoved",
         moved=moved,
-        not_compared=review.not_compared,
+        not_compared=[*dict.fromkeys([*review.not_compared, *unread])],
         fix=fix,
     )
 

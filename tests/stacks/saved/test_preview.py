@@ -4,6 +4,7 @@ that they touch. A server on loopback answers for the cluster."""
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from tests.cluster.test_client import use
 from tests.review.jobs import LORA
 from tests.review.screen import reviewed
+from tests.stacks.saved.samples import KEY
 from tests.support import previews
 from tests.support.api_objects import ApiObjects
 from tests.support.applied import applied
@@ -34,6 +36,10 @@ def preview(*events: previews.Data) -> Preview:
     return read_preview(previews.stream(*events))
 
 
+def _planned(found: Preview) -> dict[str, Any]:
+    return planned(found, KEY)
+
+
 def made(name: str, provider: str = "04da6b54-80e4-46f7-96ec-b56ff0331ba9", **annotations: str) -> Preview:
     """A new object and one that has its name."""
     inputs = {"metadata": {"name": name, "annotations": annotations}, "data": {"text": "hello"}}
@@ -46,7 +52,7 @@ def made(name: str, provider: str = "04da6b54-80e4-46f7-96ec-b56ff0331ba9", **an
 
 
 def test_steps_with_their_values_and_options() -> None:
-    found = planned(reviewed().preview)
+    found = _planned(reviewed().preview)
     changing = [step for step in reviewed().preview.steps if step.operation != "same" or step.type.startswith(COMPARED)]
     assert {*found} == {f"{step.kind} {step.name}" for step in changing}
     (job,) = (each for name, each in found.items() if name.startswith("Job "))
@@ -57,7 +63,7 @@ def test_steps_with_their_values_and_options() -> None:
 
 def test_a_provider_that_nothing_happens_to_is_there_with_its_version() -> None:
     side = previews.state({"version": "4.25.0"})
-    (found,) = planned(preview(previews.step_event("same", PROVIDER, side, side))).values()
+    (found,) = _planned(preview(previews.step_event("same", PROVIDER, side, side))).values()
     assert (found["(operation)"], found["version"]) == ("same", "4.25.0")
 
 
@@ -65,7 +71,7 @@ def test_a_provider_that_nothing_happens_to_is_there_with_its_version() -> None:
 def test_no_secret_is_in_it(secret: Any) -> None:
     urn = previews.urn(previews.SECRET, "token")
     old = previews.state({"data": {"token": previews.secret("hunter1")}})
-    found = planned(preview(previews.step_event("update", urn, old, previews.state({"data": {"token": secret}}))))
+    found = _planned(preview(previews.step_event("update", urn, old, previews.state({"data": {"token": secret}}))))
     assert "hunter" not in str(found)
     assert "[secret" in str(found)
 
@@ -75,7 +81,48 @@ def test_that_a_secret_changes_is_in_it() -> None:
     side = previews.state({"data": {"token": previews.secret()}, "type": "Opaque"})
     update = previews.step_event("update", urn, side, side, {"data.token": "update"})
     other = previews.step_event("update", urn, side, side, {"type": "update"})
-    assert planned(preview(update)) != planned(preview(other))
+    assert _planned(preview(update)) != _planned(preview(other))
+
+
+SCRIPT = "export API_TOKEN=abc123def4\n{}\n"
+
+
+@pytest.mark.parametrize(
+    ("type_", "inputs"),
+    [
+        (previews.CONFIG_MAP, {"data": {"run.sh": SCRIPT}}),
+        ("kubernetes:batch/v1:Job", {"spec": {"containers": [{"command": ["sh", "-c", SCRIPT]}]}}),
+        (previews.SECRET, {"stringData": {"password": "{}"}}),
+        ("command:local:Command", {"create": "TOKEN=abcdef123 ./deploy.sh; {}"}),
+    ],
+)
+def test_a_masked_value_that_is_changed_after_the_review(type_: str, inputs: previews.Data) -> None:
+    def found(line: str) -> dict[str, Any]:
+        state = previews.state(json.loads(json.dumps(inputs).replace("{}", line)))
+        return _planned(preview(previews.step_event("create", previews.urn(type_, "tools"), None, state)))
+
+    reviewed, other = found("rsync /data /backup"), found("rm -rf /data")
+    assert "rsync" not in str(reviewed)
+    assert reviewed == found("rsync /data /backup")
+    (change,) = moved({"step": reviewed}, {"step": other})
+    assert (change.path.partition(": ")[2], change.was, change.now) == ("(options).masked", None, None)
+
+
+def test_a_name_that_is_chosen_later_in_a_masked_value() -> None:
+    def found(name: str) -> dict[str, Any]:
+        metadata = {"name": name, "annotations": {"pulumi.com/autonamed": "true"}}
+        state = previews.state({"metadata": metadata, "data": {"run.sh": SCRIPT.format(name)}})
+        return _planned(preview(previews.step_event("create", URN, None, state)))
+
+    assert found("notes-1f3a9c2b") == found("notes-77d0e1aa")
+
+
+def test_a_kubeconfig_with_another_token() -> None:
+    def found(token: str) -> dict[str, Any]:
+        side = previews.state({"kubeconfig": json.dumps({"users": [{"user": {"token": token}}]})})
+        return _planned(preview(previews.step_event("same", PROVIDER, side, side)))
+
+    assert found("hf-abc123def4") == found("hf-zyx987wvu6")
 
 
 # --- live objects

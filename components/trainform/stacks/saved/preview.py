@@ -7,7 +7,7 @@ themselves.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from trainform.backends.table import JOB_TYPES
@@ -25,11 +25,13 @@ from trainform.review.objects import applied
 from trainform.review.preview import Preview, State, Step
 from trainform.spec.environment import Environment
 from trainform.stacks.drift.live_reads import Reads, key_of
+from trainform.stacks.saved.file import keyed
 from trainform.stacks.saved.gather import Facts, Source
 from trainform.stacks.saved.saved_review import Saved
 
-COMPARED = ("pulumi:providers:", steps.COMPONENT)
-"""Types that are compared even without a change: versions of providers, and inputs that name a cause."""
+PROVIDERS = "pulumi:providers:"
+COMPARED = (PROVIDERS, steps.COMPONENT)
+"""Types that are compared although nothing happens to them: versions of providers, and inputs that name a cause."""
 AUTONAMED = "pulumi.com/autonamed"
 NO_CLUSTER = "The cluster is not compared: no environment says where it is."
 NOT_STARTED = ("", "Pending", "Suspended")
@@ -45,7 +47,10 @@ def preview_facts(preview: Preview, environment: Environment | None, source: Sou
             "the preview is incomplete", "run it with the version of Pulumi that trainform is tested with"
         )
     objects, unread = ({}, [NO_CLUSTER]) if environment is None else touched(preview, environment)
-    return {"object": source.without_secrets(objects), "step": source.without_secrets(planned(preview))}, unread
+    return {
+        "object": source.without_secrets(objects),
+        "step": source.without_secrets(planned(preview, source.key)),
+    }, unread
 
 
 def saved_review(facts: Facts, preview: Preview, environment: Environment | None, source: Source) -> Saved:
@@ -58,24 +63,31 @@ def saved_review(facts: Facts, preview: Preview, environment: Environment | None
 # --- steps
 
 
-def planned(preview: Preview) -> dict[str, Any]:
-    """Return the engine's step for each resource, by its kind and name."""
+def planned(preview: Preview, key: bytes) -> dict[str, Any]:
+    """Return what the engine does to each resource, by its kind and name. key: of the hashes of masked values."""
     changing = [step for step in preview.steps if steps.fate(step) != "none" or step.type.startswith(COMPARED)]
+    names = [*filter(None, map(_chosen_name, changing))]
     found = dict[str, Any]()
     for step in sorted(changing, key=lambda step: (step.urn, step.operation)):
         name = f"{step.kind} {step.name}"
         while name in found:
             name += "'"
-        found[name] = _planned(step)
-    text = json.dumps(found)
-    for name in filter(None, map(_chosen_name, changing)):
+        found[name] = _planned(step, lambda masked: keyed(key, _without_names(masked, names)))
+    made: dict[str, Any] = _without_names(found, names)
+    return made
+
+
+def _without_names(data: Any, names: list[str]) -> Any:
+    text = json.dumps(data)
+    for name in names:
         text = text.replace(name, CHOSEN_LATER)
-    steps_by_name: dict[str, Any] = json.loads(text)
-    return steps_by_name
+    return json.loads(text)
 
 
-def _planned(step: Step) -> dict[str, Any]:
+def _planned(step: Step, hashed: Callable[[Any], str]) -> dict[str, Any]:
     state = State({}) if step.new is None else step.new
+    # A kubeconfig in a provider may have a token for minutes; the UID of the cluster is compared.
+    masked = "" if step.type.startswith(PROVIDERS) else state.unmasked.hash_masked(state.inputs, hashed)
     options = {
         "type": step.type,
         "parent": state.parent,
@@ -83,6 +95,7 @@ def _planned(step: Step) -> dict[str, Any]:
         "keep": state.keep,
         "protect": state.protect,
         "secrets": [each.path for each in masked_changes(step)],
+        **({"masked": masked} if masked else {}),
     }
     return {"(operation)": step.operation, **state.inputs, "(options)": options}
 
