@@ -207,10 +207,10 @@ def test_rules(parts: dict[str, Any], found: dict[str, str]) -> None:
         ([ON_FAILURE, ON_EVICTION], None),
         ([ON_EVICTION, policy("Unknown", "AbortJob"), {"exit_code": 2, "action": "AbortJob"}], None),
         ([ON_ANYTHING], None),
-        ([policy("PodFailed", "TerminateJob")], "TerminateJob in the place of RestartJob upon PodFailed"),
-        ([policy("PodEvicted", "RestartPod")], "RestartPod in the place of RestartJob upon PodEvicted"),
-        ([policy("*", "AbortJob")], "AbortJob in the place of RestartJob upon PodFailed"),
-        ([], "nothing in the place of RestartJob upon PodFailed"),
+        ([policy("PodFailed", "TerminateJob")], "RestartJob upon PodFailed by TerminateJob"),
+        ([policy("PodEvicted", "RestartPod")], "RestartJob upon PodEvicted by RestartPod"),
+        ([policy("*", "AbortJob")], "RestartJob upon PodFailed by AbortJob"),
+        ([], "RestartJob upon PodFailed by nothing"),
     ],
 )
 def test_restart_with_policies_that_replace_its_defaults(where: str, given: list[Any], replaced: str | None) -> None:
@@ -219,7 +219,7 @@ def test_restart_with_policies_that_replace_its_defaults(where: str, given: list
     nothing: dict[str, Any] = {}
     of_job, of_role = (words, nothing) if where == "job" else (nothing, words)
     path = "restart" if where == "job" else "roles.worker.restart"
-    told = {} if replaced is None else {path: f"the value has no effect beside `policies`, which put {replaced}"}
+    told = {} if replaced is None else {path: f"the value has no effect: `policies` replace {replaced}"}
     assert reasons(**of_job, policies=given, roles={"worker": of_role}) == told
     assert reasons(**of_job, roles={"worker": {**of_role, "policies": given}}) == told
     made = experiment(**of_job, policies=given, roles={"master": of_role, "worker": of_role})

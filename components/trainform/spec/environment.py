@@ -94,7 +94,7 @@ class Cluster(Model, on_change=OnChange.ALL_REPLACED):
 
 
 class Namespace(Model, on_change=OnChange.NAMESPACE_REPLACED):
-    """The namespace of the jobs."""
+    """A namespace, and whether the stack of the environment creates it."""
 
     name: Label = Field(description="Name of the namespace.")
     create: bool = Field(
