@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from trainform.console.progress import SILENT
 from trainform.errors import ToolchainError
+from trainform.local.toolchain.cache import cache_folder
+from trainform.local.toolchain.golang import find_go
 from trainform.local.toolchain.parts import PINS
 from trainform.local.toolchain.pinned import Module
 from trainform.local.toolchain.releases import MODULE, Release
 
-PROXY_VARIABLE, DEFAULT_PROXY = "GOPROXY", "https://proxy.golang.org"
+PROXY_VARIABLE = "GOPROXY"
 # The names of systems and processors in releases and images; Pulumi uses other names.
 _SYSTEMS = {"Linux": "linux", "Darwin": "darwin"}
 _MACHINES = {"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm64": "arm64"}
@@ -53,13 +55,13 @@ def resolve_release(release: Release, system: str, machine: str, pins: Path = PI
 
 
 def module_proxy() -> str:
-    """Return the first proxy of GOPROXY, which Go may know, else that of Go's developers. Raises `ToolchainError` if
-    GOPROXY does not begin with a URL, or if that has a password."""
-    proxies, go = os.environ.get(PROXY_VARIABLE, "").strip(), shutil.which("go")
-    if not proxies and go is not None:
-        command = [go, "env", PROXY_VARIABLE]
+    """Return the first proxy of GOPROXY, of the variable or as Go knows it. Raises `ToolchainError` if GOPROXY does not
+    begin with a URL, or if that has a password."""
+    proxies = os.environ.get(PROXY_VARIABLE, "").strip()
+    if not proxies:
+        command = [str(find_go(cache_folder(), SILENT)), "env", PROXY_VARIABLE]
         proxies = subprocess.run(command, capture_output=True, text=True, cwd="/", check=False).stdout
-    parts = urlsplit(re.split(r"[,|]", proxies if proxies else DEFAULT_PROXY)[0].strip().rstrip("/"))
+    parts = urlsplit(re.split(r"[,|]", proxies)[0].strip().rstrip("/"))
     if parts.scheme not in ("http", "https") or parts.username is not None:
         raise ToolchainError(
             f"{PROXY_VARIABLE} does not begin with the URL of a module proxy without a password",
