@@ -12,12 +12,12 @@ INTRODUCTION = """\
 Written by `make golden` from `components/trainform/review/findings/kinds.toml`.
 
 [`trainform review`](../how-to/review.md) prints for each finding why it matters and what to do. A code keeps its \
-meaning for ever. The level is the usual one: a finding has another where the review knows more, such as a kept claim \
-or a high price. `--fail-on CATEGORY` stops at each finding of a category.
+meaning. The level is the usual one; a kept claim or a small price, for example, may change it. `--fail-on CATEGORY` \
+stops at each finding of a category.
 
 Codes that begin with `TF-` are [the environment's limits](limits.md), of the category `limits`: `high` where they \
 stop `pulumi up`, `medium` where they are warnings. A finding of another policy pack has the policy's name as its \
-code. The fields in `--output json` are described in the schema that the output names."""
+code. `stacks/schemas/review.schema.json` describes the fields of the JSON."""
 
 
 def review_page() -> str:
@@ -30,7 +30,7 @@ def review_page() -> str:
 
 
 def _category(category: Category) -> Iterator[str]:
-    rows = [(f"`{kind.code}`", kind.level, kind.title) for kind in KINDS if kind.category is category]
+    rows = [(f"`{kind.code}`", kind.level, kind.title.removesuffix(".")) for kind in KINDS if kind.category is category]
     if rows:
         yield f"## {category.value.capitalize()}"
         yield table(("code", "level", "when"), rows)

@@ -129,9 +129,7 @@ class KubeDL(OfReplicaSpecs):
         "max_retry": noted(
             "it has no effect, since KubeDL never starts a whole job anew", LIMITED_RESTARTS, elsewhere=True
         ),
-        "roles.*.max_retry": done_by(
-            "`backoffLimit`: one number for the job, over all pods that restart containers"
-        ),
+        "roles.*.max_retry": done_by("`backoffLimit`: one number for the job, over all pods that restart containers"),
         "ttl": done_by("`ttlSecondsAfterFinished`; updates in place"),
         **no_policies("KubeDL"),
         "roles.*.min_available": refused(

@@ -67,7 +67,7 @@ class Volcano(Backend):
     MAKES = f"Job (`{API_VERSION}`)"
     ENDS = ENDS
     ADDS = (
-        "for each role, or with `ports: per-replica` for each `<role>_<index>`: `VC_<ROLE>_HOSTS`, `VC_<ROLE>_NUM`, "
+        "`VC_TASK_INDEX`; for each role, or with `ports: per-replica` for each `<role>_<index>`: `VC_<ROLE>_HOSTS`, `VC_<ROLE>_NUM`, "
         "the file `/etc/volcano/<role>.host`"
     )
 
