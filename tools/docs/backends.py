@@ -16,13 +16,13 @@ INTRODUCTION = """\
 Written by `make golden` from the tables in `components/trainform/backends`.
 
 `backend:` in an experiment names the operator that runs the job; without it the environment's is used. `trainform \
-check` refuses what the operator cannot do, says why and what to write, and names the backends that can. [Move a job to \
-another operator](../how-to/move-between-operators.md) has the steps."""
+check` refuses what the operator cannot do, says why and what to write, and names the backends that can. [Move a job \
+to another operator](../how-to/move-between-operators.md) has the steps."""
 
 REPLICAS = """\
 Labels and annotations of the job change in place on all operators. Replicas change in place only for unranked roles \
-and for an elastic job within its bounds. What other controllers write into a job, such as Kueue's `suspend`, is never a \
-change. `Ends by` matters where some pods never end by themselves: [how a job ends](../explanation/failure.md)."""
+and for an elastic job within its bounds. What other controllers write into a job, such as Kueue's `suspend`, is never \
+a change. `Ends by` matters where some pods never end by themselves: [how a job ends](../explanation/failure.md)."""
 
 LEGEND = """\
 A field that is not in this table does what [its text](fields.md) says on all operators, and so does `yes`. `differs`: \

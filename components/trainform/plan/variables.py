@@ -167,9 +167,7 @@ _MPI = (
         "false: Open MPI 5 would take its own host for another",
         _launching(lambda _: "false"),
     ),
-    Variable(
-        "OMPI_MCA_orte_keep_fqdn_hostnames", "true: full names, as in DNS, for Open MPI 4", _launching(lambda _: "true")
-    ),
+    Variable("OMPI_MCA_orte_keep_fqdn_hostnames", "true: full names, for Open MPI 4", _launching(lambda _: "true")),
     Variable("OMPI_ALLOW_RUN_AS_ROOT", "1: containers usually run as root", _launching(lambda _: "1")),
     Variable("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "the same", _launching(lambda _: "1")),
 )

@@ -32,8 +32,8 @@ def test_a_row_has_a_difference() -> None:
 
 
 def test_fields_below_a_refused_field_are_refused() -> None:
-    assert row("launcher.mpi")[-1] == "refused"
-    assert row("launcher.mpi.processes_per_node")[-1] == "refused"
+    assert row("network.topology")[-1] == "refused"
+    assert row("network.topology.highest_tier_name")[-1] == "refused"
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

@@ -63,7 +63,7 @@ class JobSet(Backend):
     IN_PLACE = (*SUSPENDED, "spec.ttlSecondsAfterFinished")
     FIELDS: ClassVar[Fields] = {
         **NO_RUNTIME,
-        "queue": done_by("Volcano: `queue` of a PodGroup; Kueue: the label `kueue.x-k8s.io/queue-name`, a LocalQueue"),
+        "queue": done_by("with Kueue a LocalQueue, in the label `kueue.x-k8s.io/queue-name`"),
         "restart": done_by(
             "`never`: `backoffLimit: 0`; `on-failure`, `N times`: `OnFailure` with a `backoffLimit`; "
             "`all-when-evicted`: `failurePolicy.maxRestarts`. An unranked role with its own `never` or `N times`, or "
@@ -72,8 +72,6 @@ class JobSet(Backend):
         "max_retry": done_by("`failurePolicy.maxRestarts`, which is one less"),
         "ttl": done_by("`ttlSecondsAfterFinished`; updates in place"),
         **no_policies("JobSet"),
-        "network.topology": done_by("Volcano: `networkTopology` of the PodGroup"),
-        "roles.*.min_available": done_by("Volcano: `minMember` and `minTaskMember` of the PodGroup"),
         "launcher.torchrun.elastic": noted(
             "JobSet has a fixed number of pods, so another number of replicas is a new revision here and no change "
             "in place",

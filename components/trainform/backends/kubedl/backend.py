@@ -117,10 +117,7 @@ class KubeDL(OfReplicaSpecs):
             "an elastic job of KubeDL needs a Master, an AIMaster and OpenKruise", "remove it", elsewhere=True
         ),
         "ssh": _NO_NAMES,
-        "queue": done_by(
-            "`schedulingPolicy.queue`; each role has its own PodGroup, and they are placed one after the other"
-        ),
-        "priority_class": done_by("of the pods, and `schedulingPolicy.priorityClassName`"),
+        "queue": done_by("each role has its own PodGroup, and they are placed one after the other"),
         "restart": done_by(
             "`never`: `restartPolicy: Never`; `on-failure`, `N times`: `OnFailure` with `backoffLimit`; "
             "`all-when-evicted` is refused. An evicted pod ends the job, but "

@@ -106,8 +106,6 @@ class Kubeflow(OfReplicaSpecs):
         "launcher.torchrun.elastic": noted(
             "the job is complete when one of its pods is: training-operator then removes the others", elsewhere=True
         ),
-        "queue": done_by(f"`runPolicy.schedulingPolicy.queue`, and the annotation `{QUEUE_ANNOTATION}`"),
-        "priority_class": done_by("of the pods, and `runPolicy.schedulingPolicy.priorityClass`"),
         "restart": done_by(
             "`never`: `restartPolicy: Never`; `on-failure`, `N times`: `OnFailure` with `runPolicy.backoffLimit`; "
             "`all-when-evicted` is refused. An evicted pod of an MPIJob ends the job"
@@ -120,7 +118,6 @@ class Kubeflow(OfReplicaSpecs):
         ),
         "ttl": done_by("`runPolicy.ttlSecondsAfterFinished`; updates in place"),
         **no_policies("training-operator"),
-        "roles.*.min_available": done_by("counts for `runPolicy.schedulingPolicy.minAvailable`"),
         "network.host": noted(
             "every pod of a PyTorchJob or TFJob declares the main port, so each needs its own node: "
             "training-operator would else declare 23456 or 2222, the same in every job",

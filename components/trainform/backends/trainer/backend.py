@@ -88,10 +88,7 @@ class Trainer(Backend):
     SUSPENDED = ("spec.suspend",)
     IN_PLACE = SUSPENDED
     FIELDS: ClassVar[Fields] = {
-        "queue": done_by(
-            "Volcano: the annotation `scheduling.volcano.sh/queue-name` of the runtime's template; Kueue: the label "
-            "`kueue.x-k8s.io/queue-name`, a LocalQueue"
-        ),
+        "queue": JobSet.FIELDS["queue"],
         "restart": JobSet.FIELDS["restart"],
         "max_retry": JobSet.FIELDS["max_retry"],
         "ttl": refused(f"{RUN_AGAIN}, so that it would train for ever", "remove it", elsewhere=True),
@@ -101,10 +98,9 @@ class Trainer(Backend):
             "but `launcher`"
         ),
         "roles.*.replicas": done_by("a change is a new revision; 0 leaves the role out"),
-        "roles.*.min_available": done_by("Volcano: only the number of all pods of the role"),
+        "roles.*.min_available": done_by("only the number of all pods of the role"),
         "network.ports": done_by("a replicated job for each replica; refused with mpi"),
         "network.wait": done_by("with mpi on an existing runtime, mpirun starts even if the wait fails"),
-        "network.topology": done_by("Volcano: `podGroupPolicy.volcano.networkTopology`"),
         "network.topology.highest_tier_name": refused(
             "a TrainingRuntime has tiers by number only", "write `highest_tier` with its number"
         ),
@@ -113,8 +109,6 @@ class Trainer(Backend):
             "TrainJob brings image, command, variables, resources and volumes",
             "leave it out for a runtime of the job's own",
         ),
-        "launcher.mpi": done_by("the mpi policy; `runLauncherAsNode` where the role that launches is ranked"),
-        "launcher.mpi.processes_per_node": done_by("`numProcPerNode`"),
         "launcher.torchrun.elastic": noted(
             "Trainer has a fixed number of pods, so another number of replicas is a new revision here and no change "
             "in place",

@@ -67,8 +67,8 @@ class Volcano(Backend):
     MAKES = f"Job (`{API_VERSION}`)"
     ENDS = ENDS
     ADDS = (
-        "`VC_TASK_INDEX`; for each role, or with `ports: per-replica` for each `<role>_<index>`: `VC_<ROLE>_HOSTS`, `VC_<ROLE>_NUM`, "
-        "the file `/etc/volcano/<role>.host`"
+        "`VC_TASK_INDEX`; for each role, or with `ports: per-replica` for each `<role>_<index>`: `VC_<ROLE>_HOSTS`, "
+        "`VC_<ROLE>_NUM`, the file `/etc/volcano/<role>.host`"
     )
 
     INDEX_LABEL = "volcano.sh/task-index"
@@ -80,7 +80,6 @@ class Volcano(Backend):
         "max_retry": done_by(
             "`maxRetry`: restarts of the whole job and, with `on-failure` and `N times`, of an evicted pod"
         ),
-        "network.topology.highest_tier_name": done_by("since Volcano 1.14"),
         "network.ports": done_by("a task for each replica; policies for `TaskCompleted` and `*` are refused"),
     }
 
