@@ -70,7 +70,7 @@ class JobSet(Backend):
             "for whose success others wait (`dependsOn`), fails the job; any other restarts without limit"
         ),
         "max_retry": done_by("`failurePolicy.maxRestarts`, which is one less"),
-        "ttl": done_by("`ttlSecondsAfterFinished`; updates in place"),
+        "ttl": done_by("updates in place"),
         **no_policies("JobSet"),
         "launcher.torchrun.elastic": noted(
             "JobSet has a fixed number of pods, so another number of replicas is a new revision here and no change "

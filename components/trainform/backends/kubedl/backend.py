@@ -126,8 +126,8 @@ class KubeDL(OfReplicaSpecs):
         "max_retry": noted(
             "it has no effect, since KubeDL never starts a whole job anew", LIMITED_RESTARTS, elsewhere=True
         ),
-        "roles.*.max_retry": done_by("`backoffLimit`: one number for the job, over all pods that restart containers"),
-        "ttl": done_by("`ttlSecondsAfterFinished`; updates in place"),
+        "roles.*.max_retry": done_by("one number for the job, over all pods that restart containers"),
+        "ttl": done_by("updates in place"),
         **no_policies("KubeDL"),
         "roles.*.min_available": refused(
             "the value lets a part of the role's pods start, and KubeDL's PodGroup of a role always has all its pods",

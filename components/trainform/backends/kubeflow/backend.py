@@ -113,10 +113,8 @@ class Kubeflow(OfReplicaSpecs):
         "max_retry": noted(
             "it has no effect, since training-operator never starts a whole job anew", LIMITED_RESTARTS, elsewhere=True
         ),
-        "roles.*.max_retry": done_by(
-            "`runPolicy.backoffLimit`: one number for the job, over all pods that restart containers"
-        ),
-        "ttl": done_by("`runPolicy.ttlSecondsAfterFinished`; updates in place"),
+        "roles.*.max_retry": done_by("one number for the job, over all pods that restart containers"),
+        "ttl": done_by("updates in place"),
         **no_policies("training-operator"),
         "network.host": noted(
             "every pod of a PyTorchJob or TFJob declares the main port, so each needs its own node: "
