@@ -12,8 +12,8 @@ INTRODUCTION = """\
 Written by `make golden` from `components/trainform/review/findings/kinds.toml`.
 
 [`trainform review`](../how-to/review.md) prints for each finding why it matters and what to do. A code keeps its \
-meaning. The level is the usual one; a kept claim or a small price, for example, may change it. `--fail-on CATEGORY` \
-stops at each finding of a category.
+meaning. The level is the usual one: a kept claim lowers it, [a high cost](../how-to/set-prices.md) raises \
+it. `--fail-on CATEGORY` stops at each finding of a category.
 
 Codes that begin with `TF-` are [the environment's limits](limits.md), of the category `limits`: `high` where they \
 stop `pulumi up`, `medium` where they are warnings. A finding of another policy pack has the policy's name as its \
