@@ -128,6 +128,8 @@ class Settings(Struct, frozen=True, dict=True):
         was, will = (
             each.model_dump(mode="json", by_alias=True, exclude={"cluster"}) for each in (self.before, self.after)
         )
+        for side in (was, will):  # a section that is added is compared field by field, as one that changes
+            side["rdma"] = side["rdma"] or {}
         return tuple(differences(was, will))
 
     @functools.cached_property
