@@ -13,7 +13,7 @@ from tests.cli.running import run
 from trainform import defaults
 from trainform.cli.main import main
 from trainform.job.check import CheckedJob, check_experiment
-from trainform.local.scaffold.experiment import LauncherName
+from trainform.local.scaffold.new_experiment import LauncherName
 
 IMAGE = "registry.example.com/ai/pytorch@sha256:" + "0" * 64
 

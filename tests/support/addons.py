@@ -16,7 +16,7 @@ from msgspec import structs
 
 from tests.support.scheduling import scope_of
 from tests.support.selection import place
-from trainform.local.sandbox.addons.table import ADDONS
+from trainform.local.sandbox.addons.addon_table import ADDONS
 from trainform.local.sandbox.control import Sandbox, down, up
 from trainform.local.sandbox.exports import exports
 from trainform.local.sandbox.settings import settings_from_environment

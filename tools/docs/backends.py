@@ -10,8 +10,8 @@ from tools.docs.markdown import item, page, paragraph, table
 from trainform.backends.refusals import support_fix
 from trainform.backends.support import Support
 from trainform.backends.table import BACKENDS
+from trainform.spec.base_model import models_of
 from trainform.spec.experiment import Experiment
-from trainform.spec.model import models_of
 
 INTRODUCTION = """\
 Written by `make golden` from the tables in `components/trainform/backends`, so it says what is rendered and refused.

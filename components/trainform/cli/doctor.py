@@ -58,8 +58,8 @@ def command(
     """
     from trainform.console.lines import echo_json
     from trainform.job.check_files import check_environment
+    from trainform.local.doctor.check_runs import Request, run_checks
     from trainform.local.doctor.checks import CHECKS, VERBS, with_sandbox_fix
-    from trainform.local.doctor.model import Request, run_checks
     from trainform.spec.load import project_root
 
     chosen = _chosen([] if verbs is None else verbs)

@@ -17,8 +17,8 @@ from trainform.console.lines import note
 from trainform.errors import InputError, Problem
 from trainform.job.check_files import check_environment
 from trainform.job.render import render_job
-from trainform.local.scaffold.environment import from_survey, skeleton
-from trainform.local.scaffold.experiment import LauncherName, NewExperiment, placeholder_image, stack_text
+from trainform.local.scaffold.new_environment import from_survey, skeleton
+from trainform.local.scaffold.new_experiment import LauncherName, NewExperiment, placeholder_image, stack_text
 from trainform.local.scaffold.writing import write_files
 from trainform.project import EXPERIMENTS, deploy, require_project
 from trainform.rules.environment import environment_problems

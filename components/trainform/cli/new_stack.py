@@ -11,7 +11,7 @@ from trainform.deployed.releases.gates import needs_release, promote_command
 from trainform.errors import InputError, Problem
 from trainform.job.check import CheckedJob, check_experiment
 from trainform.job.check_files import check_environment
-from trainform.local.scaffold.experiment import stack_text
+from trainform.local.scaffold.new_experiment import stack_text
 from trainform.local.scaffold.writing import write_files
 from trainform.project import known_stacks, stack_path
 from trainform.spec.environment import Environment

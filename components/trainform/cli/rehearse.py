@@ -22,7 +22,7 @@ from trainform.cli.arguments import (
 if TYPE_CHECKING:
     from trainform.errors import TrainformError
     from trainform.job.render import RenderedJob
-    from trainform.local.rehearsal.run.run import Outcome
+    from trainform.local.rehearsal.run.rehearse import Outcome
     from trainform.local.rehearsal.workload import Workload
     from trainform.plan import Plan
 
@@ -80,7 +80,7 @@ def command(
     from trainform.console.lines import echo, echo_json
     from trainform.local.rehearsal.probe import probed
     from trainform.local.rehearsal.run.display import console_display
-    from trainform.local.rehearsal.run.run import Options, rehearse
+    from trainform.local.rehearsal.run.rehearse import Options, rehearse
 
     options = Options(
         image=image, timeout=_seconds(timeout), claims=dict(map(_folder, claim if claim is not None else ()))

@@ -18,7 +18,7 @@ from trainform.plan.record import Record
 from trainform.plan.registries import used_registries
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
-from trainform.spec.queues import QueueRequest
+from trainform.spec.queue_fields import QueueRequest
 from trainform.spec.ssh import Ssh
 from trainform.spec.storage import OF_NEW_CLAIMS, Volume
 

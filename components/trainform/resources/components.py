@@ -25,13 +25,13 @@ from trainform.plan.model import Plan, QueuePlan
 from trainform.resources.apply import as_run_error, set_outputs
 from trainform.resources.part import Part
 from trainform.rules.environment import environment_problems
+from trainform.spec.base_model import Model
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.load import parse, type_problems
 from trainform.spec.merge_patch import merge_patch
-from trainform.spec.model import Model
 from trainform.spec.names import LabelKey, LabelValue, ServiceLabel
-from trainform.spec.queues import QueueRequest
+from trainform.spec.queue_fields import QueueRequest
 from trainform.spec.storage import ClaimRequest
 
 

@@ -15,8 +15,8 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from trainform.errors import MASK, Problem, is_secret_item
+from trainform.spec.base_model import LINE_AS_WORD, models_of
 from trainform.spec.libyaml import Loader
-from trainform.spec.model import LINE_AS_WORD, models_of
 from trainform.spec.names import MEANING, PORT_RANGE, RESTART, did_you_mean
 from trainform.spec.nodes import holds_unreadable
 from trainform.spec.places import fields_named, known_keys

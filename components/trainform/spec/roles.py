@@ -5,8 +5,8 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, StringConstraints, Tag, model_validator
 
 from trainform import defaults
+from trainform.spec.base_model import MAPPING, TEXT, Command, Model, OneOf, Patch, Text, by_shape
 from trainform.spec.metadata import OnChange
-from trainform.spec.model import MAPPING, TEXT, Command, Model, OneOf, Patch, Text, by_shape
 from trainform.spec.names import (
     RESTART,
     EntryKey,

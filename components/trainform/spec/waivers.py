@@ -6,9 +6,9 @@ from typing import Annotated
 from pydantic import AfterValidator, Field, StringConstraints
 
 from trainform.console.escaping import without_invisible
+from trainform.spec.base_model import Model, NonEmpty
 from trainform.spec.limits import RuleCode
 from trainform.spec.metadata import OnChange
-from trainform.spec.model import Model, NonEmpty
 from trainform.spec.names import FINGERPRINT
 from trainform.spec.refusal import refusal
 

@@ -24,7 +24,7 @@ from trainform.backends.kubeflow.controller import KUBEXEC
 from trainform.errors import MASK
 from trainform.local.rehearsal.kubexec import bridge
 from trainform.local.rehearsal.probe import probed
-from trainform.local.rehearsal.run.run import Options, rehearsal
+from trainform.local.rehearsal.run.rehearse import Options, rehearsal
 from trainform.local.rehearsal.sources import from_plan
 from trainform.local.rehearsal.workload import Workload
 from trainform.plan import Plan

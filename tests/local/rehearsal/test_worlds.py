@@ -17,7 +17,7 @@ from tests.local.rehearsal.workloads import own_state_folder, run_to_success
 from tests.support.samples import experiment, plan
 from trainform import defaults
 from trainform.local.rehearsal.probe import probed
-from trainform.local.rehearsal.run.run import Options, rehearse
+from trainform.local.rehearsal.run.rehearse import Options, rehearse
 from trainform.local.rehearsal.sources import from_plan
 from trainform.local.rehearsal.workload import Workload, pod_name
 from trainform.plan import Plan

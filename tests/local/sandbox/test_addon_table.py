@@ -16,14 +16,14 @@ from tests.local.sandbox.conftest import small_settings
 from trainform.errors import InputError
 from trainform.local.sandbox.addons import chosen_addons, installed_addons, required_parts, with_dependencies
 from trainform.local.sandbox.addons.addon import Webhooks, webhook_configurations
-from trainform.local.sandbox.addons.table import ADDONS
+from trainform.local.sandbox.addons.addon_table import ADDONS
 from trainform.local.sandbox.certificates import Certificates, WebhookCertificates
 from trainform.local.sandbox.components import COMPONENTS, PORTS, Context
 from trainform.local.sandbox.control import up
 from trainform.local.sandbox.folder import Layout
 from trainform.local.sandbox.ports import LOOPBACK
 from trainform.local.toolchain.addons import ADDON_PARTS
-from trainform.local.toolchain.model import BuiltPart, Toolchain
+from trainform.local.toolchain.tools import BuiltPart, Toolchain
 
 PODS = {"matchLabels": {"ours": "yes"}}
 MANIFESTS = """\

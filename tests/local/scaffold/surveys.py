@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from trainform.cluster.survey import Survey
-from trainform.local.scaffold.environment import from_survey
+from trainform.local.scaffold.new_environment import from_survey
 from trainform.rules.environment import environment_problems
 from trainform.spec import Environment
 from trainform.spec.load import parse

@@ -9,7 +9,7 @@ from pydantic import Field, ValidationError
 from trainform.console.secrets import masked
 from trainform.deployed.stacks import followed
 from trainform.errors import InputError, Problem
-from trainform.spec.model import Model
+from trainform.spec.base_model import Model
 from trainform.spec.release import digest
 from trainform.spec.source import Source, join_path
 

@@ -9,7 +9,7 @@ import os
 from trainform import defaults
 from trainform.errors import TrainformError
 from trainform.local.doctor import cluster, machine
-from trainform.local.doctor.model import Check, Finding, Findings, Request, State
+from trainform.local.doctor.check_runs import Check, Finding, Findings, Request, State
 from trainform.local.sandbox.folder import Layout, chosen_folder
 from trainform.local.sandbox.state import read_settings
 from trainform.local.sandbox.status import is_up

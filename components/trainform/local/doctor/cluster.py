@@ -13,7 +13,7 @@ from trainform.cluster.api import ClusterApi, each, refusal
 from trainform.cluster.identity import environment_problem, is_sandbox
 from trainform.cluster.live_objects import path_of
 from trainform.cluster.operators import operators, served_operators
-from trainform.local.doctor.model import Finding, Findings, Request, State
+from trainform.local.doctor.check_runs import Finding, Findings, Request, State
 from trainform.project import deploy
 from trainform.spec.environment import Environment
 

@@ -16,7 +16,7 @@ from typing import Any
 import yaml
 
 from trainform.errors import shorten
-from trainform.local.doctor.model import Finding, Findings, Request, State
+from trainform.local.doctor.check_runs import Finding, Findings, Request, State
 from trainform.local.toolchain.cache import cache_folder, toolchain_folder
 from trainform.local.toolchain.ensure import pending_work
 from trainform.local.toolchain.parts import PLUGIN_VERSION, build_time

@@ -10,7 +10,7 @@ from msgspec import Struct, structs
 
 from trainform import defaults
 from trainform.console.progress import SILENT, Progress, Step
-from trainform.local.sandbox import nodes, objects
+from trainform.local.sandbox import nodes
 from trainform.local.sandbox.addons import (
     chosen_addons,
     in_table_order,
@@ -19,9 +19,10 @@ from trainform.local.sandbox.addons import (
     with_dependencies,
 )
 from trainform.local.sandbox.addons.addon import InstalledAddOn
-from trainform.local.sandbox.addons.table import ADDONS
+from trainform.local.sandbox.addons.addon_table import ADDONS
 from trainform.local.sandbox.api import Api
 from trainform.local.sandbox.certificates import Certificates
+from trainform.local.sandbox.cluster_objects import apply_storage_classes
 from trainform.local.sandbox.components import COMPONENTS, PORTS, programs
 from trainform.local.sandbox.folder import Layout, os_errors_as_sandbox_errors
 from trainform.local.sandbox.kubeconfig import CONTEXT, server_url, write_kubeconfig
@@ -33,7 +34,7 @@ from trainform.local.sandbox.start import Start, readiness
 from trainform.local.sandbox.state import State, read_processes, read_state, write_state
 from trainform.local.sandbox.waiting import PortTakenError, explained_by, wait_for
 from trainform.local.toolchain.addons import ensure_addons
-from trainform.local.toolchain.model import Toolchain
+from trainform.local.toolchain.tools import Toolchain
 
 READY_SECONDS = 90.0
 ADDON_SECONDS = 20.0
@@ -146,7 +147,7 @@ class Run(Struct, frozen=True):
         with self.progress.step("sandbox: adjusting nodes and storage classes") as step, Api(port, certificates) as api:
             with explained_by(state.processes, "kube-apiserver"):
                 nodes.reconcile_nodes(api, settings.pools)
-                objects.apply_storage_classes(api, settings.storage_classes)
+                apply_storage_classes(api, settings.storage_classes)
             write_kubeconfig(layout.kubeconfig, port, certificates, settings.contexts)
             conditions = readiness(api, settings.pools, self.addons, state.ports)
             wait_for(conditions, state.processes, self.deadline, step)

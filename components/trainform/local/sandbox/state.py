@@ -15,7 +15,7 @@ from trainform.local.sandbox.addons import in_table_order
 from trainform.local.sandbox.folder import Layout, os_errors_as_sandbox_errors, read_private, write_private
 from trainform.local.sandbox.processes import Process
 from trainform.local.sandbox.settings import SandboxSettings
-from trainform.local.toolchain.model import PulumiTools
+from trainform.local.toolchain.tools import PulumiTools
 
 # To be raised when a field changes its meaning. The rows of `processes` must never change: see `read_processes`.
 FORMAT = 2

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from trainform.local.sandbox import nodes
-from trainform.local.sandbox.addons.table import ADDONS
+from trainform.local.sandbox.addons.addon_table import ADDONS
 from trainform.local.sandbox.api import Api, RequestError
 from trainform.local.sandbox.certificates import Certificates
 from trainform.local.sandbox.components import COMPONENTS, Component

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel
 
 from trainform import defaults
-from trainform.local.scaffold.experiment import stack_text
+from trainform.local.scaffold.new_experiment import stack_text
 from trainform.local.scaffold.yaml_text import scalar
 from trainform.review.model import Review
 from trainform.review.stored import SCHEMA_FILE

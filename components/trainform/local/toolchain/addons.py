@@ -13,7 +13,6 @@ from pathlib import Path
 
 from trainform.console.progress import SILENT, Progress
 from trainform.local.toolchain.cache import cache_folder
-from trainform.local.toolchain.model import BuiltPart
 from trainform.local.toolchain.needs import Need, part_need, provide
 from trainform.local.toolchain.origins import part_origins
 from trainform.local.toolchain.oserrors import os_errors_as_toolchain_errors
@@ -28,6 +27,7 @@ from trainform.local.toolchain.parts import (
     digest,
 )
 from trainform.local.toolchain.releases import RELEASES
+from trainform.local.toolchain.tools import BuiltPart
 
 _TRAINING_OPERATOR = "github.com/kubeflow/training-operator"
 _TRAINER = "github.com/kubeflow/trainer/v2"

@@ -12,13 +12,13 @@ from trainform.console.progress import SILENT, Progress
 from trainform.local.toolchain.build import missing_parts
 from trainform.local.toolchain.cache import toolchain_folder
 from trainform.local.toolchain.golang import COLLECT_AT
-from trainform.local.toolchain.model import ControlPlane, PulumiTools, Toolchain
 from trainform.local.toolchain.needs import Need, part_need, provide
 from trainform.local.toolchain.origins import BUILD, DOWNLOAD, chosen_origins, part_origins
 from trainform.local.toolchain.oserrors import os_errors_as_toolchain_errors
 from trainform.local.toolchain.parts import CONTROL_PLANE_PARTS, PINS, Part
 from trainform.local.toolchain.pulumi import pulumi_need, ready_pulumi
 from trainform.local.toolchain.releases import RELEASES
+from trainform.local.toolchain.tools import ControlPlane, PulumiTools, Toolchain
 
 
 @os_errors_as_toolchain_errors

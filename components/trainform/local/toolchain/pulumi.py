@@ -13,12 +13,12 @@ from trainform.console.locking import hold
 from trainform.console.progress import Progress
 from trainform.errors import ToolchainError
 from trainform.local.toolchain.cache import partial_folder
-from trainform.local.toolchain.model import PulumiTools
 from trainform.local.toolchain.needs import Need
 from trainform.local.toolchain.origins import SYSTEM
 from trainform.local.toolchain.parts import PLUGIN_VERSION, PULUMI_PARTS
 from trainform.local.toolchain.releases import RELEASES
 from trainform.local.toolchain.system import PLUGIN, find_system_pulumi
+from trainform.local.toolchain.tools import PulumiTools
 
 NAME = "pulumi"
 

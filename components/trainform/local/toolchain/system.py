@@ -12,7 +12,7 @@ from pathlib import Path
 
 from trainform.errors import ToolchainError
 from trainform.local.toolchain.cache import cache_folder
-from trainform.local.toolchain.model import PulumiTools
+from trainform.local.toolchain.tools import PulumiTools
 
 Version = tuple[int, ...]
 OLDEST_PULUMI = (3, 232)  # as pyproject.toml requires of the Python package

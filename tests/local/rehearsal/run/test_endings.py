@@ -22,7 +22,7 @@ from tests.support.unseen import unseen
 from trainform.errors import MASK, InputError, TrainformError
 from trainform.local.rehearsal.fewer_processes import smaller_plan
 from trainform.local.rehearsal.run.records import PodRecord
-from trainform.local.rehearsal.run.run import Options, rehearsal
+from trainform.local.rehearsal.run.rehearse import Options, rehearsal
 from trainform.local.rehearsal.sources import from_plan
 from trainform.local.rehearsal.workload import Workload
 

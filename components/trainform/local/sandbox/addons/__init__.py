@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 
 from trainform.errors import InputError, Problem
 from trainform.local.sandbox.addons.addon import InstalledAddOn
-from trainform.local.sandbox.addons.table import ADDONS
-from trainform.local.toolchain.model import BuiltPart
+from trainform.local.sandbox.addons.addon_table import ADDONS
 from trainform.local.toolchain.parts import Part
+from trainform.local.toolchain.tools import BuiltPart
 
 
 def chosen_addons(text: Iterable[str]) -> tuple[str, ...]:

@@ -22,8 +22,8 @@ from trainform.local.sandbox.folder import Layout, write_private
 from trainform.local.sandbox.ports import LOOPBACK
 from trainform.local.sandbox.waiting import Condition
 from trainform.local.sandbox.webhooks import WEBHOOK_SECONDS
-from trainform.local.toolchain.model import BuiltPart
 from trainform.local.toolchain.parts import Part
+from trainform.local.toolchain.tools import BuiltPart
 
 Manifest = Mapping[str, Any]
 

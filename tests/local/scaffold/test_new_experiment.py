@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.rendering import job_problems, plan_job
 from trainform.backends.table import BACKENDS
-from trainform.local.scaffold.experiment import LAUNCHER_TEXTS, LauncherName, NewExperiment
+from trainform.local.scaffold.new_experiment import LAUNCHER_TEXTS, LauncherName, NewExperiment
 from trainform.plan.model import Plan
 from trainform.spec import Environment, Experiment
 from trainform.spec.launchers import LAUNCHERS, Torchrun

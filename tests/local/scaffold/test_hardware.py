@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.local.scaffold.surveys import PRODUCT, READY, environment, node, read, survey
-from trainform.local.scaffold.environment import from_survey
+from trainform.local.scaffold.new_environment import from_survey
 
 
 def test_one_kind_needs_no_label() -> None:

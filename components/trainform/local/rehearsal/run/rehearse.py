@@ -19,7 +19,7 @@ from trainform.console.progress import SILENT, Progress
 from trainform.console.signals import signal_handler
 from trainform.errors import TrainformError
 from trainform.local.rehearsal.docker.engine import Engine
-from trainform.local.rehearsal.docker.images import ready_images
+from trainform.local.rehearsal.docker.pulled_images import ready_images
 from trainform.local.rehearsal.kubelet.volumes import host_paths
 from trainform.local.rehearsal.kubexec.bridge import Bridge
 from trainform.local.rehearsal.kubexec.delivery import with_relays

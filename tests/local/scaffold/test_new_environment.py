@@ -10,8 +10,8 @@ import yaml
 from tests.local.scaffold.surveys import environment, named, node, queue, read, survey, uncommented
 from tests.support.rendering import job_problems
 from trainform import defaults
-from trainform.local.scaffold.environment import from_survey, skeleton
-from trainform.local.scaffold.experiment import LauncherName, NewExperiment
+from trainform.local.scaffold.new_environment import from_survey, skeleton
+from trainform.local.scaffold.new_experiment import LauncherName, NewExperiment
 from trainform.spec import Environment, Experiment
 
 

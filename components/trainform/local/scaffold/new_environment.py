@@ -9,7 +9,7 @@ from trainform import defaults
 from trainform.backends.table import BACKENDS
 from trainform.cluster.survey import Objects, Survey
 from trainform.errors import list_names
-from trainform.local.scaffold.kinds import Hardware, as_label, hardware, unused_name, value_at
+from trainform.local.scaffold.hardware import Hardware, as_label, hardware, unused_name, value_at
 from trainform.local.scaffold.yaml_text import flow, scalar
 
 # Comments that begin with a key are examples, which are valid without the `# `.
