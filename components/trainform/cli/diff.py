@@ -124,7 +124,7 @@ def _written(word: str, environment: str, root: Path) -> Version:
         return version_in_file(word, word, root, environment)
     given = released(word, root)
     release = read_release(given.experiment, word, root)
-    told = release.told
-    facts = {"promoted" if told.rollback is None else "rolled back": f"{told.way} at {told.promoted.at}"}
-    facts |= {} if told.rollback is None else {"because": told.rollback.reason}
+    shown = release.masked
+    facts = {"promoted" if shown.rollback is None else "rolled back": f"{shown.way} at {shown.promoted.at}"}
+    facts |= {} if shown.rollback is None else {"because": shown.rollback.reason}
     return version_in_file(f"release {word}", given, root, environment, facts)

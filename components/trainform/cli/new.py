@@ -17,7 +17,7 @@ from trainform.console.lines import note
 from trainform.errors import InputError, Problem
 from trainform.job.check_files import check_environment
 from trainform.job.render import render_job
-from trainform.local.scaffold.new_environment import from_survey, skeleton
+from trainform.local.scaffold.new_environment import environment_text, skeleton
 from trainform.local.scaffold.new_experiment import LauncherName, NewExperiment, placeholder_image, stack_text
 from trainform.local.scaffold.writing import write_files
 from trainform.project import EXPERIMENTS, deploy, require_project
@@ -195,7 +195,7 @@ def _from_context(name: str, context: str) -> str:
         raise InputError([Problem("--from-context", None, "is empty", "name one of `kubectl config get-contexts`")])
     found = survey(context)
     note(*(f"note: {what}" for what in found.unread), err=True)
-    return from_survey(name, found)
+    return environment_text(name, found)
 
 
 def _refuse_options(options: dict[str, Any], reason: str, fix: str) -> None:

@@ -261,7 +261,7 @@ def labelled(labels: Mapping[str, str] | None = None, *more: str) -> dict[str, s
     return {"labelSelector": ",".join([*(f"{name}={value}" for name, value in selected.items()), *more])}
 
 
-def in_threads(work: Callable[[Given], Made], items: Sequence[Given], most: int) -> list[Future[Made]]:
+def start_threads(work: Callable[[Given], Made], items: Sequence[Given], most: int) -> list[Future[Made]]:
     """Start the work on each item, in at most `most` threads. Python exits without waiting for them."""
     futures = [Future[Made]() for _ in items]
     waiting = deque(zip(items, futures, strict=True))
@@ -284,4 +284,4 @@ def each(work: Callable[[Given], Made], items: Sequence[Given], most: int = MAX_
     """Return the result of the work on each item. The items run in parallel."""
     if len(items) < 2:
         return [*map(work, items)]
-    return [future.result() for future in in_threads(work, items, most)]
+    return [future.result() for future in start_threads(work, items, most)]

@@ -225,7 +225,7 @@ def shown_text(text: str) -> str:
     return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
 
 
-def without_repeats(problems_of_runs: Iterable[Iterable[Problem]]) -> list[Problem]:
+def drop_repeats(problems_of_runs: Iterable[Iterable[Problem]]) -> list[Problem]:
     """Return the problems of each run whose paths no earlier run has: the job object contains the pod templates, and so
     their mistakes. Where the server cannot decode a template, it may locate the mistake in the job object."""
     found: list[Problem] = []

@@ -15,7 +15,7 @@ from typing import Any, Self
 from trainform import defaults
 from trainform.backends.queues import API_VERSION as QUEUE_API
 from trainform.cluster import budgets
-from trainform.cluster.api import ClusterApi, in_threads, labelled
+from trainform.cluster.api import ClusterApi, labelled, start_threads
 from trainform.cluster.facts import (
     NO_HOLDERS,
     AppliedObject,
@@ -50,7 +50,7 @@ class LiveReads:
         read the queues of Kueue too."""
         self._namespace, self._seconds = namespace, seconds
         # a request has no timeout: `facts` ends the wait for all of them
-        (self._reader,) = in_threads(lambda where: ObjectReader(ClusterApi(where, None)), [context], 1)
+        (self._reader,) = start_threads(lambda where: ObjectReader(ClusterApi(where, None)), [context], 1)
         self.namespaces, self.kueue = [namespace], [*budgets.KUEUE_LISTS] if kueue else []
         self.not_read: dict[str, str] = {}
         self._lists: dict[str, Future[list[Any]]] = {}
@@ -84,7 +84,7 @@ class LiveReads:
         """Return the facts of these jobs, of the queues with these names, of all nodes, and the drift of objects."""
         self._list_in_namespaces(jobs)
         keys = [*dict.fromkeys(map(self._key, [*objects, *(job.object for job in jobs)]))]
-        reads = in_threads(lambda key: self._reader.result().get(key), keys, AT_ONCE)
+        reads = start_threads(lambda key: self._reader.result().get(key), keys, AT_ONCE)
         self._objects = dict(zip(keys, reads, strict=True))
         futures: list[Future[Any]] = [self._reader, *self._lists.values(), *reads]
         concurrent.futures.wait(futures, timeout=self._seconds)
@@ -106,7 +106,7 @@ class LiveReads:
         def read(path: str) -> list[Any]:
             return self._reader.result().api.find_all(path, f"list {name}", keep, parameters)
 
-        (self._lists[name],) = in_threads(read, [path], 1)
+        (self._lists[name],) = start_threads(read, [path], 1)
 
     # --- results
 

@@ -57,7 +57,7 @@ class Drift(Struct, frozen=True):
 def drift_of(applied: Mapping[str, Any], live: Mapping[str, Any]) -> Iterator[Drift]:
     """Yield the fields of the applied object that differ in the live one."""
     kind = str(applied.get("kind", ""))
-    ours = _without_tools({
+    ours = _drop_tool_fields({
         field: value
         for field, value in applied.items()
         if field not in OF_TYPE and (kind != SECRETS or field == METADATA)  # of a Secret nothing else is read
@@ -76,7 +76,7 @@ def drift_of(applied: Mapping[str, Any], live: Mapping[str, Any]) -> Iterator[Dr
 def drift_from(answer: Mapping[str, Any], live: Mapping[str, Any]) -> Iterator[tuple[Path, Drift]]:
     """Return the fields that would change if the object was applied again, also items and fields of others that would
     go. answer: what the API server says the object would be."""
-    after, before = _without_tools(_without_server(answer)), _without_tools(_without_server(live))
+    after, before = _drop_tool_fields(_drop_server_fields(answer)), _drop_tool_fields(_drop_server_fields(live))
     return _drifts(differences(after, before, _same), answer, live)
 
 
@@ -180,13 +180,13 @@ def _leaves(fields: Any, path: Path, live: Any) -> Iterator[Path]:
             yield from _leaves(inner, (*path, part), value)
 
 
-def _without_server(body: Mapping[str, Any]) -> dict[str, Any]:
+def _drop_server_fields(body: Mapping[str, Any]) -> dict[str, Any]:
     metadata = {field: value for field, value in mapping(body.get(METADATA)).items() if field not in OF_SERVER}
     rest = {field: value for field, value in body.items() if field not in {*OF_TYPE, STATUS, METADATA}}
     return {METADATA: metadata, **rest}
 
 
-def _without_tools(body: dict[str, Any]) -> dict[str, Any]:
+def _drop_tool_fields(body: dict[str, Any]) -> dict[str, Any]:
     metadata = mapping(body.get("metadata"))
     annotations = {
         name: value for name, value in mapping(metadata.get("annotations")).items() if not name.startswith(NOT_OURS)

@@ -118,7 +118,7 @@ def _ask_server(
     reads = [Request("GET", reference.url(plan.namespace)) for reference in named]
     answers = cluster.api.send_all([*(run.request for run in runs), *reads])
     outcomes = [dry_run.judge(run, answer, stack, plan) for run, answer in zip(runs, answers, strict=False)]
-    problems = dry_run.without_repeats(outcome.problems for outcome in outcomes)
+    problems = dry_run.drop_repeats(outcome.problems for outcome in outcomes)
     judged = structs.replace(sum(outcomes, Outcome()), problems=problems)
     for reference, answer in zip(named, answers[len(runs) :], strict=True):
         if isinstance(answer, ClusterError):

@@ -32,12 +32,12 @@ def escaped(text: str) -> str:
     return "".join(character if _is_visible(character) else _escape(character) for character in text)
 
 
-def without_invisible(text: str) -> str:
+def strip_invisible(text: str) -> str:
     """Return only the visible characters of the text, by which people and rules recognise a name."""
     return text if _is_visible(text) else "".join(filter(_is_visible, text))
 
 
-def without_sequences(text: str) -> str:
+def strip_sequences(text: str) -> str:
     """Return the text without control sequences (colours, cursor movements) and control strings (links, titles)."""
     return SEQUENCE.sub("", _CONTROL_STRING.sub("", text))
 

@@ -28,7 +28,7 @@ def echo(*lines: str, err: bool = False) -> None:
 
 
 @contextlib.contextmanager
-def without_notes(quiet: bool) -> Iterator[None]:
+def suppress_notes(quiet: bool) -> Iterator[None]:
     """Suppress notes and progress inside the block if `quiet` is true."""
     before = _QUIET.set(quiet)
     try:

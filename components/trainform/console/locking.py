@@ -57,7 +57,7 @@ def hold(path: Path, purpose: str, progress: Progress, timeout: float | None = N
 
 
 @contextlib.contextmanager
-def alone_in(folder: Path) -> Iterator[None]:
+def lock_folder(folder: Path) -> Iterator[None]:
     """Hold a lock on a folder of the user while the block reads and writes some files.
 
     The lock is on the folder itself, so that it leaves no file there. A file system without such locks (NFS) has none.

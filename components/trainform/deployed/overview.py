@@ -12,7 +12,7 @@ from msgspec import Struct, structs
 
 from trainform import defaults
 from trainform.backends.table import BACKENDS
-from trainform.cluster.api import ClusterApi, NotReadError, each, in_threads, labelled
+from trainform.cluster.api import ClusterApi, NotReadError, each, labelled, start_threads
 from trainform.cluster.facts import ENDED
 from trainform.cluster.identity import refuse_another
 from trainform.cluster.live_objects import job_collections, path_of
@@ -61,23 +61,23 @@ class Row(Struct, frozen=True):
 
 
 class Overview(Struct, frozen=True):
-    """The rows by environment and experiment, and the errors of environments that could not be read. asked: the number
-    of environments."""
+    """The rows by environment and experiment, and the errors of environments that could not be read. requested: the
+    number of environments."""
 
     rows: tuple[Row, ...]
     not_read: Mapping[str, TrainformError]
-    asked: int
+    requested: int
 
     @property
     def is_blind(self) -> bool:
         """True if no environment could be read."""
-        return bool(self.not_read) and len(self.not_read) == self.asked
+        return bool(self.not_read) and len(self.not_read) == self.requested
 
 
 def overview(environments: Sequence[Environment], seconds: float) -> Overview:
     """Read what is deployed in the environments, at the same time. seconds: the time for each answer."""
     rows, not_read = list[Row](), dict[str, TrainformError]()
-    reads = in_threads(lambda environment: _rows(environment, seconds), environments, AT_ONCE)
+    reads = start_threads(lambda environment: _rows(environment, seconds), environments, AT_ONCE)
     for environment, read in zip(environments, reads, strict=True):
         try:
             rows += read.result()

@@ -16,7 +16,7 @@ from trainform.rules.environment import environment_problems
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.load import Given, Loaded, ModelT, load, load_environment, parameter_problems, read_runtime
-from trainform.spec.overlay import in_environment
+from trainform.spec.overlay import apply_overlay
 from trainform.spec.release import Released
 from trainform.spec.source import NOWHERE
 from trainform.spec.trial import Assignment
@@ -45,7 +45,7 @@ def load_experiment(
     loaded = _of_model(experiment) if isinstance(experiment, Experiment) else load(Experiment, experiment, root)
     # a release outlives environments, and nobody edits it
     known = [] if isinstance(experiment, Released) else known_names(ENVIRONMENTS, root)
-    found = in_environment(loaded, environment, known, tried)
+    found = apply_overlay(loaded, environment, known, tried)
     return read_runtime(found, root)
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from subprocess import DEVNULL, PIPE
 
 from trainform.console.signals import exit_on_termination, signals_delayed
-from trainform.deployed.engine import environ_of_engine, pulumi, without_variables
+from trainform.deployed.engine import engine_environ, mask_variables, pulumi
 from trainform.errors import TrainformError
 from trainform.review import new_stack
 from trainform.review.stand_ins import MASKED
@@ -49,7 +49,7 @@ def previews_in(
     block early (Ctrl-C, an error) ends all previews. arguments: further options of the engine, for tests. watch: is
     called with the stacks whose preview runs, whenever one begins or ends. ToolchainError if there is no pulumi."""
     words = [pulumi(), "preview", "--json", "--non-interactive", "--color", "never", *arguments]
-    engines = _Engines(words, folder, {**environ_of_engine(), STREAMING: "true"}, watch)
+    engines = _Engines(words, folder, {**engine_environ(), STREAMING: "true"}, watch)
     processors = os.cpu_count()
     at_once = 1 if processors is None else min(MOST_AT_ONCE, processors)
     with exit_on_termination(), ThreadPoolExecutor(at_once) as pool:
@@ -153,4 +153,4 @@ def without_secrets(text: str, environ: Mapping[str, str]) -> str:
     """The text without what looks like a secret, and without the secrets among the variables."""
     from trainform.review.masking import Masks  # with it come the models, for which the engine's start would wait
 
-    return Masks().text(without_variables(text, environ, MASKED))
+    return Masks().text(mask_variables(text, environ, MASKED))

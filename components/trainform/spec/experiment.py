@@ -42,7 +42,7 @@ class Runtime(Model, on_change=OnChange.NEW_REVISION):
         """Return the object in the file, None if no file was read."""
         return self._content
 
-    def with_content(self, content: dict[str, Any]) -> Self:
+    def attach_content(self, content: dict[str, Any]) -> Self:
         """Return a copy with the content of its file."""
         read = self.model_copy()
         read._content = content

@@ -146,19 +146,19 @@ def read_runtime(loaded: Loaded[Experiment], root: Path | None = None) -> Loaded
     if loaded.model is None:
         return loaded
     try:
-        return structs.replace(loaded, model=with_runtime_file(loaded.model, root))
+        return structs.replace(loaded, model=read_runtime_content(loaded.model, root))
     except InputError as error:
         return structs.replace(loaded, problems=(*loaded.problems, *error.problems))
 
 
-def with_runtime_file(experiment: Experiment, root: Path | None = None) -> Experiment:
+def read_runtime_content(experiment: Experiment, root: Path | None = None) -> Experiment:
     """Return the experiment with the content of `runtime.file`. Raises InputError if that is not a mapping."""
     runtime = experiment.runtime
     if runtime is None or runtime.file is None or runtime.content is not None:
         return experiment
     path = (project_root() if root is None else root) / runtime.file
     content, _ = read_mapping(path, runtime.file)
-    return experiment.model_copy(update={"runtime": runtime.with_content(content)})
+    return experiment.model_copy(update={"runtime": runtime.attach_content(content)})
 
 
 def load_environment(given: Given, root: Path | None = None) -> Loaded[Environment]:

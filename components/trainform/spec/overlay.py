@@ -33,7 +33,7 @@ TOO_MANY = "has more than"  # the reason if a merged list or mapping has too man
 NOTHING: Mapping[str, Any] = {}
 
 
-def in_environment(
+def apply_overlay(
     loaded: Loaded[Experiment], name: str, known: Collection[str] = (), tried: Sequence[Assignment] = ()
 ) -> Loaded[Experiment]:
     """Return the experiment in the environment `name`, with every problem of its overlays.
@@ -70,7 +70,7 @@ def in_environment(
 
 def merged(experiment: Experiment, name: str) -> Experiment:
     """Return the experiment in the environment. Raises `InputError` with every problem of its overlays."""
-    return in_environment(Loaded(experiment, (), NOWHERE), name).checked()
+    return apply_overlay(Loaded(experiment, (), NOWHERE), name).checked()
 
 
 class _Overlays(Struct, frozen=True):

@@ -16,7 +16,7 @@ from trainform.deployed.releases.gates import (
     NAMES,
     WORDS,
     Facts,
-    Judged,
+    GateResult,
     judge,
     needs_release,
     waiver_problems,
@@ -35,7 +35,7 @@ def environment(**asked: Any) -> Environment:
     return Environment.model_validate({"name": "prod", "namespace": {"name": "ai-production"}, "promotion": asked})
 
 
-def judged(gate: str, facts: Facts, *waivers: Waived, **asked: Any) -> Judged:
+def judged(gate: str, facts: Facts, *waivers: Waived, **asked: Any) -> GateResult:
     (found,) = [each for each in judge(environment(**asked), facts, waivers) if each.gate == gate]
     return found
 

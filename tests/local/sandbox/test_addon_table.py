@@ -14,7 +14,7 @@ from msgspec import structs
 
 from tests.local.sandbox.conftest import small_settings
 from trainform.errors import InputError
-from trainform.local.sandbox.addons import chosen_addons, installed_addons, required_parts, with_dependencies
+from trainform.local.sandbox.addons import add_dependencies, chosen_addons, installed_addons, required_parts
 from trainform.local.sandbox.addons.addon import Webhooks, webhook_configurations
 from trainform.local.sandbox.addons.addon_table import ADDONS
 from trainform.local.sandbox.certificates import Certificates, WebhookCertificates
@@ -88,8 +88,8 @@ def test_unknown_add_on_names_are_refused_before_the_folder_is_made(tmp_path: Pa
 
 
 def test_dependencies_of_add_ons_are_added() -> None:
-    assert with_dependencies(["trainer"]) == ("jobset", "trainer", "kube-scheduler")
-    assert with_dependencies(["kubeflow", "kubedl"]) == ("kubeflow", "kubedl")
+    assert add_dependencies(["trainer"]) == ("jobset", "trainer", "kube-scheduler")
+    assert add_dependencies(["kubeflow", "kubedl"]) == ("kubeflow", "kubedl")
 
 
 def test_trainer_and_jobset_are_one_build() -> None:

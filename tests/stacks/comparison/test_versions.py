@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.repository import ROOT
-from trainform.deployed.releases.promote import as_released, recorded
+from trainform.deployed.releases.promote import experiment_for_release, recorded
 from trainform.errors import InputError
 from trainform.job.check import check_experiment
 from trainform.plan.record import read_record
@@ -36,7 +36,7 @@ def test_what_was_just_deployed_is_what_the_file_and_a_release_of_it_say(name: s
     body = {"metadata": {"name": f"{stack.experiment}-deployed"}, "data": record.data()}
     read = read_record(body)
     assert read is not None
-    released = Released(stack.experiment, "0a1b2c3d4e5f60718293", as_released(recorded(read, name)))
+    released = Released(stack.experiment, "0a1b2c3d4e5f60718293", experiment_for_release(recorded(read, name)))
     deployed = deployed_version(f"{name}, deployed", read)
     for written in (released, stack.given):
         assert compare(deployed, version_in_file("by its files", written, ROOT, stack.environment)).experiment == ()

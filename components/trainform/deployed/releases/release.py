@@ -43,8 +43,8 @@ class Waived(Model):
 
 
 class Promoted(Model):
-    """How the release came to its stack. gates: the result of each gate of the environment. replaces: the release that
-    the stack followed before; None: it followed the experiment's file, or did not exist."""
+    """The promotion of a release to its stack. gates: the result of each gate of the environment. replaces: the release
+    that the stack followed before; None: it followed the experiment's file, or did not exist."""
 
     by: str
     at: str
@@ -56,8 +56,8 @@ class Promoted(Model):
 
 
 class Rollback(Model):
-    """Of a release that restores an earlier one: that from which the stack came (None: it followed the experiment's
-    file), and the one that it restores (None: it was deployed before there were releases)."""
+    """The rollback that made a release. of: the release that the stack followed; None: the experiment's file. to: the
+    restored release; None: it was deployed before there were releases."""
 
     of: str | None
     to: str | None
@@ -93,15 +93,15 @@ class Release(Model):
         return f"from {followed(self.rollback.of)} back to {after}"
 
     @property
-    def told(self) -> Release:
-        """Return the same with its evidence masked, since a forged release may hold a secret there."""
+    def masked(self) -> Release:
+        """The same with its evidence masked: a forged release may hold a secret there."""
         evidence = {key: value for key, value in self.data().items() if key != "experiment"}
         return Release(experiment=self.experiment, **masked(evidence))
 
     @property
     def evidence(self) -> dict[str, Any]:
-        """Where it comes from, as it is shown to programs, with the hash of the experiment instead of it."""
-        shown = {key: value for key, value in self.told.data().items() if key != "experiment"}
+        """The masked evidence for programs, with the hash of the experiment instead of the experiment."""
+        shown = {key: value for key, value in self.masked.data().items() if key != "experiment"}
         return {**shown, "content": self.content}
 
     def data(self) -> dict[str, Any]:

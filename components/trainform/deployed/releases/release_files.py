@@ -16,7 +16,7 @@ from trainform.project import RELEASES, release_path
 from trainform.spec.release import Released, read_release_file
 
 HEAD = """\
-# A release, written by trainform. Nobody edits it: its name is the hash of what is in it.
+# A release, written by trainform. Do not edit it: its name is the hash of its content.
 """
 
 

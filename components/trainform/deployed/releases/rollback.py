@@ -1,4 +1,4 @@
-"""What a rollback of a stack restores, and its release. Pure functions of releases and of Pulumi's history."""
+"""The experiment that a rollback restores, and its release. Pure functions of releases and Pulumi's history."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 from msgspec import Struct
 
 from trainform.deployed.earlier import EarlierDeployment
-from trainform.deployed.releases.promote import as_released, origin, recorded
+from trainform.deployed.releases.promote import experiment_for_release, origin, recorded
 from trainform.deployed.releases.release import Origin, Promoted, Release, Rollback
 from trainform.manifests.shapes import mapping
 from trainform.spec.release import digest
 
 
 class Restored(Struct, frozen=True):
-    """What a rollback restores. release: its name; None if it was deployed without one."""
+    """The experiment that a rollback restores. release: its name; None if it was deployed without one."""
 
     release: str | None
     experiment: dict[str, Any]
@@ -29,7 +29,7 @@ class Checkpoint(Struct, frozen=True):
     written_by: str
     """The revision that is deployed; if that is unknown, the release that the stack follows."""
     mount: str
-    """Where the restored experiment mounts it."""
+    """The path at which the restored experiment mounts it."""
     keep: bool
     """`pulumi destroy` leaves the claim."""
 
@@ -114,9 +114,9 @@ class Past(Struct, frozen=True):
         return Restored(found.name, found.experiment, found.origin)
 
 
-def of_deployment(found: EarlierDeployment, stack: str, environment: str) -> Restored:
-    """Return what the stack (PROJECT/STACK) had deployed. TrainformError if this version cannot read it."""
-    experiment = as_released(recorded(found.record, stack))
+def restored_deployment(found: EarlierDeployment, stack: str, environment: str) -> Restored:
+    """Return the deployment of the stack (PROJECT/STACK). TrainformError if this version cannot read it."""
+    experiment = experiment_for_release(recorded(found.record, stack))
     return Restored(None, experiment, origin(stack, environment, found.record, found.update))
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from trainform.console.atomic import replacing
-from trainform.console.locking import alone_in
+from trainform.console.locking import lock_folder
 from trainform.deployed.releases.release import Release
 from trainform.deployed.releases.release_files import write_releases
 from trainform.deployed.stacks import followed
@@ -26,7 +26,7 @@ def follow_all(releases: Mapping[str, Release], root: Path) -> None:
     The releases come first: an interruption leaves a release without a stack, and never a stack without its release.
     TrainformError if a stack follows another release by now than the one that is to be replaced.
     """
-    with alone_in((root / stack_path(next(iter(releases)))).parent):
+    with lock_folder((root / stack_path(next(iter(releases)))).parent):
         for stack, release in releases.items():
             _refuse_moved(release, stack, root)
         # before anything is written: an error if a stack's file cannot be changed

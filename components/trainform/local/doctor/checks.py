@@ -62,7 +62,7 @@ USE_SANDBOX = 'eval "$(trainform sandbox env)"'
 FIXED_BY_SANDBOX = ("pulumi", "pulumi_login", "kubeconfig", "cluster")
 
 
-def with_sandbox_fix(findings: Findings, request: Request) -> dict[str, Finding]:
+def apply_sandbox_fix(findings: Findings, request: Request) -> dict[str, Finding]:
     """Return the findings with one command as the fix of the checks that a sandbox fixes, if it is the cause."""
     fix = ""
     with contextlib.suppress(TrainformError):  # its folder cannot be read

@@ -26,7 +26,7 @@ def smaller_plan(plan: Plan, experiment: Experiment, environment: Environment, p
     return structs.replace(smaller, ends_with=plan.ends_with)
 
 
-def with_processes(live: Workload, planned: Workload, smaller: Workload) -> Workload:
+def reduce_processes(live: Workload, planned: Workload, smaller: Workload) -> Workload:
     """The live pods with the numbers of the smaller plan: values that are as planned become those of the smaller plan,
     and values that the cluster has changed stay."""
     return dataclasses.replace(

@@ -20,10 +20,10 @@ from trainform.manifests.objects import pod_selector
 from trainform.manifests.ssh_files import identity_files, ssh_names
 from trainform.plan.model import Plan
 
-STAND_IN = "stand-in-of-this-rehearsal"
+PLACEHOLDER_VALUE = "stand-in-of-this-rehearsal"
 
 
-def from_plan(plan: Plan) -> Workload:
+def workload_of_plan(plan: Plan) -> Workload:
     """The pods as the operator's controller would make them.
 
     Secrets and ConfigMaps that are not the job's own do not exist on this machine: stand-ins take their place, and the
@@ -54,7 +54,7 @@ def from_plan(plan: Plan) -> Workload:
     )
 
 
-def from_cluster(cluster: Cluster, plan: Plan) -> Workload:
+def workload_of_cluster(cluster: Cluster, plan: Plan) -> Workload:
     """The live pods of the plan's revision, with the ConfigMaps, Secrets and Services that they use.
 
     ClusterError where the job has no pods, or where one of these objects must not be read."""
@@ -147,12 +147,12 @@ def _stand_ins(missing: Iterable[NamedObject], kind: str) -> dict[str, dict[str,
     made: dict[str, dict[str, str]] = {}
     for reference in missing:
         if reference.kind == kind:
-            made.setdefault(reference.name, {}).update(dict.fromkeys(reference.keys, STAND_IN))
+            made.setdefault(reference.name, {}).update(dict.fromkeys(reference.keys, PLACEHOLDER_VALUE))
     return made
 
 
 def _stand_in_note(kind: str, name: str, data: Mapping[str, str]) -> str:
-    gets = f"{', '.join(data)} = {STAND_IN}" if data else "it is empty"
+    gets = f"{', '.join(data)} = {PLACEHOLDER_VALUE}" if data else "it is empty"
     return f"{kind} {name} is not on this machine, so a stand-in takes its place: {gets}"
 
 

@@ -12,11 +12,11 @@ from trainform import defaults
 from trainform.console.progress import SILENT, Progress, Step
 from trainform.local.sandbox import nodes
 from trainform.local.sandbox.addons import (
+    add_dependencies,
     chosen_addons,
-    in_table_order,
     installed_addons,
     required_parts,
-    with_dependencies,
+    sort_by_table,
 )
 from trainform.local.sandbox.addons.addon import InstalledAddOn
 from trainform.local.sandbox.addons.addon_table import ADDONS
@@ -108,7 +108,7 @@ def down(folder: Path, progress: Progress = SILENT, purge: bool = False) -> bool
 def _merge_addons(settings: SandboxSettings, before: State | None, progress: Progress) -> SandboxSettings:
     """Return the settings with the add-ons of the last `up` and the add-ons that others depend on."""
     there = () if before is None else before.settings.addons
-    names = with_dependencies(in_table_order(there, chosen_addons(settings.addons)))
+    names = add_dependencies(sort_by_table(there, chosen_addons(settings.addons)))
     for needed in names:
         if needed not in (*settings.addons, *there):
             dependents = [name for name in names if needed in ADDONS[name].needs]

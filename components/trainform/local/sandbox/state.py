@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct, structs
 
-from trainform.local.sandbox.addons import in_table_order
+from trainform.local.sandbox.addons import sort_by_table
 from trainform.local.sandbox.folder import Layout, os_errors_as_sandbox_errors, read_private, write_private
 from trainform.local.sandbox.processes import Process
 from trainform.local.sandbox.settings import SandboxSettings
@@ -50,9 +50,7 @@ def read_state(layout: Layout) -> State | None:
     except msgspec.ValidationError:
         return None
     # an add-on that this version does not know is left out
-    return structs.replace(
-        state, settings=structs.replace(state.settings, addons=in_table_order(state.settings.addons))
-    )
+    return structs.replace(state, settings=structs.replace(state.settings, addons=sort_by_table(state.settings.addons)))
 
 
 def read_processes(layout: Layout) -> list[Process]:

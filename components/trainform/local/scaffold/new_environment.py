@@ -50,7 +50,7 @@ def skeleton(name: str) -> str:
     return _text(name, [CONTEXT, own, _backend_example(), QUEUES, ACCELERATORS, PRICE, RDMA, CLASSES, *RULES])
 
 
-def from_survey(name: str, survey: Survey) -> str:
+def environment_text(name: str, survey: Survey) -> str:
     """Return an environment with the data of a cluster, and examples for missing data."""
     found_hardware = hardware([] if survey.nodes is None else survey.nodes)
     return _text(

@@ -92,7 +92,7 @@ def policies(root: Path, config: Mapping[str, Any], *, dry_run: bool = False) ->
     try:
         environment = check_environment(environment_name(config), root).checked()
     except TrainformError as error:
-        return [_without_environment("\n".join(error.lines()))]
+        return [_failing_policy("\n".join(error.lines()))]
     today = datetime.datetime.now(datetime.UTC).date()
     queues: set[str] = set()
 
@@ -144,7 +144,7 @@ def environment_name(config: Mapping[str, Any]) -> str:
     )
 
 
-def _without_environment(problems: str) -> Policy:
+def _failing_policy(problems: str) -> Policy:
     """Return a policy that no stack passes."""
 
     def validate(args: ResourceValidationArgs, report: ReportViolation) -> None:

@@ -12,7 +12,7 @@ from trainform.deployed.engine import exported
 from trainform.deployed.releases.author import author
 from trainform.deployed.releases.release import Release
 from trainform.deployed.releases.release_files import read_release, releases_of
-from trainform.deployed.releases.rollback import Checkpoint, Past, Restored, checkpoints, of_deployment, rollback
+from trainform.deployed.releases.rollback import Checkpoint, Past, Restored, checkpoints, restored_deployment, rollback
 from trainform.deployed.stacks import ProjectStack, followed, load_project_stack
 from trainform.deployed.state import record_in, unfinished
 from trainform.deployed.updates import ALL, Update, updates
@@ -126,7 +126,7 @@ def _restored(stack: ProjectStack, past: Past, to: str | None, root: Path, *, fa
         raise InputError([_nothing(stack, past) if to is None else _unknown(stack, past, to)])
     if found.update.release in past.releases:
         return past.restored(found.update.release)
-    return of_deployment(found, stack.full_name, stack.environment.name)
+    return restored_deployment(found, stack.full_name, stack.environment.name)
 
 
 def _refuse(stack: ProjectStack, past: Past, to: str) -> None:
@@ -134,7 +134,7 @@ def _refuse(stack: ProjectStack, past: Past, to: str) -> None:
     name, known = past.restored_by(to), {*past.followed(past.current)}  # also under an earlier name of the stack
     if past.releases[to].promoted.target != stack.name and known.isdisjoint({to, name}):
         fix = (
-            f"`trainform promote {stack.experiment} --from {past.releases[to].told.promoted.target} --to "
+            f"`trainform promote {stack.experiment} --from {past.releases[to].masked.promoted.target} --to "
             f"{stack.name}`, or name one of {list_names(past.earlier())}"
         )
         raise InputError([Problem(TO, to, f"the stack {stack.name} never followed this release", fix)])
@@ -151,7 +151,7 @@ def _unknown(stack: ProjectStack, past: Past, to: str) -> Problem:
 def _nothing(stack: ProjectStack, past: Past) -> Problem:
     names = past.earlier()
     passed = f"; {list_names(names)} were never deployed" if names else ""
-    reason = f"nothing else was deployed in the stack {stack.name} before, as far as it is known{passed}"
+    reason = f"no earlier deployment of the stack {stack.name} is known{passed}"
     other = "take the experiment's file from git and run `pulumi up`"
     if past.current is not None:
         other = f"`pulumi config rm trainform:release -s {stack.name}`, and the stack follows the file again"

@@ -1,8 +1,8 @@
 """The file of a saved review, the key of its hashes, and its seal.
 
 A hash of something short can be guessed by trying. So every hash is keyed, and the key is in the file only as the
-stack's secrets provider has encrypted it. Without the secrets of the stack nobody can guess from the file, or make one
-that `trainform apply` takes.
+stack's secrets provider has encrypted it. Guessing from the file, or making one that
+`trainform apply` takes, needs the secrets of the stack.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from trainform.spec.explain import explain
 from trainform.spec.files import read_text
 from trainform.spec.read import read_content
 from trainform.spec.stack import ENCRYPTION, NAMESPACE
-from trainform.stacks.saved.saved_review import VERSION, Saved, SavedFile
+from trainform.stacks.saved.saved_review import VERSION, SavedFile, SavedReview
 
 LARGEST = 64 << 20
 BEGINNING = '{\n  "saved_review": '
@@ -44,7 +44,7 @@ SALT, *ENCRYPTED_BY_SERVICES = ENCRYPTION
 _FILE = "Pulumi.key.yaml"
 
 
-def text_of(review: Saved, key: bytes, sealed: Mapping[str, Any]) -> str:
+def text_of(review: SavedReview, key: bytes, sealed: Mapping[str, Any]) -> str:
     """Return the text of the file."""
     file = SavedFile(key=dict(sealed), review=review, seal=_seal(review, key))
     return json.dumps(file.model_dump(mode="json"), indent=2, allow_nan=False) + "\n"
@@ -91,7 +91,7 @@ def is_saved(target: Path) -> bool:
         return stream.read(len(BEGINNING)) in ("", BEGINNING)
 
 
-def _seal(review: Saved, key: bytes) -> str:
+def _seal(review: SavedReview, key: bytes) -> str:
     return keyed(key, review.model_dump(mode="json"))
 
 
@@ -137,8 +137,8 @@ def _config(config: Mapping[str, Any], root: Path, *words: str, text: str | None
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / _FILE
         file.write_text(json.dumps(config))  # JSON is YAML
-        said = printed(root, "config", *words, "--config-file", str(file), text=text)
-        return said.strip(), read_content(file, _FILE).data
+        output = printed(root, "config", *words, "--config-file", str(file), text=text)
+        return output.strip(), read_content(file, _FILE).data
 
 
 def _config_of(sealed: Mapping[str, Any], stack: str, root: Path) -> dict[str, Any]:

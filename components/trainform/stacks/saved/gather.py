@@ -1,5 +1,5 @@
-"""What decides a `pulumi up`, as it is now: the state, the config, the versions and the cluster. What the files say is
-in the steps of the preview."""
+"""The present facts that decide a `pulumi up`: the state, the config, the versions and the cluster. The content of the
+files is in the steps of the preview."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from trainform.spec.read import read_content
 from trainform.spec.stack import NAMESPACE
 from trainform.stacks.saved.file import keyed
 from trainform.stacks.saved.pulumi_up import backend, engine_version
-from trainform.stacks.saved.saved_review import What
+from trainform.stacks.saved.saved_review import FactKind
 
 SECONDS = 10.0
 SHOWN = tuple(f"{NAMESPACE}:{key}" for key in ("experiment", "environment", "run", "release"))
@@ -38,7 +38,7 @@ SERVICES = "environment"
 OF_PROVIDER = ("PULUMI_K8S_", "PULUMI_KUBERNETES_")
 WITHOUT_EFFECT = ("PULUMI_K8S_CLIENT_", "PULUMI_K8S_SUPPRESS_", "PULUMI_K8S_HELM_")
 """Rates, warnings, and the folders of Helm."""
-Facts = Mapping[What, Any]
+Facts = Mapping[FactKind, Any]
 
 
 class Source(Struct, frozen=True):
@@ -52,19 +52,19 @@ class Source(Struct, frozen=True):
         """Return a keyed hash for each value."""
         return {name: keyed(self.key, value) for name, value in values.items()}
 
-    def without_secrets(self, data: Any) -> Any:
+    def hash_secrets(self, data: Any) -> Any:
         """Return the data with a keyed hash for each secret."""
-        return self._without(data, masked(data))
+        return self._hash_masked(data, masked(data))
 
-    def _without(self, data: Any, shown: Any) -> Any:
+    def _hash_masked(self, data: Any, shown: Any) -> Any:
         if isinstance(data, dict) and data.keys() == shown.keys():
-            return {key: self._without(value, shown[key]) for key, value in data.items()}
+            return {key: self._hash_masked(value, shown[key]) for key, value in data.items()}
         if isinstance(data, list):
-            return [self._without(*pair) for pair in zip(data, shown, strict=True)]
+            return [self._hash_masked(*pair) for pair in zip(data, shown, strict=True)]
         return data if data == shown else keyed(self.key, data)
 
 
-def gather(source: Source) -> dict[What, Any]:
+def gather(source: Source) -> dict[FactKind, Any]:
     """Return the facts. TrainformError if one of them cannot be read."""
     stack, root = source.stack, source.root
     environment = stack_files(chosen_by(stack, root), root).environment

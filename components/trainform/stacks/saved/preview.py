@@ -27,7 +27,7 @@ from trainform.spec.environment import Environment
 from trainform.stacks.drift.live_reads import Reads, key_of
 from trainform.stacks.saved.file import keyed
 from trainform.stacks.saved.gather import Facts, Source
-from trainform.stacks.saved.saved_review import Saved
+from trainform.stacks.saved.saved_review import SavedReview
 
 PROVIDERS = "pulumi:providers:"
 COMPARED = (PROVIDERS, steps.COMPONENT)
@@ -48,16 +48,16 @@ def preview_facts(preview: Preview, environment: Environment | None, source: Sou
         )
     objects, unread = ({}, [NO_CLUSTER]) if environment is None else touched(preview, environment)
     return {
-        "object": source.without_secrets(objects),
-        "step": source.without_secrets(planned(preview, source.key)),
+        "object": source.hash_secrets(objects),
+        "step": source.hash_secrets(planned(preview, source.key)),
     }, unread
 
 
-def saved_review(facts: Facts, preview: Preview, environment: Environment | None, source: Source) -> Saved:
+def saved_review(facts: Facts, preview: Preview, environment: Environment | None, source: Source) -> SavedReview:
     """Return the review with the facts that were gathered and those of its preview."""
     found, unread = preview_facts(preview, environment, source)
     commit = git_line(source.root, "rev-parse", "HEAD")
-    return Saved(at=utc_now(), stack=source.stack, commit=commit, facts={**facts, **found}, not_compared=unread)
+    return SavedReview(at=utc_now(), stack=source.stack, commit=commit, facts={**facts, **found}, not_compared=unread)
 
 
 # --- steps
@@ -72,12 +72,12 @@ def planned(preview: Preview, key: bytes) -> dict[str, Any]:
         name = f"{step.kind} {step.name}"
         while name in found:
             name += "'"
-        found[name] = _planned(step, lambda masked: keyed(key, _without_names(masked, names)))
-    made: dict[str, Any] = _without_names(found, names)
-    return made
+        found[name] = _planned(step, lambda masked: keyed(key, _mask_names(masked, names)))
+    planned_steps: dict[str, Any] = _mask_names(found, names)
+    return planned_steps
 
 
-def _without_names(data: Any, names: list[str]) -> Any:
+def _mask_names(data: Any, names: list[str]) -> Any:
     text = json.dumps(data)
     for name in names:
         text = text.replace(name, CHOSEN_LATER)

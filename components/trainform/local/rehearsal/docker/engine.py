@@ -120,9 +120,9 @@ class Engine:
         try:
             yield client
         except self._missing as error:
-            raise RemovedError(in_one_line(error)) from None
+            raise RemovedError(one_line(error)) from None
         except self._errors as error:
-            raise TrainformError(f"Docker: {in_one_line(error)}") from None
+            raise TrainformError(f"Docker: {one_line(error)}") from None
         finally:
             self._idle.put(client)
 
@@ -336,7 +336,7 @@ def _connect(settings: Any, seconds: int) -> APIClient:
         return docker.APIClient(**settings, version="auto", timeout=seconds)
     except _errors() as error:
         fix = NO_PERMISSION_FIX if isinstance(error, PermissionError) else NO_DAEMON_FIX
-        raise TrainformError(f"a rehearsal needs Docker, and none answers: {in_one_line(error)}", fix) from None
+        raise TrainformError(f"a rehearsal needs Docker, and none answers: {one_line(error)}", fix) from None
 
 
 def _errors() -> tuple[type[Exception], ...]:
@@ -365,7 +365,7 @@ def short_container_name(name: str) -> str:
     return name if len(name) <= LABEL_MAX else f"{name[: LABEL_MAX - NAME_END]}{name[-NAME_END:]}"
 
 
-def in_one_line(error: BaseException) -> str:
+def one_line(error: BaseException) -> str:
     """The message of Docker's error, in one line."""
     explanation = getattr(error, "explanation", None)
     text = str(error) if explanation is None else str(explanation)

@@ -35,10 +35,10 @@ class Sandbox(Struct, frozen=True):
 def place_pods(workload: Workload) -> tuple[Sandbox, ...]:
     """A sandbox for each pod, and one for each node with pods on the host network."""
     nodes = _nodes(workload)
-    apart = [pod for pod in workload.pods if not on_host_network(pod)]
+    apart = [pod for pod in workload.pods if not uses_host_network(pod)]
     together: dict[str, list[dict[str, Any]]] = {}
     for pod in workload.pods:
-        if on_host_network(pod):
+        if uses_host_network(pod):
             together.setdefault(nodes[pod_name(pod)], []).append(pod)
     return (
         *(pod_sandbox(pod, workload, nodes[pod_name(pod)]) for pod in apart),
@@ -72,7 +72,7 @@ def node_sandbox(pods: list[dict[str, Any]], workload: Workload, node: str) -> S
     )
 
 
-def on_host_network(pod: dict[str, Any]) -> bool:
+def uses_host_network(pod: dict[str, Any]) -> bool:
     """True if the pod uses its node's network."""
     return bool(pod["spec"].get("hostNetwork", False))
 
@@ -122,7 +122,7 @@ def _nodes(workload: Workload) -> dict[str, str]:
         if name in nodes:
             continue
         ports = host_ports(pod)
-        if on_host_network(pod):
+        if uses_host_network(pod):
             node = next((node for node, used in taken.items() if not used & ports), f"node-{len(taken)}")
             taken.setdefault(node, set()).update(ports)
             nodes[name] = node
@@ -135,4 +135,4 @@ def host_ports(pod: dict[str, Any]) -> set[tuple[int, str]]:
     """Return the ports that the pod uses on its node; on the host network, every port that it declares."""
     ports = [port for container in pod["spec"]["containers"] for port in container.get("ports", [])]
     numbers = [(port.get("hostPort", port["containerPort"]), port.get("protocol", "TCP")) for port in ports]
-    return set(numbers) if on_host_network(pod) else set()
+    return set(numbers) if uses_host_network(pod) else set()

@@ -77,7 +77,7 @@ def _library() -> ctypes.CDLL:
     """The libmpi of the mpirun that started this process. An image may have several, and they cannot talk to each
     other."""
     tried = []
-    for place in (*_beside_launcher(), "libmpi.so.40", "libmpi.so"):
+    for place in (*_launcher_libraries(), "libmpi.so.40", "libmpi.so"):
         try:
             return ctypes.CDLL(place, mode=ctypes.RTLD_GLOBAL)  # its plug-ins look for its symbols
         except OSError as error:
@@ -85,7 +85,7 @@ def _library() -> ctypes.CDLL:
     raise world.ProbeError(f"no library of Open MPI on {world.own_name(os.environ)}: {'; '.join(tried)}")
 
 
-def _beside_launcher() -> list[str]:
+def _launcher_libraries() -> list[str]:
     """The possible paths of libmpi, from the parent of this process: mpirun, or its daemon on another node."""
     try:
         prefix = Path(f"/proc/{os.getppid()}/exe").resolve().parent.parent
@@ -108,7 +108,7 @@ def main() -> None:
     words = mpi.gather(json.dumps(vars(member)).encode(), member.world)
     members = [world.Member(**json.loads(each)) for each in words]
     total, wanted = mpi.all_reduce(member.rank), member.world * (member.world - 1) // 2
-    problem = world.in_one_line(world.world_problems(members, expected, SIZE))
+    problem = world.one_line(world.world_problems(members, expected, SIZE))
     if problem is None and total != wanted:
         problem = f"all-reduce gives {total} on {member.host}, not {wanted}"
     if problem is None:

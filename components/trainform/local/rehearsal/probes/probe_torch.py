@@ -81,14 +81,14 @@ class RollCall:
         members = self.members()
         clashes = world.rank_clashes(members, "RANK")
         if clashes:
-            return world.in_one_line(clashes)
+            return world.one_line(clashes)
         if len(members) < awaited:
             missing = world.missing_ranks([member.rank for member in members], awaited, self.expected)
             wrong = sorted({member.world for member in members} - {self.expected.processes})
             if self.expected.processes is not None and wrong:
                 missing += f"; WORLD_SIZE is {wrong[0]}, the plan says {self.expected.processes}"
             return f"the world did not form within {self.expected.timeout:g} s: {missing}"
-        return world.in_one_line(world.world_problems(members, self.expected, "WORLD_SIZE"))
+        return world.one_line(world.world_problems(members, self.expected, "WORLD_SIZE"))
 
     def _hear(self, deadline: float) -> str | None:
         try:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Result = TypeVar("Result")
 
 DEFAULT_TIMEOUT = 120.0  # seconds
-MOST_TOLD = 8
+MOST_PROBLEMS = 8
 STARTED = "TRAINFORM_PROBE_STARTED"
 
 
@@ -174,12 +174,12 @@ def _order_problems(members: Sequence[Member], expected: Expected) -> list[str]:
     return problems
 
 
-def in_one_line(problems: Sequence[str]) -> str | None:
+def one_line(problems: Sequence[str]) -> str | None:
     """The first few problems and the number of the others; None where there is no problem."""
     if not problems:
         return None
-    more = len(problems) - MOST_TOLD
-    return "; ".join([*problems[:MOST_TOLD], *([f"and {more} more"] if more > 0 else [])])
+    more = len(problems) - MOST_PROBLEMS
+    return "; ".join([*problems[:MOST_PROBLEMS], *([f"and {more} more"] if more > 0 else [])])
 
 
 def missing_ranks(joined: Sequence[int], world: int, expected: Expected) -> str:

@@ -13,7 +13,7 @@ from types import FrameType
 
 from msgspec import Struct, structs
 
-from trainform.console.escaping import escaped, without_sequences
+from trainform.console.escaping import escaped, strip_sequences
 from trainform.console.locking import hold
 from trainform.console.progress import SILENT, Progress
 from trainform.console.signals import signal_handler
@@ -22,7 +22,7 @@ from trainform.local.rehearsal.docker.engine import Engine
 from trainform.local.rehearsal.docker.pulled_images import ready_images
 from trainform.local.rehearsal.kubelet.volumes import host_paths
 from trainform.local.rehearsal.kubexec.bridge import Bridge
-from trainform.local.rehearsal.kubexec.delivery import with_relays
+from trainform.local.rehearsal.kubexec.delivery import insert_relays
 from trainform.local.rehearsal.run.display import Display
 from trainform.local.rehearsal.run.masking import Masker
 from trainform.local.rehearsal.run.pod_infrastructure import PodInfrastructure
@@ -82,7 +82,7 @@ def rehearsal(
     """
     import platformdirs
 
-    workload = with_relays(workload if options.image is None else with_getent(workload))
+    workload = insert_relays(workload if options.image is None else replace_nslookup(workload))
     if not workload.pods:
         raise TrainformError("there is no pod to rehearse", "give a role at least one replica")
     lock = platformdirs.user_state_path("trainform") / "rehearsals" / workload.experiment / "lock"
@@ -194,7 +194,7 @@ class Rehearsal:
 
     def _write_line(self, pod: str, line: str) -> None:
         line = self._masked(line)
-        words = without_sequences(line).strip()
+        words = strip_sequences(line).strip()
         if words:
             self.records.change(pod, last_line=words)
         self._display.line(pod, line)
@@ -245,7 +245,7 @@ def uninterrupted() -> Iterator[None]:
 # --- lookups of names
 
 
-def with_getent(workload: Workload) -> Workload:
+def replace_nslookup(workload: Workload) -> Workload:
     """The workload with `getent hosts` in the place of `nslookup` in the operator's init containers, and a note for
     each of them.
 

@@ -109,7 +109,7 @@ def webhook_configurations(
     does not serve."""
     for document in filter(None, yaml.safe_load_all(manifests)):
         served = [
-            _on_loopback(webhook, webhooks, port, certificates)
+            _move_to_loopback(webhook, webhooks, port, certificates)
             for webhook in document["webhooks"]
             if all(set(rule["resources"]) <= webhooks.resources for rule in webhook["rules"])
         ]
@@ -121,7 +121,7 @@ def webhook_configurations(
         }
 
 
-def _on_loopback(
+def _move_to_loopback(
     webhook: Mapping[str, Any], webhooks: Webhooks, port: int, certificates: WebhookCertificates
 ) -> dict[str, Any]:
     selector = webhooks.selectors.get(webhook["name"])
