@@ -59,7 +59,7 @@ def test_the_environments_operator(own: str) -> None:
 
 def test_a_teaching_experiment(own: str, golden: Golden) -> None:
     """Its own objects, as `trainform render` prints them."""
-    read = check_experiment("sdxl-lora", "dev").checked()
+    read = check_experiment("sdxl-lora", "dev").or_raise()
     made = render_job(read.experiment.model_copy(update={"backend": own}), read.environment)
     assert made.problems == ()
     golden(

@@ -283,7 +283,7 @@ def test_the_objects_of_an_environment_are_rendered(tmp_path: Path) -> None:
     code, out, err = run("render", "-e", "dev")
     bodies = list(yaml.safe_load_all(out))
     assert (code, err) == (0, "")
-    assert bodies == [manifest.body for manifest in platform_manifests(load_environment("dev").checked())]
+    assert bodies == [manifest.body for manifest in platform_manifests(load_environment("dev").or_raise())]
     assert run("render", "-s", "dev") == (0, out, "")
     assert json.loads(run("render", "-e", "dev", "--json")[1]) == bodies
     assert run("render", "-e", "dev", "-o", str(tmp_path / "out.yaml")) == (0, "", "")

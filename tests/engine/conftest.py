@@ -32,7 +32,7 @@ def toolchain() -> Toolchain:
 
 
 def _start(folder: Path, toolchain: Toolchain, environment: str = "dev") -> Sandbox:
-    offered = load_environment(environment, ROOT).checked()
+    offered = load_environment(environment, ROOT).or_raise()
     return up(settings_from_environment(offered, folder), toolchain)
 
 

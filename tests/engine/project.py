@@ -198,7 +198,7 @@ class Project:
 
     def rendered(self, experiment: str) -> RenderedJob:
         """Plan and objects of an experiment in `dev`."""
-        return check_experiment(experiment, "dev", root=self.folder).checked()
+        return check_experiment(experiment, "dev", root=self.folder).or_raise()
 
     def pulumi(self, *words: str, timeout: float = PATIENCE, **environ: str) -> Ran:
         """Run the real engine."""

@@ -70,7 +70,7 @@ def problems(text: str, where: Environment, root: Path) -> dict[str, tuple[int, 
 
 
 def rendered(text: str, where: Environment, root: Path) -> RenderedJob:
-    return check_experiment(Text("resnet.yaml", text), where, root=root).checked()
+    return check_experiment(Text("resnet.yaml", text), where, root=root).or_raise()
 
 
 def without_base(job: RenderedJob) -> tuple[Plan, list[Manifest]]:

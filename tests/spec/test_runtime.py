@@ -64,7 +64,7 @@ def test_a_file_that_is_not_there_is_one_more_problem(project: Path) -> None:
     assert [problem.path for problem in problems] == ["queu", ""]
     assert problems[1].source == "runtimes/shared.yaml"
     with pytest.raises(InputError):
-        load_experiment("hello.yaml", project).checked()
+        load_experiment("hello.yaml", project).or_raise()
 
 
 def test_ssh_is_the_runtimes() -> None:

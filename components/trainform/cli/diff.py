@@ -90,7 +90,7 @@ def _versions(first: str, second: str | None, environment: str | None, root: Pat
     if stacks and from_shell:
         name = next(iter(stacks.values())).environment.name
     elif environment is not None:
-        name = check_environment(environment, root).checked().name
+        name = check_environment(environment, root).or_raise().name
     found = [_deployed(word, stacks[word]) if word in stacks else _written(word, name, root) for word in words]
     if second is None:  # what `pulumi up` of the stack would deploy
         stack = stacks[first].stack

@@ -63,7 +63,7 @@ def command(
     from trainform.spec.load import project_root
 
     chosen = _chosen([] if verbs is None else verbs)
-    offered = None if environment is None else check_environment(from_input(environment)).checked()
+    offered = None if environment is None else check_environment(from_input(environment)).or_raise()
     request = Request(project_root(), offered, timeout)
     findings = apply_sandbox_fix(run_checks(CHECKS, request), request)
     made = {

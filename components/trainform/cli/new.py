@@ -121,7 +121,7 @@ def command(
     if not options and (root / "stacks" / EXPERIMENTS / f"{name}.yaml").is_file():
         add_stack(name, environment, root, as_json)
         return
-    target = check_environment(environment).checked()
+    target = check_environment(environment).or_raise()
     request = NewExperiment(
         name,
         target.name,
@@ -146,7 +146,7 @@ def _new_experiment(
 ) -> None:
     root = project_root()
     named = name_in_stack(environment, root)
-    check_environment(named, root).checked()  # with the name that the stack will have
+    check_environment(named, root).or_raise()  # with the name that the stack will have
     registry = next(iter(target.limits.registries), None)
     # the file is checked with a valid image before it is written with the placeholder
     checked = placeholder_image(registry, CHECKED_IMAGE) if image is None else image

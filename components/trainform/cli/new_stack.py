@@ -23,7 +23,7 @@ SSH_SECRET = "head -c 32 /dev/urandom | base64 | pulumi config set --secret trai
 
 def add_stack(name: str, environment: str, root: Path, as_json: bool) -> None:
     """Write the stack of the experiment in the environment. An existing stack is reported and does not change."""
-    target = check_environment(environment).checked()
+    target = check_environment(environment).or_raise()
     named = name_in_stack(environment, root)
     checked = check_experiment(name, named, root=root)
     own = [problem for problem in checked.problems if problem not in checked.of_both]

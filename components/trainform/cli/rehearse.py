@@ -85,7 +85,7 @@ def command(
     options = Options(
         image=image, timeout=_seconds(timeout), claims=dict(map(_folder, claim if claim is not None else ()))
     )
-    job = choose(experiment, environment, stack, run).check().checked()
+    job = choose(experiment, environment, stack, run).check().or_raise()
     plan, rehearsed = _workload(job, processes, from_cluster)
     if probe:
         rehearsed = probed(rehearsed, plan, job.experiment.launcher)

@@ -38,7 +38,7 @@ class CheckedJob(Struct, frozen=True):
     release: str | None = None
     """The release in which the experiment is; None if it is in its own file, or in none."""
 
-    def checked(self) -> RenderedJob:
+    def or_raise(self) -> RenderedJob:
         """The job; InputError with every problem where there is one."""
         if self.problems or self.job is None:
             raise InputError(self.problems)

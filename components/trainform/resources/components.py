@@ -55,7 +55,7 @@ class TrainingQueue(Part):
         opts: options. The objects are made on the environment's cluster, unless they bring a Kubernetes provider.
         """
         with as_run_error():
-            environment = add_own(check_environment(environment).checked(), "queues", {name: request}, QueueRequest)
+            environment = add_own(check_environment(environment).or_raise(), "queues", {name: request}, QueueRequest)
             plan = QueuePlan(name, request, queue_amounts(request, environment))
             manifest = with_own_annotations(queue_manifest(plan, ownership(name, environment=environment.name)))
         set_outputs(self, self._outputs(self._make(name, request.user_set(), [manifest], environment, opts, CRDS)))
@@ -80,7 +80,7 @@ class SharedStorage(Part):
         opts: options. The objects are made on the environment's cluster, unless they bring a Kubernetes provider.
         """
         with as_run_error():
-            environment = add_own(check_environment(environment).checked(), "claims", claims, ClaimRequest)
+            environment = add_own(check_environment(environment).or_raise(), "claims", claims, ClaimRequest)
             labels = ownership(name, environment=environment.name)
             manifests = [
                 with_own_annotations(
@@ -123,7 +123,7 @@ class Rendezvous(Part):
         opts: options. The objects are made on the environment's cluster, unless they bring a Kubernetes provider.
         """
         with as_run_error():
-            environment = check_environment(environment).checked()
+            environment = check_environment(environment).or_raise()
             problems = type_problems("selector", selector, Mapping, "a mapping", "write `{LABEL: VALUE}`")
             if not problems:
                 problems = parse(_RendezvousInputs, {"name": name, "selector": dict(selector)}).problems
@@ -167,7 +167,7 @@ class RoleGroup(Part):
             problems = type_problems("role", role, str, "text", "write the name of a role as text")
             if problems:
                 raise InputError(problems)
-            job = check_experiment(experiment, environment).checked()
+            job = check_experiment(experiment, environment).or_raise()
             experiment, environment, plan = job.experiment, job.environment, job.plan
             backend = BACKENDS[plan.backend]
             pods = [template for template in backend.templates(plan, job.manifests) if template.role == role]

@@ -23,14 +23,14 @@ def run() -> None:
     component: TrainingJob | Platform
     if not experiment_name:
         with as_run_error():
-            environment = check_environment(environment_name, root).checked()
+            environment = check_environment(environment_name, root).or_raise()
         component = Platform(environment.name, environment)
     else:
         with as_run_error():
             run, release = run_number(config.get("run")), release_name(config.get("release"))
             stack = Stack(experiment_name, environment_name, run, release)
             checked = check_experiment(stack.given, environment_name, stack.run, root)
-            job = check_gates(checked, pulumi.get_stack(), root).checked()
+            job = check_gates(checked, pulumi.get_stack(), root).or_raise()
         component = TrainingJob.from_rendered(job)
     for key in type(component).__annotations__:
         pulumi.export(key, getattr(component, key))

@@ -59,7 +59,7 @@ class SshIdentity(Part):
         opts: options. The objects are made on the environment's cluster, unless they bring a Kubernetes provider.
         """
         with as_run_error():
-            environment = check_environment(environment).checked()
+            environment = check_environment(environment).or_raise()
             given = {"service": service, "rotation": rotation, "port": port, "folder": folder}
             parsed = parse(_Inputs, given)
             if parsed.problems:

@@ -67,7 +67,7 @@ class Loaded(Struct, Generic[ModelT], frozen=True):
     data: Mapping[str, Any] | None = None
     """The data of the file, with its mistakes; None if a model was given instead of a file."""
 
-    def checked(self) -> ModelT:
+    def or_raise(self) -> ModelT:
         """Return the model. Raises `InputError` if there is any problem."""
         if self.problems or self.model is None:
             raise InputError(self.problems)

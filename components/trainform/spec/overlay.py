@@ -70,7 +70,7 @@ def apply_overlay(
 
 def merged(experiment: Experiment, name: str) -> Experiment:
     """Return the experiment in the environment. Raises `InputError` with every problem of its overlays."""
-    return apply_overlay(Loaded(experiment, (), NOWHERE), name).checked()
+    return apply_overlay(Loaded(experiment, (), NOWHERE), name).or_raise()
 
 
 class _Overlays(Struct, frozen=True):

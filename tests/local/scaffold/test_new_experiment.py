@@ -17,7 +17,7 @@ launchers = pytest.mark.parametrize("launcher", LauncherName)
 
 
 def environment(**changes: object) -> Environment:
-    return load_environment("dev").checked().model_copy(update=changes)
+    return load_environment("dev").or_raise().model_copy(update=changes)
 
 
 def asked(launcher: LauncherName, nodes: int = 2) -> NewExperiment:

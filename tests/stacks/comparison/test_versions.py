@@ -31,7 +31,7 @@ STACKS = stacks()
 @pytest.mark.parametrize("name", STACKS)
 def test_what_was_just_deployed_is_what_the_file_and_a_release_of_it_say(name: str) -> None:
     stack = STACKS[name]
-    record = check_experiment(stack.given, stack.environment, stack.run, ROOT).checked().plan.record
+    record = check_experiment(stack.given, stack.environment, stack.run, ROOT).or_raise().plan.record
     assert record is not None
     body = {"metadata": {"name": f"{stack.experiment}-deployed"}, "data": record.data()}
     read = read_record(body)

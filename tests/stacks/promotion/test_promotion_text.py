@@ -32,7 +32,7 @@ def prepared(tmp_path: Path) -> PreparedPromotion:
     found = source(environment(), **PARTS)
     asked = PromotionRequest("sdxl-lora", *places("sdxl-lora", "dev", "prod", tmp_path))
     made = release(**PARTS)
-    job = check_experiment(Released("sdxl-lora", made.name, made.experiment), "prod", 1, tmp_path).checked()
+    job = check_experiment(Released("sdxl-lora", made.name, made.experiment), "prod", 1, tmp_path).or_raise()
     smaller = {**PARTS, "roles": {"worker": {"replicas": 1, "accelerators": {"a800": 8}}}}
     will, deployed = version_of(job), deployed_version("now", source(environment(name="prod"), **smaller).record)
     comparisons = compare(deployed_version("sdxl-lora.dev, deployed", found.record), will), compare(deployed, will)

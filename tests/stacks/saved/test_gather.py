@@ -18,7 +18,7 @@ from trainform.stacks.saved import gather
 from trainform.stacks.saved.gather import Source, provider_variables, state_of
 
 TOKEN = "hf_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7"
-DEV = load_environment("dev").checked()
+DEV = load_environment("dev").or_raise()
 SYSTEM: dict[str, Any] = {
     "apiVersion": "v1",
     "kind": "Namespace",

@@ -90,7 +90,7 @@ def policies(root: Path, config: Mapping[str, Any], *, dry_run: bool = False) ->
     """Return the policies of a stack with this config. Without a valid environment there is one policy, which no stack
     passes. dry_run: True in a preview, where values may be unknown."""
     try:
-        environment = check_environment(environment_name(config), root).checked()
+        environment = check_environment(environment_name(config), root).or_raise()
     except TrainformError as error:
         return [_failing_policy("\n".join(error.lines()))]
     today = datetime.datetime.now(datetime.UTC).date()

@@ -173,7 +173,7 @@ def _check(
     problems = [*checked.problems, *map(checked.sources[0].locate, without)]
     if problems:
         raise InputError(problems)
-    job, experiment = checked.checked(), checked.sources[0]
+    job, experiment = checked.or_raise(), checked.sources[0]
     new = not_of_source(job, source)
     return job, {experiment.locate(Problem(path, None, "", "")).path: image for path, image in new.items()}
 

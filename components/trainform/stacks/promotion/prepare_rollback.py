@@ -74,7 +74,7 @@ def prepare_rollback(name: str, to: str | None, reason: str, root: Path) -> Prep
         notes.append(NOT_DEPLOYED)
     release = rollback(restored, current, stack.name, reason, author(root), utc_now())
     given = Released(stack.experiment, release.name, release.experiment)
-    job = check_experiment(given, stack.stack.environment, stack.stack.run, root).checked()
+    job = check_experiment(given, stack.stack.environment, stack.stack.run, root).or_raise()
     tags = without_digest(release.experiment)
     if tags:
         notes.append(BY_TAG.format(paths=list_names(tags)))
