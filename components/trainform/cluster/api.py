@@ -40,8 +40,8 @@ _METADATA_ONLY, _METADATA_OF_LIST = (
 )
 
 
-Given = TypeVar("Given")
-Made = TypeVar("Made")
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 class NotReadError(ClusterError):
@@ -261,9 +261,9 @@ def labelled(labels: Mapping[str, str] | None = None, *more: str) -> dict[str, s
     return {"labelSelector": ",".join([*(f"{name}={value}" for name, value in selected.items()), *more])}
 
 
-def start_threads(work: Callable[[Given], Made], items: Sequence[Given], most: int) -> list[Future[Made]]:
+def start_threads(work: Callable[[Item], Result], items: Sequence[Item], most: int) -> list[Future[Result]]:
     """Start the work on each item, in at most `most` threads. Python exits without waiting for them."""
-    futures = [Future[Made]() for _ in items]
+    futures = [Future[Result]() for _ in items]
     waiting = deque(zip(items, futures, strict=True))
 
     def run() -> None:
@@ -280,7 +280,7 @@ def start_threads(work: Callable[[Given], Made], items: Sequence[Given], most: i
     return futures
 
 
-def each(work: Callable[[Given], Made], items: Sequence[Given], most: int = MAX_CONNECTIONS) -> list[Made]:
+def each(work: Callable[[Item], Result], items: Sequence[Item], most: int = MAX_CONNECTIONS) -> list[Result]:
     """Return the result of the work on each item. The items run in parallel."""
     if len(items) < 2:
         return [*map(work, items)]

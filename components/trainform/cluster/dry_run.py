@@ -59,7 +59,7 @@ class DryRun(Struct, frozen=True):
     body: dict[str, Any]
     """The object in which a refused field is located."""
     role: str = ""
-    """Of a pod template; "" for an object."""
+    """The role of a pod template; "" for an object."""
     patches: tuple[str, ...] = ()
     """Paths of the merge patches in it."""
     late: tuple[tuple[str, ...], ...] = ()
@@ -67,7 +67,7 @@ class DryRun(Struct, frozen=True):
     path: str = ""
     """The field of the file that declares an object."""
     fix: str = ""
-    """How to make a change that the server refuses; "" where the refusal shows it."""
+    """The way to make a change that the server refuses; "" where the refusal shows it."""
     taken_over: tuple[str, ...] = ()
     """Prefixes of messages about managers whose fields `pulumi up` overwrites."""
 

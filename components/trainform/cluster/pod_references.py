@@ -45,14 +45,14 @@ class Reference(NamedTuple):
 
 
 def references(
-    plan: Plan, templates: Iterable[Template], made: Collection[tuple[str, str]], expected: Collection[str] = ()
+    plan: Plan, templates: Iterable[Template], own: Collection[tuple[str, str]], expected: Collection[str] = ()
 ) -> list[Reference]:
-    """Return each object once. made: kind and name of the job's own objects. expected: names of Secrets and ConfigMaps
+    """Return each object once. own: kind and name of the job's own objects. expected: names of Secrets and ConfigMaps
     that the program makes."""
     found: dict[tuple[str, str], Reference] = {}
     pod_references = (each for template in templates for each in _pod_references(plan, template))
     for each in (*_field_references(plan), *pod_references):
-        if (each.kind, each.name) in made or (each.name in expected and each.kind in (*_CREATE, PULL_SECRET)):
+        if (each.kind, each.name) in own or (each.name in expected and each.kind in (*_CREATE, PULL_SECRET)):
             continue
         first = found.setdefault((each.kind, each.name), each)
         keys = dict.fromkeys([*first.keys, *each.keys])

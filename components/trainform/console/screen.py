@@ -50,8 +50,8 @@ def _visible(segment: Segment) -> Segment:
 def screen(*, err: bool = False, piped_width: int | None = None) -> Screen:
     """Return a screen on standard output or standard error. `piped_width`: its columns if that is not a terminal."""
     output_stream(err)
-    made = Screen(stderr=err)
-    return made if made.is_terminal or piped_width is None else Screen(stderr=err, width=piped_width)
+    default = Screen(stderr=err)
+    return default if default.is_terminal or piped_width is None else Screen(stderr=err, width=piped_width)
 
 
 def plain(line: str) -> Text:

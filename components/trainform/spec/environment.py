@@ -112,7 +112,7 @@ class Price(Model, on_change=OnChange.NO_OBJECT):
         ge=0, description="Price in `currency` of one accelerator-hour, or of one GiB-month (730 hours)."
     )
     currency: Annotated[str, StringConstraints(pattern=CURRENCY)] = Field(description="ISO 4217 code (USD).")
-    as_of: datetime.date = Field(description="Day on which the price held (2026-01-01); shown beside every estimate.")
+    as_of: datetime.date = Field(description="Day on which the price held (2026-01-01); shown with every estimate.")
 
 
 class Accelerator(Model, on_change=OnChange.NO_OBJECT):

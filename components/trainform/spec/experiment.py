@@ -84,7 +84,7 @@ class Experiment(Model, on_change=OnChange.NEW_REVISION):
         default="IfNotPresent", description="When nodes pull the image."
     )
     image_pull_secrets: list[Subdomain] = Field(
-        default=[], description="Secrets of the namespace for the registry, beside those of the environment."
+        default=[], description="Secrets of the namespace for the registry, in addition to those of the environment."
     )
     launcher: Launcher = Field(
         examples=[{"torchrun": {"script": "/app/train.py"}}], description="What starts the processes on ranked pods."
@@ -200,9 +200,8 @@ class Experiment(Model, on_change=OnChange.NEW_REVISION):
     @classmethod
     def _ssh_of_the_runtime(cls, ssh: Ssh | None, info: ValidationInfo) -> Ssh | None:
         if ssh is not None and info.data.get("runtime") is not None:
-            raise refusal(
-                "`ssh` stands beside `runtime`, whose pods have an SSH of their own or none", "remove one of the two"
-            )
+            reason = "`ssh` and `runtime` exclude each other: the pods of a runtime have their own SSH or none"
+            raise refusal(reason, "remove one of the two")
         return ssh
 
     @property

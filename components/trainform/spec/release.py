@@ -104,7 +104,7 @@ def _name_at(path: str, root: Path) -> str:
         name = None
     if isinstance(name, str):
         return name
-    reason = "no experiment at this path says its name, so that nobody knows whether the release is one of it"
+    reason = "no experiment at this path states its name, so it is unknown whether the release belongs to it"
     fix = "write the experiment's name in place of the path: `trainform:experiment: NAME`"
     raise InputError([Problem("trainform:experiment", path, reason, fix)])
 

@@ -181,10 +181,10 @@ class Role(Model, on_change=OnChange.NEW_REVISION):
         "experiment has them); []: none of them.",
     )
     node_selector: dict[LabelKey, LabelValue] = Field(
-        default={}, description="Labels that its nodes must have, beside those of the environment."
+        default={}, description="Labels that its nodes must have, in addition to those of the environment."
     )
     tolerations: list[Toleration] = Field(
-        default=[], description="Taints it may ignore, beside those of the environment."
+        default=[], description="Taints it may ignore, in addition to those of the environment."
     )
     labels: dict[LabelKey, LabelValue] = Field(default={}, description="Labels of its pods.")
     annotations: dict[LabelKey, Text] = Field(default={}, description="Annotations of its pods.")

@@ -42,20 +42,20 @@ def checked_volumes(
     """The volumes of each pod, by names of pod and volume; InputError with every problem of the workload.
 
     folders: the folders of this machine that take the place of claims, by the claim's name."""
-    made: dict[str, dict[str, Volume]] = {}
+    found: dict[str, dict[str, Volume]] = {}
     problems: list[Problem] = []
     for pod in workload.pods:
         name = pod_name(pod)
         try:
-            made[name] = pod_volumes(pod, sandboxes[name].node, folders)
+            found[name] = pod_volumes(pod, sandboxes[name].node, folders)
         except InputError as error:
             problems += error.problems
     problems += source_problems(workload)
     if not problems:
-        problems += _unused(folders, (volume for volumes in made.values() for volume in volumes.values()))
+        problems += _unused(folders, (volume for volumes in found.values() for volume in volumes.values()))
     if problems:
         raise InputError(problems)
-    return made
+    return found
 
 
 def _unused(folders: Mapping[str, Path], volumes: Iterable[Volume]) -> Iterable[Problem]:

@@ -40,16 +40,16 @@ def workload_of_plan(plan: Plan) -> Workload:
         for reference in references(pods)
         if not reference.optional and reference.name not in (known if reference.kind == SECRET else config_maps)
     ]
-    stand_ins = {kind: _stand_ins(missing, kind) for kind in (CONFIG_MAP, SECRET)}
+    placeholders = {kind: _placeholders(missing, kind) for kind in (CONFIG_MAP, SECRET)}
     return _workload(
         plan,
         pods,
-        config_maps=config_maps | stand_ins[CONFIG_MAP],
+        config_maps=config_maps | placeholders[CONFIG_MAP],
         secrets=known
-        | {name: {key: value.encode() for key, value in data.items()} for name, data in stand_ins[SECRET].items()},
+        | {name: {key: value.encode() for key, value in data.items()} for name, data in placeholders[SECRET].items()},
         services=(*_select_kind(bodies, "Service"), *_operator_services(plan, pods)),
         notes=tuple(
-            _stand_in_note(kind, name, data) for kind, named in stand_ins.items() for name, data in named.items()
+            _placeholder_note(kind, name, data) for kind, named in placeholders.items() for name, data in named.items()
         ),
     )
 
@@ -142,16 +142,16 @@ def _select_kind(bodies: Iterable[dict[str, Any]], kind: str) -> list[dict[str, 
     return [body for body in bodies if body["kind"] == kind]
 
 
-def _stand_ins(missing: Iterable[NamedObject], kind: str) -> dict[str, dict[str, str]]:
+def _placeholders(missing: Iterable[NamedObject], kind: str) -> dict[str, dict[str, str]]:
     """A stand-in for each missing object, with a value under every key that the pods read."""
-    made: dict[str, dict[str, str]] = {}
+    found: dict[str, dict[str, str]] = {}
     for reference in missing:
         if reference.kind == kind:
-            made.setdefault(reference.name, {}).update(dict.fromkeys(reference.keys, PLACEHOLDER_VALUE))
-    return made
+            found.setdefault(reference.name, {}).update(dict.fromkeys(reference.keys, PLACEHOLDER_VALUE))
+    return found
 
 
-def _stand_in_note(kind: str, name: str, data: Mapping[str, str]) -> str:
+def _placeholder_note(kind: str, name: str, data: Mapping[str, str]) -> str:
     gets = f"{', '.join(data)} = {PLACEHOLDER_VALUE}" if data else "it is empty"
     return f"{kind} {name} is not on this machine, so a stand-in takes its place: {gets}"
 

@@ -61,12 +61,12 @@ def apply_webhooks(api: Api, port: int, certificates: Certificates) -> None:
 
 def apply_storage_classes(api: Api, names: Iterable[str]) -> None:
     """Create the default class and the classes `names`, and delete other classes of the sandbox."""
-    wanted = dict.fromkeys((DEFAULT_CLASS, *names))
-    for name in wanted:
+    expected = dict.fromkeys((DEFAULT_CLASS, *names))
+    for name in expected:
         api.apply(f"{_CLASSES}/{name}", _storage_class(name))
     for item in api.get(_CLASSES)["items"]:
         name = item["metadata"]["name"]
-        if item["provisioner"] == PROVISIONER and name not in wanted:
+        if item["provisioner"] == PROVISIONER and name not in expected:
             api.delete(f"{_CLASSES}/{name}")
 
 

@@ -33,26 +33,30 @@ Found = Mapping[str, list[Source] | ToolchainError]
 
 
 def download(
-    wanted: Mapping[str, Sequence[Release]], folder: Path, progress: Progress, pins: Path = PINS, web: Web | None = None
+    releases: Mapping[str, Sequence[Release]],
+    folder: Path,
+    progress: Progress,
+    pins: Path = PINS,
+    web: Web | None = None,
 ) -> dict[str, Path | ToolchainError]:
     """Return for each name a folder with the files of its releases, or the error.
 
     The folders are temporary ones below `folder`. The caller has its lock, and renames or removes them.
     """
     web = Web() if web is None else web
-    names = ", ".join(wanted)
+    names = ", ".join(releases)
     with progress.step(f"looking up the releases of {names}"):
-        sources = _find_sources(wanted, pins, web)
+        sources = _find_sources(releases, pins, web)
     ready = {name: found for name, found in sources.items() if not isinstance(found, ToolchainError)}
     errors = {name: found for name, found in sources.items() if isinstance(found, ToolchainError)}
     return {**errors, **(_Batch(ready, folder, web).run(progress) if ready else {})}
 
 
-def _find_sources(wanted: Mapping[str, Sequence[Release]], pins: Path, web: Web) -> Found:
+def _find_sources(releases: Mapping[str, Sequence[Release]], pins: Path, web: Web) -> Found:
     def find(item: tuple[str, Release]) -> Source:
         return find_source(web, resolve_release(item[1], platform.system(), platform.machine(), pins))
 
-    items = [(name, release) for name, releases in wanted.items() for release in releases]
+    items = [(name, release) for name, own in releases.items() for release in own]
     found: dict[str, list[Source] | ToolchainError] = {}
     for (name, _), source in zip(items, run_in_parallel(find, items, lambda: None), strict=True):
         sources = found.setdefault(name, [])

@@ -72,10 +72,10 @@ def _download(needs: Sequence[Need], folder: Path, progress: Progress, pins: Pat
 
     with hold(folder / "lock", "downloading the tool chain", progress):
         remove_partials(folder)
-        wanted = [need for need in needs if need.finished(folder) is None]  # another process may have downloaded them
-        outcomes = download({need.name: need.releases for need in wanted}, folder, progress, pins) if wanted else {}
+        needed = [need for need in needs if need.finished(folder) is None]  # another process may have downloaded them
+        outcomes = download({need.name: need.releases for need in needed}, folder, progress, pins) if needed else {}
         errors: dict[str, ToolchainError] = {}
-        for need in wanted:
+        for need in needed:
             outcome = outcomes[need.name]
             try:
                 if isinstance(outcome, ToolchainError):
@@ -85,7 +85,7 @@ def _download(needs: Sequence[Need], folder: Path, progress: Progress, pins: Pat
             except ToolchainError as error:
                 errors[need.name] = error
         remove_partials(folder)
-        building = all(BUILD in need.origins for need in wanted if need.name in errors)
+        building = all(BUILD in need.origins for need in needed if need.name in errors)
         if building:  # or nothing is missing: then no later run needs these files
             shutil.rmtree(downloads_folder(folder), ignore_errors=True)
     if errors:

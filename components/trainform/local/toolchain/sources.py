@@ -25,8 +25,6 @@ ACCEPTED = ", ".join(
         "docker.distribution.manifest.v2",
     )
 )
-# The output of `sha256sum` and `shasum`: two columns, and a star before the name of a file that was read as binary.
-_ROW = re.compile(r"([0-9a-f]{64})\s+\*?(?:\./)?(\S+)", re.IGNORECASE)
 # A hash alone, or a row of `sha256sum` and `shasum`, with a star before the name of a file that was read as binary.
 _ROW = re.compile(r"([0-9a-f]{64})(?:\s+\*?(?:\./)?(\S+))?", re.IGNORECASE)
 
@@ -66,7 +64,7 @@ class Piece(Struct, frozen=True):
 
 class Source(Struct, frozen=True):
     """A release and its pieces. The pieces of an image are its layers, top first: they are downloaded until one has the
-    wanted file."""
+    file."""
 
     release: ResolvedRelease
     pieces: tuple[Piece, ...]
@@ -101,12 +99,12 @@ def published_sha256(text: str, name: str) -> str:
 
 def _image(web: Web, release: ResolvedRelease) -> Source:
     repository = release.url.rpartition("/manifests/")[0]
-    wanted, url = Platform(*release.platform), release.url
+    platform, url = Platform(*release.platform), release.url
     document = _manifest(web, url, None)
     if document.manifests:
-        found = next((entry for entry in document.manifests if entry.platform == wanted), None)
+        found = next((entry for entry in document.manifests if entry.platform == platform), None)
         if found is None:
-            raise ToolchainError(f"{url} has no image for {wanted.os} on {wanted.architecture}", FIX)
+            raise ToolchainError(f"{url} has no image for {platform.os} on {platform.architecture}", FIX)
         url = f"{repository}/manifests/{found.digest}"
         document = _manifest(web, url, found.digest)
     if not document.layers:

@@ -72,14 +72,14 @@ def _home() -> Path:
 
 def _check_plugin(home: Path) -> None:
     # Resources request the plugin of exactly their SDK's version, and the engine must not download another one.
-    wanted = f"v{importlib.metadata.version('pulumi-kubernetes')}"
+    required = f"v{importlib.metadata.version('pulumi-kubernetes')}"
     found = plugin_versions(home)
-    if wanted not in found:
+    if required not in found:
         there = ", ".join(found) if found else "none"
         raise ToolchainError(
-            f"the kubernetes plugin {wanted}, the version of the Python package, is not in {home / 'plugins'}; "
+            f"the kubernetes plugin {required}, the version of the Python package, is not in {home / 'plugins'}; "
             f"found: {there}",
-            f"run `pulumi plugin install resource kubernetes {wanted}`, {AUTO}",
+            f"run `pulumi plugin install resource kubernetes {required}`, {AUTO}",
         )
 
 

@@ -152,18 +152,18 @@ class Engine:
     def make_volume(self, key: str, options: dict[str, str]) -> tuple[str, str]:
         """Create a volume, and return its name and its folder on Docker's machine."""
         name = f"{self.prefix}.{key}"
-        made: dict[str, Any] = self._make(
+        volume: dict[str, Any] = self._make(
             lambda client: client.create_volume(name, driver="local", driver_opts=options, labels=self._labels)
         )
-        return made["Name"], made["Mountpoint"]
+        return volume["Name"], volume["Mountpoint"]
 
     def make_container(self, name: str, body: dict[str, Any], **labels: str) -> str:
         """Create a container without starting it, and return its id. labels: further labels, such as the pod's name."""
         config = {**body, "Labels": {**self._labels, **{f"{LABEL}.{key}": value for key, value in labels.items()}}}
-        made: dict[str, Any] = self._make(
+        created: dict[str, Any] = self._make(
             lambda client: client.create_container_from_config(config, short_container_name(f"{self.prefix}-{name}"))  # type: ignore[no-untyped-call]
         )
-        return str(made["Id"])
+        return str(created["Id"])
 
     def start(self, container: str) -> None:
         """Start a container; TrainformError with the runtime's reason where it cannot."""
@@ -219,20 +219,20 @@ class Engine:
 
     def running(self, **labels: str) -> str | None:
         """The id of this rehearsal's running container with these labels; None where there is none."""
-        wanted = {LABEL: self.identity, **{f"{LABEL}.{key}": value for key, value in labels.items()}}
+        expected = {LABEL: self.identity, **{f"{LABEL}.{key}": value for key, value in labels.items()}}
         with self._client() as client:
-            found = client.containers(filters={"label": [f"{key}={value}" for key, value in wanted.items()]})
+            found = client.containers(filters={"label": [f"{key}={value}" for key, value in expected.items()]})
             return str(found[0]["Id"]) if found else None
 
     def execute(self, container: str, command: Sequence[str], on_output: Callable[[int, bytes], None]) -> int:
         """Run a command in a running container, without standard input, and return its exit code. on_output gets STDOUT
         or STDERR, and a piece of output."""
         with self._client() as client:
-            made = client.exec_create(container, list(command))["Id"]
-            with contextlib.closing(Attached(client.exec_start(made, socket=True))) as streams:
+            execution = client.exec_create(container, list(command))["Id"]
+            with contextlib.closing(Attached(client.exec_start(execution, socket=True))) as streams:
                 for kind, data in streams.output():
                     on_output(kind, data)
-            while (state := client.exec_inspect(made))["Running"]:
+            while (state := client.exec_inspect(execution))["Running"]:
                 time.sleep(RETRY_SECONDS)
             return int(state["ExitCode"])
 

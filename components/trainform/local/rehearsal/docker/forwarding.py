@@ -33,7 +33,7 @@ class Forwarder(Struct, frozen=True):
 def forwarders(workload: Workload) -> list[Forwarder]:
     """A forwarder for each Service that is not headless and selects a pod; InputError with every port that cannot be
     forwarded."""
-    made, problems = [], []
+    found, problems = [], []
     for service in workload.services:
         selected = [pod for pod in workload.pods if selects(service, pod)]
         if service_is_headless(service) or not selected:
@@ -48,10 +48,10 @@ def forwarders(workload: Workload) -> list[Forwarder]:
                 problems.append(Problem(f"services.{name}.ports[{index}]", port.get("targetPort"), reason, fix))
             routes.append((port["port"], targets))
         aliases = (name, *service_names(name, workload.namespace))
-        made.append(Forwarder(name, aliases, tuple(routes), pod_name(selected[0])))
+        found.append(Forwarder(name, aliases, tuple(routes), pod_name(selected[0])))
     if problems:
         raise InputError(problems)
-    return made
+    return found
 
 
 def _targets(port: dict[str, Any], pods: list[dict[str, Any]]) -> Iterator[tuple[str, int]]:

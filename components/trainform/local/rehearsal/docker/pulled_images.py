@@ -21,10 +21,10 @@ def ready_images(engine: Engine, workload: Workload, instead: str | None, progre
         for pod in workload.pods
         for container in containers(pod)
     }
-    wanted = policies if instead is None else {instead: ""}
+    needed = policies if instead is None else {instead: ""}
     found: dict[str, Image] = {}
     refused = []
-    for name, policy in wanted.items():
+    for name, policy in needed.items():
         try:
             found[name] = _ready(engine, name, policy, progress)
         except TrainformError as error:

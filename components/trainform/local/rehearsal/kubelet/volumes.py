@@ -63,7 +63,7 @@ def pod_volumes(pod: dict[str, Any], node: str, folders: Mapping[str, Path]) -> 
     folders: the folders that take the place of claims, by the claim's name. A volume with a token for the API server is
     left out, because a rehearsal has no API server.
     """
-    made: dict[str, Volume] = {}
+    found: dict[str, Volume] = {}
     problems: list[Problem] = []
     for spec in pod["spec"].get("volumes", []):
         kind = next((key for key in spec if key != "name"), "emptyDir")
@@ -78,10 +78,10 @@ def pod_volumes(pod: dict[str, Any], node: str, folders: Mapping[str, Path]) -> 
         group = fs_group(pod)
         if group is not None and volume.folder is None:
             volume = structs.replace(volume, mode=volume.mode | SET_GROUP, group=group)
-        made[spec["name"]] = volume
+        found[spec["name"]] = volume
     if problems:
         raise InputError(problems)
-    return made
+    return found
 
 
 def holds_token(volume: dict[str, Any]) -> bool:

@@ -107,12 +107,12 @@ def main() -> None:
     mpi = OpenMpi()
     words = mpi.gather(json.dumps(vars(member)).encode(), member.world)
     members = [world.Member(**json.loads(each)) for each in words]
-    total, wanted = mpi.all_reduce(member.rank), member.world * (member.world - 1) // 2
+    total, expected_sum = mpi.all_reduce(member.rank), member.world * (member.world - 1) // 2
     problem = world.one_line(world.world_problems(members, expected, SIZE))
-    if problem is None and total != wanted:
-        problem = f"all-reduce gives {total} on {member.host}, not {wanted}"
+    if problem is None and total != expected_sum:
+        problem = f"all-reduce gives {total} on {member.host}, not {expected_sum}"
     if problem is None:
-        world.say(f"rank {member.rank} of {member.world} on {member.host}: all-reduce {total} = {wanted}")
+        world.say(f"rank {member.rank} of {member.world} on {member.host}: all-reduce {total} = {expected_sum}")
         if member.rank == 0:
             hosts = {each.host for each in members}
             world.say(f"world formed: {world.processes(member.world)} on {world.nodes(len(hosts))}")

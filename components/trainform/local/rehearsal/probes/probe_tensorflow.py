@@ -54,10 +54,10 @@ def read_task(environ: Mapping[str, str]) -> Task | None:
     """Return the pod's task; None where the plan has a single replica, and so no TF_CONFIG. ProbeError where TF_CONFIG
     is not as the plan expects."""
     planned: dict[str, int] = json.loads(environ.get("TRAINFORM_EXPECT_CLUSTER", "{}"))
-    said = ", ".join(f"{count} {kind}" for kind, count in planned.items())
+    planned_tasks = ", ".join(f"{count} {kind}" for kind, count in planned.items())
     if not environ.get("TF_CONFIG"):
         if sum(planned.values()) > 1:
-            raise world.ProbeError(f"TF_CONFIG is not set on {world.own_name(environ)}, the plan says {said}")
+            raise world.ProbeError(f"TF_CONFIG is not set on {world.own_name(environ)}, the plan says {planned_tasks}")
         return None
     try:
         config = json.loads(environ["TF_CONFIG"])
@@ -131,11 +131,11 @@ def join_cluster(task: Task, tf: Any) -> None:
         timeout, f"{task.name} on {world.own_name(os.environ)}: every task answers, but the cluster does not compute"
     )
     if task.coordinates:
-        found, wanted = _compute(task, tf, server, one)
-        if found != wanted:
-            raise world.ProbeError(f"{task.name}: the sum over all tasks is {found}, not {wanted}")
+        found, expected_sum = _compute(task, tf, server, one)
+        if found != expected_sum:
+            raise world.ProbeError(f"{task.name}: the sum over all tasks is {found}, not {expected_sum}")
         counts = ", ".join(f"{len(addresses)} {kind}" for kind, addresses in task.cluster.items())
-        world.say(f"cluster formed: {counts}: sum {found} = {wanted}")
+        world.say(f"cluster formed: {counts}: sum {found} = {expected_sum}")
     else:
         _wait_for_end(task, tf, server, one)
         world.say(f"{task.name} was reached by the coordinator")

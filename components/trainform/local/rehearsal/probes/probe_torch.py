@@ -239,8 +239,8 @@ def main(framework: str) -> None:
     roll_call = RollCall(store, member, expected)
     roll_call.run(deadline)
     all_reduce = FRAMEWORKS[framework](member, expected.timeout)
-    found, wanted = check_sum(member, all_reduce)
-    world.say(f"rank {member.rank} of {member.world} on {member.host}: all-reduce {found} = {wanted}")
+    found, expected_sum = check_sum(member, all_reduce)
+    world.say(f"rank {member.rank} of {member.world} on {member.host}: all-reduce {found} = {expected_sum}")
     if member.rank == 0:
         hosts = {each.host for each in roll_call.members()}
         world.say(f"world formed: {world.processes(member.world)} on {world.nodes(len(hosts))}")

@@ -149,12 +149,12 @@ def _count_problems(counts: Mapping[str, int], expected: Expected) -> list[str]:
     """The hosts with another number of processes than in the plan. In an elastic job, hosts may be missing."""
     problems = []
     for host in [*expected.slots, *sorted(counts.keys() - expected.slots.keys())]:
-        found, said = counts.get(host, 0), expected.slots.get(host)
-        if said is None:
+        found, planned = counts.get(host, 0), expected.slots.get(host)
+        if planned is None:
             if expected.processes is not None:  # an elastic job may have grown since the plan
                 problems.append(f"{host} runs {processes(found)}, the plan has no such host")
-        elif found != said and (found > 0 or expected.processes is not None):
-            problems.append(f"{host} runs {processes(found)}, the plan says {said}")
+        elif found != planned and (found > 0 or expected.processes is not None):
+            problems.append(f"{host} runs {processes(found)}, the plan says {planned}")
     return problems
 
 

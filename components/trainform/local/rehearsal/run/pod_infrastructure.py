@@ -98,8 +98,8 @@ class PodInfrastructure:
 
     def _make_volumes(self, volumes: Iterable[Volume]) -> None:
         needed = {volume.key: volume for volume in volumes if volume.folder is None}
-        made = self._engine.each(self._make_volume, needed.values())
-        for key, (name, folder) in zip(needed, made, strict=True):
+        created = self._engine.each(self._make_volume, needed.values())
+        for key, (name, folder) in zip(needed, created, strict=True):
             self._names[key], self._folders[key] = name, folder
 
     def _make_volume(self, volume: Volume) -> tuple[str, str]:

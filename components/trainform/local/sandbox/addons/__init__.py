@@ -25,8 +25,8 @@ def chosen_addons(text: Iterable[str]) -> tuple[str, ...]:
 
 def sort_by_table(*names: Iterable[str]) -> tuple[str, ...]:
     """Return all these names, each once and in the order of the table."""
-    wanted = set(itertools.chain(*names))
-    return tuple(name for name in ADDONS if name in wanted)
+    chosen = set(itertools.chain(*names))
+    return tuple(name for name in ADDONS if name in chosen)
 
 
 def add_dependencies(names: Iterable[str]) -> tuple[str, ...]:
