@@ -68,5 +68,5 @@ def test_a_file_that_is_not_there_is_one_more_problem(project: Path) -> None:
 
 
 def test_ssh_is_the_runtimes() -> None:
-    with pytest.raises(ValueError, match="stands beside `runtime`"):
+    with pytest.raises(ValueError, match="exclude each other"):
         experiment(runtime={"name": "shared"}, ssh={})
