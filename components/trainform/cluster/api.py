@@ -110,8 +110,7 @@ class ClusterApi:
         self._client.close()
 
     def version(self) -> str:
-        """Return the version of the API server, "unknown" without the permission to read it. Raises `ClusterError` if
-        it is not Kubernetes."""
+        """Return the API server's version; "unknown" without permission. `ClusterError` if it is not Kubernetes."""
         answer = self.get("/version")
         version = answer.body.get("gitVersion")
         if answer.forbidden:
@@ -154,8 +153,7 @@ class ClusterApi:
         parameters: Mapping[str, str] | None = None,
         metadata_only: bool = False,
     ) -> list[Any]:
-        """Return what `keep` returns for each object of a collection; empty if the cluster does not serve it.
-        parameters: such as `labelled` returns."""
+        """Return what `keep` returns for each object; empty if the kind is not served. parameters: see `labelled`."""
         listed = self.listed(path, keep, parameters, metadata_only)
         if not isinstance(listed, Answer):
             return listed
@@ -170,8 +168,7 @@ class ClusterApi:
         parameters: Mapping[str, str] | None = None,
         metadata_only: bool = False,
     ) -> list[Any] | Answer:
-        """Return all objects of a collection, or the response of the cluster if there is no list. Raises `ClusterError`
-        if the list is invalid."""
+        """Return all objects of a collection, or the response without a list. `ClusterError` for an invalid list."""
         found: list[Any] = []
         page: dict[str, str] = {"limit": PAGE, **({} if parameters is None else parameters)}
         while True:
@@ -234,8 +231,7 @@ class ClusterApi:
 
     @contextlib.contextmanager
     def reading(self, path: str) -> Iterator[None]:
-        """Raise `ClusterError` for missing fields of the answer to `path`, which the block reads: the server is not
-        Kubernetes."""
+        """Raise `ClusterError` if the block finds fields missing in the answer: the server is not Kubernetes."""
         try:
             yield
         except (AttributeError, KeyError, TypeError):
@@ -255,8 +251,7 @@ def refusal(answer: Answer, what: str) -> NotReadError:
 
 
 def labelled(labels: Mapping[str, str] | None = None, *more: str) -> dict[str, str]:
-    """Return the parameter of a list that leaves only trainform's objects with these labels. more: other conditions of
-    a label selector."""
+    """Return the parameter of a list of trainform's objects with these labels. more: conditions of the selector."""
     selected = {**defaults.MANAGED_BY, **({} if labels is None else labels)}
     return {"labelSelector": ",".join([*(f"{name}={value}" for name, value in selected.items()), *more])}
 

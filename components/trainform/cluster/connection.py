@@ -79,8 +79,7 @@ def shown_server(server: str) -> str:
 
 
 def choose_config(context: str | None) -> SingleConfig:
-    """Return the configuration that kubectl and Pulumi use for a context (None: the current one). Raises
-    `ClusterError`."""
+    """Return the configuration that kubectl and Pulumi use for a context (None: the current one)."""
     try:
         with _DECODING:
             kubeconfig = _kubeconfig(context)
@@ -103,16 +102,14 @@ def unusable_kubeconfig(context: str | None, error: Exception) -> ClusterError:
 
 
 def _config_fix(error: Exception, context: str | None) -> str:
-    """Return the fix. The sandbox's comes first if the kubeconfig is the sandbox's: started without the environment, it
-    lacks the context."""
+    """Return the fix. A kubeconfig of the sandbox lacks the context if it was started without the environment."""
     elsewhere = "set KUBECONFIG or `cluster.context` of the environment; known contexts: `kubectl config get-contexts`"
     here = f"on the sandbox: `{sandbox_up(meant=_environment_of(context))}`"
     return f"{here}; elsewhere: {elsewhere}" if isinstance(error, _NoSandboxContextError) else f"{elsewhere}; {here}"
 
 
 def _environment_of(context: str | None) -> str | None:
-    """Return the first environment of the project that names the context; None if none does. Files with errors are
-    skipped."""
+    """Return the first environment that names the context; None if none does. Files with errors are skipped."""
     folder = project_root() / "stacks" / ENVIRONMENTS
     for name in known_names(ENVIRONMENTS):
         with contextlib.suppress(InputError):
@@ -173,8 +170,7 @@ def _read(path: Path) -> KubeConfig:
 
 @contextlib.contextmanager
 def translate_connection_errors(context: str | None, place: str) -> Iterator[None]:
-    """Raise errors of the connection and the credentials in the block as `ClusterError`. place: the URL of the server
-    for the message."""
+    """Raise errors of the connection and the credentials as `ClusterError`. place: the server's URL for the message."""
     try:
         yield
     except Exception as error:  # the server may not be Kubernetes

@@ -20,16 +20,14 @@ NO_LIST = (NOT_FOUND, METHOD_NOT_ALLOWED)
 
 
 class Contents(Struct, frozen=True):
-    """Kind and name of each object without an owner. not_listed: kinds, or versions of them, that could not be
-    listed."""
+    """Kind and name of each object without an owner. not_listed: kinds or versions that could not be listed."""
 
     objects: tuple[tuple[str, str], ...]
     not_listed: tuple[str, ...]
 
 
 def contents(api: ClusterApi, namespace: str) -> Contents:
-    """Return the objects in the namespace, without those that controllers own, such as the pods of a job. Raises
-    `ClusterError`."""
+    """Return the objects in the namespace that no controller owns. Raises `ClusterError`."""
     groups = mappings(api.get("/apis").body.get("groups"))
     preferred = [str(mapping(group.get("preferredVersion")).get("groupVersion")) for group in groups]
     versions = ["v1", *(version for version in preferred if not version.startswith(COMPUTED))]

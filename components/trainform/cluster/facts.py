@@ -80,8 +80,7 @@ class LiveClusterQueue(Struct, frozen=True):
 
 
 class LiveKueue(Struct, frozen=True):
-    """local_queues: NAMESPACE/NAME of each to the name of its ClusterQueue. stopped: those that admit nothing, to the
-    policy by which they do not."""
+    """The queues of Kueue. local_queues: NAMESPACE/NAME to ClusterQueue. stopped: NAMESPACE/NAME to the stop policy."""
 
     local_queues: Mapping[str, str]
     cluster_queues: tuple[LiveClusterQueue, ...]
@@ -122,8 +121,7 @@ ENDED = frozenset({"Completed", "Failed", "Terminated", "Aborted"})
 
 
 class AppliedObject(Struct, frozen=True):
-    """An object as it was applied last. body: apiVersion, kind, metadata and all else, without values that are secret
-    or not known."""
+    """An object as it was applied last. body: the whole object, without values that are secret or unknown."""
 
     body: Mapping[str, Any]
 
@@ -149,8 +147,7 @@ class AppliedObject(Struct, frozen=True):
 
 
 class RequestedJob(Struct, frozen=True):
-    """A job whose facts are requested. object: the job object. experiment: the name of the experiment; "" for a job of
-    another program."""
+    """A job whose facts are requested. experiment: its name; "" for a job of another program."""
 
     object: AppliedObject
     experiment: str = ""

@@ -17,8 +17,7 @@ FIELD = "cluster.uid"
 
 
 def refuse_another(connection: ClusterApi, environment: Environment) -> None:
-    """Raise `InputError` unless the connection leads to the cluster to which the environment is bound. One that names
-    no UID is bound to none."""
+    """Raise `InputError` unless the connection leads to the cluster to which the environment is bound."""
     problem = environment_problem(connection, environment)
     if problem is not None:
         raise InputError([problem])

@@ -46,8 +46,7 @@ class LiveReads:
     reads the rest. In a `with` block, which closes the connections."""
 
     def __init__(self, context: str | None, namespace: str, seconds: float = SECONDS, *, kueue: bool = False) -> None:
-        """namespace: of objects that name none. seconds: how long `facts` waits for reads that are under way. kueue:
-        read the queues of Kueue too."""
+        """namespace: for objects without one. seconds: how long `facts` waits. kueue: read Kueue's queues too."""
         self._namespace, self._seconds = namespace, seconds
         # a request has no timeout: `facts` ends the wait for all of them
         (self._reader,) = start_threads(lambda where: ObjectReader(ClusterApi(where, None)), [context], 1)

@@ -83,8 +83,7 @@ def drift_from(answer: Mapping[str, Any], live: Mapping[str, Any]) -> Iterator[t
 def _drifts(
     found: Iterable[Difference], applied: Mapping[str, Any], live: Mapping[str, Any]
 ) -> Iterator[tuple[Path, Drift]]:
-    """Return each difference with its last writer. A list whose items have no names is one value: next to an item of it
-    no name says that it is a secret."""
+    """Return each difference with its last writer. A list without names is one value: its items may be secrets."""
     kind, name, entries = str(applied.get("kind", "")), _name(applied), _entries(live)
     values = dict[Path, tuple[Any, Any]]()
     for each in found:

@@ -47,8 +47,7 @@ class Reference(NamedTuple):
 def references(
     plan: Plan, templates: Iterable[Template], own: Collection[tuple[str, str]], expected: Collection[str] = ()
 ) -> list[Reference]:
-    """Return each object once. own: kind and name of the job's own objects. expected: names of Secrets and ConfigMaps
-    that the program makes."""
+    """Return each object once. own: kind and name of the job's objects. expected: names that the program makes."""
     found: dict[tuple[str, str], Reference] = {}
     pod_references = (each for template in templates for each in _pod_references(plan, template))
     for each in (*_field_references(plan), *pod_references):

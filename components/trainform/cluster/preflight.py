@@ -157,8 +157,7 @@ def _existing(cluster: Cluster, manifest: Manifest, stack: StackContext, plan: P
 
 
 def _ownership(live: dict[str, Any], manifest: Manifest) -> Outcome:
-    """Check by its labels that an existing object belongs to trainform. Providers before 4.29 silently overwrite
-    objects of other owners."""
+    """Check an existing object's labels: providers before 4.29 silently overwrite objects of other owners."""
     body, metadata = manifest.body, manifest.body["metadata"]
     kind, name = body["kind"], metadata["name"]
     labels = live.get("metadata", {}).get("labels", {})
@@ -198,8 +197,7 @@ def _data_loss(live: dict[str, Any], desired: dict[str, Any]) -> Iterator[Outcom
 
 
 def _another_stack(live: dict[str, Any], desired: dict[str, Any]) -> Outcome:
-    """Check that no other stack has created the job: the two would overwrite each other's objects. Records of earlier
-    versions of trainform name no stack."""
+    """Check that no other stack has created the job. Records of earlier versions of trainform name no stack."""
     own, theirs = (body["metadata"].get("annotations", {}).get(defaults.STACK_ANNOTATION) for body in (desired, live))
     if theirs is None or own is None or theirs == own:
         return Outcome()

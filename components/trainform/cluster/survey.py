@@ -1,5 +1,4 @@
-"""A survey of a live cluster: nodes, storage classes, operators, queues. `trainform new --from-context` writes an
-environment from it."""
+"""A survey of a live cluster, from which `trainform new --from-context` writes an environment."""
 
 from __future__ import annotations
 
@@ -48,8 +47,7 @@ class Survey(Struct, frozen=True):
 
 
 def survey(context: str, seconds: float = SECONDS) -> Survey:
-    """Return the data of the context's cluster. Raises `ClusterError` if there is no connection; single lists that fail
-    are in `unread`."""
+    """Return the data of the context's cluster. `ClusterError` without a connection; other failures: see `unread`."""
     with contextlib.closing(ClusterApi(context, seconds)) as api:
         namespace = api.config.namespace
         if not is_label(namespace):  # it becomes a part of paths

@@ -87,7 +87,6 @@ def _remove_folder(folder: Path) -> None:
 
 
 def _write_to_disk(stream: TextIO) -> None:
-    """Flush the stream to the disk, so that a full disk raises an error here, also on file systems that report it
-    late."""
+    """Flush the stream to the disk, so that a full disk raises an error here on every file system."""
     stream.flush()
     os.fsync(stream.fileno())

@@ -25,8 +25,7 @@ _CONTROL_STRING = re.compile(r"\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)")
 
 
 def escaped(text: str) -> str:
-    """Return the text on one line, with invisible characters as Python's escapes (`\\n`, `\\x1b`, `\\u202e`). A second
-    call changes nothing."""
+    """Return the text on one line, with invisible characters as Python's escapes. A second call changes nothing."""
     if _is_visible(text):
         return text
     return "".join(character if _is_visible(character) else _escape(character) for character in text)

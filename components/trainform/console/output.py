@@ -41,8 +41,7 @@ def output_to(file: str | None, is_input: Callable[[Path], bool]) -> Iterator[No
 
 
 def target_of(file: str) -> Path:
-    """Return the file that would be written, with all links followed. Raises `InputError` if it exists and cannot be
-    replaced."""
+    """Return the file to write, with all links followed. `InputError` if it exists and cannot be replaced."""
     return _target(file)[0]
 
 

@@ -182,8 +182,7 @@ def names_secret(name: str) -> bool:
 
 
 def _is_variable(text: str, name: str, kind: str) -> bool:
-    """Return whether the text is the name of a variable that holds such a secret: `token=args.hf_token`. A chosen
-    password may look like that."""
+    """Return whether the text names a variable with such a secret: `token=args.hf_token`."""
     if _IDENTIFIER.fullmatch(text) is None:
         return False
     identifier = text.rstrip(",)]}")
@@ -195,8 +194,7 @@ def _is_variable(text: str, name: str, kind: str) -> bool:
 
 @functools.lru_cache(maxsize=4096)
 def secret_in(text: str) -> str | None:
-    """Return a name for a variable that could hold the first secret in a text, a command or a file; None if there is
-    none."""
+    """Return a variable's name for the first secret in a text, a command or a file; None if there is none."""
     if has_shape(text):
         return "ADDRESS" if "://" in text else "TOKEN"
     if not any(map(text.lower().__contains__, _NAME_MARKS)):
@@ -239,8 +237,7 @@ def variable(name: str) -> str:
 
 
 def masked(tree: Any, name: str = "", depth: int = 0) -> Any:
-    """Return the tree with the mask in place of each secret value, word of a command and key. name: of the tree
-    itself."""
+    """Return the tree with each secret value, word of a command and key masked. name: the name of the tree."""
     if isinstance(tree, str | int | float):
         return MASK if is_secret(name, tree) else tree
     if depth > DEEPEST:

@@ -47,8 +47,7 @@ def exit_on_termination() -> Iterator[None]:
 
 @contextlib.contextmanager
 def signals_delayed() -> Iterator[None]:
-    """Delay Ctrl-C and the other signals until the end of the block. During the start of a process they would leave one
-    that nothing stops."""
+    """Delay signals until the end of the block. While a process starts, they would leave it running."""
     early: list[int] = []
     with signal_handler([signal.SIGINT, *ENDING], lambda number, frame: early.append(number)):
         yield

@@ -70,8 +70,7 @@ def pulumi() -> str:
 
 
 def engine_environ() -> dict[str, str]:
-    """Return the variables for the engine, without those that show secrets. TrainformError for one by which it would
-    read other files than trainform."""
+    """Return the engine's variables, without those that show secrets. TrainformError for one of `_ELSEWHERE`."""
     for option, why in _ELSEWHERE.items():
         if os.environ.get(_variable(option)):
             raise TrainformError(f"{_variable(option)} is set, which {why}", f"`unset {_variable(option)}`")

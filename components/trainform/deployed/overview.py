@@ -61,8 +61,7 @@ class Row(Struct, frozen=True):
 
 
 class Overview(Struct, frozen=True):
-    """The rows by environment and experiment, and the errors of environments that could not be read. requested: the
-    number of environments."""
+    """The rows by environment and experiment, and each environment's error. requested: how many environments."""
 
     rows: tuple[Row, ...]
     not_read: Mapping[str, TrainformError]

@@ -100,8 +100,7 @@ def deleted_from(exported: Mapping[str, Any], namespace: str) -> set[tuple[str, 
 
 
 def record_in(exported: Mapping[str, Any], experiment: str) -> Record | None:
-    """Return the record of what is deployed; None if there is none that can be read. After a `pulumi up` that failed it
-    may not be deployed."""
+    """Return the record; None without one that can be read. After a failed `pulumi up` it may not be deployed."""
     for resource in _resources(exported):
         if _is_record(resource, experiment):
             try:
@@ -130,8 +129,7 @@ def unfinished(exported: Mapping[str, Any], experiment: str, done: Sequence[Upda
 
 
 def _is_pending(exported: Mapping[str, Any]) -> bool:
-    """True for an operation that has not ended. The engine keeps one that creates also when a later `pulumi up` has
-    created the resource."""
+    """Return True for an unfinished operation. The engine may keep one whose resource a later `up` has created."""
     existing = {
         resource.get("urn")
         for resource in _resources(exported)

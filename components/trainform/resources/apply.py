@@ -34,8 +34,7 @@ REGISTRATION_FAILED: type[Exception] | tuple[()] = getattr(stack, "ResourceRegis
 
 
 def provider_version() -> str:
-    """Return the version of the installed SDK and of the provider. Every resource names it, so that the engine uses no
-    other version."""
+    """Return the version of the SDK and the provider. Every resource names it, so the engine uses no other one."""
     return version("pulumi-kubernetes")
 
 
@@ -83,8 +82,7 @@ def show_outcome(outcome: Outcome, component: pulumi.Resource) -> None:
 
 
 def token(api_version: str, kind: str, patch: bool = False) -> str:
-    """Return the Pulumi type of an object: `kubernetes:core/v1:Service`. A patch type changes only its own fields of an
-    existing object."""
+    """Return the Pulumi type of an object: `kubernetes:core/v1:Service`. A patch type changes its own fields only."""
     group_version = api_version if "/" in api_version else f"core/{api_version}"
     return f"kubernetes:{group_version}:{kind}{'Patch' if patch else ''}"
 

@@ -188,8 +188,7 @@ class RoleGroup(Part):
 
 
 def _refuse_role(plan: Plan, role: str, templates: int) -> None:
-    """Raise `InputError` for a role that a workload of another kind cannot run. templates: the number of its pod
-    templates in the job."""
+    """Raise `InputError` for a role that another workload cannot run. templates: how many the job has of it."""
     reason, fix = "", "use `TrainingJob`, or `ports: shared`"
     if role not in plan.by_name:
         reason, fix = f"the experiment {plan.experiment} has no role of this name", f"known: {', '.join(plan.by_name)}"

@@ -1,5 +1,4 @@
-"""The preflight of components. It is left out in unit tests of users' programs (`pulumi.runtime.set_mocks`), which have
-no cluster."""
+"""The preflight of components, which is left out under `pulumi.runtime.set_mocks`: unit tests have no cluster."""
 
 from __future__ import annotations
 

@@ -15,8 +15,7 @@ from trainform.spec.stack import NAMESPACE, Stack, release_name, run_number
 
 
 def run() -> None:
-    """Register a job if the config names an experiment and an environment, or the environment's own objects if it names
-    an environment alone."""
+    """Register the job of the config's experiment, or the environment's own objects if it names none."""
     root = project_root()
     config = pulumi.Config(NAMESPACE)
     environment_name, experiment_name = config.require("environment"), config.get("experiment")

@@ -20,8 +20,7 @@ from trainform.spec.ssh import Ssh
 
 
 class _Inputs(Ssh):
-    """The input of an `SshIdentity`. Service and folder are written into files of OpenSSH, where a space, a `*` or a
-    line break has a meaning."""
+    """The input of an `SshIdentity`. Its names are validated, since files of OpenSSH contain them."""
 
     service: ServiceLabel
     folder: AbsolutePath

@@ -93,8 +93,7 @@ def lacks_of(
 
 
 def lacks(stack: str, release: Release, environment: Environment) -> Iterator[Lack]:
-    """Yield what the release lacks. stack: without its project. A rollback has no gates: it restores what the stack had
-    before."""
+    """Yield what the release lacks. stack: without its project. A rollback restores, and needs no gates."""
     promoted, promotion = release.promoted, environment.promotion
     lack = Lack("gate", str(release.experiment.get("name", "")), environment, stack, release.name)
     if promoted.target != stack:

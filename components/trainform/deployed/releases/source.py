@@ -50,8 +50,7 @@ class Source(Struct, frozen=True):
 
 
 def read_source(place: ProjectStack, root: Path) -> Source:
-    """Read what is deployed in the stack. TrainformError if nothing is, if the last `pulumi up` failed or has not
-    ended, or if it cannot be read."""
+    """Read the deployment of the stack. TrainformError unless the last `pulumi up` succeeded and can be read."""
     stack, experiment = place.name, place.experiment
     done = updates(stack, root)
     update = last_up(stack, done)

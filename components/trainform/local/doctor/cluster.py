@@ -122,8 +122,7 @@ def _environment(request: Request) -> Environment:
 
 
 def experiment_kinds(backend: str, admission: str) -> list[str]:
-    """Return the kinds that `pulumi up` of an experiment may create. Queues are left out: few experiments have their
-    own."""
+    """Return the kinds that `pulumi up` of an experiment may create, without queues: few experiments have one."""
     operator = BACKENDS[backend]
     group = operator.API_VERSION.partition("/")[0]
     gangs = PODGROUP_CRDS if admission == defaults.VOLCANO and operator.MAKES_GANGS else ()

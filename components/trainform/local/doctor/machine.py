@@ -130,8 +130,7 @@ def look_at_pulumi(request: Request, findings: Findings) -> Finding:
 
 
 def plugin_lack(python: Mapping[str, Any], home: Path) -> tuple[str, str] | None:
-    """Return what the tool chain's Pulumi lacks and the fix: it downloads no plugin, so the SDK must have the version
-    of its plugin."""
+    """Return what the tool chain's Pulumi lacks, and the fix: it downloads no plugin for another SDK version."""
     sdk = python.get("pulumi-kubernetes")
     if sdk is None or f"v{sdk}" in plugin_versions(home):
         return None

@@ -1,5 +1,4 @@
-"""`--probe`: small programs take the place of the training script. Variables tell them which world the plan expects to
-form."""
+"""`--probe`: small programs replace the training script. Variables describe the world that the plan expects."""
 
 from __future__ import annotations
 
@@ -75,8 +74,7 @@ def programs() -> dict[str, str]:
 
 
 def expectations(plan: Plan) -> dict[str, dict[str, str]]:
-    """The variables TRAINFORM_EXPECT_* of each launched role, which the probes compare with the world that they
-    find."""
+    """Return the variables TRAINFORM_EXPECT_* of each launched role, which the probes compare with their world."""
     if plan.launcher == "tensorflow":
         return {role.name: _cluster(plan) | _task(role) for role in plan.roles if role.launched}
     world = _world(plan)
@@ -84,8 +82,7 @@ def expectations(plan: Plan) -> dict[str, dict[str, str]]:
 
 
 def probe_args(launcher: Launcher) -> tuple[str, ...]:
-    """The container's arguments with the probe in the place of the script or program. The launcher's own options
-    stay."""
+    """Return the container's arguments with the probe instead of the program. The launcher's own options stay."""
     probe = PROBES[launcher.kind]
     words = (f"{MOUNT}/{probe.program}", *probe.arguments)
     if launcher.script is not None:
@@ -97,8 +94,7 @@ def probe_args(launcher: Launcher) -> tuple[str, ...]:
 
 
 def _interpreter(command: list[str]) -> str:
-    """The user's program if it is a Python, else `python3`: an image may have several Pythons, and only one with the
-    framework."""
+    """Return the user's Python, else `python3`: an image may have several, and only one with the framework."""
     is_python = bool(command) and PurePosixPath(command[0]).name.startswith("python")
     return command[0] if is_python else "python3"
 

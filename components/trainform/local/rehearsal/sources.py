@@ -85,8 +85,7 @@ def workload_of_cluster(cluster: Cluster, plan: Plan) -> Workload:
 
 
 def _operator_services(plan: Plan, pods: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The headless Services that an operator makes for its pods, one for each pod with the pod's name. An operator with
-    an agent makes none."""
+    """Yield the headless Service that an operator without an agent makes for each pod, under the pod's name."""
     if not plan.naming.own_service and plan.naming.agent is None:
         for pod in pods:
             spec = {"clusterIP": "None", "selector": labels_of(pod)}
@@ -100,8 +99,7 @@ def secret_data(body: Mapping[str, Any]) -> dict[str, bytes]:
 
 
 def _ssh(plan: Plan) -> dict[str, dict[str, bytes]]:
-    """The SSH identity with keys that are made for this rehearsal: the job's keys follow from the stack's secret, which
-    a plan does not hold."""
+    """Return an SSH identity with new keys: those of the job follow from the stack's secret, which a plan lacks."""
     if plan.ssh is None:
         return {}
     files = identity_files(ssh_names(plan), secrets.token_hex(), plan.ssh.rotation)
@@ -109,8 +107,7 @@ def _ssh(plan: Plan) -> dict[str, dict[str, bytes]]:
 
 
 def _read(cluster: Cluster, namespace: str, reference: NamedObject) -> Mapping[str, Any] | None:
-    """The object; None where it does not exist, so that all missing objects are reported together. ClusterError where
-    reading is forbidden."""
+    """Return the object; None if it does not exist. ClusterError if this account may not read it."""
     found = cluster.get(reference.kind, reference.name, namespace)
     if found.forbidden:
         raise ClusterError(

@@ -47,8 +47,7 @@ def pod_name(pod: dict[str, Any]) -> str:
 
 
 def planned_name(pod: dict[str, Any]) -> str:
-    """The name in the plan: the pod's hostname where it has one, since pods of a Kubernetes Job have a random end to
-    their names."""
+    """Return the name in the plan: the pod's hostname if it has one, since pods of a Job have a random suffix."""
     return str(pod["spec"].get("hostname", pod_name(pod)))
 
 

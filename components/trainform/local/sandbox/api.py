@@ -1,5 +1,4 @@
-"""A small client for the sandbox's own API server: CRD files of a megabyte are sent as they are, without being parsed
-first."""
+"""A client for the sandbox's own API server. It sends CRD files of a megabyte without parsing them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""The sandbox's certificate authorities and the certificates that they sign. Nothing outside the sandbox trusts
-them."""
+"""The sandbox's certificate authorities and certificates. Nothing outside the sandbox trusts them."""
 
 from __future__ import annotations
 
@@ -49,8 +48,7 @@ class Certificates:
         self.service_accounts = folder / "service-accounts.pub"
 
     def make(self) -> None:
-        """Write all files, unless all exist: tokens and kubeconfigs refer to them, so a restart on the same data must
-        keep them."""
+        """Write all files, unless all exist: tokens and kubeconfigs refer to them, so a restart must keep them."""
         if all(path.exists() for path in vars(self).values()):
             return
         authority = Authority("trainform-sandbox-ca", ec.generate_private_key(CURVE))

@@ -156,8 +156,7 @@ class Run(Struct, frozen=True):
         return adjusted
 
     def start(self, before: State | None) -> State:
-        """Stop what is left of an earlier start, and start all components on the existing data; return the new
-        state."""
+        """Stop what is left of an earlier start, start all components on the existing data, and return the state."""
         preferred: Mapping[str, int] = {} if before is None else before.ports
         left = [process for process in read_processes(self.layout) if is_running(process)]
         if left:

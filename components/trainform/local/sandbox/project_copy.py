@@ -44,8 +44,7 @@ def copy_folder(sandbox: Path) -> Path:
 
 @translate_os_errors(SandboxError, "make it writable, or choose another folder for the sandbox with TRAINFORM_SANDBOX")
 def copy_project(project: Path, sandbox: Path, progress: Progress) -> Path:
-    """Copy the files that the copy does not have, and return its folder. After an interruption, another call
-    continues."""
+    """Copy the files that the copy lacks, and return its folder. After an interruption another call continues."""
     folder = copy_folder(sandbox)
     _refuse_foreign(folder)  # before the lock: no lock file must be written into another folder
     with hold(folder / PROJECT_STATE / "lock", "trainform demo", progress):

@@ -24,8 +24,7 @@ _DAMAGED = (AttributeError, KeyError, OverflowError, TypeError, ValueError)
 
 
 class State(Struct, frozen=True):
-    """The state of a sandbox. `complete` is set when `up` has ended; `pulumi` is the Pulumi that this sandbox was
-    started with."""
+    """The state of a sandbox. `complete`: `up` has ended. `pulumi`: the Pulumi with which it was started."""
 
     settings: SandboxSettings
     pulumi: PulumiTools

@@ -30,8 +30,7 @@ class ComponentStatus(Struct, frozen=True):
 
 
 class SandboxStatus(Struct, frozen=True):
-    """The status of a sandbox. `running`: every component runs, also those of the add-ons, and the API server answers;
-    nodes are counted only then."""
+    """The status of a sandbox. `running`: every component runs and the API server answers; only then nodes count."""
 
     folder: Path
     running: bool

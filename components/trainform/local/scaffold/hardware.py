@@ -1,5 +1,4 @@
-"""Kinds of accelerators on the nodes of a live cluster, and their RDMA fabric. The API server has validated all names
-and labels."""
+"""Kinds of accelerators on a live cluster's nodes, and their RDMA fabric. The API server validated all names."""
 
 from __future__ import annotations
 
@@ -36,8 +35,7 @@ Product = tuple[str, str] | None
 
 
 class Hardware(Struct, frozen=True):
-    """The hardware of the nodes. `kinds`: fields by name. `fabric`: resource and number per node. `others`: other
-    extended resources."""
+    """The hardware of the nodes. `kinds`: fields by name. `fabric`: resource and number. `others`: other resources."""
 
     kinds: Mapping[str, dict[str, Any]]
     fabric: tuple[str, int] | None
@@ -46,8 +44,7 @@ class Hardware(Struct, frozen=True):
 
 
 class Node(Struct, frozen=True):
-    """A node on which pods can be placed. `amounts`: its extended resources. `product`: the label that names its
-    product."""
+    """A node on which pods can be placed. `amounts`: its extended resources. `product`: label and value."""
 
     amounts: Mapping[str, int]
     cpu: Decimal

@@ -174,8 +174,7 @@ def requirement(version: str, origin: str | None) -> str:
 
 
 def is_unpublished(origin: str | None) -> bool:
-    """Return whether an index may lack the required version, since the installation did not come from one. `origin`: as
-    above."""
+    """Return whether an index may lack the version: it was not installed from one. `origin`: as above."""
     return origin is not None and _commit(origin) is None
 
 

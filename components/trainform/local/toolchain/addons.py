@@ -100,8 +100,7 @@ def addon_need(part: Part) -> Need:
 
 @os_errors_as_toolchain_errors
 def ensure_addons(parts: Iterable[Part], progress: Progress = SILENT, pins: Path = PINS) -> dict[str, BuiltPart]:
-    """Download or build the parts that are missing; return all by folder name. Raises `ToolchainError` if one cannot be
-    built."""
+    """Download or build the missing parts; return all by folder name. `ToolchainError` if that fails."""
     folders = {addon_need(part): addon_folder(part, pins) for part in parts}
     missing = [need for need, folder in folders.items() if need.finished(folder) is None]
     building = [part for need in missing if not need.releases for part in need.parts]

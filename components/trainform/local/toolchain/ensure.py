@@ -53,8 +53,7 @@ def control_plane_needs() -> list[Need]:
 
 
 def _pulumi(progress: Progress, also: list[Need], pins: Path) -> PulumiTools:
-    """Provide Pulumi and the other needs together: downloads run in parallel, and the time of all builds is shown
-    once."""
+    """Provide Pulumi and the other needs together: parallel downloads, and one build time for all."""
     origins, folder = chosen_origins(), toolchain_folder(pins)
     ready = ready_pulumi(origins, folder)
     needs = [*also, pulumi_need(origins, progress)] if ready is None else also

@@ -1,5 +1,4 @@
-"""Needs (Pulumi, a part) and how they are provided: a finished one is used, else it is downloaded if allowed and
-possible, else built."""
+"""Needs (Pulumi, a part) and their provision: a finished one is used, else downloaded if possible, else built."""
 
 from __future__ import annotations
 
@@ -50,8 +49,7 @@ def part_need(part: Part, releases: Sequence[Release], origins: Sequence[str]) -
 
 
 def provide(needs: Sequence[Need], folder: Path, progress: Progress, pins: Path = PINS) -> None:
-    """Download or build all needs that are missing. Raises `ToolchainError` with the reason of every origin that
-    failed."""
+    """Download or build all missing needs. `ToolchainError` with the reason of every origin that failed."""
     missing = [need for need in needs if need.finished(folder) is None]
     refused: Refused = {SYSTEM: {need.name: need.unusable for need in missing if need.unusable is not None}}
     without = [need for need in missing if not need.origins]

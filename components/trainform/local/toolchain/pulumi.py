@@ -1,5 +1,4 @@
-"""Pulumi with its Python host and the kubernetes plugin: that of this machine, or one in the cache, downloaded or
-built."""
+"""Pulumi with its Python host and the kubernetes plugin: this machine's, or one in the cache."""
 
 from __future__ import annotations
 
@@ -35,8 +34,7 @@ def ready_pulumi(origins: Sequence[str], folder: Path) -> PulumiTools | None:
 
 
 def pulumi_need(origins: Sequence[str], progress: Progress) -> Need:
-    """Return the need for a Pulumi in the cache. If that of this machine is allowed but missing or unusable, show a
-    note with the reason."""
+    """Return the need for a Pulumi in the cache. A note says why the allowed Pulumi of this machine is not used."""
     if SYSTEM in origins:
         try:
             find_system_pulumi()

@@ -1,5 +1,4 @@
-"""The files to download for a release, with their hashes, which its servers are asked for before the downloads
-begin."""
+"""The files to download for a release, with the hashes that its servers publish."""
 
 from __future__ import annotations
 
@@ -63,8 +62,7 @@ class Piece(Struct, frozen=True):
 
 
 class Source(Struct, frozen=True):
-    """A release and its pieces. The pieces of an image are its layers, top first: they are downloaded until one has the
-    file."""
+    """A release and its pieces: of an image its layers, top first, until one has the file."""
 
     release: ResolvedRelease
     pieces: tuple[Piece, ...]
@@ -87,8 +85,7 @@ def _file(web: Web, release: ResolvedRelease) -> Source:
 
 
 def published_sha256(text: str, name: str) -> str:
-    """Return the SHA-256 of the file `name` from a text with one hash, or with hashes and names. Raises `ValueError` if
-    there is none."""
+    """Return the SHA-256 of the file `name` from one hash, or from hashes with names. ValueError without it."""
     lines = text.strip().splitlines()
     rows = [row for line in lines if (row := _ROW.fullmatch(line.strip())) is not None]
     found = {row[1].lower() for row in rows if row[2] == name or (row[2] is None and len(lines) == 1)}

@@ -23,8 +23,7 @@ FIX = f"install or update pulumi, {AUTO}"
 
 
 def find_system_pulumi() -> PulumiTools:
-    """Return the Pulumi of this machine. Raises `ToolchainError` if a program or plugin is missing or has the wrong
-    version."""
+    """Return the Pulumi of this machine. `ToolchainError` if a program or plugin is missing or too old."""
     path = _path_without_cache()
     command = shutil.which("pulumi", path=path)
     if command is None:
@@ -56,8 +55,7 @@ def plugin_versions(home: Path) -> list[str]:
 
 
 def _path_without_cache() -> str:
-    """Return PATH without folders of the cache: in a shell that uses the sandbox, PATH has the built pulumi, which is
-    not the system's."""
+    """Return PATH without folders of the cache, whose pulumi is not the system's."""
     ours = cache_folder()
     entries = os.environ.get("PATH", os.defpath).split(os.pathsep)
     return os.pathsep.join(entry for entry in entries if entry and not Path(entry).is_relative_to(ours))

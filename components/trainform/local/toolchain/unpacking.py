@@ -77,8 +77,7 @@ def _extract_module(release: ResolvedRelease, downloaded: Path, folder: Path) ->
 
 
 def module_hash(archive: zipfile.ZipFile) -> str:
-    """Return the `h1:` hash (as in go.sum) of a module in an archive of a Go proxy: a hash of the names and hashes of
-    its files."""
+    """Return the `h1:` hash (as in go.sum) of a module in a Go proxy's archive: of its files' names and hashes."""
     rows = hashlib.sha256()
     for name in sorted(archive.namelist(), key=str.encode):
         with archive.open(name) as file:

@@ -57,8 +57,7 @@ class _Login(httpx2.Auth):
 
 
 class Web:
-    """A client for the requests of one run. Proxies come from the environment, certificates from the system or
-    SSL_CERT_FILE."""
+    """A client for one run. Proxies come from the environment, certificates from the system or SSL_CERT_FILE."""
 
     def __init__(self, limits: Limits | None = None) -> None:
         self._limits = Limits() if limits is None else limits
@@ -118,8 +117,7 @@ class Web:
 
     @contextlib.contextmanager
     def _response(self, url: str, accept: str = "*/*") -> Iterator[httpx2.Response]:
-        """Yield a successful response, whose body is not read yet. Only a host that has answered in this run is tried
-        again."""
+        """Yield a successful response before its body. Only a host that has answered in this run is tried again."""
         host = httpx2.URL(url).host
         seconds = self._limits.stall if host in self._answering else self._limits.first_answer
         timeout = httpx2.Timeout(seconds, connect=self._limits.first_answer)

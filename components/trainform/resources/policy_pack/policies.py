@@ -53,8 +53,7 @@ Judge = Callable[[ResourceValidationArgs], Verdict]
 
 
 class NotCheckedError(UnknownValueError):
-    """A policy cannot judge a resource in a preview. The SDK makes an advisory message of it, whatever the policy's
-    level is."""
+    """A policy cannot judge a resource in a preview. The SDK reports it as advisory at any level."""
 
     def __init__(self, message: str) -> None:
         super().__init__(UNKNOWN_STRING_VALUE, [])

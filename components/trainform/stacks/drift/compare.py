@@ -117,8 +117,7 @@ def _has(body: Mapping[str, Any], path: tuple[str, ...]) -> bool:
 
 
 def _creator(metadata: Mapping[str, Any]) -> str:
-    """Return the first writer. Of several in the same second it is the one with most fields: controllers may add some
-    at once."""
+    """Return the first writer; of several in one second, the one with most fields, since controllers follow at once."""
     entries = [entry for entry in mappings(metadata.get("managedFields")) if not entry.get("subresource")]
     first = min(entries, key=lambda entry: (str(entry.get("time", "")), -len(str(entry.get("fieldsV1")))), default={})
     return str(first.get("manager", ""))

@@ -38,8 +38,7 @@ class DeployedObjects(Struct, frozen=True):
 
 
 def recorded_objects(record: Record, stack: str) -> DeployedObjects:
-    """Return the objects of the recorded job. stack: PROJECT/STACK. ValueError, whose text is the reason, if this
-    version of trainform cannot render it."""
+    """Return the objects of the recorded job. stack: PROJECT/STACK. ValueError if it cannot be rendered."""
     try:
         experiment, environment = recorded_models(record)
         draft = draft_plan(experiment, environment, record.run)

@@ -181,8 +181,7 @@ def _report(target: ProjectStack, outcome: Outcome, objects: Sequence[ObjectDrif
 
 
 PUT_BACK = "pulumi up --refresh --skip-preview -s {stack}"
-"""A plain preview compares with the state and sees nothing; `preview --refresh` fails with a conflict of field
-managers."""
+"""A plain preview shows no drift, and `preview --refresh` fails with a conflict of field managers."""
 LABELS = "metadata.labels."
 _NUMBER = re.compile(r"spec\.ports\.[^.]+\.(port|protocol)")
 _OWNERSHIP = frozenset(ownership("", environment=""))

@@ -103,8 +103,7 @@ def _are(count: int) -> str:
 
 
 def object_sentence(each: ObjectDrift, stack: StackDrift, read_at: str) -> str:
-    """Return a sentence about the change of the object. No record shows whether an object of an environment's own stack
-    existed."""
+    """Return a sentence about the change. An object of an environment's own stack may never have existed."""
     subject = f"{each.kind} {each.name}"
     by = f" by the manager {each.manager}" if each.manager else ""
     if each.deleting:

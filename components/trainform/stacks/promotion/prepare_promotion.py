@@ -42,8 +42,7 @@ SECONDS = 2.0 * defaults.CONNECT_SECONDS
 
 
 class PromotionRequest(Struct, frozen=True):
-    """The requested promotion. waived: gates, all for one reason. over_rollback: also to a target that was
-    rolled back."""
+    """The requested promotion. waived: gates, all for one reason. over_rollback: `--over-rollback` is set."""
 
     experiment: str
     source: ProjectStack
@@ -97,8 +96,7 @@ class PreparedPromotion(Struct, frozen=True):
 
 
 def prepare(request: PromotionRequest, root: Path) -> PreparedPromotion:
-    """Read both stacks and judge. InputError with every problem that the experiment has in the target; TrainformError
-    if the source cannot be released."""
+    """Read and judge both stacks. InputError for problems in the target, TrainformError for the source."""
     by, at = author(root), utc_now()
     waivers = [Waived(gate=gate, reason=request.reason, by=by) for gate in dict.fromkeys(request.waived)]
     wrong = [*waiver_problems(waivers, request.target.environment)]
@@ -179,8 +177,7 @@ def _check(
 
 
 def _deployed(request: PromotionRequest) -> tuple[Version | None, str]:
-    """Return what runs in the target, or why it could not be read. A cluster that does not answer does not stop a
-    promotion, which only writes files."""
+    """Return what runs in the target, or why it could not be read. A promotion only writes files, and continues."""
     try:
         record = live_record(request.experiment, request.target.environment, SECONDS)
     except ClusterError as error:

@@ -1,5 +1,4 @@
-"""The present facts that decide a `pulumi up`: the state, the config, the versions and the cluster. The content of the
-files is in the steps of the preview."""
+"""The present state, config, versions and cluster, which decide a `pulumi up`. The preview's steps cover the files."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""The only module that talks to Docker. Everything that it makes carries the rehearsal's labels, by which it is found
-and removed."""
+"""The only module that talks to Docker. All its objects carry the rehearsal's labels, by which they are removed."""
 
 from __future__ import annotations
 
@@ -43,8 +42,7 @@ FRAME = struct.Struct(">BxxxL")  # before each piece of output: its stream and l
 
 
 class Attached:
-    """The streams of a program in a container. Reading waits without a limit, since a program may be silent for long.
-    stream: docker-py's."""
+    """The streams of a program in a container. Reading has no time limit. stream: docker-py's."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -62,8 +60,7 @@ class Attached:
             yield kind, self._reader.read(length)
 
     def write(self, data: bytes) -> None:
-        """Write to its standard input; OSError where nothing reads it any more. Only one thread at a time may call
-        this."""
+        """Write to its standard input; OSError if nothing reads it any more. For one thread at a time."""
         self._socket.sendall(data)
 
     def close(self) -> None:
@@ -225,8 +222,7 @@ class Engine:
             return str(found[0]["Id"]) if found else None
 
     def execute(self, container: str, command: Sequence[str], on_output: Callable[[int, bytes], None]) -> int:
-        """Run a command in a running container, without standard input, and return its exit code. on_output gets STDOUT
-        or STDERR, and a piece of output."""
+        """Run a command in a container, and return its exit code. on_output gets STDOUT or STDERR, and some output."""
         with self._client() as client:
             execution = client.exec_create(container, list(command))["Id"]
             with contextlib.closing(Attached(client.exec_start(execution, socket=True))) as streams:
@@ -259,8 +255,7 @@ class Engine:
         self._sweep({LABEL: self.identity}, KINDS)
 
     def remove_leftovers(self) -> int:
-        """Remove what killed rehearsals of the same experiment and user left, and return the number of objects. The
-        caller holds the lock."""
+        """Remove the objects of killed rehearsals of this experiment and user. The caller holds the lock."""
         return self._sweep(self._owned, KINDS)
 
     def _sweep(self, labels: dict[str, str], kinds: Sequence[str]) -> int:
@@ -313,8 +308,7 @@ class Engine:
         return None
 
     def each(self, work: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
-        """Do the work on each item, several at a time, and return the results in order. The first error is raised when
-        all have ended."""
+        """Work on several items at a time, and return results in order. The first error is raised at the end."""
         with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
             return [future.result() for future in [pool.submit(work, item) for item in items]]
 

@@ -31,8 +31,7 @@ class Forwarder(Struct, frozen=True):
 
 
 def forwarders(workload: Workload) -> list[Forwarder]:
-    """A forwarder for each Service that is not headless and selects a pod; InputError with every port that cannot be
-    forwarded."""
+    """Return a forwarder for each Service with an address and a pod. InputError with each port it cannot forward."""
     found, problems = [], []
     for service in workload.services:
         selected = [pod for pod in workload.pods if selects(service, pod)]

@@ -80,8 +80,7 @@ def container_body(
     mounts: Sequence[dict[str, Any]],
     sandbox: str,
 ) -> dict[str, Any]:
-    """A container of a pod, in its sandbox's network. Requests and limits are left out, because one machine runs the
-    whole job."""
+    """Return a container in its pod's network, without requests and limits: one machine runs the whole job."""
     words = {
         field: [expanded(word, env) for word in container[key]]
         for key, field in (("command", "Entrypoint"), ("args", "Cmd"))
@@ -117,8 +116,7 @@ def container_body(
 
 
 def user_of(pod: dict[str, Any], container: dict[str, Any], image: Image) -> str:
-    """`user` or `user:group`, "" for the image's own user. The container's security context takes precedence over the
-    pod's."""
+    """Return `user` or `user:group`; "" for the image's own. The container's security context wins over the pod's."""
     security = {**pod["spec"].get("securityContext", {}), **container.get("securityContext", {})}
     user, group = security.get("runAsUser"), security.get("runAsGroup")
     if group is None:

@@ -16,8 +16,7 @@ GROUP_MAY_READ = 0o440  # what the kubelet adds to files of read-only volumes wh
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
-    """A file, or a folder where `data` is None. The path has no leading `/`. It belongs to root and to the group
-    `group`."""
+    """A file of root, or a folder if `data` is None. The path has no leading `/`."""
 
     path: str
     mode: int

@@ -96,8 +96,7 @@ def search_domain(namespace: str) -> str:
 
 
 def _aliases(pod: dict[str, Any], workload: Workload) -> tuple[str, ...]:
-    """Return the names under which headless Services publish the pod: that of each Service, and
-    `<hostname>.<subdomain>` of a pod that has both."""
+    """Return the pod's names in DNS: those of its headless Services, and `<hostname>.<subdomain>`."""
     hostname, subdomain = pod["spec"].get("hostname"), pod["spec"].get("subdomain")
     headless = [service for service in workload.services if service_is_headless(service) and selects(service, pod)]
     names = [*([subdomain] if subdomain else []), *(service["metadata"]["name"] for service in headless)]

@@ -164,8 +164,7 @@ def _sub_path(mount: dict[str, Any], env: Mapping[str, str]) -> str:
 
 
 def needed_folders(volume: Volume, files: Iterable[str], mounts: Iterable[Mount]) -> list[Entry]:
-    """The folders that the volume needs before a container starts: those above its files, and those that are mounted as
-    a `sub_path`."""
+    """Return the folders to create before a container starts: those above files, and those of each `sub_path`."""
     files = set(files)
     above = {folder: IN_FILE_FOLDERS | (volume.mode & SET_GROUP) for path in files for folder in _above(path)}
     alone = {

@@ -27,8 +27,7 @@ Request = Mapping[str, Any]
 
 
 def refusal(request: Request, workload: Workload, phases: Mapping[str, str]) -> str | None:
-    """kubectl's message where it would refuse the request; None where the request names a container of a pod that has
-    not ended."""
+    """Return kubectl's message for a request that it would refuse; None for a container of a running pod."""
     name = request["pod"]
     pod = next((pod for pod in workload.pods if pod_name(pod) == name), None)
     phase = phases.get(name, STOPPED)
@@ -118,8 +117,7 @@ class Bridge:
     def _serve(
         self, container: dict[str, Any], make: Callable[[dict[str, Any]], str], found: queue.SimpleQueue[Any]
     ) -> None:
-        """Serve the relay from its start to its end. `found` gets the hosts of its hostfile, or the error; None where
-        the relay was removed."""
+        """Serve the relay to its end. `found` gets the hosts of its hostfile, or the error; None if it was removed."""
         errors: list[bytes] = []
         try:
             identity = make(container)

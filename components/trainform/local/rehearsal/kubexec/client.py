@@ -17,8 +17,7 @@ USAGE = "it knows `kubectl exec POD [--namespace NAMESPACE] [--container CONTAIN
 
 
 def parsed(words: list[str]) -> dict[str, object]:
-    """The request: `pod` and `command`, and `container` and `namespace` where they are given. SystemExit for words that
-    it does not know."""
+    """Return the request: pod, command, container, namespace. SystemExit for words that it does not know."""
     if words[:1] != ["exec"]:
         raise SystemExit(
             f"error: kubectl {' '.join(words[:1])}: a rehearsal has no API server but this stand-in; {USAGE}"

@@ -34,8 +34,7 @@ def read_member(environ: Mapping[str, str], expected: world.Expected) -> world.M
 
 
 class OpenMpi:
-    """The few calls that a probe needs. MPI_COMM_WORLD and similar names are addresses of objects in Open MPI's
-    library."""
+    """The calls that a probe needs. MPI_COMM_WORLD and the like are addresses of objects in Open MPI's library."""
 
     def __init__(self) -> None:
         self.library = _library()
@@ -74,8 +73,7 @@ class OpenMpi:
 
 
 def _library() -> ctypes.CDLL:
-    """The libmpi of the mpirun that started this process. An image may have several, and they cannot talk to each
-    other."""
+    """Return the libmpi of the mpirun that started this process. Several in an image cannot talk to each other."""
     tried = []
     for place in (*_launcher_libraries(), "libmpi.so.40", "libmpi.so"):
         try:

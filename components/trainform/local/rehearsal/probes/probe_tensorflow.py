@@ -51,8 +51,7 @@ class Task:
 
 
 def read_task(environ: Mapping[str, str]) -> Task | None:
-    """Return the pod's task; None where the plan has a single replica, and so no TF_CONFIG. ProbeError where TF_CONFIG
-    is not as the plan expects."""
+    """Return the pod's task; None without TF_CONFIG, for one replica. ProbeError if it is not as planned."""
     planned: dict[str, int] = json.loads(environ.get("TRAINFORM_EXPECT_CLUSTER", "{}"))
     planned_tasks = ", ".join(f"{count} {kind}" for kind, count in planned.items())
     if not environ.get("TF_CONFIG"):
@@ -102,8 +101,7 @@ def silent_tasks(task: Task) -> list[str]:
 
 
 def wait_for_tasks(task: Task, deadline: float) -> None:
-    """Wait until every task answers; ProbeError with those that do not answer before the deadline
-    (`time.monotonic`)."""
+    """Wait until every task answers. ProbeError with those that do not before the (monotonic) deadline."""
     while True:
         silent = silent_tasks(task)
         if not silent:
@@ -144,8 +142,7 @@ def join_cluster(task: Task, tf: Any) -> None:
 
 
 def _compute(task: Task, tf: Any, server: Any, config: Any) -> tuple[int, int]:
-    """Add a number of each task, made on its own device, and then let the workers end. The found and the expected
-    sum."""
+    """Add a number of each task on its own device, let the workers end, and return the found and expected sum."""
     tasks = task.tasks()
     with tf.Graph().as_default():
         numbers, found_all, may_end = [], [], []

@@ -47,8 +47,7 @@ class RollCall:
         self.store, self.member, self.expected = store, member, expected
 
     def run(self, deadline: float) -> None:
-        """Wait for all processes; ProbeError with the world's problem, the same in every process. deadline: a time of
-        `time.monotonic`."""
+        """Wait for all processes; ProbeError with the world's problem in each. deadline: of `time.monotonic`."""
         self._sign_in()
         if self.member.rank == 0:
             self.store.set("verdict", json.dumps(self._judge(deadline)))
@@ -109,8 +108,7 @@ class RollCall:
 
 
 def open_store(member: world.Member, expected: world.Expected, deadline: float) -> Any:
-    """The store at which the processes sign in: rank 0's at MASTER_ADDR:MASTER_PORT, or the agent's where torchrun has
-    one."""
+    """Open the store at which processes sign in: rank 0's at MASTER_ADDR:MASTER_PORT, or torchrun's agent's."""
     dist = import_module("torch.distributed")
 
     agent = os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
@@ -205,8 +203,7 @@ FRAMEWORKS: dict[str, Callable[[world.Member, float], AllReduce]] = {
 
 
 def check_sum(member: world.Member, all_reduce: AllReduce) -> tuple[int, int]:
-    """The sum of all ranks, found and expected. ProbeError where they differ, or where a rank takes part twice or not
-    at all."""
+    """Return the sum of all ranks, found and expected. ProbeError if they differ, or if a rank counts wrongly."""
     torch = import_module("torch")
 
     # first the rank itself, then a place for each rank that only its process fills

@@ -47,8 +47,7 @@ def main(command: list[str]) -> int:
 
 
 def start(command: list[str], environ: dict[str, str]) -> subprocess.Popen[bytes]:
-    """Start the command in a process group of its own, and pass signals on to it. The handlers are set first, because a
-    signal may come at once."""
+    """Start the command in its own process group, and pass on signals, also those that come before the start."""
     early: list[int] = []
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda number, frame: early.append(number))
@@ -61,8 +60,7 @@ def start(command: list[str], environ: dict[str, str]) -> subprocess.Popen[bytes
 
 
 def diagnosis(expected: world.Expected, environ: Mapping[str, str]) -> str:
-    """Return why the launchers did not meet, seen from this pod: nothing answers at the rendezvous, or a node's name
-    does not resolve."""
+    """Return why the launchers did not meet: nothing answers at the rendezvous, or a node's name does not resolve."""
     late = f"the world did not form within {expected.timeout:g} s"
     first = expected.hosts[0]
     if expected.name == world.short(first):

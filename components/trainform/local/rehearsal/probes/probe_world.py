@@ -220,8 +220,7 @@ def why_silent(host: str, port: int) -> str | None:
 
 
 def wait_for(host: str, port: int, deadline: float) -> str | None:
-    """Wait until something answers at the address; the reason where nothing did before the deadline (`time.monotonic`),
-    else None."""
+    """Wait until something answers, and return None; the reason if nothing does before the (monotonic) deadline."""
     while True:
         reason = why_silent(host, port)
         if reason is None or time.monotonic() >= deadline:

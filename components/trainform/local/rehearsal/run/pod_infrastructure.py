@@ -64,8 +64,7 @@ class PodInfrastructure:
         self._volume_paths = VolumePaths(self._names, self._folders)
 
     def create(self, images: Mapping[str, Image]) -> None:
-        """Create everything before the first pod starts: the pods' names are in DNS before the pods are ready, as with
-        publishNotReadyAddresses."""
+        """Create everything before the first pod starts: as in a cluster, names are in DNS before pods are ready."""
         self._images = images
         self._network = self._engine.make_network()
         self._make_volumes(
@@ -76,8 +75,7 @@ class PodInfrastructure:
         self._engine.each(self._start_forwarder, self._forwarders)
 
     def make_container(self, pod: dict[str, Any], container: dict[str, Any]) -> str:
-        """Create a container of a pod without starting it, and return its id; TrainformError where the kubelet would
-        refuse it."""
+        """Create a container of a pod, and return its id. TrainformError if the kubelet would refuse it."""
         name = pod_name(pod)
         sources = self._sources(pod)
         image = self._images[container["image"]]
@@ -145,8 +143,7 @@ class PodInfrastructure:
             self._engine.put(container, archive(entries))
 
     def _start_forwarder(self, forwarder: Forwarder) -> None:
-        """Start a Service's container and wait until its ports are open; TrainformError where its program ends
-        before."""
+        """Start a Service's container and wait for its ports. TrainformError if its program ends before."""
         image = self._images[self._workload.pod(forwarder.pod)["spec"]["containers"][0]["image"]]
         body = forwarder_body(forwarder.command(), forwarder.aliases, self._network, image.name)
         container = self._engine.make_container(f"service-{forwarder.service}", body)

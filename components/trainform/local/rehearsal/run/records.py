@@ -79,8 +79,7 @@ class Records:
             self._changed.notify_all()
 
     def wait(self, met: Callable[[tuple[PodRecord, ...]], bool], end: float) -> bool:
-        """Wait until the condition `met` holds, or until the monotonic time `end`; return whether it holds. An error
-        from `fail` is raised."""
+        """Wait until `met` holds, or the monotonic time `end`; return whether it holds. Raises `fail`'s error."""
         with self._changed:
             while not met(tuple(self._records.values())):
                 if self._error is not None:

@@ -64,8 +64,7 @@ class Outcome(Struct, frozen=True):
 
 
 def rehearse(workload: Workload, options: Options, display: Display, progress: Progress = SILENT) -> Outcome:
-    """Run the pods to their end, and remove everything that was made. InputError or TrainformError where the pods
-    cannot be started."""
+    """Run the pods to their end, and remove all objects. InputError or TrainformError if they cannot be started."""
     with rehearsal(workload, options, display, progress) as running:
         return running.wait()
 
@@ -144,8 +143,7 @@ class Rehearsal:
         return tuple(structs.replace(record, reason=self._masked(record.reason)) for record in self.records.all())
 
     def wait(self) -> Outcome:
-        """Wait until the job is complete, a pod has failed, or the time is up; stop what still runs, and return the
-        outcome."""
+        """Wait until the job is complete, a pod has failed or the time is up; stop the rest; return the outcome."""
         self.records.wait(lambda records: self._is_complete(records) or _failed(records) != [], self._deadline)
         records = self.records.all()
         # asked first, because pods of a complete job may fail when their peers have left

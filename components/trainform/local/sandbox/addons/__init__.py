@@ -13,8 +13,7 @@ from trainform.local.toolchain.tools import BuiltPart
 
 
 def chosen_addons(text: Iterable[str]) -> tuple[str, ...]:
-    """Return the names in texts such as `kubeflow,trainer`, each once. Raises `InputError` with the known names for any
-    other name."""
+    """Return the names in texts such as `kubeflow,trainer`, each once. Raises `InputError` for an unknown name."""
     names = [name.strip() for word in text for name in word.split(",") if name.strip()]
     unknown = [name for name in dict.fromkeys(names) if name not in ADDONS]
     if unknown:

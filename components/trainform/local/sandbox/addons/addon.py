@@ -105,8 +105,7 @@ def config_file(layout: Layout, addon: str) -> Path:
 def webhook_configurations(
     webhooks: Webhooks, manifests: str, port: int, certificates: WebhookCertificates
 ) -> Iterator[dict[str, Any]]:
-    """Yield the configurations of a module's manifests with an address on loopback, without webhooks that the sandbox
-    does not serve."""
+    """Yield the module's configurations of webhooks that the sandbox serves, with addresses on loopback."""
     for document in filter(None, yaml.safe_load_all(manifests)):
         served = [
             _move_to_loopback(webhook, webhooks, port, certificates)

@@ -30,8 +30,7 @@ def _file_arguments(addon: str) -> Callable[[Context], list[str]]:
 
 
 def _configuration(api_version: str, context: Context, name: str) -> dict[str, Any]:
-    """Return the settings that all controllers with a configuration file share: health and webhooks on loopback, no
-    metrics."""
+    """Return the settings of all controllers with a configuration file: health and webhooks on loopback, no metrics."""
     return {
         "apiVersion": api_version,
         "kind": "Configuration",
@@ -46,8 +45,7 @@ def _configuration(api_version: str, context: Context, name: str) -> dict[str, A
 
 
 def _webhooks_admit(path: str, kind: str, spec: Manifest) -> Ready:
-    """Return a check that is true if the webhooks admit an object (a dry run: nothing is stored); `path` is that of its
-    collection, without `/apis/`."""
+    """Return a check that the webhooks admit an object in a dry run. `path`: its collection, without `/apis/`."""
     group, version = path.split("/")[:2]
     manifest = {"apiVersion": f"{group}/{version}", "kind": kind, "metadata": {"name": "trainform-probe"}, "spec": spec}
     return lambda api, ports: bool(api.create(f"/apis/{path}?dryRun=All", manifest)["metadata"]["name"])
