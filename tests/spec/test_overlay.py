@@ -158,7 +158,7 @@ def test_what_an_overlay_makes_wrong_elsewhere_is_told_there_with_its_cause(proj
         line, reason = problems(broken, where, project)["ssh"]
         assert (line, reason) == (
             9,
-            "with environments.prod, `ssh` and `runtime` exclude each other: the pods of a runtime have their own SSH or none",
+            "with environments.prod, `ssh` and `runtime` exclude each other: a runtime has its own SSH or none",
         )
 
 

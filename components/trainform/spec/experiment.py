@@ -200,7 +200,7 @@ class Experiment(Model, on_change=OnChange.NEW_REVISION):
     @classmethod
     def _ssh_of_the_runtime(cls, ssh: Ssh | None, info: ValidationInfo) -> Ssh | None:
         if ssh is not None and info.data.get("runtime") is not None:
-            reason = "`ssh` and `runtime` exclude each other: the pods of a runtime have their own SSH or none"
+            reason = "`ssh` and `runtime` exclude each other: a runtime has its own SSH or none"
             raise refusal(reason, "remove one of the two")
         return ssh
 
