@@ -112,7 +112,7 @@ def _error(workload: Workload, outcome: Outcome) -> TrainformError | None:
 
 
 def _as_dict(workload: Workload, outcome: Outcome, error: TrainformError | None) -> dict[str, object]:
-    from trainform.local.rehearsal.run.masking import Masker
+    from trainform.local.rehearsal.run.rehearse import Masker
 
     masked = Masker(workload.secrets)
     shown = ("pod", "phase", "exit_code", "reason", "restarts")

@@ -32,8 +32,7 @@ MAX_CONNECTIONS = 10
 PAGE = "250"  # objects in one response: a node with its list of images has up to 50 kB
 _WARNING = re.compile(r'299 \S+ "(.*)"')  # RFC 7234
 _APPLY = "application/apply-patch+yaml"  # of which JSON is a part
-# Name and labels of an object without its content: enough to know that a Secret exists. For a list the server takes the
-# second one alone.
+# An object's name and labels without its content, which may be secret. For a list the server takes the second alone.
 _METADATA_ONLY, _METADATA_OF_LIST = (
     {"Accept": f"application/json;as={kind};g=meta.k8s.io;v=v1"}
     for kind in ("PartialObjectMetadata", "PartialObjectMetadataList")

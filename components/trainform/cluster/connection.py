@@ -32,18 +32,15 @@ CREDENTIALS_FIX = (
     "run the command of `exec` in the kubeconfig by hand; trainform reads tokens of "
     "client.authentication.k8s.io/v1beta1"
 )
-# Errors whose texts contain only files, programs and hosts. Other texts may contain any value of the kubeconfig, so
-# only their type is shown.
+# Errors whose texts hold only files, programs and hosts. Others may hold any value: only their type is shown.
 _PLAIN = (ConfigError, OSError, httpx2.HTTPError, AssertionError, binascii.Error)
 # Errors that contain a value in quotation marks: a header with the token, or a part of a URL.
 _QUOTING = (httpx2.InvalidURL, httpx2.LocalProtocolError, UnicodeError)
 _QUOTED = re.compile(r"b?'.*'|b?\".*\"", re.DOTALL)
-# The fields of a user by their names in the file, and characters of a header's name (without "%") in addition to
-# letters and digits.
+# The fields of a user by their names in the file, and signs (without "%") that a header's name may have.
 _NAMES = {"as_user": "as", "as_uid": "as-uid", "as_groups": "as-groups", "as_extra": "as-user-extra"}
 _IN_HEADERS = "!#$&'*+-.^_`|~"
-# lightkube decodes a kubeconfig with msgspec, which may crash when two threads decode a type for the first time. A
-# review of several stacks reads the cluster of each at the same time.
+# lightkube's msgspec may crash when two threads decode a type for the first time, as a review of several stacks does.
 _DECODING = threading.Lock()
 
 

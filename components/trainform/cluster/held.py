@@ -18,8 +18,7 @@ from trainform.manifests.shapes import mapping, mappings
 from trainform.manifests.templates import Template
 from trainform.plan.model import job_name
 
-# Labels with the job of a pod; the first that the pod has counts. A label without a prefix may name a part of the
-# job.
+# Labels with the job of a pod, the first counts. A label without a prefix may name a part of the job.
 JOB_LABELS = (
     *sorted({backend.JOB_LABEL for backend in BACKENDS.values()} - {""}, key=lambda label: ("/" not in label, label)),
     "batch.kubernetes.io/job-name",

@@ -12,8 +12,7 @@ import re
 MASK = "[secret]"
 """Stands for a secret in everything that is shown."""
 
-# Unicode classifies these as letters, marks or symbols (`isprintable`), but they are invisible: fillers, joiners,
-# variation selectors.
+# For Unicode these are letters, marks or symbols, but they are invisible: fillers, joiners, selectors.
 _BLANK = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U0001d173-\U0001d17a\U000e0100-"
     "\U000e01ef]"

@@ -63,8 +63,7 @@ REFERENCE = "secret"
 
 # --- values that are no secret, whatever their name
 
-# Nothing, a switch, a token of a tokenizer (<pad>, [PAD]), a reference that Kubernetes, a shell or a template resolves,
-# a path, a mask.
+# Nothing, a switch, a tokenizer's token (<pad>), a reference that a shell or template resolves, a path, a mask.
 _HARMLESS = re.compile(
     r"|…|FILE|true|false|yes|no|on|off|none|null|<[^<>]*>|\[[a-z_, ]+\]|((Bearer|Basic|Token) "
     r"+)?(\$\([^)]*\)?|\$\w+|\$\{[^}]*\}?|\{+[^{}]*\}*"
@@ -108,8 +107,7 @@ SHAPES: dict[str, tuple[str, ...]] = {
         "b3BlbnNzaC1",
     ),
     r"(?<![A-Za-z0-9_-])eyJ(?:hbGci|0eXAi|raWQi)[A-Za-z0-9_-]*\.[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]{16,}": ("eyJ",),
-    # A `/` in a password should be escaped; where it is not, a port or a variable before it begins a path. Some spaces
-    # of `\s` may be in it.
+    # A password's `/` should be escaped; if it is not, a port or a variable before it begins a path.
     r"://(?!\[)[^/ \t\r\n:@]*+:(?!\$\(\w+\)@|\$[A-Z_][A-Z0-9_]*@|\$\{[A-Z_][A-Z0-9_]*\}@)"
     r"([^/ \t\r\n@]++|(?![0-9]+/|\$)[^ \t\r\n@\"',]{1,256}+)@": ("://",),
     r"://(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{20,}@": ("://",),
@@ -137,8 +135,7 @@ _ASSIGNED = (
     r"|=[\"']?(?P<plain>[^\s\"'`;|&,)}]+)|:[ \t]+(?P<sent>[^\s\"']+)[\"'])"
 )
 _PAIR = re.compile(rf"(?<![\w$.-])(?<!\? )(?:{_GIVEN}|{_ASSIGNED})")  # `a ? token : 'x'` says nothing about the token
-# A line of a file: password: x9. Without quotes only a value with a digit counts, since a program may have `password =
-# ask()`.
+# A line of a file: password: x9. Unquoted, only a value with a digit counts: a program may have `password = ask()`.
 _LINE = re.compile(
     rf"^[ \t-]*(?P<name>{_NAME})[ \t]*[:=][ \t]+(?=\S*[0-9])(?P<value>[A-Za-z0-9_+/=~!@#%^*-]{{6,512}})[ \t\r]*$",
     re.MULTILINE,

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Iterator
 from types import FrameType
 from typing import Any
 
-# The signals that end a program: `timeout` and CI systems send SIGTERM, a closed terminal or a lost connection sends
-# SIGHUP.
+# Signals that end a program: SIGTERM of `timeout` and CI systems, SIGHUP of a closed terminal.
 ENDING = (signal.SIGTERM, signal.SIGHUP)
 
 

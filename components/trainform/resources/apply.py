@@ -118,8 +118,7 @@ def register(
         # the API server turns stringData into data
         additional_secret_outputs=["data", *secrets] if secrets is not None else None,
         hooks=hooks_of(manifest, f"{parent.pulumi_resource_type}::{name}"),
-        # dependencies give the order alone: with a property of a claim or a Service the job would be replaced whenever
-        # that object is
+        # the order alone: with a property of a claim or Service, replacing that object would replace the job
         depends_on=list(depends_on),
     )
     return pulumi.CustomResource(type_, name, body, options)

@@ -18,9 +18,7 @@ from trainform.project import deploy
 from trainform.spec.environment import Environment
 
 ANONYMOUS = "system:anonymous"
-# The requests of Pulumi's Kubernetes provider (4.25) for its objects. Without `list` it does not see a deletion and
-# waits ten minutes;
-# without `get` it crashes.
+# Requests of Pulumi's provider (4.25). Without `list` it waits ten minutes for a deletion, without `get` it crashes.
 VERBS = ("get", "list", "watch", "create", "patch", "delete")
 OF_EXPERIMENTS = ("configmaps", "services", "secrets", "persistentvolumeclaims")  # in addition to the operator's kinds
 NAMESPACES, PRIORITY_CLASSES = "namespaces", "priorityclasses.scheduling.k8s.io"

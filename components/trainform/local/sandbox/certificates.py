@@ -15,8 +15,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID
 from trainform.local.sandbox.folder import write_private
 from trainform.local.sandbox.ports import LOOPBACK
 
-# A sandbox may stay up for a long time, and a certificate must be valid at once on a machine whose clock is set back a
-# little.
+# A sandbox may stay up for long, and a certificate must be valid on a machine whose clock is a little behind.
 LIFETIME = datetime.timedelta(days=3650)
 NOT_BEFORE_MARGIN = datetime.timedelta(hours=1)
 

@@ -31,8 +31,7 @@ def crd_name(path: Path) -> str:
 def apply_crds(api: Api, files: Iterable[Path]) -> None:
     """Apply the CRDs of Volcano and of the add-ons."""
     for item in api.get(_CRDS)["items"]:
-        # Kubernetes (1.34) starts to serve a CRD when the CRD changes. If it was killed before that, only another
-        # change makes it serve the CRD: this annotation is that change.
+        # Kubernetes (1.34) serves a CRD after a change of it; if it was killed before, this annotation is that change.
         if not _is_established(item):
             api.merge(f"{_CRDS}/{item['metadata']['name']}", {"metadata": {"annotations": {TOUCHED: str(time.time())}}})
     with ThreadPoolExecutor(PARALLEL_REQUESTS) as pool:

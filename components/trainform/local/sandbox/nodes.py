@@ -21,8 +21,7 @@ SHAPE = "sandbox.trainform.dev/shape"
 PARALLEL_REQUESTS = 16
 
 NOT_READY_TAINTS = {"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"}
-# The first conditions that a kubelet reports. Nodes are created with them, since kwok needs 25 s to make 1,000 nodes
-# ready.
+# The first conditions that a kubelet reports, from the start: kwok needs 25 s to make 1,000 nodes ready.
 CONDITIONS = {
     "Ready": ("True", "KubeletReady"),
     "MemoryPressure": ("False", "KubeletHasSufficientMemory"),

@@ -35,8 +35,7 @@ from trainform.local.toolchain.tools import ControlPlane
 
 STAGES = Path(__file__).parent / "stages"
 
-# How often Go collects garbage: the user may choose. At 400 the components need a fifth less processor time and 0.4 GB
-# more memory.
+# How often Go collects garbage: at 400 the components need a fifth less processor time and 0.4 GB more.
 INHERITED = ("GOGC",)
 
 # The default of Volcano's Helm chart (1.14.1).
@@ -150,8 +149,7 @@ def readiness(
         Condition("Volcano's webhooks answer", "volcano-webhook-manager", lambda: webhooks_answer(api)),
         Condition("pods can be made", "kube-controller-manager", lambda: accounts_ready(api)),
         Condition("the nodes are ready", "kwok", lambda: nodes.count_nodes(api) == (count, count)),
-        # The scheduler creates the queue and the controller opens it, so a missing queue is explained by the
-        # scheduler's log.
+        # The scheduler creates the queue and the controller opens it.
         Condition("the default queue exists", "volcano-scheduler", lambda: default_queue_exists(api)),
         Condition("the default queue is open", "volcano-controller-manager", lambda: default_queue_open(api)),
         *(addon.readiness(api, ports) for addon in addons),

@@ -31,8 +31,7 @@ SCHEMAS: dict[str, type[BaseModel]] = {
 }
 
 
-# Keys of the stacks' config. Pulumi accepts declared types only for keys in the project's own namespace, so that
-# Pulumi.yaml names them in comments.
+# Keys of the stacks' config. Pulumi accepts types only for keys of the project, so comments name these.
 CONFIG_KEYS = {
     "environment": "Name of a file in stacks/environments.",
     "experiment": "Name of a file in stacks/experiments. Without it the stack is the environment's own.",

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import hashlib
 import platform
-import queue
 import shutil
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, wait
 from pathlib import Path
 from typing import TypeVar
 
 from msgspec import Struct
 
+from trainform.cluster.api import start_threads
 from trainform.console.progress import Progress
 from trainform.errors import ToolchainError
 from trainform.local.toolchain.cache import downloads_folder, partial_folder
@@ -141,29 +142,16 @@ def _sha256_of(path: Path) -> str:
 def run_in_parallel(
     work: Callable[[Item], Result], items: Sequence[Item], watch: Callable[[], None]
 ) -> list[Result | ToolchainError]:
-    """Call `work` for each item in its own thread. Return results in order, with a `ToolchainError` as a result; other
-    errors are raised.
+    """Return the result or the `ToolchainError` of each item, in order; raise other errors.
 
     `watch` is called repeatedly until all are done. The threads are daemons, so an interrupt ends the process at once.
     """
-    done: queue.SimpleQueue[tuple[int, Result | BaseException]] = queue.SimpleQueue()
+    futures = start_threads(work, items, len(items))
+    while wait(futures, POLL_SECONDS).not_done:
+        watch()
+    return [_outcome(future) for future in futures]
 
-    def run(number: int, item: Item) -> None:
-        try:
-            done.put((number, work(item)))
-        except BaseException as error:
-            done.put((number, error))
 
-    for number, item in enumerate(items):
-        threading.Thread(target=run, args=(number, item), daemon=True).start()
-    results: dict[int, Result | ToolchainError] = {}
-    while len(results) < len(items):
-        try:
-            number, result = done.get(timeout=POLL_SECONDS)
-        except queue.Empty:
-            watch()
-            continue
-        if isinstance(result, BaseException) and not isinstance(result, ToolchainError):
-            raise result
-        results[number] = result
-    return [results[number] for number in range(len(items))]
+def _outcome(future: Future[Result]) -> Result | ToolchainError:
+    error = future.exception()
+    return error if isinstance(error, ToolchainError) else future.result()

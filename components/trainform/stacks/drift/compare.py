@@ -85,8 +85,7 @@ def gone(manifest: Manifest) -> ObjectDrift:
     return _object(manifest, state="gone")
 
 
-# The writers whose differences are drift. With files, fields of trainform are not applied yet; another version may
-# render new fields.
+# The writers whose differences are drift. With files, fields of trainform may not be applied yet.
 _COUNTS: Mapping[Basis, Callable[[str], bool]] = {
     "record": lambda manager: True,
     "files": lambda manager: not is_ours(manager),

@@ -54,8 +54,7 @@ class RollCall:
         verdict = self._hear(deadline + GRACE)
         self.store.add("heard", 1)
         if verdict is not None:
-            # every rank waits: the first that fails makes its launcher end the others on its node, and rank 0 may be
-            # there
+            # the first rank that fails makes its launcher end the others on its node, perhaps rank 0
             with contextlib.suppress(RuntimeError):  # the store is gone, and with it every rank to wait for
                 self.let_all_come("heard", self.store.add("joined", 0))
             raise world.ProbeError(verdict)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import copy
 import dataclasses
+import json
+import re
 import signal
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,7 +15,7 @@ from types import FrameType
 
 from msgspec import Struct, structs
 
-from trainform.console.escaping import escaped, strip_sequences
+from trainform.console.escaping import MASK, SEQUENCE, escaped, strip_sequences
 from trainform.console.locking import hold
 from trainform.console.progress import SILENT, Progress
 from trainform.console.signals import signal_handler
@@ -24,7 +26,6 @@ from trainform.local.rehearsal.kubelet.volumes import host_paths
 from trainform.local.rehearsal.kubexec.bridge import Bridge
 from trainform.local.rehearsal.kubexec.delivery import insert_relays
 from trainform.local.rehearsal.run.display import Display
-from trainform.local.rehearsal.run.masking import Masker
 from trainform.local.rehearsal.run.pod_infrastructure import PodInfrastructure
 from trainform.local.rehearsal.run.pod_runner import PodRunner, RunContext
 from trainform.local.rehearsal.run.records import ENDED, FAILED, RUNNING, SUCCEEDED, PodRecord, Records
@@ -258,3 +259,34 @@ def replace_nslookup(workload: Workload) -> Workload:
                     f"{short_name(pod)}: {container['name']} waits with `{GETENT}` in the place of `{NSLOOKUP}`"
                 )
     return dataclasses.replace(workload, pods=pods, notes=tuple(notes))
+
+
+# --- secrets in the output of pods
+
+SHORTEST_VALUE = 4  # hiding a shorter value would hide half of every line, and such a value is no secret
+SHORTEST_LINE = 9  # a line of a file, such as a key's
+# A program that colours what it writes may begin a colour inside a value.
+_BETWEEN = f"(?:{SEQUENCE.pattern})*"
+
+
+class Masker:
+    """Hides every value of the Secrets in a text: the whole value, its escaped forms, and each of its lines. A text has
+    to be masked before it is escaped."""
+
+    def __init__(self, secrets: Mapping[str, Mapping[str, bytes]]) -> None:
+        # the longest value first, because one value may begin with another
+        words = sorted(set(_words(secrets)), key=len, reverse=True)
+        self._words = re.compile("|".join(_BETWEEN.join(map(re.escape, word)) for word in words)) if words else None
+
+    def __call__(self, text: str) -> str:
+        return text if self._words is None else self._words.sub(MASK, text)
+
+
+def _words(secrets: Mapping[str, Mapping[str, bytes]]) -> Iterator[str]:
+    values = (value.decode(errors="replace").strip() for data in secrets.values() for value in data.values())
+    for value in values:
+        shortest = SHORTEST_LINE if "\n" in value else SHORTEST_VALUE
+        # a line ends at a line feed, and of a line that a carriage return overwrites the last state is shown
+        yield from (piece for line in re.split("[\r\n]", value) if len(piece := line.strip()) >= shortest)
+        if len(value) >= SHORTEST_VALUE:
+            yield from (value, escaped(value), json.dumps(value)[1:-1], repr(value)[1:-1])
