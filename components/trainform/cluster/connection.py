@@ -117,8 +117,7 @@ def _environment_of(context: str | None) -> str | None:
 
 
 def _kubeconfig(context: str | None) -> KubeConfig:
-    """Return the configuration that kubectl and Pulumi use: the first file of KUBECONFIG with the context, or
-    ~/.kube/config.
+    """Return the first file of KUBECONFIG with the context, or ~/.kube/config, as kubectl and Pulumi do.
 
     Inside a cluster without these it is the pod's service account, which lightkube alone would try first.
     """

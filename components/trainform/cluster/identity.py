@@ -1,7 +1,6 @@
 """The identity of a cluster: the UID of its namespace kube-system, which is unique and never changes.
 
-A kubeconfig leads wherever its file says, and another file may have a context of the same name. An environment that
-names the UID is bound to its cluster: no other one is read or changed for it.
+Two kubeconfigs may have a context of the same name. An environment that names the UID is bound to that cluster.
 """
 
 from __future__ import annotations

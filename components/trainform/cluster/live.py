@@ -1,7 +1,6 @@
-"""The facts of a live cluster that a review needs, read in parallel, while the engine works, and in a bounded time.
+"""The facts of a live cluster that a review needs, read in parallel and in a bounded time.
 
-What cannot be read, or is late, is reported and never raised: a review without a cluster is a review too. Threads that
-are late end with the process.
+What cannot be read, or is late, is reported and never raised. Threads that are late end with the process.
 """
 
 from __future__ import annotations

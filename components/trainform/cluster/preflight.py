@@ -1,7 +1,6 @@
 """Checks of the live cluster before resources are registered: one message with all problems.
 
-Without them the same mistakes appear late and one by one: as a webhook's denial, as a timeout after ten minutes, or as
-an object of another owner that was overwritten.
+Without them the same mistakes appear late and one by one: as denials of webhooks, or as timeouts.
 """
 
 from __future__ import annotations
@@ -43,8 +42,7 @@ def check_job(
     expected: Collection[str],
     stack: StackContext,
 ) -> Outcome:
-    """Raise `ClusterError` with all problems that would stop this plan on the live cluster; return what could not be
-    checked, and warnings.
+    """Raise `ClusterError` with all problems of this plan on the live cluster; return warnings and unchecked parts.
 
     expected: names of Secrets and ConfigMaps that the program makes itself."""
     made_here = {(manifest.body["kind"], manifest.body["metadata"]["name"]) for manifest in manifests}

@@ -29,11 +29,8 @@ QUEUE: Fields = {**CLASS, "spec": ("parent",), "status": ("state",)}
 
 
 class Survey(Struct, frozen=True):
-    """The data of one cluster, which is not validated.
-
-    `operators`: names of the served ones, as in `operators.operators`. `namespace`: that of the context. `unread`: what
-    could not be read, and why. `uid`: that of its namespace kube-system.
-    """
+    """The data of one cluster, which is not validated. namespace: that of the context. unread: each missing list, with
+    the reason. uid: that of its namespace kube-system."""
 
     context: str
     namespace: str

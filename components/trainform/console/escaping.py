@@ -1,8 +1,7 @@
-"""Escapes for characters that a terminal interprets or does not show: control characters, bidirectional overrides,
-zero-width characters.
+"""Escapes for characters that a terminal interprets or does not show.
 
-All printed text is passed through `escaped`, so that no key, value, name or message from outside can move the cursor,
-hide or reorder text, or begin a line that looks like a line of trainform.
+All printed text is passed through `escaped`, so that no text from outside can move the cursor, hide or reorder text,
+or begin a line that looks like a line of trainform.
 """
 
 from __future__ import annotations

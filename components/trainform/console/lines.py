@@ -85,11 +85,9 @@ def flush_or_discard() -> None:
 
 
 def output_stream(err: bool = False) -> TextIO:
-    """Return standard output or standard error. Characters that its encoding does not have are escaped, since a
-    terminal may be ASCII.
+    """Return standard output or standard error. Characters that its encoding lacks are escaped.
 
-    A stream that the caller of the command has closed (`>&-`, None in Python) is replaced by one to the null device,
-    also for typer and rich.
+    A stream that the caller has closed (`>&-`, None in Python) is replaced by the null device, also for typer and rich.
     """
     name = "stderr" if err else "stdout"
     if getattr(sys, name) is None:

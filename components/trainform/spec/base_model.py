@@ -1,7 +1,6 @@
 """The base of every model: frozen, strict, unknown keys refused.
 
-The modules of the models have no `from __future__ import annotations`: with it every annotation is a text, which
-pydantic compiles and evaluates at each start of the command line.
+The modules of the models have no `from __future__ import annotations`: pydantic would compile texts at each start.
 """
 
 import datetime

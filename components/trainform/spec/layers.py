@@ -49,8 +49,7 @@ class Layer(Struct, frozen=True, dict=True):
     def origin(self, path: str) -> str | None:
         """Return the place in the file of the value at a path of the merged data; None if another layer sets it.
 
-        The patch sets all of a value that it replaces. A missing key of a mapping that it changes in part counts as
-        its own too, so that the problem is reported at the patch.
+        A missing key of a mapping that the patch changes in part counts as its own.
         """
         for known in (self._set, self._there):
             found = next((part for part in upwards(path) if part in known), None)

@@ -177,8 +177,7 @@ class Parsed(Struct, Generic[ModelT], frozen=True):
 def parse(kind: type[ModelT], data: dict[str, Any], written: Mapping[str, str] = NOTHING) -> Parsed[ModelT]:
     """Return the model and all problems of the data. `written`: see `Source`.
 
-    Wrong parts are removed, required fields are filled, and the rest is read again, so that one wrong value does not
-    hide another one.
+    Wrong parts are removed and required fields filled, so that one wrong value does not hide another one.
     """
     own = {key: value for key, value in data.items() if key != OVERLAYS}
     problems = [*misread(own, written)] if written else []

@@ -81,10 +81,9 @@ def _digest_of_file(content: Content) -> str:
 
 
 def released_experiment(given: Released, root: Path, *, by_path: bool) -> Content:
-    """Return the experiment of the release, with its lines in the file.
+    """Return the experiment of the release, with its lines in the file. Raises InputError like `read_release_file`.
 
-    Raises InputError like `read_release_file`, and if the release is of another experiment. by_path: True if the stack
-    has the path of the experiment's file instead of its name.
+    by_path: True if the stack has the path of the experiment's file instead of its name.
     """
     if given.data is not None:
         return Content({**given.data}, Source(NOT_WRITTEN, {}), (), {})

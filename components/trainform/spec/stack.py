@@ -93,8 +93,7 @@ def _suggest_new(stack: str, root: Path) -> str:
 def load_stack(name: str, root: Path, given: str = STACK_OPTION) -> Stack:
     """Return the stack as `pulumi up -s NAME` reads it. given: the option or argument that named it.
 
-    Raises InputError if it has no file, runs no experiment, or has a value that Pulumi reads in another way. Reads only
-    `KEYS` of the config, since any other value may be a secret.
+    Raises InputError. Reads only `KEYS` of the config, since any other value may be a secret.
     """
     short = require_stack(name, root, given)
     own = _read(root, stack_path(short))

@@ -21,9 +21,8 @@ from trainform.spec.stack import pinned_release, spellings
 
 
 def follow_all(releases: Mapping[str, Release], root: Path) -> None:
-    """Write the releases and let each stack follow its own: all of them or none.
+    """Write the releases and let each stack follow its own: all of them or none. The releases come first.
 
-    The releases come first: an interruption leaves a release without a stack, and never a stack without its release.
     TrainformError if a stack follows another release by now than the one that is to be replaced.
     """
     with lock_folder((root / stack_path(next(iter(releases)))).parent):

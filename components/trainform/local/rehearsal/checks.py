@@ -39,9 +39,7 @@ def source_problems(workload: Workload) -> list[Problem]:
 def checked_volumes(
     workload: Workload, sandboxes: Mapping[str, Sandbox], folders: Mapping[str, Path]
 ) -> dict[str, dict[str, Volume]]:
-    """The volumes of each pod, by names of pod and volume; InputError with every problem of the workload.
-
-    folders: the folders of this machine that take the place of claims, by the claim's name."""
+    """Return the volumes of each pod by name. InputError with every problem. folders: those that replace claims."""
     found: dict[str, dict[str, Volume]] = {}
     problems: list[Problem] = []
     for pod in workload.pods:

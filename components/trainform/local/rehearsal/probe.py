@@ -26,10 +26,8 @@ WATCH = "probe_watch.py"
 
 
 class Probe(Struct, frozen=True):
-    """The program in the place of the script.
-
-    ordered: the plan decides the ranks. watched: the launcher's agents meet before they start any script, so a second
-    program watches the launcher and names the nodes that are missing."""
+    """The program in the place of the script. ordered: the plan decides the ranks. watched: the launcher's agents meet
+    before they start a script, so a second program names the nodes that are missing."""
 
     program: str
     arguments: tuple[str, ...] = ()
@@ -53,10 +51,9 @@ ONE_PER_POD = frozenset(
 
 
 def probed(workload: Workload, plan: Plan, launcher: Launcher, seconds: float = SECONDS) -> Workload:
-    """The workload with the probe in the place of the script in every launched pod; the other pods stay as they are.
+    """Return the workload with the probe instead of the script in every launched pod. seconds: for the world to form.
 
-    seconds: how long the world may take to form. InputError for a role whose own command the launcher does not
-    start."""
+    InputError for a role whose own command the launcher does not start."""
     # a launcher does not start a role's own command
     own = [role for role in plan.roles if role.launched and _starts(role, COMMAND_SCRIPT)]
     if own and plan.launcher not in ONE_PER_POD:

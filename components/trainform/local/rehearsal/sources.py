@@ -24,10 +24,8 @@ PLACEHOLDER_VALUE = "stand-in-of-this-rehearsal"
 
 
 def workload_of_plan(plan: Plan) -> Workload:
-    """The pods as the operator's controller would make them.
-
-    Secrets and ConfigMaps that are not the job's own do not exist on this machine: stand-ins take their place, and the
-    notes name them."""
+    """Return the pods as the operator's controller would make them. Placeholders, which the notes name, replace the
+    Secrets and ConfigMaps of others."""
     manifests = job_manifests(plan)
     bodies = [manifest.body for manifest in manifests]
     pods, further = BACKENDS[plan.backend].pods(plan, manifests)
@@ -55,9 +53,7 @@ def workload_of_plan(plan: Plan) -> Workload:
 
 
 def workload_of_cluster(cluster: Cluster, plan: Plan) -> Workload:
-    """The live pods of the plan's revision, with the ConfigMaps, Secrets and Services that they use.
-
-    ClusterError where the job has no pods, or where one of these objects must not be read."""
+    """Return the live pods of the plan, and the ConfigMaps, Secrets and Services that they use."""
     selector = {**pod_selector(plan.experiment), defaults.REVISION_LABEL: plan.revision}
     found = cluster.find_all("Pod", plan.namespace, selector)
     pods = sorted((pod for pod in found if "deletionTimestamp" not in pod["metadata"]), key=pod_name)

@@ -63,8 +63,7 @@ class Certificates:
 
 
 class WebhookCertificates:
-    """The paths of the certificate for the add-ons' webhook servers. It has an authority of its own, since Kueue needs
-    the authority's key too.
+    """The paths of the webhook servers' certificate and its authority, whose key Kueue needs too.
 
     The names, and the folder below `temporary`, are the defaults of controller-runtime.
     """

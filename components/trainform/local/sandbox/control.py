@@ -85,9 +85,8 @@ def up(
 def down(folder: Path, progress: Progress = SILENT, purge: bool = False) -> bool:
     """Stop the processes that `up` started, and remove the cluster's data; return False if there was no sandbox.
 
-    The state of Pulumi stacks is removed too, since it describes objects that no longer exist. Logs and passphrase
-    stay, unless `purge` is set; the demo's copy then loses the secrets that only this passphrase can read. Raises
-    `SandboxError` for a folder that is not a sandbox's, and for a process that cannot be stopped.
+    Removes the states of Pulumi stacks too. Logs and passphrase stay, unless `purge` is set. `SandboxError` for a
+    folder that is not a sandbox's, and for a process that cannot be stopped.
     """
     layout = Layout(folder)
     if not layout.root.exists():

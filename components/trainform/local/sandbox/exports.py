@@ -20,8 +20,7 @@ WITHOUT_SIDECARS = "metadata=skip"
 
 @os_errors_as_sandbox_errors
 def exports(folder: Path) -> dict[str, str]:
-    """Return the variables to set: kubeconfig, the sandbox's Pulumi, and the backend of its stacks. Those in `UNSET`
-    must be unset too.
+    """Return the variables to set: kubeconfig, the sandbox's Pulumi, its backend. Those in `UNSET` must be unset.
 
     Raises `SandboxError` if no sandbox is up in `folder`.
     """

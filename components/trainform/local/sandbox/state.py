@@ -53,11 +53,7 @@ def read_state(layout: Layout) -> State | None:
 
 
 def read_processes(layout: Layout) -> list[Process]:
-    """Return the processes that were started, by any version: after an update of trainform, `down` must still find
-    those of the old one.
-
-    Damaged rows are left out.
-    """
+    """Return the processes that any version of trainform has started, without damaged rows."""
     rows = _read(layout).get("processes", [])
     return list(_processes(rows if isinstance(rows, list) else []))
 

@@ -126,8 +126,7 @@ def _read(node: Any) -> Node:
 def _add_kinds(kinds: dict[str, dict[str, Any]], nodes: Sequence[Node], resources: Sequence[str]) -> Iterator[str]:
     """Add a kind for each resource and product, and yield notes about nodes that are left out.
 
-    The nodes of a kind have the same number of accelerators and the same taints: those with the most accelerators and
-    the fewest taints.
+    Its nodes have the same number of accelerators and the same taints: the most accelerators, the fewest taints.
     """
     for resource in resources:
         products = sorted({node.product for node in nodes if resource in node.amounts}, key=str)

@@ -27,12 +27,8 @@ _ONE_ROLE = ("worker: {replicas: $nodes$accelerators}",)
 
 
 class LauncherText(Struct, frozen=True):
-    """The text for one launcher. `note`: one line about it. `launcher`: the content of the field `launcher`. `roles`:
-    the entries of `roles`.
-
-    Both are templates: $nodes and $accelerators are the requested numbers, $others is one node less, $fewest is the
-    lower bound of an elastic job.
-    """
+    """The text for one launcher, as templates: $nodes and $accelerators are the requested numbers, $others is one node
+    less, $fewest is the lower bound of an elastic job. `note`: one line about it."""
 
     note: str
     launcher: str
@@ -100,9 +96,8 @@ queue: $queue
 
 
 class NewExperiment(Struct, frozen=True):
-    """The request for a new experiment. `accelerators`: kind and number for each pod, None for pods without
-    accelerators. `master`: the first pod has its own role. `fixed`: an elastic job needs all its nodes, for operators
-    that start all pods or none."""
+    """The request for a new experiment. `accelerators`: kind and number for each pod. `master`: the first pod has its
+    own role. `fixed`: an elastic job needs all its nodes, as some operators do."""
 
     name: str
     environment: str

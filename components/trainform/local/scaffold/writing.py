@@ -16,8 +16,8 @@ Files = Mapping[str, str]
 def write_files(root: Path, files: Files, fix: str, through_links: bool = True) -> list[str]:
     """Write the files that do not exist, and return their paths. A file with the same text stays.
 
-    Raises `InputError` before anything is written if another file, or a file in the place of a folder, is in the way.
-    `fix`: that of these problems. `through_links`: True if a folder may be a link.
+    Raises `InputError` before anything is written if another file is in the way. `fix`: that of these problems.
+    `through_links`: True if a folder may be a link.
     """
     problems = dict.fromkeys(
         problem for path, text in files.items() for problem in _conflicts(root, path, text, fix, through_links)

@@ -1,5 +1,4 @@
-"""The parts of the sandbox's add-ons: controllers of other operators, which are built (one is downloaded) only when
-they are named.
+"""The parts of the add-ons: controllers of other operators, which are built only when they are named.
 
 Each part has its own fingerprint and cache folder: a changed pin rebuilds only its own part.
 """

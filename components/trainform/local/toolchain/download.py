@@ -40,10 +40,7 @@ def download(
     pins: Path = PINS,
     web: Web | None = None,
 ) -> dict[str, Path | ToolchainError]:
-    """Return for each name a folder with the files of its releases, or the error.
-
-    The folders are temporary ones below `folder`. The caller has its lock, and renames or removes them.
-    """
+    """Return a temporary folder with the files of each name, or the error. The caller has the lock of `folder`."""
     web = Web() if web is None else web
     names = ", ".join(releases)
     with progress.step(f"looking up the releases of {names}"):

@@ -23,11 +23,9 @@ from trainform.local.toolchain.tools import ControlPlane, PulumiTools, Toolchain
 
 @os_errors_as_toolchain_errors
 def ensure(progress: Progress = SILENT, pins: Path = PINS) -> Toolchain:
-    """Download or build what is missing, and return the whole tool chain. Raises `ToolchainError` if a part is not
-    available.
+    """Download or build what is missing, and return the whole tool chain. Raises `ToolchainError`.
 
-    If nothing is missing, this takes a few milliseconds, or the time of `pulumi version` if this machine's Pulumi is
-    used.
+    If nothing is missing, this takes a few milliseconds, or the time of `pulumi version`.
     """
     tools = _pulumi(progress, control_plane_needs(), pins)
     return Toolchain(tools, _control_plane(toolchain_folder(pins)))

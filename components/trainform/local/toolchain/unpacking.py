@@ -25,10 +25,7 @@ _BROKEN = (tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, gzip.BadG
 
 
 def extract(release: ResolvedRelease, downloaded: Path, folder: Path) -> set[str]:
-    """Extract the wanted files into `folder`, and return the patterns of those that the download does not contain.
-
-    Raises `ToolchainError` if the download is damaged.
-    """
+    """Extract files into `folder`, and return the patterns without a file. `ToolchainError` for damage."""
     try:
         missing = {pattern for pattern, _ in release.wanted_files}
         return missing - _EXTRACT[release.kind](release, downloaded, folder)

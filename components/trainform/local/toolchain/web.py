@@ -81,10 +81,9 @@ class Web:
         return self._retry(read)
 
     def save(self, url: str, target: Path, count: Callable[[int], None]) -> str:
-        """Download into the file `target`, and return its SHA-256. Raises `ToolchainError` if that fails.
+        """Download into the file `target`, and return its SHA-256. Raises `ToolchainError`.
 
-        `count` is called with the number of each received bytes, and with a negative number if they must be received
-        again.
+        `count` is called with each number of received bytes, negative if they must be received again.
         """
 
         def write() -> str:

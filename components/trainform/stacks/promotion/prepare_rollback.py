@@ -35,12 +35,8 @@ BY_TAG = "{paths} had no digest: what the tag means now may not be what ran then
 
 
 class PreparedRollback(Struct, frozen=True):
-    """A rollback that is checked.
-
-    release: what would be written. comparison: of the stack's files now and then; None if they are wrong now. killed:
-    the state must be refreshed before the next `pulumi up`, since the last one was killed. checkpoints: the claims from
-    which the restored experiment resumes.
-    """
+    """A checked rollback. comparison: of the files now and then; None if they are wrong now. killed: the last `pulumi
+    up` was killed, so the state must be refreshed. checkpoints: claims from which the experiment resumes."""
 
     stack: ProjectStack
     restored: Restored

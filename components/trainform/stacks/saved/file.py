@@ -1,8 +1,7 @@
 """The file of a saved review, the key of its hashes, and its seal.
 
-A hash of something short can be guessed by trying. So every hash is keyed, and the key is in the file only as the
-stack's secrets provider has encrypted it. Guessing from the file, or making one that
-`trainform apply` takes, needs the secrets of the stack.
+Short values can be guessed from a hash. So every hash is keyed, and the file has the key only as encrypted by the
+stack's secrets provider. Without the secrets of the stack the file reveals no value, and cannot be forged.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """The facts of a preview: its steps with their values, and the live objects that they touch.
 
-Versions and status of objects, Kueue's switches and what controllers write are left out, since they change by
-themselves.
+Versions and status of objects and fields of controllers are left out, since they change by themselves.
 """
 
 from __future__ import annotations
@@ -113,9 +112,8 @@ def _chosen_name(step: Step) -> str:
 
 
 def touched(preview: Preview, environment: Environment) -> tuple[dict[str, Any], list[str]]:
-    """Return the live objects that the engine creates, changes or deletes: None for one that does not exist, else its
-    UID, the phase of a job, and the fields that are not as they were applied last. Objects that cannot be read come
-    second, as sentences. Raises `ClusterError`."""
+    """Return the live objects that the engine touches: None, or UID, phase of a job, and fields that differ from what
+    was applied. Objects that cannot be read come second, as sentences. Raises `ClusterError`."""
     named = {key_of(each): each for each in _named_objects(preview, environment.namespace.name)}
     with Reads(environment.cluster.context) as reads:
         live = reads.objects(named.values())

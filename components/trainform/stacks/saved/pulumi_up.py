@@ -38,8 +38,7 @@ def place_of_backend(url: str) -> str:
 def run_up(stack: str, root: Path, *, prints_data: bool) -> int:
     """Run `pulumi up` and return its exit code. prints_data: its output goes to standard error.
 
-    The engine has its own session. A signal is passed on to it as Ctrl-C, so that it stores its state and gives back
-    the lock of the stack; a second one makes it stop at once.
+    The engine has its own session. A signal is passed on as Ctrl-C, so that it stores its state and releases the lock.
     """
     words = [pulumi(), "up", "--yes", "--skip-preview", "--non-interactive", "-s", stack]
     process: subprocess.Popen[bytes] | None = None

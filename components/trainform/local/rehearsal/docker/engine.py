@@ -74,9 +74,9 @@ class RemovedError(Exception):
 
 
 class Engine:
-    """A connection to Docker for one rehearsal; usable from several threads. Its errors are `TrainformError`.
+    """A connection to Docker for one rehearsal, for several threads. Its errors are `TrainformError`.
 
-    lock: the lock file of the experiment. Whoever holds it may remove what an earlier rehearsal of the experiment left.
+    lock: the file that allows its holder to remove what an earlier rehearsal of the experiment left.
     """
 
     def __init__(self, experiment: str, lock: Path) -> None:
@@ -353,9 +353,8 @@ def _reach(host: str) -> None:
 
 
 def short_container_name(name: str) -> str:
-    """The name of a container, without its middle where it is too long: the numbers at the end tell containers apart.
-    The name is a label in DNS too. Where it is too long, Docker's DNS server does not answer the question for the name
-    of an address, and launchers ask it at every connection."""
+    """Return the name without its middle if it is too long for a label in DNS: Docker would not answer for its address,
+    and launchers ask for it at every connection. The numbers at the end distinguish containers."""
     return name if len(name) <= LABEL_MAX else f"{name[: LABEL_MAX - NAME_END]}{name[-NAME_END:]}"
 
 

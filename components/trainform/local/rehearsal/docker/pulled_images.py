@@ -12,10 +12,9 @@ NEVER = "Never"
 
 
 def ready_images(engine: Engine, workload: Workload, instead: str | None, progress: Progress) -> dict[str, Image]:
-    """The image for each name in the workload; `instead` replaces all of them.
+    """Return the image for each name in the workload, pulled where the policy allows it. `instead` replaces all.
 
-    An image that is not on this machine is pulled, unless the container's policy forbids it. TrainformError with a line
-    for each image that is neither here nor can be pulled."""
+    TrainformError with a line for each image that is neither here nor can be pulled."""
     policies = {
         container["image"]: container.get("imagePullPolicy", "")
         for pod in workload.pods

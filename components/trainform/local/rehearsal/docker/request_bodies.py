@@ -35,11 +35,9 @@ class VolumePaths(Struct, frozen=True):
 
 
 def sandbox_body(sandbox: Sandbox, network: str, namespace: str, image: str, held: Sequence[str]) -> dict[str, Any]:
-    """The idle container that owns the network of a pod or node. It mounts the volumes too, so that those in memory
-    outlive each container.
+    """Return the idle container that owns the network of a pod or node, and keeps its volumes in memory alive.
 
-    `no-tld-query`: Docker also publishes every host name by itself, which Kubernetes does not; with it the C library
-    does not ask for a name without a dot. Programs with a resolver of their own still find it.
+    `no-tld-query`: the C library does not ask for a name without a dot, which Docker publishes and Kubernetes does not.
     """
     return {
         "Image": image,

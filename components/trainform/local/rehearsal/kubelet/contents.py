@@ -25,10 +25,7 @@ class Entry:
 
 
 def volume_entries(sources: Sources, volume: dict[str, Any], group: int | None) -> Iterator[Entry]:
-    """The volume's files as the kubelet writes them; nothing for kinds of volumes without such files.
-
-    group: the pod's fsGroup, None where it has none. UnknownSourceError where a source is missing.
-    """
+    """Yield the volume's files as the kubelet writes them. group: the pod's fsGroup. May raise UnknownSourceError."""
     for kind, read in _KINDS.items():
         if kind in volume:
             for entry in read(sources, volume[kind], volume[kind].get("defaultMode", DEFAULT_MODE)):

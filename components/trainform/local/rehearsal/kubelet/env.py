@@ -12,9 +12,7 @@ from trainform.plan.references import expanded
 
 
 def container_env(sources: Sources, container: dict[str, Any]) -> dict[str, str]:
-    """All variables of the container. Of several with one name the last one wins, and those of `envFrom` come first.
-
-    InputError with every source that is missing."""
+    """Return the container's variables: the last one of a name wins. InputError with every missing source."""
     env: dict[str, str] = {}
     problems: list[Problem] = []
     path = f"pods.{pod_name(sources.pod)}.{container['name']}"

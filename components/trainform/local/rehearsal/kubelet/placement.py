@@ -1,7 +1,6 @@
 """Nodes, host names and names in DNS: which pods share a network, and under which names they are found.
 
-A sandbox is what Kubernetes calls a pod's sandbox: an idle container that owns the network of a pod, or, for pods on
-the host network, that of a node.
+A sandbox is an idle container that owns the network of a pod, or of a node for pods on the host network.
 """
 
 from __future__ import annotations
@@ -89,9 +88,8 @@ def service_names(service: str, namespace: str) -> tuple[str, ...]:
 
 
 def search_domain(namespace: str) -> str:
-    """The search domain in a pod's /etc/resolv.conf. Kubernetes has `svc.cluster.local` and `cluster.local` too. Here
-    the names to which they lead are published as they are, because Docker would pass every unknown name to the resolver
-    of this machine."""
+    """Return the search domain of /etc/resolv.conf. Names under the other domains of Kubernetes are published as they
+    are: Docker would pass unknown names to this machine's resolver."""
     return f"{namespace}.{DOMAIN}"
 
 

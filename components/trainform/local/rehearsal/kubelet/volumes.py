@@ -1,7 +1,6 @@
 """The volume of Docker's that takes the place of each volume of a pod, and the mounts of its containers.
 
-Nothing is written into folders of this machine, except into a folder that the user gives for a claim. Volumes with
-files of ConfigMaps or Secrets are in memory.
+Nothing is written into folders of this machine, except into a folder that the user gives for a claim.
 """
 
 from __future__ import annotations
@@ -58,10 +57,9 @@ def fs_group(pod: dict[str, Any]) -> int | None:
 
 
 def pod_volumes(pod: dict[str, Any], node: str, folders: Mapping[str, Path]) -> dict[str, Volume]:
-    """The pod's volumes by name; InputError with those of a kind that a rehearsal does not know.
+    """Return the pod's volumes by name, without those of tokens. InputError with those of an unknown kind.
 
-    folders: the folders that take the place of claims, by the claim's name. A volume with a token for the API server is
-    left out, because a rehearsal has no API server.
+    folders: the folders that take the place of claims, by the claim's name.
     """
     found: dict[str, Volume] = {}
     problems: list[Problem] = []

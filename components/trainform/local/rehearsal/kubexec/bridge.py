@@ -69,11 +69,9 @@ class Bridge:
         make: Callable[[dict[str, Any]], str],
         over: threading.Event,
     ) -> tuple[int, str]:
-        """Start the relay, wait until the pods of the hostfile run, and return an exit code and the reason for it. The
-        relay goes on.
+        """Start the relay, wait until the pods of the hostfile run, and return an exit code and its reason.
 
-        make: creates a container of the pod without starting it, and returns its id. RemovedError when `over` is
-        set."""
+        make: creates a container of the pod, and returns its id. RemovedError when `over` is set."""
         found: queue.SimpleQueue[list[str] | TrainformError | None] = queue.SimpleQueue()
         self._start(self._serve, container, make, found)
         hosts = found.get()

@@ -1,8 +1,7 @@
-"""Takes the place of kubectl, and knows `kubectl exec`: it passes the command line on to the relay of its pod.
+"""Takes the place of kubectl for `kubectl exec`: it passes the command line on to the relay of its pod.
 
-This file alone is the program: it needs the standard library of any Python 3 and nothing of trainform. Its first
-argument is the relay's socket. Its output, exit code and messages are those of kubectl. Standard input is not passed
-on, as by kubectl without `--stdin`.
+This file alone is the program: it needs the standard library of any Python 3. Its first argument is the socket of the
+relay. Output, exit code and messages are those of kubectl without `--stdin`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Takes the place of a program under `mpirun`: checks rank, world size and processes per node, and all-reduces through
-Open MPI.
+"""Takes the place of a program under `mpirun` (Open MPI 4 and 5): checks rank and world size, and all-reduces.
 
-The MPI library is called without mpi4py, which images of C and Fortran programs do not have. Exit code 0, or 1 and one
-line that says which variable or host is wrong. Open MPI 4 and 5.
+The MPI library is called without mpi4py, which images of C programs lack. Exit code 0, or 1 and one line that says
+which variable or host is wrong.
 """
 
 from __future__ import annotations

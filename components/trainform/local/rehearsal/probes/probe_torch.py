@@ -39,9 +39,7 @@ def read_member(environ: Mapping[str, str], expected: world.Expected) -> world.M
 
 class RollCall:
     """Every process signs in at the store of rank 0, or of its agent, before a collective can block. Rank 0 judges the
-    world, and all processes get the result.
-
-    torch.distributed itself only reports that a time is over."""
+    world, and all processes get the result. torch.distributed itself only reports a time-out."""
 
     def __init__(self, store: Any, member: world.Member, expected: world.Expected) -> None:
         self.store, self.member, self.expected = store, member, expected
@@ -69,9 +67,8 @@ class RollCall:
         self.store.set(f"member/{place}", json.dumps(vars(self.member)))
 
     def _judge(self, deadline: float) -> str | None:
-        """The problem of the world, None if there is none; only rank 0 calls this. It waits for all processes of the
-        plan even where it sees a problem at once: a process that arrives later would find no store, and report that
-        instead."""
+        """Return the problem of the world; None if there is none. It waits for all processes, also after a problem: a
+        late one would find no store, and report that instead."""
         size = self.member.world
         awaited = size if self.expected.processes is None else min(size, self.expected.processes)
         while self.store.add("joined", 0) < awaited and time.monotonic() < deadline:

@@ -1,8 +1,7 @@
-"""Starts a pod's own command, and names the nodes that are missing where the launcher never starts the probe.
+"""Starts a pod's own command, and names the nodes that are missing if the launcher never starts the probe.
 
-`python probe_watch.py COMMAND ARG...`. The agents of torchrun and accelerate meet before they start any script, so a
-script cannot say who did not come: the agent would only tell of a time-out, after ten minutes. The exit code is the
-command's; 1 after the time-out.
+`python probe_watch.py COMMAND ARG...`. The agents of torchrun and accelerate meet before they start a script, and
+report only a time-out after ten minutes. The exit code is that of the command, or 1 after the time-out.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""The world that the plan expects, and the problems of the one that formed. The other probes import it from their
-folder.
+"""The world that the plan expects, and the problems of the one that formed. The other probes import it.
 
-The probes run in the user's image: Python 3.8 or later, nothing but its standard library and the launcher's own
-framework.
+The probes run in the user's image: Python 3.8 or later, its standard library and the launcher's framework.
 """
 
 from __future__ import annotations

@@ -45,9 +45,7 @@ class RunningSandbox(Struct, frozen=True):
 
 
 class PodInfrastructure:
-    """The network, volumes, sandboxes and forwarders of a workload. `Engine.remove_all` removes them.
-
-    The constructor checks the workload before anything is made: InputError with everything that is missing."""
+    """The network, volumes, sandboxes and forwarders of a workload. InputError with all problems of the workload."""
 
     def __init__(self, engine: Engine, workload: Workload, folders: Mapping[str, Path]) -> None:
         self._engine = engine

@@ -74,11 +74,9 @@ def rehearse(workload: Workload, options: Options, display: Display, progress: P
 def rehearsal(
     workload: Workload, options: Options, display: Display, progress: Progress = SILENT
 ) -> Iterator[Rehearsal]:
-    """Run the pods while the block runs. Everything that was made is removed when the block is left, however it is
-    left.
+    """Run the pods while the block runs, and remove all objects at its end.
 
-    A lock allows one rehearsal of an experiment at a time, so that objects with the experiment's label are those of a
-    killed one.
+    A lock allows one rehearsal of an experiment at a time: objects with its label are those of a killed one.
     """
     import platformdirs
 
@@ -245,11 +243,8 @@ def uninterrupted() -> Iterator[None]:
 
 
 def replace_nslookup(workload: Workload) -> Workload:
-    """The workload with `getent hosts` in the place of `nslookup` in the operator's init containers, and a note for
-    each of them.
-
-    It is for workloads in which one image replaces all others: that image may have no nslookup, while every image has
-    getent."""
+    """Return the workload with `getent hosts` for `nslookup` in init containers of the operator, and a note for each:
+    an image that replaces all others may have no nslookup."""
     pods, notes = copy.deepcopy(workload.pods), list(workload.notes)
     for pod in pods:
         for container in init_containers(pod):
@@ -270,8 +265,7 @@ _BETWEEN = f"(?:{SEQUENCE.pattern})*"
 
 
 class Masker:
-    """Hides every value of the Secrets in a text: the whole value, its escaped forms, and each of its lines. A text has
-    to be masked before it is escaped."""
+    """Hides the values of Secrets in a text that is not escaped yet: whole values, escaped forms, and lines."""
 
     def __init__(self, secrets: Mapping[str, Mapping[str, bytes]]) -> None:
         # the longest value first, because one value may begin with another

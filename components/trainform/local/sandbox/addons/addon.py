@@ -1,7 +1,6 @@
 """An add-on and its installation: its CRDs, the objects that it requires, and its webhooks.
 
-CRDs and webhook rules come from the add-on's own module. Only the address of the webhooks differs: loopback instead of
-a Service.
+CRDs and webhook rules come from the add-on's own module; only the address of the webhooks is on loopback.
 """
 
 from __future__ import annotations
