@@ -10,9 +10,9 @@ from trainform.cluster.api import Answer, ClusterApi, NotReadError, each
 from trainform.cluster.live_objects import Served, collection, served
 from trainform.manifests.shapes import mapping, mappings
 
-OF_CLUSTER = {"Endpoints", "Event"}
+CLUSTER_KINDS = {"Endpoints", "Event"}
 """Kinds that the cluster writes about other objects."""
-OF_NAMESPACE = {("ConfigMap", "kube-root-ca.crt"), ("ServiceAccount", "default")}
+NAMESPACE_OBJECTS = {("ConfigMap", "kube-root-ca.crt"), ("ServiceAccount", "default")}
 """Objects that Kubernetes creates in every namespace."""
 COMPUTED = "metrics.k8s.io/"
 NO_LIST = (NOT_FOUND, METHOD_NOT_ALLOWED)
@@ -44,7 +44,7 @@ def contents(api: ClusterApi, namespace: str) -> Contents:
         (kind, collection(version, place, namespace))
         for version, found in zip(versions, each(served_kinds, versions), strict=True)
         for kind, place in found.items()
-        if place.namespaced and kind not in OF_CLUSTER
+        if place.namespaced and kind not in CLUSTER_KINDS
     ]
     lists = each(lambda kind: api.listed(kind[1], metadata_only=True), kinds)
     objects = set[tuple[str, str]]()
@@ -54,4 +54,4 @@ def contents(api: ClusterApi, namespace: str) -> Contents:
             objects |= {(kind, str(own.get("name"))) for own in metadata if not own.get("ownerReferences")}
         elif listed.status not in NO_LIST:
             not_listed.add(kind)
-    return Contents(tuple(sorted(objects - OF_NAMESPACE)), tuple(sorted(not_listed)))
+    return Contents(tuple(sorted(objects - NAMESPACE_OBJECTS)), tuple(sorted(not_listed)))

@@ -26,7 +26,7 @@ JOB_LABELS = (
 ENDED = frozenset({"Succeeded", "Failed"})
 TRUE = ("true", "t", "1")  # all else counts as false
 TERMINATING = "Terminating"
-OF_NODES = frozenset({"DaemonSet", "Node"})
+NODE_OWNERS = frozenset({"DaemonSet", "Node"})
 """The owners of pods that belong to a node and never end."""
 
 
@@ -77,7 +77,7 @@ def held_pod(body: Any, known: dict[str, Amounts] | None = None) -> HeldPod:
         node=str(pod.spec.get("nodeName", "")),
         phase=phase,
         started=_started(status),
-        of_node=owner.get("kind") in OF_NODES,
+        of_node=owner.get("kind") in NODE_OWNERS,
         requests=_requests(pod, {} if known is None else known),
         firm=str(annotations.get(PREEMPTABLE, pod.labels.get(PREEMPTABLE, "true"))).lower() not in TRUE,
         priority=priority if isinstance(priority, int) else None,

@@ -27,12 +27,12 @@ NOT_OURS = ("pulumi.com/", "kubectl.kubernetes.io/last-applied-configuration")
 SWITCHED_BY_KUEUE = frozenset({"spec.suspend", "spec.runPolicy.suspend"})
 """Kueue suspends and resumes a job with these fields."""
 SECRETS = "Secret"
-OF_TYPE, METADATA = frozenset({"apiVersion", "kind"}), "metadata"
-OF_SERVER = frozenset({"managedFields", "resourceVersion", "generation", "uid", "creationTimestamp", "selfLink"})
+TYPE_FIELDS, METADATA = frozenset({"apiVersion", "kind"}), "metadata"
+SERVER_FIELDS = frozenset({"managedFields", "resourceVersion", "generation", "uid", "creationTimestamp", "selfLink"})
 """Fields of `metadata` that only the API server writes."""
-OF_CLUSTER = frozenset({"kube-controller-manager", "kube-scheduler", "kube-apiserver"})
+CLUSTER_MANAGERS = frozenset({"kube-controller-manager", "kube-scheduler", "kube-apiserver"})
 """Managers that are parts of Kubernetes. They also scale for an autoscaler."""
-OF_STORAGE = ("pv.kubernetes.io/", "volume.kubernetes.io/", "volume.beta.kubernetes.io/")
+STORAGE_ANNOTATIONS = ("pv.kubernetes.io/", "volume.kubernetes.io/", "volume.beta.kubernetes.io/")
 """Prefixes of annotations with which controllers and schedulers bind a claim."""
 STATUS, SCALE = "status", "scale"
 NOT_READ = "(not read)"
@@ -60,7 +60,7 @@ def drift_of(applied: Mapping[str, Any], live: Mapping[str, Any]) -> Iterator[Dr
     ours = _drop_tool_fields({
         field: value
         for field, value in applied.items()
-        if field not in OF_TYPE and (kind != SECRETS or field == METADATA)  # of a Secret nothing else is read
+        if field not in TYPE_FIELDS and (kind != SECRETS or field == METADATA)  # of a Secret nothing else is read
     })  # fmt: skip
     found = [
         each
@@ -112,13 +112,13 @@ def fields_of_others(live: Mapping[str, Any], ours: Callable[[str], bool]) -> It
     Values of Secrets are masked. Annotations that tools keep for themselves are left out.
     """
     kind, name, entries = str(live.get("kind", "")), _name(live), _entries(live)
-    without = {*OF_CLUSTER, *(str(entry.get("manager", "")) for entry in entries if _writes_status(entry))}
+    without = {*CLUSTER_MANAGERS, *(str(entry.get("manager", "")) for entry in entries if _writes_status(entry))}
     for entry in entries:
         manager = str(entry.get("manager", ""))
         if ours(manager) or manager in without or entry.get("subresource") == STATUS:
             continue
         for path in _leaves(entry.get("fieldsV1"), (), live):
-            noted = path[:2] == (METADATA, "annotations") and path[-1].startswith((*NOT_OURS, *OF_STORAGE))
+            noted = path[:2] == (METADATA, "annotations") and path[-1].startswith((*NOT_OURS, *STORAGE_ANNOTATIONS))
             value = value_at(live, path)
             if not noted and value is not None and ".".join(path) not in SWITCHED_BY_KUEUE:
                 shown = NOT_READ if kind == SECRETS and path[0] != METADATA else _shown(path, value)
@@ -129,7 +129,7 @@ def fields_of_others(live: Mapping[str, Any], ours: Callable[[str], bool]) -> It
 def is_scaled(live: Mapping[str, Any], path: str) -> bool:
     """Return True if an autoscaler has written the field, through the subresource `scale`."""
     last = _last_entry(_entries(live), tuple(path.split(".")), live)
-    return last.get("subresource") == SCALE and last.get("manager") in OF_CLUSTER
+    return last.get("subresource") == SCALE and last.get("manager") in CLUSTER_MANAGERS
 
 
 def _name(body: Mapping[str, Any]) -> str:
@@ -180,8 +180,8 @@ def _leaves(fields: Any, path: Path, live: Any) -> Iterator[Path]:
 
 
 def _drop_server_fields(body: Mapping[str, Any]) -> dict[str, Any]:
-    metadata = {field: value for field, value in mapping(body.get(METADATA)).items() if field not in OF_SERVER}
-    rest = {field: value for field, value in body.items() if field not in {*OF_TYPE, STATUS, METADATA}}
+    metadata = {field: value for field, value in mapping(body.get(METADATA)).items() if field not in SERVER_FIELDS}
+    rest = {field: value for field, value in body.items() if field not in {*TYPE_FIELDS, STATUS, METADATA}}
     return {METADATA: metadata, **rest}
 
 

@@ -19,7 +19,7 @@ from trainform.manifests.ssh_files import REQUIRED_FILES
 from trainform.manifests.templates import Template
 from trainform.plan.model import Plan
 
-_OF_CLUSTER = ("PriorityClass", "RuntimeClass")
+_CLUSTER_SCOPED = ("PriorityClass", "RuntimeClass")
 _POD_FIELDS = {
     "serviceAccountName": "ServiceAccount",
     "priorityClassName": "PriorityClass",
@@ -104,7 +104,7 @@ def judge(reference: Reference, answer: Answer, namespace: str, stack: StackCont
         )
         return Outcome(warnings=[warning])
     if answer.missing:
-        place = "" if kind in _OF_CLUSTER else f" in {namespace}"
+        place = "" if kind in _CLUSTER_SCOPED else f" in {namespace}"
         fix = stack.fix(kind, name, environment, _creation(reference, namespace))
         return Outcome([Problem(path, name, f"the {kind} {name} does not exist{place}", fix)])
     if not answer.found:

@@ -144,7 +144,7 @@ Overlay = Annotated[dict[str, Any], AfterValidator(_plain("overlay", (bool, int,
 # Tags of a field that is either one word or a mapping. The shape of the value selects the branch, so that a mistake is
 # reported once, for the intended branch. The brackets keep a tag from being read as a key of the user's.
 TEXT, MAPPING = "(text)", "(mapping)"
-by_shape = Discriminator(lambda value: MAPPING if isinstance(value, dict | BaseModel) else TEXT)
+value_shape = Discriminator(lambda value: MAPPING if isinstance(value, dict | BaseModel) else TEXT)
 
 
 def models_of(annotation: Any) -> list[type[BaseModel]]:

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, PrivateAttr, StringConstraints, Tag, ValidationInfo, field_validator
 
 from trainform import defaults
-from trainform.spec.base_model import MAPPING, TEXT, Model, NonEmpty, Overlay, Patch, Text, by_shape
+from trainform.spec.base_model import MAPPING, TEXT, Model, NonEmpty, Overlay, Patch, Text, value_shape
 from trainform.spec.launchers import Launcher
 from trainform.spec.metadata import OnChange
 from trainform.spec.names import BackendName, Image, Label, LabelKey, LabelValue, QueueName, ServiceLabel, Subdomain
@@ -114,7 +114,7 @@ class Experiment(Model, on_change=OnChange.NEW_REVISION):
         description="Size limit of a memory volume at /dev/shm, in bytes (20G); it counts as memory of the pod. "
         "Empty: the runtime's 64 MB, too small for PyTorch data loaders with workers.",
     )
-    queue: Annotated[Annotated[QueueName, Tag(TEXT)] | Annotated[OwnQueue, Tag(MAPPING)], by_shape] = Field(
+    queue: Annotated[Annotated[QueueName, Tag(TEXT)] | Annotated[OwnQueue, Tag(MAPPING)], value_shape] = Field(
         default=defaults.QUEUE, description="Name of a queue of the environment, or the fields of a queue of its own."
     )
     priority_class: Subdomain | None = Field(
@@ -209,7 +209,7 @@ class Experiment(Model, on_change=OnChange.NEW_REVISION):
         """Return the experiment before its overlay was applied; None if it has no overlays."""
         return self._base
 
-    def with_base(self, base: Self | None) -> Self:
+    def attach_base(self, base: Self | None) -> Self:
         """Return a copy that records `base`, the experiment before its overlay was applied."""
         copy = self.model_copy()
         copy._base = base

@@ -93,14 +93,14 @@ class _Mistake(Struct, frozen=True):
     shown: str | None
 
     @property
-    def of_key(self) -> bool:
+    def is_key_error(self) -> bool:
         """Return True if the key is wrong, and not its value."""
         return "[key]" in self.error["loc"]
 
     def problem(self, reason: str, fix: str) -> Problem:
         """Return the problem; `reason` is a predicate, whose subject is the key or its value."""
-        value = self.path[-1] if self.of_key else self.value
-        return Problem(join_path(self.path), value, f"the {'key' if self.of_key else 'value'} {reason}", fix)
+        value = self.path[-1] if self.is_key_error else self.value
+        return Problem(join_path(self.path), value, f"the {'key' if self.is_key_error else 'value'} {reason}", fix)
 
 
 def _explain(kind: type[BaseModel], data: Any, error: Mapping[str, Any], written: Mapping[str, str]) -> Problem:

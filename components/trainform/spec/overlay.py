@@ -64,7 +64,7 @@ def apply_overlay(
         problems += unknown_places(tried, below)
         chosen = (*chosen, reader.layer(OPTION, merge_assignments(tried), chosen, in_file=False))
     parsed, found, source = reader.read(chosen)
-    model = parsed.model if parsed.model is None or not overlays else parsed.model.with_base(loaded.model)
+    model = parsed.model if parsed.model is None or not overlays else parsed.model.attach_base(loaded.model)
     return Loaded(model, (*problems, *found), source, parsed.left_out, loaded.data)
 
 

@@ -26,7 +26,7 @@ PRODUCT_LABELS = (
     "cloud.google.com/gke-tpu-accelerator",
 )
 _VENDOR = re.compile(r"^(nvidia|amd|tesla|intel)-")
-_OF_KUBERNETES = re.compile(r"^node\.(kubernetes\.io|cloudprovider\.kubernetes\.io)/")  # temporary taints
+_KUBERNETES_TAINT = re.compile(r"^node\.(kubernetes\.io|cloudprovider\.kubernetes\.io)/")  # temporary taints
 _HARD = ("NoSchedule", "NoExecute")
 GI = 2**30
 
@@ -112,7 +112,7 @@ def _read(node: Any) -> Node:
     taints = {
         (taint["key"], taint.get("value", ""), taint["effect"])
         for taint in value_at(node, "spec", "taints") or ()
-        if taint["effect"] in _HARD and not _OF_KUBERNETES.match(taint["key"])
+        if taint["effect"] in _HARD and not _KUBERNETES_TAINT.match(taint["key"])
     }
     return Node(
         amounts=_amounts(node),

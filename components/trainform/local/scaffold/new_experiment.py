@@ -36,9 +36,9 @@ class LauncherText(Struct, frozen=True):
 
 
 # For operators that need the first pod in a role of its own.
-_WITH_MASTER = ("master: {replicas: 1$accelerators}", "worker: {replicas: $others$accelerators}")
+_MASTER_ROLES = ("master: {replicas: 1$accelerators}", "worker: {replicas: $others$accelerators}")
 # The launcher pod does not compute, so that the number of workers is free.
-_OVER_SSH = ("launcher: {ranked: false, cpu: 2, memory: 4Gi, shared_memory: 1Gi}", *_ONE_ROLE)
+_LAUNCHER_ROLES = ("launcher: {ranked: false, cpu: 2, memory: 4Gi, shared_memory: 1Gi}", *_ONE_ROLE)
 
 LAUNCHER_TEXTS = {
     LauncherName.TORCHRUN: LauncherText(
@@ -59,12 +59,12 @@ LAUNCHER_TEXTS = {
         "The pod `launcher` starts the processes on all workers over SSH; the image needs DeepSpeed, pdsh and an SSH "
         "server.",
         "deepspeed: {script: /app/train.py, args: [], role: launcher}",
-        _OVER_SSH,
+        _LAUNCHER_ROLES,
     ),
     LauncherName.MPI: LauncherText(
         "The pod `launcher` starts the processes on all workers over SSH; the image needs Open MPI and an SSH server.",
         "mpi: {command: [python, /app/train.py], role: launcher}",
-        _OVER_SSH,
+        _LAUNCHER_ROLES,
     ),
     LauncherName.TENSORFLOW: LauncherText(
         "The program finds its parameter servers and workers in TF_CONFIG. A strategy without parameter servers "
@@ -129,7 +129,7 @@ class NewExperiment(Struct, frozen=True):
             "fewest": str(self.nodes if self.fixed else 1),
             "accelerators": each,
         }
-        roles = _WITH_MASTER if self.master else start.roles
+        roles = _MASTER_ROLES if self.master else start.roles
         return TEXT.substitute(
             name=self.name,
             quoted_name=scalar(self.name),

@@ -26,8 +26,8 @@ from trainform.spec.waivers import Waiver
 
 COMPONENT = "trainform:index:"
 """In the URNs of trainform's components."""
-OF_QUEUES = "TF-QUE-1"
-OF_JOBS = ("spec.activeDeadlineSeconds", "spec.queue", "metadata.labels.kueue.x-k8s.io/queue-name")
+QUEUE_RULE = "TF-QUE-1"
+JOB_FIELDS = ("spec.activeDeadlineSeconds", "spec.queue", "metadata.labels.kueue.x-k8s.io/queue-name")
 """Fields of a job that count for all its pods."""
 UNREADABLE = (AttributeError, IndexError, KeyError, TypeError, ValueError, ArithmeticError, RecursionError)
 """Errors when a field of a wrong type is read."""
@@ -102,7 +102,7 @@ def _verdict(
     messages, not_known = [], False
     for finding in rule.find(judged, environment):
         fingerprint = Judgement(rule, "error", finding).fingerprint(resource.owner)
-        is_own_queue = rule.code == OF_QUEUES and environment.limits.own_queues and finding.value in queues
+        is_own_queue = rule.code == QUEUE_RULE and environment.limits.own_queues and finding.value in queues
         if is_own_queue or (rule.code, fingerprint) in accepted or _is_elsewhere(finding, found_pods):
             continue
         if unknown and (finding.value is None or UNKNOWN in str(finding.value)):
@@ -132,7 +132,7 @@ def key_of_resource(name: str, parent: str) -> str:
 
 def _is_elsewhere(finding: Finding, found: Sequence[Pods]) -> bool:
     """Return True for an absent field that another object may have: the runtime of a TrainJob, or its TrainJob."""
-    of_job = finding.where in OF_JOBS
+    of_job = finding.where in JOB_FIELDS
     if finding.template is None:
         return finding.key is None and any(pods.elsewhere or (of_job and pods.job) for pods in found)
     pods = next(pods for pods in found if pods.template is finding.template)

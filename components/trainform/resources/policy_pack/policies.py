@@ -47,7 +47,7 @@ LEVELS = {
 }
 STACK = "pulumi:pulumi:Stack"
 ENVIRONMENT = "environment"
-OF_ENVIRONMENT = "All objects of a stack belong to its environment."
+ENVIRONMENT_TITLE = "All objects of a stack belong to its environment."
 """Name and title of the policy that is not in the table of rules."""
 Judge = Callable[[ResourceValidationArgs], Verdict]
 
@@ -109,7 +109,7 @@ def policies(root: Path, config: Mapping[str, Any], *, dry_run: bool = False) ->
         resource = _resource(args)
         return Verdict() if resource is None else verdict(rule, resource, environment, today, frozenset(queues))
 
-    own = _policy(ENVIRONMENT, OF_ENVIRONMENT, judge_environment, EnforcementLevel.MANDATORY, dry_run)
+    own = _policy(ENVIRONMENT, ENVIRONMENT_TITLE, judge_environment, EnforcementLevel.MANDATORY, dry_run)
     levels = {rule: LEVELS[rule.severity_in(environment)] for rule in RULES}
     rule_policies = [_policy(rule.code, rule.title, partial(judge_rule, rule), levels[rule], dry_run) for rule in RULES]
     return [own, *rule_policies]

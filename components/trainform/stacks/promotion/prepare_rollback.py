@@ -31,7 +31,7 @@ KILLED = (
     "refresh` the next `up` may leave the job without its launch script, and the record of the killed revision."
 )
 NOT_DEPLOYED = "Pulumi's history does not say that this release was ever deployed."
-BY_TAG = "{paths} had no digest: what the tag means now may not be what ran then."
+TAG_NOTE = "{paths} had no digest: what the tag means now may not be what ran then."
 
 
 class PreparedRollback(Struct, frozen=True):
@@ -73,7 +73,7 @@ def prepare_rollback(name: str, to: str | None, reason: str, root: Path) -> Prep
     job = check_experiment(given, stack.stack.environment, stack.stack.run, root).or_raise()
     tags = without_digest(release.experiment)
     if tags:
-        notes.append(BY_TAG.format(paths=list_names(tags)))
+        notes.append(TAG_NOTE.format(paths=list_names(tags)))
     comparison = _comparison(stack, given, root, notes)
     writer, resumed = record_in(state, stack.experiment), list[Checkpoint]()
     if writer is not None:

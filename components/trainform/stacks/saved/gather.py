@@ -34,8 +34,8 @@ SHOWN = tuple(f"{NAMESPACE}:{key}" for key in ("experiment", "environment", "run
 """Keys of the config whose values are not secrets."""
 SERVICES = "environment"
 """The part of a stack's file that takes values from Pulumi's service."""
-OF_PROVIDER = ("PULUMI_K8S_", "PULUMI_KUBERNETES_")
-WITHOUT_EFFECT = ("PULUMI_K8S_CLIENT_", "PULUMI_K8S_SUPPRESS_", "PULUMI_K8S_HELM_")
+PROVIDER_VARIABLES = ("PULUMI_K8S_", "PULUMI_KUBERNETES_")
+HARMLESS_VARIABLES = ("PULUMI_K8S_CLIENT_", "PULUMI_K8S_SUPPRESS_", "PULUMI_K8S_HELM_")
 """Rates, warnings, and the folders of Helm."""
 Facts = Mapping[FactKind, Any]
 
@@ -110,7 +110,7 @@ def provider_variables(environ: Mapping[str, str]) -> dict[str, str]:
     return {
         name: value
         for name, value in environ.items()
-        if name.startswith(OF_PROVIDER) and not name.startswith(WITHOUT_EFFECT)
+        if name.startswith(PROVIDER_VARIABLES) and not name.startswith(HARMLESS_VARIABLES)
     }
 
 

@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 from trainform.console.signals import ENDING, signal_handler
 from trainform.deployed.engine import engine_environ, printed, pulumi
 
-OF_SERVICES = ("http", "https")
+SERVICE_SCHEMES = ("http", "https")
 STANDARD_ERROR = 2
 
 
@@ -30,7 +30,7 @@ def backend(root: Path) -> str:
 def place_of_backend(url: str) -> str:
     """Return the place that the address names, without credentials and options."""
     parts = urlsplit(url)
-    path = "" if parts.scheme in OF_SERVICES else parts.path.rstrip("/")
+    path = "" if parts.scheme in SERVICE_SCHEMES else parts.path.rstrip("/")
     at = [f" at {endpoint.rpartition('@')[2]}" for endpoint in parse_qs(parts.query).get("endpoint", [])]
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{path}{''.join(at)}"
 
