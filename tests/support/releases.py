@@ -10,7 +10,7 @@ import yaml
 from tests.support.samples import CLUSTER, JOB
 from trainform.deployed.releases.release import Origin, Promoted, Release, Rollback, Waived
 from trainform.deployed.releases.release_files import write_releases
-from trainform.deployed.releases.stack_file import follow_all, set_release
+from trainform.deployed.releases.stack_file import follow_all, insert_release
 from trainform.plan.inputs import parse_dates, resolve_with_overlays, resolved
 from trainform.spec import Experiment
 
@@ -66,7 +66,7 @@ def follow(made: Release, stack: str, root: Path) -> str:
 def set_release(stack: str, name: str, root: Path) -> None:
     """Let the stack name the release, whatever it follows."""
     path = root / "stacks" / f"Pulumi.{stack}.yaml"
-    path.write_text(set_release(path.read_text(), name, path.name, root))
+    path.write_text(insert_release(path.read_text(), name, path.name, root))
 
 
 def forged(*, is_rollback: bool = False, **promoted: Any) -> Release:

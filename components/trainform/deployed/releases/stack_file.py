@@ -64,11 +64,11 @@ def _text_with(stack: str, name: str, root: Path) -> str | None:
     """Return the new text of the stack's file; None if it names the release already."""
     path = stack_path(stack)
     text = read_text(root / path, path)
-    written = set_release(text, name, path, root)
+    written = insert_release(text, name, path, root)
     return None if written == text else written
 
 
-def set_release(text: str, name: str, path: str, root: Path) -> str:
+def insert_release(text: str, name: str, path: str, root: Path) -> str:
     """Return the text of a stack's file with the release, behind the experiment where the file has none."""
     written, value = text, f'"{name}"'  # without quotes digits, also around an `e`, are a number
     key = _key_in(text, "release", root)

@@ -25,7 +25,7 @@ EXPERIMENT_KINDS = (
     "services",
     "secrets",
     "persistentvolumeclaims",
-)  # in addition to the operator's kinds
+)  # and the operator's
 NAMESPACES, PRIORITY_CLASSES = "namespaces", "priorityclasses.scheduling.k8s.io"
 CLUSTER_SCOPED = frozenset({NAMESPACES, PRIORITY_CLASSES, *QUEUE_CRDS})
 

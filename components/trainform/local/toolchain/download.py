@@ -10,7 +10,7 @@ import platform
 import shutil
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, wait
+from concurrent.futures import wait
 from pathlib import Path
 from typing import TypeVar
 
@@ -146,9 +146,8 @@ def run_in_parallel(
     futures = start_threads(work, items, len(items))
     while wait(futures, POLL_SECONDS).not_done:
         watch()
-    return [_outcome(future) for future in futures]
-
-
-def _outcome(future: Future[Result]) -> Result | ToolchainError:
-    error = future.exception()
-    return error if isinstance(error, ToolchainError) else future.result()
+    errors = [future.exception() for future in futures]
+    return [
+        error if isinstance(error, ToolchainError) else future.result()
+        for future, error in zip(futures, errors, strict=True)
+    ]
