@@ -100,7 +100,7 @@ class Namespace(Model, on_change=OnChange.NAMESPACE_REPLACED):
     create: bool = Field(
         default=False,
         json_schema_extra=OnChange.MADE_OR_REMOVED,
-        description="Whether the environment's own stack makes it. `pulumi destroy` leaves it in the cluster. false: "
+        description="Whether the environment's own stack creates it. `pulumi destroy` leaves it in the cluster. false: "
         "it exists already.",
     )
 
@@ -212,8 +212,8 @@ class Environment(Model, on_change=OnChange.NEW_REVISIONS):
     queues: dict[QueueName, EnvironmentQueue] = Field(
         default={},
         json_schema_extra=OnChange.BY_PART,
-        description="Queues that experiments may name, by name; the environment's stack makes them. Volcano makes "
-        "`default` itself.",
+        description="Queues that experiments may name, by name; the environment's stack creates them. Volcano "
+        "creates `default` itself.",
     )
     priority_classes: dict[Subdomain, PriorityClass] = Field(
         default={},

@@ -77,7 +77,7 @@ class Experiment(Model, on_change=OnChange.NEW_REVISION):
     runtime: Runtime | None = Field(
         default=None,
         description="An existing runtime to run on, with a backend that has runtimes (docs/reference/backends.md). "
-        "Empty: one is made for each revision.",
+        "Empty: trainform creates one for each revision.",
     )
     image: Image = Field(description="Container image; pin it by digest for repeatable runs.")
     image_pull_policy: Literal["Always", "IfNotPresent", "Never"] = Field(
@@ -132,8 +132,8 @@ class Experiment(Model, on_change=OnChange.NEW_REVISION):
         default=defaults.MAX_RETRY,
         ge=1,
         le=2**31 - 1,
-        description="At which restart the job fails instead, so that 3 allows two: of the job as a whole, or of a pod "
-        "of it that was evicted (docs/reference/backends.md).",
+        description="Fail at the Nth restart (3 allows two restarts): of the whole job, or of an evicted pod "
+        "(docs/reference/backends.md).",
     )
     policies: list[Policy] | None = Field(
         default=None,
@@ -147,7 +147,7 @@ class Experiment(Model, on_change=OnChange.NEW_REVISION):
         default=None,
         json_schema_extra=OnChange.IN_PLACE_BY_BACKEND,
         description="Delete the finished job after this time (12h), which is not drift. Empty: never. After `pulumi "
-        "refresh` has noticed that the job is gone, the next `up` makes it again, and it trains again.",
+        "refresh` has noticed that the job is gone, the next `up` creates it again, and it trains again.",
     )
     service_account: Subdomain | None = Field(
         default=None, description="ServiceAccount of the pods. Empty: the namespace's default."

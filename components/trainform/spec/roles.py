@@ -171,8 +171,8 @@ class Role(Model, on_change=OnChange.NEW_REVISION):
         default=None,
         ge=1,
         le=2**31 - 1,
-        description="At which restart of a container, counted over all pods of the role, it counts as failed: 3 allows "
-        "two. Empty: one more than the number in `restart`, else 3.",
+        description="Fail at the Nth restart of a container, over all pods of the role (3 allows two restarts). "
+        "Empty: one more than the number in `restart`, else 3.",
     )
     policies: list[Policy] | None = Field(
         default=None,

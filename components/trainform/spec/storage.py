@@ -20,7 +20,7 @@ AccessModes = Annotated[list[AccessMode], Field(min_length=1)]
 class ClaimRequest(Model, on_change=OnChange.CLAIM_REPLACED):
     """A claim that trainform creates: its size, its class and its fate at `pulumi destroy`."""
 
-    size: Size = Field(json_schema_extra=OnChange.GROWS, description="Size asked for, in bytes (2Ti).")
+    size: Size = Field(json_schema_extra=OnChange.GROWS, description="Requested size in bytes (2Ti).")
     storage_class: Label | None = Field(
         default=None,
         alias="class",
@@ -43,7 +43,7 @@ class Volume(Model, on_change=OnChange.NEW_REVISION):
     model_config = ConfigDict(json_schema_extra=only_one(("claim", "size")))
 
     claim: Subdomain | None = Field(
-        default=None, description="Name of a claim that exists in the namespace. Empty: one is made, of this `size`."
+        default=None, description="Name of a claim that exists in the namespace. Empty: one of this `size` is created."
     )
     size: Size | None = Field(
         default=None,
