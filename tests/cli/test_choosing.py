@@ -127,7 +127,7 @@ def test_secrets_are_neither_needed_nor_shown(project: Path) -> None:
     error = error_of("plan", "-s", "mine", code=2)
     assert error["problems"] == [
         {"source": "stacks/Pulumi.mine.yaml", "line": 2, "path": "config.trainform:experiment", "value": None,
-         "reason": "the value is a secret, and what a job runs is none",
+         "reason": "the value must not be a secret",
          "fix": "pulumi config set trainform:experiment VALUE", "code": "", "fingerprint": ""}
     ]  # fmt: skip
     for text in (

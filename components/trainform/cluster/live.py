@@ -41,7 +41,7 @@ RECORDS = "what is deployed"
 
 
 class LiveReads:
-    """Reads that run in threads of their own, and their results. The lists that need no preview begin at once; `facts`
+    """Reads that run in their own threads, and their results. The lists that need no preview begin at once; `facts`
     reads the rest. In a `with` block, which closes the connections."""
 
     def __init__(self, context: str | None, namespace: str, seconds: float = SECONDS, *, kueue: bool = False) -> None:

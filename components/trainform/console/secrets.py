@@ -61,7 +61,7 @@ _WORDS = re.compile(r"[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])")
 REFERENCE = "secret"
 """The field that names a Secret, in experiments and in Kubernetes."""
 
-# --- values that are no secret, whatever their name
+# --- values that are not secrets, whatever their name
 
 # Nothing, a switch, a tokenizer's token (<pad>), a reference that a shell or template resolves, a path, a mask.
 _HARMLESS = re.compile(

@@ -124,7 +124,7 @@ def _row(deployed: Deployed, environment: Environment, live: _Live | None) -> Ro
 
 
 def _queue(record: Record) -> str:
-    """Return the name of the job's queue. One of its own has the experiment's name, unless it is named."""
+    """Return the name of the job's queue. An own queue has the experiment's name by default."""
     queue = record.experiment.get("queue")
     if not isinstance(queue, Mapping):
         return "" if queue is None else str(queue)

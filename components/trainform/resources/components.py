@@ -1,4 +1,4 @@
-"""The components that a job is made of; alone they serve Pulumi programs with a job object of their own.
+"""The components that a job is made of; alone they serve Pulumi programs with their own job object.
 
 Each component checks its input and the live cluster first, as `TrainingJob` does. It makes its objects on the
 environment's cluster unless `opts` brings a Kubernetes provider.

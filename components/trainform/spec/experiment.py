@@ -115,7 +115,7 @@ class Experiment(Model, on_change=OnChange.NEW_REVISION):
         "Empty: the runtime's 64 MB, too small for PyTorch data loaders with workers.",
     )
     queue: Annotated[Annotated[QueueName, Tag(TEXT)] | Annotated[OwnQueue, Tag(MAPPING)], value_shape] = Field(
-        default=defaults.QUEUE, description="Name of a queue of the environment, or the fields of a queue of its own."
+        default=defaults.QUEUE, description="Name of a queue of the environment, or the fields of its own queue."
     )
     priority_class: Subdomain | None = Field(
         default=None, description="PriorityClass of the job and its pods. Empty: the cluster's default."
@@ -125,7 +125,7 @@ class Experiment(Model, on_change=OnChange.NEW_REVISION):
         description="What follows a failure of a pod: never (it ends the job), on-failure (a failed container is "
         "started again on its node; at `max_retry` of the role the job ends), `3 times` (the same, at "
         "most three times over the role), all-when-evicted (a ranked pod that fails or is evicted, by a "
-        "drain or preemption, starts the whole job anew, until that would be the `max_retry`th time). Empty: "
+        "drain or preemption, starts the whole job again, until that would be the `max_retry`th time). Empty: "
         "never, on-failure for an elastic job.",
     )
     max_retry: int = Field(

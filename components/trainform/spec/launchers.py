@@ -69,8 +69,8 @@ class Accelerate(ScriptLauncher, on_change=OnChange.NEW_REVISION):
 
     rdzv_backend: Literal["static", "c10d"] = Field(
         default="static",
-        description="Rendezvous of the processes. static: machine ranks are those of the plan; c10d: it numbers "
-        "them anew.",
+        description="Rendezvous of the processes. static: machine ranks are those of the plan; c10d: it "
+        "assigns other ranks.",
     )
 
 

@@ -260,7 +260,10 @@ def _found(content: Content, key: str, ours: bool) -> tuple[str, Any] | None:
 def _scalar(content: Content, path: str, value: Any, key: str) -> str:
     """Return the text of one value. Raises InputError for a mapping, a list, a secret, and text that Pulumi changes."""
     if isinstance(value, dict) and "secure" in value:
-        reason, fix = "the value is a secret, and what a job runs is none", f"pulumi config set {NAMESPACE}:{key} VALUE"
+        reason, fix = (
+            "the value must not be a secret",
+            f"pulumi config set {NAMESPACE}:{key} VALUE",
+        )
         raise _refused(content, path, reason, fix)
     if isinstance(value, dict | list):
         kind = "mapping" if isinstance(value, dict) else "list"

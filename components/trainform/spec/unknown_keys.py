@@ -24,7 +24,7 @@ OTHER_WORDS = {
     ),
     **dict.fromkeys(
         ("volume", "volumes", "volume_mounts", "volumeMounts", "mounts"),
-        "write `storage` of the experiment; what is no claim, as a patch of the role: "
+        "write `storage` of the experiment; other volumes as a patch of the role: "
         "`pod_overrides: {spec: {volumes: {NAME: …}}}`",
     ),
 }

@@ -68,7 +68,7 @@ def test_unknown_add_on_names_are_refused_with_the_known_names() -> None:
     with pytest.raises(InputError) as caught:
         chosen_addons(["kubeflow,ray", "Kueue"])
     [problem] = caught.value.problems
-    assert (problem.value, problem.reason) == ("ray, Kueue", "are no add-ons of the sandbox")
+    assert (problem.value, problem.reason) == ("ray, Kueue", "are not add-ons of the sandbox")
     assert problem.fix == "choose from kubeflow, kueue, jobset, trainer, kubedl, kube-scheduler"
     assert caught.value.exit_code == 2
 
@@ -82,7 +82,7 @@ def test_unknown_add_on_names_are_refused_before_the_folder_is_made(tmp_path: Pa
     assert "ray" in refused.stderr
     assert "choose from kubeflow, kueue, jobset" in refused.stderr
     assert not folder.exists()
-    with pytest.raises(InputError, match="is no add-on of the sandbox"):
+    with pytest.raises(InputError, match="is not an add-on of the sandbox"):
         up(structs.replace(small_settings(folder), addons=("ray",)), toolchain)
     assert not Layout(folder).state.exists()
 

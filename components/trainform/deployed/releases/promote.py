@@ -39,7 +39,7 @@ def recorded(record: Record, stack: str) -> Experiment:
         by = "an unknown version of trainform" if record.version is None else f"trainform {record.version}"
         raise TrainformError(
             f"what is deployed in {stack} was recorded by {by}, and cannot be read by this version",
-            f"`pulumi up -s {stack.rpartition('/')[2]}` records it anew, or use that version",
+            f"`pulumi up -s {stack.rpartition('/')[2]}` records it again, or use that version",
         ) from None
 
 

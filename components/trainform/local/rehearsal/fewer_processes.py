@@ -1,4 +1,4 @@
-"""CPU processes in place of accelerators: the same plan with fewer of them on each node."""
+"""CPU processes instead of accelerators: the same plan with fewer of them on each node."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def differences(plan: Plan, smaller: Plan) -> Iterator[str]:
         if role.accelerators is not None and role.accelerators != fewer.accelerators:
             kind, count = role.accelerators
             now = fewer.accelerators[1] if fewer.accelerators is not None else 0
-            yield f"{role.name}: {now} CPU processes in place of {count} {kind}"
+            yield f"{role.name}: {now} CPU processes instead of {count} {kind}"
 
 
 def _reduced(experiment: Experiment, processes: int) -> Experiment:

@@ -26,7 +26,7 @@ WATCH = "probe_watch.py"
 
 
 class Probe(Struct, frozen=True):
-    """The program in the place of the script. ordered: the plan decides the ranks. watched: the launcher's agents meet
+    """The program that replaces the script. ordered: the plan decides the ranks. watched: the launcher's agents meet
     before they start a script, so a second program names the nodes that are missing."""
 
     program: str

@@ -16,12 +16,12 @@ RESTARTS = 3
 class Workload:
     """The Pods of one job.
 
-    services: the Services with an address of their own (for headless ones the pods' `subdomain` is enough). ends_with:
+    services: the Services with their own address (for headless ones the pods' `subdomain` is enough). ends_with:
     the names of the pods whose success completes the job; the other pods are stopped then. Where it is empty, every pod
     has to end by itself. restarts: how often the containers of one pod are started again where its `restartPolicy` is
     not Never. notes: what differs from the cluster; it is printed at the beginning. agent: how pods start processes in
     other pods, where they do not use SSH. lookup_containers: the operator's init containers that look names up with a
-    program of their own image.
+    program of their image.
     """
 
     experiment: str
@@ -81,5 +81,5 @@ def selects(service: dict[str, Any], pod: dict[str, Any]) -> bool:
 
 
 def service_is_headless(service: dict[str, Any]) -> bool:
-    """True if the Service has no address of its own and only publishes names of pods."""
+    """True if the Service has no address and only publishes names of pods."""
     return bool(service["spec"].get("clusterIP") == "None")

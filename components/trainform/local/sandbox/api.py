@@ -95,7 +95,7 @@ class Api:
             raise RequestError(None, f"{type(error).__name__}: {error}") from error
         if response.is_error:
             status = response.status_code
-            raise RequestError(status, f"the API server says {status}: {_message(response)}")
+            raise RequestError(status, f"the API server answers {status}: {_message(response)}")
         return response
 
 

@@ -35,7 +35,7 @@ class LauncherText(Struct, frozen=True):
     roles: tuple[str, ...] = _ONE_ROLE
 
 
-# For operators that need the first pod in a role of its own.
+# For operators that need the first pod in its own role.
 _MASTER_ROLES = ("master: {replicas: 1$accelerators}", "worker: {replicas: $others$accelerators}")
 # The launcher pod does not compute, so that the number of workers is free.
 _LAUNCHER_ROLES = ("launcher: {ranked: false, cpu: 2, memory: 4Gi, shared_memory: 1Gi}", *_ONE_ROLE)

@@ -49,7 +49,7 @@ def recorded_objects(record: Record, stack: str) -> DeployedObjects:
     except (ValueError, KeyError) as error:
         raise ValueError(
             f"{_author(record)} The present version, {version('trainform')}, cannot render it "
-            f"({type(error).__name__}); run `pulumi up`, which records it anew, or use that version."
+            f"({type(error).__name__}); run `pulumi up`, which records it again, or use that version."
         ) from None
     ends = plan.ttl_seconds is not None
     if same:

@@ -53,7 +53,7 @@ class ObjectDrift(Part):
         description="Fields that only others have written. `pulumi up` leaves them, but where it changes the object it "
         "removes what `kubectl` has written.",
     )
-    manager: str = Field(default="", description="Who made the object anew; empty: unknown, or it was not.")
+    manager: str = Field(default="", description="Creator of an object that was made anew; empty: unknown.")
     created: str = Field(default="", description="When it was made anew (RFC 3339).")
     deleting: str = Field(default="", description="Since when it is being deleted (RFC 3339).")
     is_job: bool = False

@@ -1,4 +1,4 @@
-"""Services with an address of their own: a container for each Service forwards connections to the pods."""
+"""Services with their own address: a container for each Service forwards connections to the pods."""
 
 from __future__ import annotations
 

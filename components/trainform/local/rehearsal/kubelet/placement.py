@@ -46,7 +46,7 @@ def place_pods(workload: Workload) -> tuple[Sandbox, ...]:
 
 
 def pod_sandbox(pod: dict[str, Any], workload: Workload, node: str) -> Sandbox:
-    """The sandbox of a pod with a network of its own."""
+    """The sandbox of a pod with its own network."""
     spec, name = pod["spec"], pod_name(pod)
     subdomain = spec.get("subdomain", "")
     return Sandbox(

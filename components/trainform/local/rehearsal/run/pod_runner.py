@@ -36,7 +36,7 @@ class RunContext(Struct, frozen=True):
 
 
 class PodRunner:
-    """Runs a pod once, in a thread of its own."""
+    """Runs a pod once, in its own thread."""
 
     def __init__(self, context: RunContext, pod: dict[str, Any]) -> None:
         self._context = context

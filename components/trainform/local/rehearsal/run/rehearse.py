@@ -250,9 +250,7 @@ def replace_nslookup(workload: Workload) -> Workload:
         for container in init_containers(pod):
             if container["name"] in workload.lookup_containers:
                 container["command"] = [word.replace(NSLOOKUP, GETENT) for word in container["command"]]
-                notes.append(
-                    f"{short_name(pod)}: {container['name']} waits with `{GETENT}` in the place of `{NSLOOKUP}`"
-                )
+                notes.append(f"{short_name(pod)}: {container['name']} waits with `{GETENT}` instead of `{NSLOOKUP}`")
     return dataclasses.replace(workload, pods=pods, notes=tuple(notes))
 
 

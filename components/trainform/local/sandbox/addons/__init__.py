@@ -17,7 +17,7 @@ def chosen_addons(text: Iterable[str]) -> tuple[str, ...]:
     names = [name.strip() for word in text for name in word.split(",") if name.strip()]
     unknown = [name for name in dict.fromkeys(names) if name not in ADDONS]
     if unknown:
-        reason = "is no add-on of the sandbox" if len(unknown) == 1 else "are no add-ons of the sandbox"
+        reason = "is not an add-on of the sandbox" if len(unknown) == 1 else "are not add-ons of the sandbox"
         raise InputError([Problem("--with", ", ".join(unknown), reason, f"choose from {', '.join(ADDONS)}")])
     return sort_by_table(names)
 
