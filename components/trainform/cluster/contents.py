@@ -7,7 +7,7 @@ from http.client import METHOD_NOT_ALLOWED, NOT_FOUND
 from msgspec import Struct
 
 from trainform.cluster.api import Answer, ClusterApi, NotReadError, each
-from trainform.cluster.live_objects import Served, collection, served
+from trainform.cluster.live_objects import ServedKind, collection, served
 from trainform.manifests.shapes import mapping, mappings
 
 CLUSTER_KINDS = {"Endpoints", "Event"}
@@ -33,7 +33,7 @@ def contents(api: ClusterApi, namespace: str) -> Contents:
     versions = ["v1", *(version for version in preferred if not version.startswith(COMPUTED))]
     not_listed = set[str]()
 
-    def served_kinds(version: str) -> dict[str, Served]:
+    def served_kinds(version: str) -> dict[str, ServedKind]:
         try:
             return served(api, version)
         except NotReadError:

@@ -19,7 +19,7 @@ from trainform.backends.table import BACKENDS
 from trainform.cluster import dry_run, pod_references
 from trainform.cluster.api import Answer, NotReadError, Request, each
 from trainform.cluster.client import Cluster
-from trainform.cluster.live_objects import Served, collection, find_job, path_of
+from trainform.cluster.live_objects import ServedKind, collection, find_job, path_of
 from trainform.cluster.operators import project_of
 from trainform.cluster.outcome import Outcome, StackContext, refused
 from trainform.errors import ClusterError
@@ -319,7 +319,7 @@ def _references(cluster: Cluster, plan: Plan, stack: StackContext) -> Outcome:
 
 def _existing_object(cluster: Cluster, existing: Existing) -> Outcome:
     """Check an existing object that the job refers to, as it is on the cluster now."""
-    kind = Served(existing.plural, namespaced=existing.namespace is not None)
+    kind = ServedKind(existing.plural, namespaced=existing.namespace is not None)
     place = collection(existing.api_version, kind, existing.namespace or "")
     found = cluster.get_at(f"{place}/{existing.name}")
     if found.missing:

@@ -18,7 +18,7 @@ from trainform.cluster.identity import refuse_another
 from trainform.cluster.live_objects import job_collections, path_of
 from trainform.cluster.phases import phase_of
 from trainform.deployed.accelerators import accelerators_of_roles
-from trainform.deployed.records import Deployed, all_deployed
+from trainform.deployed.records import DeploymentRecord, all_deployed
 from trainform.errors import TrainformError
 from trainform.manifests.shapes import mapping
 from trainform.plan.record import Record
@@ -97,7 +97,7 @@ def _rows(environment: Environment, seconds: float) -> list[Row]:
         return [_row(each, environment, live) for each in found]
 
 
-def _row(deployed: Deployed, environment: Environment, live: _Live | None) -> Row:
+def _row(deployed: DeploymentRecord, environment: Environment, live: _Live | None) -> Row:
     row = Row(deployed.experiment, deployed.environment, deployed.namespace, deployed.stack)
     record = deployed.record
     if record is None or live is None:
@@ -134,7 +134,7 @@ def _queue(record: Record) -> str:
 class _Live:
     """The job objects and the pods of trainform in a namespace."""
 
-    def __init__(self, api: ClusterApi, namespace: str, found: Iterable[Deployed]) -> None:
+    def __init__(self, api: ClusterApi, namespace: str, found: Iterable[DeploymentRecord]) -> None:
         names = {each.record.backend for each in found if each.record is not None} & BACKENDS.keys()
         places = [place for name in sorted(names) for place in job_collections(BACKENDS[name], namespace)]
 

@@ -14,7 +14,7 @@ from trainform.spec.source import join_path, upwards
 Keys = tuple[str | int, ...]
 
 
-class Overlaid(Struct, frozen=True):
+class LayerValue(Struct, frozen=True):
     """A value that a layer sets or removes."""
 
     path: str  # in the experiment
@@ -38,11 +38,11 @@ class Layer(Struct, frozen=True, dict=True):
         return result
 
     @functools.cached_property
-    def values(self) -> tuple[Overlaid, ...]:
+    def values(self) -> tuple[LayerValue, ...]:
         """Return every value that the patch sets or removes, in the order of the patch."""
         leaves = _leaves(self.base, self.patch, (), ())
         return tuple(
-            Overlaid(join_path(keys), f"{self.place}{join_path(place)}", _at(self.base, keys), value)
+            LayerValue(join_path(keys), f"{self.place}{join_path(place)}", _at(self.base, keys), value)
             for keys, place, value in leaves
         )
 

@@ -30,7 +30,7 @@ NOT_WRITTEN = "the release (not written)"
 
 
 @dataclasses.dataclass(frozen=True)
-class Released:
+class ReleasedExperiment:
     """A release of an experiment, read instead of the experiment's file."""
 
     experiment: str  # its name, or the path of its file, as the stack has it
@@ -80,7 +80,7 @@ def _digest_of_file(content: Content) -> str:
         return "none"
 
 
-def released_experiment(given: Released, root: Path, *, by_path: bool) -> Content:
+def released_experiment(given: ReleasedExperiment, root: Path, *, by_path: bool) -> Content:
     """Return the experiment of the release, with its lines in the file. Raises InputError like `read_release_file`.
 
     by_path: True if the stack has the path of the experiment's file instead of its name.

@@ -17,7 +17,7 @@ from trainform.project import ENVIRONMENTS, EXPERIMENTS, PROJECT_FILE, known_nam
 from trainform.spec.files import read_text
 from trainform.spec.names import did_you_mean
 from trainform.spec.read import Content, parse_mapping
-from trainform.spec.release import NAME, SETTING, Released
+from trainform.spec.release import NAME, SETTING, ReleasedExperiment
 
 NAMESPACE = "trainform"
 CORRECT = "correct the YAML of this line, whose value is not shown: it may be a secret"
@@ -47,9 +47,9 @@ class Stack(Struct, frozen=True):
     release: str | None = None  # with the experiment; None: the stack follows the experiment's file
 
     @property
-    def given(self) -> str | Released:
+    def given(self) -> str | ReleasedExperiment:
         """Return the experiment or the release that the stack runs, for `check_experiment`."""
-        return self.experiment if self.release is None else Released(self.experiment, self.release)
+        return self.experiment if self.release is None else ReleasedExperiment(self.experiment, self.release)
 
 
 class OwnStackError(InputError):

@@ -11,7 +11,14 @@ from tests.support.releases import PROMOTED, release
 from tests.support.samples import JOB
 from trainform.deployed.earlier import EarlierDeployment
 from trainform.deployed.releases.release import Release
-from trainform.deployed.releases.rollback import Checkpoint, Past, Restored, checkpoints, restored_deployment, rollback
+from trainform.deployed.releases.rollback import (
+    Checkpoint,
+    Past,
+    RestoredExperiment,
+    checkpoints,
+    restored_deployment,
+    rollback,
+)
 from trainform.deployed.updates import Update
 from trainform.plan.inputs import resolved
 from trainform.plan.record import Record
@@ -37,7 +44,7 @@ class Chain:
         promoted = PROMOTED.model_copy(update={"replaces": self.current, "at": at, "target": STACK})
         return self._add(release(promoted, queue=queue))
 
-    def back(self, restored: Restored) -> str:
+    def back(self, restored: RestoredExperiment) -> str:
         return self._add(rollback(restored, self.current, STACK, "the loss diverges", WHO, WHEN))
 
     def back_to(self, name: str) -> str:

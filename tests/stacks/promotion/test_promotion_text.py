@@ -16,7 +16,7 @@ from trainform.deployed.releases.gates import GateResult
 from trainform.deployed.releases.release import Rollback
 from trainform.deployed.stacks import places
 from trainform.job.check import check_experiment
-from trainform.spec.release import Released
+from trainform.spec.release import ReleasedExperiment
 from trainform.stacks.comparison.compare import compare, deployed_version
 from trainform.stacks.drift.report_model import NotCompared, ObjectDrift, Outcome, StackDrift
 from trainform.stacks.promotion.prepare_promotion import PreparedPromotion, PromotionRequest, version_of
@@ -32,7 +32,7 @@ def prepared(tmp_path: Path) -> PreparedPromotion:
     found = source(environment(), **PARTS)
     asked = PromotionRequest("sdxl-lora", *places("sdxl-lora", "dev", "prod", tmp_path))
     made = release(**PARTS)
-    job = check_experiment(Released("sdxl-lora", made.name, made.experiment), "prod", 1, tmp_path).or_raise()
+    job = check_experiment(ReleasedExperiment("sdxl-lora", made.name, made.experiment), "prod", 1, tmp_path).or_raise()
     smaller = {**PARTS, "roles": {"worker": {"replicas": 1, "accelerators": {"a800": 8}}}}
     will, deployed = version_of(job), deployed_version("now", source(environment(name="prod"), **smaller).record)
     comparisons = compare(deployed_version("sdxl-lora.dev, deployed", found.record), will), compare(deployed, will)

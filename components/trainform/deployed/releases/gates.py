@@ -12,7 +12,7 @@ from msgspec import Struct
 from trainform.backends.outcome import Outcome
 from trainform.console.escaping import strip_invisible
 from trainform.console.secrets import secret_in
-from trainform.deployed.releases.release import Waived
+from trainform.deployed.releases.release import GateWaiver
 from trainform.errors import Problem, list_names
 from trainform.spec.environment import Environment, GateName, Promotion
 from trainform.spec.names import did_you_mean
@@ -51,7 +51,7 @@ class GateResult(Struct, frozen=True):
     result: Result
     reason: str = ""
     fix: str = ""
-    waiver: Waived | None = None
+    waiver: GateWaiver | None = None
 
 
 Gate = Callable[[Promotion, Facts], Refusal | None]
@@ -147,7 +147,7 @@ def promote_command(experiment: str, stack: str, environment: Environment) -> st
     return f"trainform promote {experiment} --from {source} --to {stack}"
 
 
-def judge(environment: Environment, facts: Facts, waivers: Sequence[Waived] = ()) -> tuple[GateResult, ...]:
+def judge(environment: Environment, facts: Facts, waivers: Sequence[GateWaiver] = ()) -> tuple[GateResult, ...]:
     """Return the result of each gate that is set. A waiver counts if the environment lets this person waive it."""
     waived = {waiver.gate: waiver for waiver in waivers}
     return tuple(
@@ -155,7 +155,7 @@ def judge(environment: Environment, facts: Facts, waivers: Sequence[Waived] = ()
     )
 
 
-def _judge_gate(environment: Environment, facts: Facts, gate: GateName, waiver: Waived | None) -> GateResult:
+def _judge_gate(environment: Environment, facts: Facts, gate: GateName, waiver: GateWaiver | None) -> GateResult:
     _, refusal = GATES[gate]
     refused = refusal(environment.promotion, facts)
     if refused is None:
@@ -177,7 +177,7 @@ def names_of(person: str) -> set[str]:
     return {person, name, rest.removesuffix(">")} - {""}
 
 
-def waiver_problems(waivers: Sequence[Waived], environment: Environment) -> Iterator[Problem]:
+def waiver_problems(waivers: Sequence[GateWaiver], environment: Environment) -> Iterator[Problem]:
     """Yield what is wrong with waivers, whoever writes them: an unknown gate, a gate that is not set, no reason."""
     for waiver in waivers:
         gate = next((name for name in GATES if name == waiver.gate), None)

@@ -34,7 +34,7 @@ class Origin(Model):
     seconds: int | None
 
 
-class Waived(Model):
+class GateWaiver(Model):
     """A gate that did not hold, and was waived."""
 
     gate: str
@@ -42,7 +42,7 @@ class Waived(Model):
     by: str
 
 
-class Promoted(Model):
+class PromotionRecord(Model):
     """The promotion of a release to its stack. gates: the result of each gate of the environment. replaces: the release
     that the stack followed before; None: it followed the experiment's file, or did not exist."""
 
@@ -52,7 +52,7 @@ class Promoted(Model):
     target: str = Field(alias="to")
     replaces: str | None
     gates: dict[str, str]
-    waived: list[Waived]
+    waived: list[GateWaiver]
 
 
 class Rollback(Model):
@@ -70,7 +70,7 @@ class Release(Model):
     format: Literal[1] = Field(default=1, alias="release")
     experiment: dict[str, Any]
     origin: Origin
-    promoted: Promoted
+    promoted: PromotionRecord
     rollback: Rollback | None = None
 
     @property

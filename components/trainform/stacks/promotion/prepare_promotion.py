@@ -22,7 +22,7 @@ from trainform.deployed.releases.promote import (
     recorded,
     unpinned,
 )
-from trainform.deployed.releases.release import Promoted, Release, Waived
+from trainform.deployed.releases.release import GateWaiver, PromotionRecord, Release
 from trainform.deployed.releases.release_files import read_release
 from trainform.deployed.releases.source import Source, read_source
 from trainform.deployed.stacks import ProjectStack
@@ -33,7 +33,7 @@ from trainform.job.render import RenderedJob
 from trainform.plan.images import without_digest
 from trainform.plan.inputs import resolved
 from trainform.plan.record import Record
-from trainform.spec.release import NOT_WRITTEN, Released
+from trainform.spec.release import NOT_WRITTEN, ReleasedExperiment
 from trainform.stacks.comparison.compare import Comparison, Version, compare, deployed_version
 from trainform.stacks.drift.report import find_drift
 from trainform.stacks.drift.report_model import StackDrift
@@ -98,7 +98,7 @@ class PreparedPromotion(Struct, frozen=True):
 def prepare(request: PromotionRequest, root: Path) -> PreparedPromotion:
     """Read and judge both stacks. InputError for problems in the target, TrainformError for the source."""
     by, at = author(root), utc_now()
-    waivers = [Waived(gate=gate, reason=request.reason, by=by) for gate in dict.fromkeys(request.waived)]
+    waivers = [GateWaiver(gate=gate, reason=request.reason, by=by) for gate in dict.fromkeys(request.waived)]
     wrong = [*waiver_problems(waivers, request.target.environment)]
     if wrong:
         raise InputError(wrong)
@@ -118,7 +118,7 @@ def prepare(request: PromotionRequest, root: Path) -> PreparedPromotion:
     release = Release(
         experiment=experiment_of(source),
         origin=origin(source.stack, source.environment, source.record, source.update, source.outcome, source.seconds),
-        promoted=Promoted(
+        promoted=PromotionRecord(
             by=by,
             at=at,
             source=request.source.name,
@@ -153,7 +153,8 @@ def is_same(before: Release, release: Release, target: ProjectStack) -> bool:
 
 def tags_of(request: PromotionRequest, source: Source, root: Path) -> list[str]:
     """Return the paths of the images without a digest in the target, as written when the source was deployed."""
-    written = Released(request.experiment, NOT_WRITTEN, experiment_for_release(recorded(source.record, source.stack)))
+    experiment = experiment_for_release(recorded(source.record, source.stack))
+    written = ReleasedExperiment(request.experiment, NOT_WRITTEN, experiment)
     loaded = load_experiment(written, root, request.target.environment.name)
     if loaded.model is None:  # its problems are reported when the release is checked
         return [*without_digest(source.record.experiment)]
@@ -164,7 +165,7 @@ def _check(
     request: PromotionRequest, release: Release, source: Source, root: Path
 ) -> tuple[RenderedJob, dict[str, str]]:
     """Return the job of the release in the target, and its images that the source has not run. May raise InputError."""
-    given = Released(request.experiment, release.name, release.experiment)
+    given = ReleasedExperiment(request.experiment, release.name, release.experiment)
     stack = request.target.stack
     checked: CheckedJob = check_experiment(given, stack.environment, stack.run, root)
     without = [] if checked.job is None else [*unpinned(checked.job, source)]

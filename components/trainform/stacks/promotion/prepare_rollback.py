@@ -12,7 +12,14 @@ from trainform.deployed.engine import exported
 from trainform.deployed.releases.author import author
 from trainform.deployed.releases.release import Release
 from trainform.deployed.releases.release_files import read_release, releases_of
-from trainform.deployed.releases.rollback import Checkpoint, Past, Restored, checkpoints, restored_deployment, rollback
+from trainform.deployed.releases.rollback import (
+    Checkpoint,
+    Past,
+    RestoredExperiment,
+    checkpoints,
+    restored_deployment,
+    rollback,
+)
 from trainform.deployed.stacks import ProjectStack, followed, load_project_stack
 from trainform.deployed.state import record_in, unfinished
 from trainform.deployed.updates import ALL, Update, updates
@@ -20,7 +27,7 @@ from trainform.errors import InputError, Problem, TrainformError, list_names
 from trainform.job.check import check_experiment
 from trainform.plan.images import without_digest
 from trainform.plan.inputs import resolved
-from trainform.spec.release import Released
+from trainform.spec.release import ReleasedExperiment
 from trainform.spec.stack import STACK_ARGUMENT, load_stack
 from trainform.stacks.comparison.compare import Comparison, compare, version_in_file
 
@@ -39,7 +46,7 @@ class PreparedRollback(Struct, frozen=True):
     up` was killed, so the state must be refreshed. checkpoints: claims from which the experiment resumes."""
 
     stack: ProjectStack
-    restored: Restored
+    restored: RestoredExperiment
     release: Release
     comparison: Comparison | None
     notes: tuple[str, ...]
@@ -69,7 +76,7 @@ def prepare_rollback(name: str, to: str | None, reason: str, root: Path) -> Prep
     if restored.release is not None and not past.was_deployed(restored.release):
         notes.append(NOT_DEPLOYED)
     release = rollback(restored, current, stack.name, reason, author(root), utc_now())
-    given = Released(stack.experiment, release.name, release.experiment)
+    given = ReleasedExperiment(stack.experiment, release.name, release.experiment)
     job = check_experiment(given, stack.stack.environment, stack.stack.run, root).or_raise()
     tags = without_digest(release.experiment)
     if tags:
@@ -83,7 +90,7 @@ def prepare_rollback(name: str, to: str | None, reason: str, root: Path) -> Prep
     return PreparedRollback(stack, restored, release, comparison, tuple(notes), killed, tuple(resumed))
 
 
-def _comparison(stack: ProjectStack, given: Released, root: Path, notes: list[str]) -> Comparison | None:
+def _comparison(stack: ProjectStack, given: ReleasedExperiment, root: Path, notes: list[str]) -> Comparison | None:
     """Compare what the stack's files name with what is restored; None if they have an error."""
     try:
         now, then = (
@@ -106,7 +113,7 @@ def _updates(stack: ProjectStack, root: Path, notes: list[str]) -> list[Update] 
         return None
 
 
-def _restored(stack: ProjectStack, past: Past, to: str | None, root: Path, *, failed: bool) -> Restored:
+def _restored(stack: ProjectStack, past: Past, to: str | None, root: Path, *, failed: bool) -> RestoredExperiment:
     """Return what is named, or else the last thing that was deployed before, as a release or without one."""
     if to is not None and to in past.releases:
         _refuse(stack, past, to)

@@ -41,7 +41,7 @@ STDOUT, STDERR = 1, 2  # as Docker numbers them
 FRAME = struct.Struct(">BxxxL")  # before each piece of output: its stream and length
 
 
-class Attached:
+class ContainerStreams:
     """The streams of a program in a container. Reading has no time limit. stream: docker-py's."""
 
     def __init__(self, stream: Any) -> None:
@@ -207,11 +207,11 @@ class Engine:
             return client.logs(container, stdout=True, stderr=True).decode(errors="replace"), runs
 
     @contextlib.contextmanager
-    def attached(self, container: str) -> Iterator[Attached]:
+    def attached(self, container: str) -> Iterator[ContainerStreams]:
         """The streams of a container's program. Attached before the start, they have all of its output."""
         with self._client() as client:
             params = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
-            with contextlib.closing(Attached(client.attach_socket(container, params))) as streams:
+            with contextlib.closing(ContainerStreams(client.attach_socket(container, params))) as streams:
                 yield streams
 
     def running(self, **labels: str) -> str | None:
@@ -225,7 +225,7 @@ class Engine:
         """Run a command in a container, and return its exit code. on_output gets STDOUT or STDERR, and some output."""
         with self._client() as client:
             execution = client.exec_create(container, list(command))["Id"]
-            with contextlib.closing(Attached(client.exec_start(execution, socket=True))) as streams:
+            with contextlib.closing(ContainerStreams(client.exec_start(execution, socket=True))) as streams:
                 for kind, data in streams.output():
                     on_output(kind, data)
             while (state := client.exec_inspect(execution))["Running"]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from trainform.errors import TrainformError
-from trainform.local.rehearsal.docker.engine import STDERR, STDOUT, Attached, Engine, RemovedError
+from trainform.local.rehearsal.docker.engine import STDERR, STDOUT, ContainerStreams, Engine, RemovedError
 from trainform.local.rehearsal.run.records import FAILED, RUNNING, STOPPED, SUCCEEDED, Records
 from trainform.local.rehearsal.workload import Workload, pod_name, short_name
 
@@ -136,7 +136,7 @@ class Bridge:
             self._records.fail(error)
             found.put(None)
 
-    def _answer(self, request: Request, stream: Attached, lock: threading.Lock) -> None:
+    def _answer(self, request: Request, stream: ContainerStreams, lock: threading.Lock) -> None:
         """Run the command, and send its output and exit code back to the caller."""
 
         def send(**answer: Any) -> None:
