@@ -65,17 +65,17 @@ class Answer(Struct, frozen=True):
 
     @property
     def found(self) -> bool:
-        """True if the request succeeded."""
+        """Return True if the request succeeded."""
         return self.status < MULTIPLE_CHOICES
 
     @property
     def missing(self) -> bool:
-        """True if the object does not exist."""
+        """Return True if the object does not exist."""
         return self.status == NOT_FOUND
 
     @property
     def forbidden(self) -> bool:
-        """True if this account has no permission."""
+        """Return True if this account has no permission."""
         return self.status == FORBIDDEN
 
     @property

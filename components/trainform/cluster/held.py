@@ -52,7 +52,7 @@ class HeldPod(Struct, frozen=True):
 
     @property
     def holds(self) -> bool:
-        """True if it takes room on a node."""
+        """Return True if it takes room on a node."""
         return bool(self.node) and self.phase not in ENDED
 
 

@@ -38,7 +38,7 @@ def suppress_notes(quiet: bool) -> Iterator[None]:
 
 
 def is_quiet() -> bool:
-    """True if only results and errors are printed."""
+    """Return True if only results and errors are printed."""
     return _QUIET.get()
 
 
@@ -54,7 +54,7 @@ def terminal_width() -> int:
 
 
 def stdin_is_terminal() -> bool:
-    """True if standard input is a terminal."""
+    """Return True if standard input is a terminal."""
     return sys.stdin is not None and sys.stdin.isatty()
 
 

@@ -69,7 +69,7 @@ class Overview(Struct, frozen=True):
 
     @property
     def is_blind(self) -> bool:
-        """True if no environment could be read."""
+        """Return True if no environment could be read."""
         return bool(self.not_read) and len(self.not_read) == self.requested
 
 

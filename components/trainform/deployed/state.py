@@ -111,7 +111,7 @@ def record_in(exported: Mapping[str, Any], experiment: str) -> Record | None:
 
 
 def unfinished(exported: Mapping[str, Any], experiment: str, done: Sequence[Update]) -> bool:
-    """True if the state has changes that the history does not have: a `pulumi up` runs, or was killed.
+    """Return True if the state has changes that the history does not have: a `pulumi up` runs, or was killed.
 
     done: the history, the newest first. A folder and a bucket add an update at its end, by the same clock as the
     state; a service has each. A `refresh` after a kill changes objects again, but not their creation times.

@@ -47,12 +47,12 @@ class Update(Struct, frozen=True):
 
     @property
     def deployed(self) -> bool:
-        """True for a `pulumi up` of the whole stack that succeeded."""
+        """Return True for a `pulumi up` of the whole stack that succeeded."""
         return (self.kind, self.result, self.in_part) == ("update", "succeeded", False)
 
     @property
     def destroyed(self) -> bool:
-        """True for a `pulumi destroy` of the whole stack that succeeded."""
+        """Return True for a `pulumi destroy` of the whole stack that succeeded."""
         return (self.kind, self.result, self.in_part) == ("destroy", "succeeded", False)
 
 

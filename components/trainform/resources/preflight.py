@@ -24,7 +24,7 @@ OBJECT = "kubernetes:"
 
 
 def mocked() -> bool:
-    """True if the program runs under `set_mocks`, where there is no cluster and no engine that calls hooks."""
+    """Return True if the program runs under `set_mocks`, where there is no cluster and no engine that calls hooks."""
     return isinstance(get_monitor(), MockMonitor)
 
 

@@ -94,7 +94,7 @@ def _key_in(text: str, key: str, root: Path) -> str | None:
 
 
 def _differ_by_release(before: str, after: str, key: str, name: str) -> bool:
-    """True if nothing but the release differs."""
+    """Return True if nothing but the release differs."""
     try:
         expected = parse_mapping(before, "").data
         expected["config"] = {**expected["config"], key: name}

@@ -75,11 +75,11 @@ def containers(pod: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def selects(service: dict[str, Any], pod: dict[str, Any]) -> bool:
-    """True if the Service's selector selects the pod."""
+    """Return True if the Service's selector selects the pod."""
     selector = service["spec"].get("selector", {})
     return bool(selector) and selector.items() <= labels_of(pod).items()
 
 
 def service_is_headless(service: dict[str, Any]) -> bool:
-    """True if the Service has no address and only publishes names of pods."""
+    """Return True if the Service has no address and only publishes names of pods."""
     return bool(service["spec"].get("clusterIP") == "None")

@@ -55,7 +55,7 @@ class Api:
         return self._json("GET", path)
 
     def is_healthy(self, path: str) -> bool:
-        """True if the server answers a health check on `path` with success."""
+        """Return True if the server answers a health check on `path` with success."""
         try:
             self._request("GET", path)
         except RequestError:

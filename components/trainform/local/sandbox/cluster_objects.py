@@ -39,7 +39,7 @@ def apply_crds(api: Api, files: Iterable[Path]) -> None:
 
 
 def crds_established(api: Api, files: Iterable[Path]) -> bool:
-    """True if the API server serves the CRDs of all files."""
+    """Return True if the API server serves the CRDs of all files."""
     established = {item["metadata"]["name"] for item in api.get(_CRDS)["items"] if _is_established(item)}
     return established >= {crd_name(path) for path in files}
 
@@ -83,7 +83,7 @@ def _storage_class(name: str) -> dict[str, Any]:
 
 
 def webhooks_answer(api: Api) -> bool:
-    """True if Volcano's webhooks admit a Queue (a dry run: nothing is stored)."""
+    """Return True if Volcano's webhooks admit a Queue (a dry run: nothing is stored)."""
     probe = {
         "apiVersion": "scheduling.volcano.sh/v1beta1",
         "kind": "Queue",
@@ -95,15 +95,15 @@ def webhooks_answer(api: Api) -> bool:
 
 
 def default_queue_exists(api: Api) -> bool:
-    """True if Volcano's scheduler has created the default queue."""
+    """Return True if Volcano's scheduler has created the default queue."""
     return bool(api.get(f"{_QUEUES}/default")["metadata"]["name"])
 
 
 def default_queue_open(api: Api) -> bool:
-    """True if Volcano's controller has opened the default queue, so that it accepts jobs."""
+    """Return True if Volcano's controller has opened the default queue, so that it accepts jobs."""
     return bool(api.get(f"{_QUEUES}/default").get("status", {}).get("state") == "Open")
 
 
 def accounts_ready(api: Api) -> bool:
-    """True if the namespace `default` has the service account without which no pod can be created."""
+    """Return True if the namespace `default` has the service account without which no pod can be created."""
     return bool(api.get("/api/v1/namespaces/default/serviceaccounts/default")["metadata"]["name"])

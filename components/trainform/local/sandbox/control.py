@@ -126,7 +126,7 @@ class Run(Struct, frozen=True):
     deadline: float
 
     def is_up(self, state: State) -> bool:
-        """True if all components of this tool chain and of the add-ons run, and the API server is ready."""
+        """Return True if all components of this tool chain and of the add-ons run, and the API server is ready."""
         rows = [*programs(self.toolchain.control_plane.binaries), *(addon.program for addon in self.addons)]
         expected = {row.component.name: str(row.binary) for row in rows}
         running = {process.name: process.binary for process in state.processes if is_running(process)}

@@ -30,7 +30,7 @@ def _pick_port(sockets: contextlib.ExitStack, preferred: int) -> int:
 
 
 def is_open(port: int) -> bool:
-    """True if a process listens on this port of loopback."""
+    """Return True if a process listens on this port of loopback."""
     with contextlib.suppress(OSError), socket.create_connection((LOOPBACK, port), timeout=1):
         return True
     return False

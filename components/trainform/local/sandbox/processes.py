@@ -97,7 +97,7 @@ def _spawn(command: Command, environment: Mapping[str, str]) -> tuple[Process, i
 
 
 def is_running(process: Process) -> bool:
-    """True if this process runs; False if it has ended, also if another process has its id now."""
+    """Return True if this process runs; False if it has ended, also if another process has its id now."""
     return _find(process) is not None
 
 

@@ -69,7 +69,7 @@ def status(folder: Path) -> SandboxStatus:
 
 @os_errors_as_sandbox_errors
 def is_up(folder: Path) -> bool:
-    """True if every component runs. Unlike `status`, this does not ask the API server."""
+    """Return True if every component runs. Unlike `status`, this does not ask the API server."""
     layout = Layout(folder)
     state = read_state(layout)
     return state is not None and state.complete and all(row.running for row in _rows(state, layout))

@@ -87,7 +87,7 @@ def _is_accelerator(resource: str) -> bool:
 
 
 def _is_usable(node: Any) -> bool:
-    """True if pods can be placed on the node. A new node has no condition yet."""
+    """Return True if pods can be placed on the node. A new node has no condition yet."""
     conditions = value_at(node, "status", "conditions") or ()
     ready = all(condition.get("status") == "True" for condition in conditions if condition.get("type") == "Ready")
     return ready and value_at(node, "spec", "unschedulable") is not True

@@ -156,7 +156,7 @@ def project_name(folder: str) -> str:
 
 
 def is_project_name(name: str) -> bool:
-    """True if Pulumi accepts the name."""
+    """Return True if Pulumi accepts the name."""
     return re.match(PROJECT_NAME, name) is not None and re.match(r"pulumi(\.|$)", name, re.IGNORECASE) is None
 
 

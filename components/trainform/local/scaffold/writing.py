@@ -46,7 +46,7 @@ def _conflicts(root: Path, path: str, text: str, fix: str, through_links: bool) 
 
 
 def _has_content(path: Path, content: bytes) -> bool:
-    """True if the file has this content. It is read only if it has the same size; False if it cannot be read."""
+    """Return True if the file has this content. It is read only if it has the same size; False if it cannot be read."""
     try:
         if path.is_symlink() or not path.is_file() or path.stat().st_size != len(content):
             return False

@@ -43,7 +43,7 @@ def find_system_pulumi() -> PulumiTools:
 
 
 def has_host(command: Path, path: str) -> bool:
-    """True if a pulumi finds its Python language host: on PATH, or in its own folder."""
+    """Return True if a pulumi finds its Python language host: on PATH, or in its own folder."""
     folders = (path, str(command.parent), str(command.resolve().parent))
     return shutil.which(HOST, path=os.pathsep.join(folders)) is not None
 

@@ -84,7 +84,7 @@ def module_hash(archive: zipfile.ZipFile) -> str:
 
 
 def _matches(path: str, pattern: str) -> bool:
-    """True if the path matches; as with `Path.glob`, a star does not match a slash."""
+    """Return True if the path matches; as with `Path.glob`, a star does not match a slash."""
     parts, patterns = [part for part in path.split("/") if part not in ("", ".")], pattern.split("/")
     return len(parts) == len(patterns) and all(map(fnmatch.fnmatchcase, parts, patterns))
 

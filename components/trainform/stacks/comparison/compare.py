@@ -66,7 +66,7 @@ class Comparison(Struct, frozen=True):
 
     @property
     def same(self) -> bool:
-        """True if the experiment is the same, even in different environments."""
+        """Return True if the experiment is the same, even in different environments."""
         return not self.experiment
 
 

@@ -26,12 +26,12 @@ _DATA = ("data", "stringData")
 
 
 def is_ours(manager: str) -> bool:
-    """True for the manager of the fields that `pulumi up` writes."""
+    """Return True for the manager of the fields that `pulumi up` writes."""
     return manager == MANAGER or manager.startswith(_PULUMI)
 
 
 def is_written(live: Mapping[str, Any]) -> bool:
-    """True if `pulumi up` has written a field of the live object."""
+    """Return True if `pulumi up` has written a field of the live object."""
     return any(is_ours(manager) for manager in _managers(live))
 
 

@@ -86,12 +86,12 @@ class PreparedPromotion(Struct, frozen=True):
 
     @property
     def held(self) -> bool:
-        """True if it would undo a rollback without `--over-rollback`."""
+        """Return True if it would undo a rollback without `--over-rollback`."""
         return self.rollback is not None and not self.request.over_rollback
 
     @property
     def may_be_written(self) -> bool:
-        """True if there is something to write, and nothing against it."""
+        """Return True if there is something to write, and nothing against it."""
         return not (self.same or self.held or self.refused)
 
 
@@ -147,7 +147,7 @@ def prepare(request: PromotionRequest, root: Path) -> PreparedPromotion:
 
 
 def is_same(before: Release, release: Release, target: ProjectStack) -> bool:
-    """True if the target follows this content already, by a release with all its evidence."""
+    """Return True if the target follows this content already, by a release with all its evidence."""
     return before.content == release.content and not any(True for _ in lacks(target.name, before, target.environment))
 
 

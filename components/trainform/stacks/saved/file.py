@@ -85,7 +85,7 @@ def save_again(saved: SavedFile, file: str) -> str:
 
 
 def is_saved(target: Path) -> bool:
-    """True for a saved review, and for an empty file."""
+    """Return True for a saved review, and for an empty file."""
     with target.open(encoding="utf-8", errors="replace") as stream:
         return stream.read(len(BEGINNING)) in ("", BEGINNING)
 

@@ -125,7 +125,7 @@ def user_of(pod: dict[str, Any], container: dict[str, Any], image: Image) -> str
 
 
 def must_not_be_root(pod: dict[str, Any], container: dict[str, Any], image: Image) -> bool:
-    """True if the kubelet would refuse the container: `runAsNonRoot` is set, and its user is root."""
+    """Return True if the kubelet would refuse the container: `runAsNonRoot` is set, and its user is root."""
     security = {**pod["spec"].get("securityContext", {}), **container.get("securityContext", {})}
     user = security["runAsUser"] if "runAsUser" in security else image.user.partition(":")[0]
     return bool(security.get("runAsNonRoot", False)) and str(user) in {"", "0", "root"}

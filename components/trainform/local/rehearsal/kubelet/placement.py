@@ -72,7 +72,7 @@ def node_sandbox(pods: list[dict[str, Any]], workload: Workload, node: str) -> S
 
 
 def uses_host_network(pod: dict[str, Any]) -> bool:
-    """True if the pod uses its node's network."""
+    """Return True if the pod uses its node's network."""
     return bool(pod["spec"].get("hostNetwork", False))
 
 

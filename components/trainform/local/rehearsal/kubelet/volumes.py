@@ -83,7 +83,7 @@ def pod_volumes(pod: dict[str, Any], node: str, folders: Mapping[str, Path]) -> 
 
 
 def holds_token(volume: dict[str, Any]) -> bool:
-    """True if it is the volume with the token that the API server adds to every pod."""
+    """Return True if it is the volume with the token that the API server adds to every pod."""
     return any("serviceAccountToken" in source for source in volume.get("projected", {}).get("sources", []))
 
 

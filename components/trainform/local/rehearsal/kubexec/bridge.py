@@ -59,7 +59,7 @@ class Bridge:
         self._threads: list[threading.Thread] = []
 
     def is_relay(self, container: dict[str, Any]) -> bool:
-        """True if the init container is a relay."""
+        """Return True if the init container is a relay."""
         return self._workload.agent is not None and container["name"] == self._workload.agent.delivery
 
     def deliver(

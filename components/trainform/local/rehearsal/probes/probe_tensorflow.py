@@ -42,7 +42,7 @@ class Task:
 
     @property
     def coordinates(self) -> bool:
-        """True if this task is the one that asks the others."""
+        """Return True if this task is the one that asks the others."""
         return (self.kind, self.index) == ("chief" if self.cluster.get("chief") else "worker", 0)
 
     def tasks(self) -> list[tuple[str, int, str]]:

@@ -60,7 +60,7 @@ class Outcome(Struct, frozen=True):
 
     @property
     def succeeded(self) -> bool:
-        """True if every pod has ended with exit code 0, or was stopped because the job was complete."""
+        """Return True if every pod has ended with exit code 0, or was stopped because the job was complete."""
         return not self.problem
 
 
