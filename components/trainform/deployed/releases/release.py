@@ -105,7 +105,7 @@ class Release(Model):
         return {**shown, "content": self.content}
 
     def data(self) -> dict[str, Any]:
-        """The content of the file."""
+        """Return the content of the file."""
         found = {**self.model_dump(by_alias=True), "experiment": self.experiment}
         return {key: value for key, value in found.items() if key != "rollback" or value is not None}
 

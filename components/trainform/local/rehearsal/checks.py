@@ -17,7 +17,7 @@ NOWHERE = Place("", "")  # no check here depends on where a pod runs
 
 
 def source_problems(workload: Workload) -> list[Problem]:
-    """A problem for each value or file that a container or a volume reads from an object that does not exist."""
+    """Return a problem for each value or file that a container or a volume reads from an object that does not exist."""
     problems: list[Problem] = []
     for pod in workload.pods:
         sources = Sources(workload, pod, NOWHERE)

@@ -66,7 +66,7 @@ def probed(workload: Workload, plan: Plan, launcher: Launcher, seconds: float = 
 
 
 def programs() -> dict[str, str]:
-    """The probes' programs by file name; they import one another from the folder that holds them."""
+    """Return the probes' programs by file name; they import one another from the folder that holds them."""
     return {path.name: path.read_text(encoding="utf-8") for path in sorted(PROGRAMS.glob("probe_*.py"))}
 
 
@@ -97,7 +97,7 @@ def _interpreter(command: list[str]) -> str:
 
 
 def _world(plan: Plan) -> dict[str, str]:
-    """The variables that describe the expected world of ranks."""
+    """Return the variables that describe the expected world of ranks."""
     pods = _nodes(plan)
     slots = {pod.name: _processes(plan, pod, place) for place, pod in enumerate(pods)}
     variables = {
@@ -116,7 +116,7 @@ def _world(plan: Plan) -> dict[str, str]:
 
 
 def _nodes(plan: Plan) -> list[Pod]:
-    """The pods of the world in order of rank; in an elastic job the pods that exist at the beginning."""
+    """Return the pods of the world in order of rank; in an elastic job the pods that exist at the beginning."""
     ranked = {role.name for role in plan.ranked}
     return [
         pod for pod in plan.pods() if pod.role in ranked and (pod.rank is not None or plan.world.bounds is not None)
@@ -124,7 +124,7 @@ def _nodes(plan: Plan) -> list[Pod]:
 
 
 def _processes(plan: Plan, pod: Pod, place: int) -> int:
-    """The number of processes on a node: from the hostfile, else from the variable that the launcher reads."""
+    """Return the number of processes on a node: from the hostfile, else from the variable that the launcher reads."""
     if plan.launcher in ONE_PER_POD:
         return 1
     if plan.hosts:
@@ -137,7 +137,7 @@ def _processes(plan: Plan, pod: Pod, place: int) -> int:
 
 
 def _cluster(plan: Plan) -> dict[str, str]:
-    """The number of tasks in TensorFlow's cluster, by type; the evaluator is not part of the cluster."""
+    """Return the number of tasks in TensorFlow's cluster, by type; the evaluator is not part of the cluster."""
     kinds = {role.name: _task(role)["TRAINFORM_EXPECT_TASK"] for role in plan.roles}
     return {"TRAINFORM_EXPECT_CLUSTER": json.dumps(Counter(kinds[pod.role] for pod in _nodes(plan)))}
 
@@ -148,7 +148,7 @@ def _task(role: RolePlan) -> dict[str, str]:
 
 
 def _value(roles: tuple[RolePlan, ...], name: str) -> str | None:
-    """The text of a variable in the first role that has it; None where no role has it as text."""
+    """Return the text of a variable in the first role that has it; None if no role has it as text."""
     values = (variable.value for role in roles for variable in role.env if variable.name == name)
     return next((value for value in values if isinstance(value, str)), None)
 

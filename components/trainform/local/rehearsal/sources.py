@@ -89,7 +89,7 @@ def _operator_services(plan: Plan, pods: Iterable[dict[str, Any]]) -> Iterator[d
 
 
 def secret_data(body: Mapping[str, Any]) -> dict[str, bytes]:
-    """The values of a Secret, by key. `stringData` takes precedence over `data`, as with the API server."""
+    """Return the values of a Secret, by key. `stringData` takes precedence over `data`, as with the API server."""
     data = {key: base64.b64decode(value) for key, value in body.get("data", {}).items()}
     return data | {key: value.encode() for key, value in body.get("stringData", {}).items()}
 
@@ -115,7 +115,7 @@ def _read(cluster: Cluster, namespace: str, reference: NamedObject) -> Mapping[s
 
 
 def _workload(plan: Plan, pods: Sequence[dict[str, Any]], **found: Any) -> Workload:
-    """The workload of these pods. found: the objects that they use, and the notes."""
+    """Return the workload of these pods. found: the objects that they use, and the notes."""
     ending = plan.ending_role if ends_by(plan.ending_role, plan.ends_with) else None
     planned = {pod.name for pod in plan.pods() if pod.role == ending}
     return Workload(
@@ -136,7 +136,7 @@ def _select_kind(bodies: Iterable[dict[str, Any]], kind: str) -> list[dict[str, 
 
 
 def _placeholders(missing: Iterable[NamedObject], kind: str) -> dict[str, dict[str, str]]:
-    """A stand-in for each missing object, with a value under every key that the pods read."""
+    """Return a stand-in for each missing object, with a value under every key that the pods read."""
     found: dict[str, dict[str, str]] = {}
     for reference in missing:
         if reference.kind == kind:
@@ -153,7 +153,7 @@ CONFIG_MAP, SECRET = "ConfigMap", "Secret"
 
 
 def references(pods: Iterable[dict[str, Any]]) -> Iterator[NamedObject]:
-    """Every ConfigMap and Secret that the pods' containers and volumes name."""
+    """Yield every ConfigMap and Secret that the pods' containers and volumes name."""
     for pod in pods:
         volumes = [volume for volume in pod["spec"].get("volumes", []) if not holds_token(volume)]
         for named in named_objects({**pod["spec"], "volumes": volumes}):

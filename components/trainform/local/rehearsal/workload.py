@@ -37,12 +37,12 @@ class Workload:
     lookup_containers: frozenset[str] = frozenset()
 
     def pod(self, name: str) -> dict[str, Any]:
-        """The pod with this name; StopIteration where there is none."""
+        """Return the pod with this name; StopIteration if there is none."""
         return next(pod for pod in self.pods if pod_name(pod) == name)
 
 
 def pod_name(pod: dict[str, Any]) -> str:
-    """The value of `metadata.name`."""
+    """Return the value of `metadata.name`."""
     return str(pod["metadata"]["name"])
 
 
@@ -52,7 +52,7 @@ def planned_name(pod: dict[str, Any]) -> str:
 
 
 def short_name(pod: dict[str, Any]) -> str:
-    """`worker-0` of `sdxl-lora-1f3a9c-worker-0`; the whole name where the pod has no role or no index."""
+    """Return `worker-0` of `sdxl-lora-1f3a9c-worker-0`; the whole name where the pod has no role or no index."""
     labels = labels_of(pod)
     role = labels.get(defaults.ROLE_LABEL)
     index = labels.get(defaults.REPLICA_LABEL, planned_name(pod).rpartition("-")[2])
@@ -60,17 +60,17 @@ def short_name(pod: dict[str, Any]) -> str:
 
 
 def labels_of(pod: dict[str, Any]) -> dict[str, str]:
-    """The value of `metadata.labels`, an empty mapping where the pod has none."""
+    """Return the value of `metadata.labels`, an empty mapping where the pod has none."""
     return dict(pod["metadata"].get("labels", {}))
 
 
 def init_containers(pod: dict[str, Any]) -> list[dict[str, Any]]:
-    """The init containers, which run first and one after the other."""
+    """Return the init containers, which run first and one after the other."""
     return list(pod["spec"].get("initContainers", []))
 
 
 def containers(pod: dict[str, Any]) -> list[dict[str, Any]]:
-    """All containers of the pod: the init containers, then the others."""
+    """Return all containers of the pod: the init containers, then the others."""
     return [*init_containers(pod), *pod["spec"]["containers"]]
 
 

@@ -54,7 +54,7 @@ class ContainerStreams:
         self._reader = stream._response.raw._fp.fp
 
     def output(self) -> Iterator[tuple[int, bytes]]:
-        """The pieces of its output, each with STDOUT or STDERR, until the program ends."""
+        """Yield the pieces of its output, each with STDOUT or STDERR, until the program ends."""
         while len(head := self._reader.read(FRAME.size)) == FRAME.size:
             kind, length = FRAME.unpack(head)
             yield kind, self._reader.read(length)
@@ -124,7 +124,7 @@ class Engine:
             self._idle.put(client)
 
     def image(self, name: str) -> Image | None:
-        """The image; None where it is not on this machine."""
+        """Return the image; None if it is not on this machine."""
         try:
             with self._client() as client:
                 found: dict[str, Any] = client.inspect_image(name)  # type: ignore[no-untyped-call]
@@ -133,7 +133,7 @@ class Engine:
         return Image(name, found["Config"].get("User", ""))
 
     def pull(self, name: str) -> None:
-        """Fetch an image from its registry; TrainformError where that fails."""
+        """Fetch an image from its registry; TrainformError if that fails."""
         repository, tag = repository_and_tag(name)
         try:
             with self._client() as client:
@@ -186,7 +186,7 @@ class Engine:
         return self.each(make, [None])[0]
 
     def address(self, container: str, network: str) -> str:
-        """The IP address of a running container."""
+        """Return the IP address of a running container."""
         with self._client() as client:
             return str(client.inspect_container(container)["NetworkSettings"]["Networks"][network]["IPAddress"])
 
@@ -196,12 +196,12 @@ class Engine:
             client.put_archive(container, "/", archive)
 
     def output(self, container: str) -> Iterator[bytes]:
-        """The output of the container, piece by piece, until it ends."""
+        """Yield the output of the container, piece by piece, until it ends."""
         with self._client() as client:
             yield from client.logs(container, stream=True, follow=True, stdout=True, stderr=True)
 
     def output_so_far(self, container: str) -> tuple[str, bool]:
-        """The output of the container so far, and whether it runs."""
+        """Return the output of the container so far, and whether it runs."""
         with self._client() as client:
             runs = bool(client.inspect_container(container)["State"]["Running"])
             return client.logs(container, stdout=True, stderr=True).decode(errors="replace"), runs
@@ -215,7 +215,7 @@ class Engine:
                 yield streams
 
     def running(self, **labels: str) -> str | None:
-        """The id of this rehearsal's running container with these labels; None where there is none."""
+        """Return the id of this rehearsal's running container with these labels; None if there is none."""
         expected = {LABEL: self.identity, **{f"{LABEL}.{key}": value for key, value in labels.items()}}
         with self._client() as client:
             found = client.containers(filters={"label": [f"{key}={value}" for key, value in expected.items()]})
@@ -242,7 +242,7 @@ class Engine:
         self._sweep({LABEL: self.identity, **{f"{LABEL}.{key}": value for key, value in labels.items()}}, ["container"])
 
     def remove_container(self, container: str) -> None:
-        """Kill and remove one container; TrainformError where Docker refuses."""
+        """Kill and remove one container; TrainformError if Docker refuses."""
         refusal = self._refusal("container", container)
         if refusal is not None:
             raise TrainformError(f"Docker: {refusal}")
@@ -292,7 +292,7 @@ class Engine:
             return [found["Id"] for found in client.networks(filters=filters)]
 
     def _refusal(self, kind: str, name: str) -> str | None:
-        """Remove one object, and return Docker's reason where it refuses; None where the object is gone."""
+        """Remove one object, and return Docker's reason where it refuses; None if the object is gone."""
         try:
             with self._client() as client:
                 if kind == "container":
@@ -314,7 +314,7 @@ class Engine:
 
 
 def daemon_version(seconds: int) -> str:
-    """The version of the daemon that a rehearsal would use; `TrainformError` where none answers in time."""
+    """Return the version of the daemon that a rehearsal would use; `TrainformError` where none answers in time."""
     import docker.utils
 
     with contextlib.closing(_connect(docker.utils.kwargs_from_env(), seconds)) as client:
@@ -334,7 +334,7 @@ def _connect(settings: Any, seconds: int) -> APIClient:
 
 
 def _errors() -> tuple[type[Exception], ...]:
-    """The exceptions that docker-py raises."""
+    """Return the exceptions that docker-py raises."""
     import docker.errors
     import urllib3
 
@@ -342,7 +342,7 @@ def _errors() -> tuple[type[Exception], ...]:
 
 
 def _reach(host: str) -> None:
-    """OSError where nothing listens on a Unix socket. docker-py raises an error too, but leaves its own socket open."""
+    """OSError if nothing listens on a Unix socket. docker-py raises an error too, but leaves its own socket open."""
     scheme, _, path = host.partition("://")
     if scheme == "http+unix":
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as attempt:
@@ -359,7 +359,7 @@ def short_container_name(name: str) -> str:
 
 
 def one_line(error: BaseException) -> str:
-    """The message of Docker's error, in one line."""
+    """Return the message of Docker's error, in one line."""
     explanation = getattr(error, "explanation", None)
     text = str(error) if explanation is None else str(explanation)
     return " ".join(text.split())

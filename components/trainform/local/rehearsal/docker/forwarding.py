@@ -26,7 +26,7 @@ class Forwarder(Struct, frozen=True):
     pod: str
 
     def command(self) -> list[str]:
-        """The command of its container."""
+        """Return the command of its container."""
         return ["python3", "-c", Path(forward.__file__).read_text(encoding="utf-8"), json.dumps(self.routes)]
 
 
@@ -54,7 +54,7 @@ def forwarders(workload: Workload) -> list[Forwarder]:
 
 
 def _targets(port: dict[str, Any], pods: list[dict[str, Any]]) -> Iterator[tuple[str, int]]:
-    """The name and port of each pod behind a port of the Service. A named target port is looked up in the pod."""
+    """Yield the name and port of each pod behind a port of the Service. A named target port is looked up in the pod."""
     target = port.get("targetPort", port["port"])
     for pod in pods:
         declared = [declared for container in pod["spec"]["containers"] for declared in container.get("ports", [])]

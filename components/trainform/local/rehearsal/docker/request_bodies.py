@@ -59,7 +59,7 @@ def sandbox_body(sandbox: Sandbox, network: str, namespace: str, image: str, hel
 
 
 def forwarder_body(command: Sequence[str], aliases: Sequence[str], network: str, image: str) -> dict[str, Any]:
-    """The container that forwards the connections of a Service."""
+    """Return the container that forwards the connections of a Service."""
     return {
         "Image": image,
         "User": ROOT,
@@ -132,7 +132,7 @@ def must_not_be_root(pod: dict[str, Any], container: dict[str, Any], image: Imag
 
 
 def docker_mount(mount: Mount, paths: VolumePaths) -> dict[str, Any]:
-    """A mount of a container. A part of a volume is mounted from the folder in which Docker keeps the volume."""
+    """Return a mount of a container. A part of a volume is mounted from the folder in which Docker keeps the volume."""
     volume = mount.volume
     if volume.folder is None and not mount.sub_path:
         return volume_mount(paths.names[volume.key], mount.target, mount.read_only)
@@ -153,7 +153,7 @@ def volume_mount(name: str, target: str, read_only: bool) -> dict[str, Any]:
 
 
 def volume_options(volume: Volume) -> dict[str, str]:
-    """The options of Docker's `local` driver: none for a volume on disk, a tmpfs for a volume in memory."""
+    """Return the options of Docker's `local` driver: none for a volume on disk, a tmpfs for a volume in memory."""
     if not volume.memory:
         return {}
     size = "" if volume.size is None else f",size={volume.size}"

@@ -72,7 +72,7 @@ FILE_KINDS = frozenset(_KINDS)
 
 
 def _chosen(data: Mapping[str, bytes], reference: dict[str, Any], name: str, mode: int) -> Iterator[Entry]:
-    """A file for each key, or, with `items`, a file for each item at the path that it gives."""
+    """Yield a file for each key, or, with `items`, a file for each item at the path that it gives."""
     items = reference.get("items")
     if items is None:
         yield from (Entry(key, mode, data=value) for key, value in data.items())
@@ -84,7 +84,7 @@ def _chosen(data: Mapping[str, bytes], reference: dict[str, Any], name: str, mod
 
 
 def archive(entries: Iterable[Entry]) -> bytes:
-    """A tar archive of the entries, each with its mode and group."""
+    """Return a tar archive of the entries, each with its mode and group."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as tar:
         for entry in entries:

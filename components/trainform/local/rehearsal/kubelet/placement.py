@@ -32,7 +32,7 @@ class Sandbox(Struct, frozen=True):
 
 
 def place_pods(workload: Workload) -> tuple[Sandbox, ...]:
-    """A sandbox for each pod, and one for each node with pods on the host network."""
+    """Return a sandbox for each pod, and one for each node with pods on the host network."""
     nodes = _nodes(workload)
     apart = [pod for pod in workload.pods if not uses_host_network(pod)]
     together: dict[str, list[dict[str, Any]]] = {}
@@ -46,7 +46,7 @@ def place_pods(workload: Workload) -> tuple[Sandbox, ...]:
 
 
 def pod_sandbox(pod: dict[str, Any], workload: Workload, node: str) -> Sandbox:
-    """The sandbox of a pod with its own network."""
+    """Return the sandbox of a pod with its own network."""
     spec, name = pod["spec"], pod_name(pod)
     subdomain = spec.get("subdomain", "")
     return Sandbox(
@@ -60,7 +60,7 @@ def pod_sandbox(pod: dict[str, Any], workload: Workload, node: str) -> Sandbox:
 
 
 def node_sandbox(pods: list[dict[str, Any]], workload: Workload, node: str) -> Sandbox:
-    """The sandbox of a node: its pods have the node's host name, and each is found under its own."""
+    """Return the sandbox of a node: its pods have the node's host name, and each is found under its own."""
     return Sandbox(
         name=node,
         node=node,
@@ -77,12 +77,12 @@ def uses_host_network(pod: dict[str, Any]) -> bool:
 
 
 def own_alias(name: str) -> str:
-    """A name of the pod that only the rehearsal uses."""
+    """Return a name of the pod that only the rehearsal uses."""
     return f"{name}.{OWN_DOMAIN}"
 
 
 def service_names(service: str, namespace: str) -> tuple[str, ...]:
-    """The names of a Service in DNS: the whole name, to which the search domains lead from shorter ones, and the
+    """Return the names of a Service in DNS: the whole name, to which the search domains lead from shorter ones, and the
     shorter ones for programs that do not use search domains."""
     return (f"{service}.{namespace}.{DOMAIN}", f"{service}.{namespace}.svc", f"{service}.{namespace}")
 

@@ -51,7 +51,7 @@ class Mount(Struct, frozen=True):
 
 
 def fs_group(pod: dict[str, Any]) -> int | None:
-    """The group that owns the pod's volumes; None where the pod sets none."""
+    """Return the group that owns the pod's volumes; None if the pod sets none."""
     group: int | None = pod["spec"].get("securityContext", {}).get("fsGroup")
     return group
 
@@ -135,7 +135,7 @@ _KINDS: dict[str, Callable[[_VolumeRequest], Volume]] = {
 
 
 def host_paths(pods: Iterable[dict[str, Any]]) -> list[str]:
-    """The hostPaths of all pods, sorted."""
+    """Return the hostPaths of all pods, sorted."""
     specs = [spec for pod in pods for spec in pod["spec"].get("volumes", [])]
     return sorted({spec["hostPath"]["path"] for spec in specs if "hostPath" in spec})
 
@@ -143,7 +143,7 @@ def host_paths(pods: Iterable[dict[str, Any]]) -> list[str]:
 def container_mounts(
     container: dict[str, Any], volumes: Mapping[str, Volume], env: Mapping[str, str]
 ) -> tuple[Mount, ...]:
-    """The mounts of a container, without those of volumes that were left out."""
+    """Return the mounts of a container, without those of volumes that were left out."""
     return tuple(
         Mount(
             volume := volumes[mount["name"]],
@@ -175,12 +175,12 @@ def needed_folders(volume: Volume, files: Iterable[str], mounts: Iterable[Mount]
 
 
 def _above(path: str) -> list[str]:
-    """`a` and `a/b` of `a/b/c`."""
+    """Return `a` and `a/b` of `a/b/c`."""
     parts = path.split("/")
     return ["/".join(parts[:count]) for count in range(1, len(parts))]
 
 
 def used_volumes(pod: dict[str, Any], volumes: Mapping[str, Volume]) -> list[Volume]:
-    """The volumes that containers of the pod mount, each once."""
+    """Return the volumes that containers of the pod mount, each once."""
     names = {mount["name"] for container in containers(pod) for mount in container.get("volumeMounts", [])}
     return list({volume.key: volume for name, volume in volumes.items() if name in names}.values())

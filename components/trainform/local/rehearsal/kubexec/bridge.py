@@ -42,7 +42,7 @@ def refusal(request: Request, workload: Workload, phases: Mapping[str, str]) -> 
 
 
 def chosen_container(request: Request, pod: dict[str, Any]) -> str:
-    """The name of the container in the request, else of the pod's first container."""
+    """Return the name of the container in the request, else of the pod's first container."""
     return str(request.get("container", pod["spec"]["containers"][0]["name"]))
 
 
@@ -176,7 +176,7 @@ class Bridge:
 
 
 def _messages(output: Iterable[tuple[int, bytes]], errors: list[bytes]) -> Iterator[dict[str, Any]]:
-    """The messages in the lines of standard output. What arrives on the other stream is added to `errors`."""
+    """Yield the messages in the lines of standard output. What arrives on the other stream is added to `errors`."""
     rest = b""
     for kind, piece in output:
         if kind != STDOUT:

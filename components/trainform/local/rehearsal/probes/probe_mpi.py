@@ -41,7 +41,7 @@ class OpenMpi:
         self._check("MPI_Init", self.library.MPI_Init(None, None))
 
     def all_reduce(self, value: int) -> int:
-        """The sum of this number over all processes."""
+        """Return the sum of this number over all processes."""
         sent, received = ctypes.c_int(value), ctypes.c_int(0)
         code = self.library.MPI_Allreduce(
             ctypes.byref(sent), ctypes.byref(received), 1,
@@ -51,7 +51,7 @@ class OpenMpi:
         return received.value
 
     def gather(self, words: bytes, size: int) -> list[bytes]:
-        """The texts of all processes, in every process."""
+        """Return the texts of all processes, in every process."""
         sent = ctypes.create_string_buffer(words, LONGEST_MEMBER)
         received = ctypes.create_string_buffer(LONGEST_MEMBER * size)
         byte = self._handle("ompi_mpi_byte")
@@ -83,7 +83,7 @@ def _library() -> ctypes.CDLL:
 
 
 def _launcher_libraries() -> list[str]:
-    """The possible paths of libmpi, from the parent of this process: mpirun, or its daemon on another node."""
+    """Return the possible paths of libmpi, from the parent of this process: mpirun, or its daemon on another node."""
     try:
         prefix = Path(f"/proc/{os.getppid()}/exe").resolve().parent.parent
     except OSError:

@@ -46,7 +46,7 @@ class Task:
         return (self.kind, self.index) == ("chief" if self.cluster.get("chief") else "worker", 0)
 
     def tasks(self) -> list[tuple[str, int, str]]:
-        """All tasks of the cluster, each with type, index and address."""
+        """Return all tasks of the cluster, each with type, index and address."""
         return [(kind, index, address) for kind, all in self.cluster.items() for index, address in enumerate(all)]
 
 
@@ -90,7 +90,7 @@ def _problems(task: Task, planned: Mapping[str, int], environ: Mapping[str, str]
 
 
 def silent_tasks(task: Task) -> list[str]:
-    """The other tasks that do not answer at their address, each with the reason."""
+    """Return the other tasks that do not answer at their address, each with the reason."""
     found = []
     for kind, index, address in task.tasks():
         host, _, port = address.rpartition(":")
@@ -179,7 +179,7 @@ def _wait_for_end(task: Task, tf: Any, server: Any, config: Any) -> None:
 
 
 def _word(tf: Any, kind: str, index: int, name: str) -> Any:
-    """A queue on a worker's own device, the same from every session."""
+    """Return a queue on a worker's own device, the same from every session."""
     with tf.device(f"/job:{kind}/task:{index}/device:CPU:0"):
         return tf.queue.FIFOQueue(1, [tf.bool], shapes=[()], shared_name=f"trainform_{name}_{kind}_{index}")
 

@@ -58,7 +58,7 @@ class RollCall:
             raise world.ProbeError(verdict)
 
     def members(self) -> list[world.Member]:
-        """The processes that have signed in so far, in order of arrival."""
+        """Return the processes that have signed in so far, in order of arrival."""
         places = range(1, self.store.add("joined", 0) + 1)
         return [world.Member(**json.loads(self.store.get(f"member/{place}"))) for place in places]
 
@@ -129,7 +129,7 @@ def open_store(member: world.Member, expected: world.Expected, deadline: float) 
 
 
 def _not_ours(host: str, port: int, deadline: float) -> str | None:
-    """The reason why rank 0 cannot serve at its address; None where it can."""
+    """Return the reason why rank 0 cannot serve at its address; None if it can."""
     address, reason = world.resolve(host)
     while address is None and time.monotonic() < deadline:
         time.sleep(0.5)

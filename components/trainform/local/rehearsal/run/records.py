@@ -47,12 +47,12 @@ class Records:
         self._error: BaseException | None = None
 
     def all(self) -> tuple[PodRecord, ...]:
-        """The record of every pod, in the order of the workload."""
+        """Return the record of every pod, in the order of the workload."""
         with self._changed:
             return tuple(self._records.values())
 
     def get(self, pod: str) -> PodRecord:
-        """The record of one pod."""
+        """Return the record of one pod."""
         with self._changed:
             return self._records[pod]
 

@@ -138,7 +138,7 @@ class Rehearsal:
             self._runners[runner.name] = runner
 
     def rows(self) -> tuple[PodRecord, ...]:
-        """The record of every pod with secrets masked: a reason may repeat a word of the pod's command."""
+        """Return the record of every pod with secrets masked: a reason may repeat a word of the pod's command."""
         return tuple(structs.replace(record, reason=self._masked(record.reason)) for record in self.records.all())
 
     def wait(self) -> Outcome:
@@ -186,7 +186,7 @@ class Rehearsal:
         return f"{dict(self.names)[record.pod]} still {state} after {self._options.timeout:.0f} s; {last}"
 
     def _shown(self, found: Iterable[str]) -> str:
-        """The descriptions as lines, masked and escaped, whatever the pods wrote."""
+        """Return the descriptions as lines, masked and escaped, whatever the pods wrote."""
         return "\n".join(escaped(self._masked(line)) for line in found)
 
     def _write_line(self, pod: str, line: str) -> None:
@@ -206,7 +206,7 @@ def _all_ended(records: Sequence[PodRecord]) -> bool:
 
 
 def _replaced(workload: Workload) -> Iterator[str]:
-    """A note for each thing that the pods get in place of what they ask for."""
+    """Yield a note for each thing that the pods get in place of what they ask for."""
     for path in host_paths(workload.pods):
         yield f"hostPath {path}: an empty folder takes its place, and never the folder of this machine"
     for pod in workload.pods:
