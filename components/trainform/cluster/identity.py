@@ -57,7 +57,7 @@ def identity_problem(connection: ClusterApi, expected: str, bound: str, gone: st
             FIELD, expected, reason, f"ask the platform team for `get` of the namespace {defaults.KUBE_SYSTEM}"
         )
     reason = f"{bound} is bound to this cluster, and {place(connection)} leads to another one, whose UID is {found}"
-    example = ", as after a new start of the sandbox" if is_sandbox(connection) else ""
+    example = ", such as an earlier sandbox" if is_sandbox(connection) else ""
     fix = f"set KUBECONFIG to the file of the right cluster; if that cluster is gone for ever{example}: {gone}"
     return Problem(FIELD, expected, reason, fix)
 
