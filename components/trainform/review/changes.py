@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import structs
 
-from trainform.cluster.live_drift import OF_SERVER
+from trainform.cluster.live_drift import SERVER_FIELDS
 from trainform.console.escaping import CHANGED_MASK, MASK
 from trainform.manifests.differences import Difference, differences, is_reference, shown
 from trainform.review import steps
@@ -16,7 +16,7 @@ from trainform.review.context import Context, JobReview
 from trainform.review.model import FieldChange, ObjectChange
 from trainform.review.preview import Step
 
-NOISE = OF_SERVER | {"status", "deletionTimestamp"}
+NOISE = SERVER_FIELDS | {"status", "deletionTimestamp"}
 """Fields of objects and of their metadata that the API server writes."""
 TOOLS = ("pulumi.com/", "kubectl.kubernetes.io/", "meta.helm.sh/", "deployment.kubernetes.io/", "argocd.argoproj.io/")
 """Prefixes of annotations that tools write for themselves."""
