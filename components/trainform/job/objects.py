@@ -41,8 +41,12 @@ def draft_plan(experiment: Experiment, environment: Environment, run: int = 1, r
 def job_manifests(plan: Plan) -> list[Manifest]:
     """Every object in the order in which they are created, with the user's merge patches. The last is the record of
     what is deployed, if there is one."""
-    record = [] if plan.record is None else [with_own_annotations(deployed(plan.record, plan))]
-    return [*patched_manifests(plan, rendered_manifests(plan)), *record]
+    return [*patched_manifests(plan, rendered_manifests(plan)), *record_manifests(plan)]
+
+
+def record_manifests(plan: Plan) -> list[Manifest]:
+    """The record of what is deployed; empty if the plan has none."""
+    return [] if plan.record is None else [with_own_annotations(deployed(plan.record, plan))]
 
 
 def patched_manifests(plan: Plan, rendered: Iterable[Manifest]) -> list[Manifest]:
