@@ -74,7 +74,7 @@ def _item_name(item: Any, index: int) -> str:
 
 def _names_in_metadata(body: dict[str, Any], path: str, key: str | None, template: Template | None) -> Iterator[Named]:
     metadata = mapping(body.get("metadata"))
-    for field, name, what, admission in _METADATA:
+    for field, name, what, admission in _METADATA if metadata else ():
         value = mapping(metadata.get(field)).get(name)
         if value not in (None, ""):
             where = ".".join(filter(None, (path, "metadata", field, name)))

@@ -96,7 +96,7 @@ def _without_shared_memory(plan: Plan, templates: Sequence[Template]) -> _Found:
 
 
 def _mounts(template: Template, folder: str) -> bool:
-    mounts = (mount for _, each in template.containers() for mount in mappings(each.get("volumeMounts")))
+    mounts = (mount for _, each in template.containers for mount in mappings(each.get("volumeMounts")))
     return any(str(mount.get("mountPath")).rstrip("/") == folder for mount in mounts)
 
 
@@ -173,8 +173,9 @@ def _other_world(plan: Plan) -> _Found:
     """The user's value of a variable wins, so the pods may wait for a world that the plan does not have."""
     found: dict[str, dict[str, None]] = {}
     for role in plan.roles:
+        scripted = _by_script(plan, role)
         for variable in role.env:
-            planned = variable.instead or _by_script(plan, role).get(variable.name)
+            planned = variable.instead or scripted.get(variable.name)
             if planned:
                 found.setdefault(variable.origin, {})[planned] = None
     for field, planned_values in found.items():

@@ -270,7 +270,7 @@ def _amounts(before: dict[str, Any], after: dict[str, Any], devices: Collection[
     """Yield the limits of the plan's containers, and accelerators anywhere in the pod. An init container may use those
     that the pod has anyway."""
     olds, news = (
-        {place: resource_amounts(container, "limits") for place, container in Template(1, 1, pod).named_containers()}
+        {place: resource_amounts(container, "limits") for place, container in Template(1, 1, pod).named_containers}
         for pod in (before, after)
     )
     more = [

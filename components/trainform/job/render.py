@@ -101,9 +101,7 @@ def render_job(
     )
     of_base = _secrets_of_base(experiment, environment, valid)
     if problems or of_base:
-        return RenderedJob(
-            experiment, environment, valid, tuple(drafts), problems, found=limits.found, of_base=of_base
-        )
+        return RenderedJob(experiment, environment, valid, tuple(drafts), problems, found=limits.found, of_base=of_base)
     plan, manifests, _ = put_revision(rendered, placeholder, revision(drafts, draft, backend.IN_PLACE))
     plan = structs.replace(plan, record=job_record(experiment, environment, plan))
     manifests += record_manifests(plan)

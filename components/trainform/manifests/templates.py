@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
 from decimal import Decimal
 from typing import Any
 
@@ -17,7 +17,7 @@ CONTAINER_FIELDS = ("initContainers", "containers", "ephemeralContainers")
 APPARMOR_ANNOTATION = "container.apparmor.security.beta.kubernetes.io/"
 
 
-class Template(Struct, frozen=True):
+class Template(Struct, frozen=True, dict=True):
     """The pod template of one role, or of one replica that has a template of its own.
 
     body: metadata and spec. place: the template's path in an object (`spec.tasks.worker.template`); empty for a job
@@ -34,7 +34,7 @@ class Template(Struct, frozen=True):
     run_time: object = None
     drawn: str = ""
 
-    @property
+    @functools.cached_property
     def role(self) -> str:
         """The name of the role, from a label that merge patches must not change; the template's place if it has
         none."""
@@ -50,7 +50,7 @@ class Template(Struct, frozen=True):
         """The annotations of the pods."""
         return mapping(mapping(self.body.get("metadata")).get("annotations"))
 
-    @property
+    @functools.cached_property
     def spec(self) -> dict[str, Any]:
         """The spec of the pods."""
         return mapping(self.body.get("spec"))
@@ -60,21 +60,25 @@ class Template(Struct, frozen=True):
         """The path of the user's field that patches this template."""
         return f"roles.{self.role}.pod_overrides"
 
-    def containers(self) -> Iterator[tuple[int | None, dict[str, Any]]]:
+    @functools.cached_property
+    def containers(self) -> tuple[tuple[int | None, dict[str, Any]], ...]:
         """Each init container with its index, then each other container with None."""
-        yield from enumerate(mappings(self.spec.get("initContainers")))
-        yield from ((None, container) for container in mappings(self.spec.get("containers")))
+        first, main = (mappings(self.spec.get(field)) for field in ("initContainers", "containers"))
+        return (*enumerate(first), *((None, container) for container in main))
 
-    def named_containers(self) -> Iterator[tuple[str, dict[str, Any]]]:
+    @functools.cached_property
+    def named_containers(self) -> tuple[tuple[str, dict[str, Any]], ...]:
         """Each container of the pods with its path: `spec.containers.main`."""
-        for field in CONTAINER_FIELDS:
-            for index, container in enumerate(mappings(self.spec.get(field))):
-                yield f"spec.{field}.{container.get('name', index)}", container
+        return tuple(
+            (f"spec.{field}.{container.get('name', index)}", container)
+            for field in CONTAINER_FIELDS
+            for index, container in enumerate(mappings(self.spec.get(field)))
+        )
 
     def node_ports(self) -> frozenset[str]:
         """The ports of its node that each of the pods takes while it runs, as `node_port` says them. A container that
         ends before the others start keeps none. Source: Kubernetes 1.34, pkg/scheduler/util (`GetHostPorts`)."""
-        staying = (each for index, each in self.containers() if index is None or each.get("restartPolicy") == "Always")
+        staying = (each for index, each in self.containers if index is None or each.get("restartPolicy") == "Always")
         ports = (port for container in staying for port in mappings(container.get("ports")))
         taken = (node_port(port, self.spec) for port in ports if not self.drawn or port.get("name") != self.drawn)
         return frozenset(port for port in taken if port)
@@ -83,22 +87,32 @@ class Template(Struct, frozen=True):
         """The volumes of the pods."""
         return mappings(self.spec.get("volumes"))
 
-    def resources(self) -> set[str]:
+    @functools.cached_property
+    def resources(self) -> frozenset[str]:
         """The names of all resources that the pods or their containers request."""
-        holders = [self.spec, *(container for _, container in self.containers())]
-        return {name for holder in holders for field in RESOURCE_FIELDS for name in resource_amounts(holder, field)}
+        holders = [self.spec, *(container for _, container in self.containers)]
+        return frozenset(
+            name for holder in holders for field in RESOURCE_FIELDS for name in resource_amounts(holder, field)
+        )
 
     def pod_request(self, resource: str) -> Decimal:
         """The amount of the resource that the scheduler counts for each pod: what its containers request, or the pod as
         a whole if that is more."""
-        return max(self.containers_request(resource), _request(self.spec, resource))
+        if resource not in self._requests:
+            self._requests[resource] = max(self.containers_request(resource), _request(self.spec, resource))
+        return self._requests[resource]
+
+    @functools.cached_property
+    def _requests(self) -> dict[str, Decimal]:
+        """The results of `pod_request`, which many rules read."""
+        return {}
 
     def containers_request(self, resource: str) -> Decimal:
         """The amount of the resource that the containers request together, or an init container if it requests more. A
         sidecar, an init container that always restarts, runs beside all containers after it. An amount that cannot be
         read counts as 0."""
         sidecars = highest = containers = Decimal(0)
-        for index, container in self.containers():
+        for index, container in self.containers:
             requested = _request(container, resource)
             if index is None:
                 containers += requested

@@ -110,7 +110,7 @@ def demands_of(job: JobReview, environment: Environment | None, *, after: bool) 
         return None
     templates = templates_of(job, environment, after=after)
     resources = {kind.resource for kind in environment.accelerators.values()}
-    if templates is None or not any(resources & template.resources() for template in templates):
+    if templates is None or not any(resources & template.resources for template in templates):
         return None
     return demands(Judged({}, tuple(templates)), environment)
 

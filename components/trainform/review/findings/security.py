@@ -190,6 +190,6 @@ def _by_place(templates: Iterable[Template]) -> dict[tuple[str, str], str]:
     return {
         (template.role, f"{where}.image"): container["image"]
         for template in templates
-        for where, container in template.named_containers()
+        for where, container in template.named_containers
         if isinstance(container.get("image"), str)
     }

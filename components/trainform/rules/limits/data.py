@@ -61,7 +61,7 @@ def _new_claims(judged: Judged) -> Iterator[tuple[str | None, Template | None, P
 
 def _written(template: Template) -> Iterator[str]:
     """Yield the claims that a container of the pods mounts with write access."""
-    mounts = [mount for _, container in template.containers() for mount in mappings(container.get("volumeMounts"))]
+    mounts = [mount for _, container in template.containers for mount in mappings(container.get("volumeMounts"))]
     writable = [mount.get("name") for mount in mounts if not mount.get("readOnly")]
     for volume in template.volumes():
         source = mapping(volume.get("persistentVolumeClaim"))

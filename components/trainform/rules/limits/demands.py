@@ -55,7 +55,7 @@ def with_demands(judged: Judged, environment: Environment) -> Iterator[tuple[Tem
 
 
 def _demands_of(template: Template, kinds: Mapping[str, list[str]], environment: Environment) -> Iterator[Demand]:
-    asked = template.resources()
+    asked = template.resources
     for resource, names in kinds.items():
         each = template.pod_request(resource) if resource in asked else 0
         if each:

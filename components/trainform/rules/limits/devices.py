@@ -36,7 +36,7 @@ def visible(judged: Judged, environment: Environment) -> Iterator[Finding]:
             yield Finding(add_on.where, text, REASON, FIX, key=add_on.key)
     for template in judged.templates:
         found: dict[tuple[str, str], tuple[str, object, list[object]]] = {}
-        for where, container in template.named_containers():
+        for where, container in template.named_containers:
             for variable in mappings(container.get("env")):
                 name, value = variable.get("name"), _value(variable)
                 if _gives(name) and value not in NO_DEVICES:

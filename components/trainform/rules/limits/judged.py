@@ -54,7 +54,7 @@ class Judged(Struct, frozen=True):
     def containers(self) -> Iterator[tuple[Template, str, dict[str, Any]]]:
         """Yield every container with its template and its path in it."""
         for template in self.templates:
-            for where, container in template.named_containers():
+            for where, container in template.named_containers:
                 yield template, where, container
 
     def of_kind(self, kind: str) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -37,6 +38,7 @@ KEYS = {
     "io.katacontainers.": _DEVICES,
 }
 """The effect of a key, by its prefix, or by its suffix if that begins with `/`."""
+_KNOWN = re.compile("|".join(f"{re.escape(part)}\\Z" if part[0] == "/" else f"^{re.escape(part)}" for part in KEYS))
 FIX = "remove it, or ask the platform team for limits.metadata_keys"
 
 
@@ -57,13 +59,9 @@ def keys(judged: Judged, environment: Environment) -> Iterator[Finding]:
 
 def _reasons(key: object, value: object, environment: Environment) -> Iterator[str]:
     """Yield the reason against the key with this value, if there is one."""
-    effect = next((effect for part, effect in KEYS.items() if _has(str(key), part)), None)
-    if effect is not None and value not in OFF and key not in environment.limits.metadata_keys:
-        yield f"the key has an effect that no limit of the environment counts: {effect}"
-
-
-def _has(key: str, part: str) -> bool:
-    return key.endswith(part) if part.startswith("/") else key.startswith(part)
+    found = _KNOWN.search(str(key))
+    if found is not None and value not in OFF and key not in environment.limits.metadata_keys:
+        yield f"the key has an effect that no limit of the environment counts: {KEYS[found[0]]}"
 
 
 def _metadata(value: Any, path: str) -> Iterator[tuple[str, str, str, Any]]:
@@ -74,7 +72,7 @@ def _metadata(value: Any, path: str) -> Iterator[tuple[str, str, str, Any]]:
             if name == "metadata":
                 for field in FIELDS:
                     yield from ((where, field, key, each) for key, each in mapping(mapping(inner).get(field)).items())
-            else:
+            elif isinstance(inner, dict | list):
                 yield from _metadata(inner, where)
     elif isinstance(value, list):
         for index, item in enumerate(value):

@@ -25,30 +25,21 @@ def places(body: object, path: str) -> Iterator[Place]:
 
 
 def _places(value: Any, steps: list[str], where: str) -> Iterator[Place]:
-    if not steps:
-        yield Place(where, value)
-        return
-    step, rest = steps[0], steps[1:]
-    if step == ANY_CONTAINER:
-        for field in CONTAINER_FIELDS:
-            yield from _places(value, [f"{field}{ITEMS}", *rest], where)
-        return
-    inside = value if isinstance(value, dict) else {}
-    key = step.removesuffix(ITEMS)
-    below = f"{where}.{key}" if where else key
-    if key == step:
-        yield from _places(inside.get(key), rest, below)
-        return
-    for item in _items(inside.get(key)):
-        name = item.get("name") if isinstance(item, dict) else None
-        yield from _places(item, rest, below if name is None else f"{below}.{name}")
-
-
-def _items(value: Any) -> list[Any]:
-    """Return the items of a list. A value that is not a list counts as an item, so that it is judged too."""
-    if isinstance(value, list):
-        return value
-    return [] if value is None else [value]
+    for number, step in enumerate(steps, 1):
+        if step == ANY_CONTAINER:
+            for field in CONTAINER_FIELDS:
+                yield from _places(value, [f"{field}{ITEMS}", *steps[number:]], where)
+            return
+        key = step.removesuffix(ITEMS)
+        where = f"{where}.{key}" if where else key
+        value = value.get(key) if isinstance(value, dict) else None
+        if key != step:
+            # a value that is not a list counts as an item, so that it is judged too
+            for item in value if isinstance(value, list) else [] if value is None else [value]:
+                name = item.get("name") if isinstance(item, dict) else None
+                yield from _places(item, steps[number:], where if name is None else f"{where}.{name}")
+            return
+    yield Place(where, value)
 
 
 def volume_sources(body: object) -> Iterator[Place]:

@@ -25,7 +25,7 @@ def extended(judged: Judged, environment: Environment) -> Iterator[Finding]:
     offered = _offered(environment)
     names = list_names(offered) if offered else "none"
     for template in judged.templates:
-        for where, holder in [("spec", template.spec), *template.named_containers()]:
+        for where, holder in [("spec", template.spec), *template.named_containers]:
             for resource, (field, asked) in _extended(holder).items():
                 if resource not in offered:
                     reason = (
@@ -40,7 +40,7 @@ def extended(judged: Judged, environment: Environment) -> Iterator[Finding]:
 def readable(judged: Judged) -> Iterator[Finding]:
     """Yield amounts that trainform cannot read, so that no other rule can count them."""
     for template in judged.templates:
-        for where, holder in [("spec", template.spec), *template.named_containers()]:
+        for where, holder in [("spec", template.spec), *template.named_containers]:
             for field in RESOURCE_FIELDS:
                 for resource, asked in resource_amounts(holder, field).items():
                     if quantity(asked) is None:
