@@ -12,12 +12,12 @@ from typing import Any
 
 from msgspec import Struct
 
-from trainform.backends.own_keys import is_one_of
 from trainform.backends.paths import Place, named_items
+from trainform.backends.support import is_one_of
 from trainform.manifests.manifest import Manifest
 from trainform.manifests.shapes import mapping, mappings, quantity
 from trainform.manifests.templates import Template, resource_amounts
-from trainform.rules.metadata import OWN_LABELS, reserved
+from trainform.rules.experiment import OWN_LABELS, reserved
 
 NO_FIELD = ""
 REPLICAS, LEAST, LAUNCHER = "roles.*.replicas", "roles.*.min_available", "launcher"

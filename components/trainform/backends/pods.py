@@ -6,8 +6,8 @@ import functools
 from collections.abc import Mapping
 from typing import Any
 
+from trainform.backends.paths import Finder, Pods
 from trainform.backends.table import BACKENDS
-from trainform.backends.workloads import Finder, Pods
 
 
 def pods_of(body: dict[str, Any]) -> list[Pods]:

@@ -13,7 +13,7 @@ from concurrent.futures import Future
 from typing import Any, Self
 
 from trainform import defaults
-from trainform.backends.queues import API_VERSION as QUEUE_API
+from trainform.backends.gangs import API_VERSION as QUEUE_API
 from trainform.cluster import budgets
 from trainform.cluster.api import ClusterApi, in_threads, labelled
 from trainform.cluster.facts import (

@@ -10,15 +10,13 @@ from msgspec import Struct, structs
 
 from trainform import defaults
 from trainform.backends.backend import Backend
-from trainform.backends.endings import patched_endings
-from trainform.backends.judged import judged_job
+from trainform.backends.gangs import CRDS as QUEUE_CRDS
+from trainform.backends.judged import judged_job, with_waivers
 from trainform.backends.notes import job_notes
-from trainform.backends.own_keys import overwritten
-from trainform.backends.placeholders import placeholder_problems
-from trainform.backends.queues import CRDS as QUEUE_CRDS
-from trainform.backends.refusals import size_problems, support_problems
+from trainform.backends.outcome import patched_endings
+from trainform.backends.refusals import placeholder_problems, size_problems, support_problems
+from trainform.backends.support import overwritten
 from trainform.backends.table import BACKENDS
-from trainform.backends.waived import with_waivers
 from trainform.errors import Problem
 from trainform.job.objects import draft_plan, patched_manifests, record_manifests, rendered_manifests
 from trainform.job.revision import changes, choose_placeholder, put_revision, revision
@@ -28,8 +26,8 @@ from trainform.plan.build import DRAFT_REVISION
 from trainform.plan.inputs import job_record
 from trainform.plan.record import record_notes
 from trainform.rules.experiment import plan_problems
-from trainform.rules.limits.judged import Judged
 from trainform.rules.limits.origins import problem_of
+from trainform.rules.limits.rule import Judged
 from trainform.rules.limits.table import BY_CODE, SECRETS, judge
 from trainform.rules.limits.waivers import verdict
 from trainform.spec.environment import Environment

@@ -9,8 +9,8 @@ from typing import Any
 from msgspec import Struct
 
 from trainform import defaults
+from trainform.backends.gangs import API_VERSION as QUEUE_API
 from trainform.backends.judged import named
-from trainform.backends.queues import API_VERSION as QUEUE_API
 from trainform.backends.table import BACKENDS
 from trainform.cluster.facts import AppliedObject, LiveFacts, RequestedJob
 from trainform.deployed.accelerators import accelerators_of_roles
@@ -23,8 +23,8 @@ from trainform.review import steps
 from trainform.review.context import JobReview
 from trainform.review.preview import Preview, State, Step
 from trainform.review.stand_ins import CHANGED_MASK, MASKED, UNKNOWN
-from trainform.rules.limits.demands import Demand, demands
-from trainform.rules.limits.judged import Judged
+from trainform.rules.limits.resources import Demand, demands
+from trainform.rules.limits.rule import Judged
 from trainform.spec.environment import Environment
 
 QUEUE_KINDS = ("Queue", "QueuePatch")

@@ -8,8 +8,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from trainform.backends.paths import Pods
 from trainform.backends.pods import pods_of
-from trainform.backends.workloads import Pods
 
 
 class Unmasked:

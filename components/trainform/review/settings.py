@@ -12,7 +12,7 @@ from trainform.deployed.releases.gates import asked_gates, needs_release
 from trainform.errors import Problem
 from trainform.job.render import RenderedJob, render_job
 from trainform.plan.inputs import recorded_environment
-from trainform.plan.sums import HourlyCost
+from trainform.plan.model import HourlyCost
 from trainform.review import steps
 from trainform.review.context import Context, User
 from trainform.review.difference import Difference, differences, shown

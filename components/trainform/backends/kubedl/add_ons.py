@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from trainform.manifests.shapes import mapping
-from trainform.rules.limits.judged import AddOn
+from trainform.rules.limits.rule import AddOn
 
 ANNOTATIONS = {"kubedl.io/git-sync-config": "docker.io/kubedl/git-sync:v1", "kubedl.io/tensorboard-config": None}
 """Annotations of which KubeDL makes a container, and the image that it takes if they name none; None for that of the

@@ -9,8 +9,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from trainform.plan.layout import RENDEZVOUS, TENSORFLOW
 from trainform.plan.model import Naming, Plan
-from trainform.plan.ports import RENDEZVOUS, TENSORFLOW
 from trainform.plan.world import first_ranked, launching_role, task_type
 from trainform.spec.experiment import Experiment
 

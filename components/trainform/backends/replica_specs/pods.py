@@ -7,8 +7,8 @@ from typing import Any
 
 from msgspec import Struct, structs
 
+from trainform.backends.paths import DEADLINE, Finder, Pods, PodsAt, value_at
 from trainform.backends.replica_specs.kinds import KINDS
-from trainform.backends.workloads import DEADLINE, Finder, Pods, PodsAt, value_at
 
 # Where the number of pods that start together stands: training-operator v1's place, and KubeDL's.
 _LEAST = ("spec.runPolicy.schedulingPolicy.minAvailable", "spec.schedulingPolicy.minAvailable")

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from trainform import defaults
-from trainform.backends.endings import ends_with_role
 from trainform.backends.gangs import QUEUE_ANNOTATION, SCHEDULER
+from trainform.backends.outcome import ends_with_role
 from trainform.backends.trainer.runtime import (
     LAUNCHER,
     MPI,

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from trainform import defaults
-from trainform.backends.endings import ends_by
+from trainform.backends.outcome import ends_by
 from trainform.backends.table import BACKENDS
 from trainform.cluster.client import Cluster
 from trainform.errors import ClusterError
