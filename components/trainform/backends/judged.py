@@ -12,7 +12,7 @@ from trainform import defaults
 from trainform.backends.backend import Backend
 from trainform.backends.gangs import GROUP_ANNOTATION, QUEUE_ANNOTATION, QUEUE_LABEL
 from trainform.backends.kubedl.add_ons import add_ons
-from trainform.backends.pods import pods_of
+from trainform.backends.table import pods_of
 from trainform.manifests.manifest import Manifest
 from trainform.manifests.shapes import mapping
 from trainform.manifests.templates import Template

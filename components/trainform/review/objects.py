@@ -15,9 +15,8 @@ from trainform.backends.table import BACKENDS
 from trainform.cluster.facts import AppliedObject, LiveFacts, RequestedJob
 from trainform.deployed.accelerators import accelerators_of_roles
 from trainform.job.render import render_job
-from trainform.manifests.named_objects import named_objects
 from trainform.manifests.shapes import mapping
-from trainform.manifests.templates import Template
+from trainform.manifests.templates import Template, named_objects
 from trainform.plan.build import chosen_backend
 from trainform.review import steps
 from trainform.review.context import JobReview

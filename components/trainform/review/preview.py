@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from trainform.backends.paths import Pods
-from trainform.backends.pods import pods_of
+from trainform.backends.table import pods_of
 
 
 class Unmasked:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 from trainform.backends.paths import value_at
-from trainform.backends.pods import pods_of
+from trainform.backends.table import pods_of
 from trainform.manifests.templates import Template
 from trainform.review.context import Context
 from trainform.review.preview import State, Step

@@ -26,8 +26,7 @@ from trainform.backends.kubedl.controller import INDEX_LABEL as INDEX
 from trainform.backends.outcome import by_condition, ends_with_role, failed_of_types
 from trainform.backends.paths import Finder, Pods
 from trainform.backends.refusals import EVALUATORS, EXTRA_ROLES, JOB_RESTARTS, another_backend
-from trainform.backends.replica_specs.kinds import NAMING, kind_of
-from trainform.backends.replica_specs.pods import replica_spec_pods
+from trainform.backends.replica_specs.kinds import NAMING, kind_of, replica_spec_pods
 from trainform.backends.replica_specs.specs import (
     ALL_WORKERS,
     LEFT_RUNNING,

@@ -25,8 +25,7 @@ from trainform.backends.kubeflow.controller import (
 from trainform.backends.kubeflow.controller import INDEX_LABEL as INDEX
 from trainform.backends.outcome import by_condition, ends_with_role, failed_of_types
 from trainform.backends.refusals import EXTRA_ROLES, JOB_RESTARTS, STEPS_OF_ONE_POD, another_backend
-from trainform.backends.replica_specs.kinds import NAMING, JobKind, kind_of
-from trainform.backends.replica_specs.pods import replica_spec_pods
+from trainform.backends.replica_specs.kinds import NAMING, JobKind, kind_of, replica_spec_pods
 from trainform.backends.replica_specs.specs import (
     ALL_WORKERS,
     OfReplicaSpecs,
