@@ -132,7 +132,7 @@ KEYS = {
     "io.katacontainers.": _DEVICES,
 }
 """The effect of a key, by its prefix, or by its suffix if that begins with `/`."""
-_KNOWN = re.compile("|".join(f"{re.escape(part)}\\Z" if part[0] == "/" else f"^{re.escape(part)}" for part in KEYS))
+_KNOWN = re.compile("|".join([f"{re.escape(part)}\\Z" if part[0] == "/" else f"^{re.escape(part)}" for part in KEYS]))
 KEYS_FIX = "remove it, or ask the platform team for limits.metadata_keys"
 
 
