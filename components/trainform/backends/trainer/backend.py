@@ -24,8 +24,14 @@ from trainform.backends.jobset.spec import templates as replicated_templates
 from trainform.backends.outcome import by_condition, ends_with_role
 from trainform.backends.support import Fields, done_by, no_policies, noted, refused
 from trainform.backends.trainer.controller import controller_objects
-from trainform.backends.trainer.existing_runtime import counted, named_endings, named_spec, named_templates
-from trainform.backends.trainer.existing_runtime_rules import check_runtime, named_problems
+from trainform.backends.trainer.existing_runtime import (
+    check_runtime,
+    counted,
+    named_endings,
+    named_problems,
+    named_spec,
+    named_templates,
+)
 from trainform.backends.trainer.pods import PODS, changed
 from trainform.backends.trainer.runtime import (
     HOSTFILE_MOUNT,
