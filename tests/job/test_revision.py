@@ -16,6 +16,7 @@ from trainform.job.objects import draft_plan, job_manifests
 from trainform.job.render import render_job
 from trainform.job.revision import choose_placeholder, immutable_part, revision
 from trainform.manifests.documents import to_yaml
+from trainform.spec.experiment import Experiment
 
 JOB: dict[str, Any] = {
     "spec": {
@@ -105,3 +106,11 @@ def test_a_placeholder_occurs_nowhere_in_the_models() -> None:
     others = [choose_placeholder(), choose_placeholder({FIRST: 1}), choose_placeholder([f"a{FIRST}b"], ("zzzzzy",))]
     assert others[0] == FIRST and len({FIRST, others[1], others[2]}) == 3
     assert all(re.fullmatch("[a-z]{6}", word) for word in others)
+
+
+def test_an_experiment_may_be_of_a_class_of_the_users_program() -> None:
+    class OurExperiment(Experiment):
+        pass
+
+    made = OurExperiment.model_validate(experiment().user_set())
+    assert render_job(made, environment()).plan == render_job(experiment(), environment()).plan

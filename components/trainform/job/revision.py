@@ -31,9 +31,9 @@ RenderedT = TypeVar("RenderedT")
 
 def choose_placeholder(*models: Any) -> str:
     """Return a word as long as a revision that occurs nowhere in the models."""
-    texts = pickle.dumps(models)
+    texts = repr(models)
     words = map("".join, itertools.product(_LETTERS, repeat=defaults.REVISION_DIGITS))
-    return next(word for word in words if word.encode() not in texts)
+    return next(word for word in words if word not in texts)
 
 
 def put_revision(rendered: RenderedT, placeholder: str, number: str) -> RenderedT:
