@@ -221,6 +221,6 @@ def test_each_measurement_has_a_folder_of_its_own(monkeypatch: pytest.MonkeyPatc
 
 def test_calls_of_a_command_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
     counted = count_calls(["render", "stacks/experiments/hello.yaml", "-e", "dev"])
-    assert counted.total() > 1_000
+    assert 1_000 < counted.total() < 5_000
     assert {code.co_name for code in counted} >= {"build_app", "render_job"}
     assert capsys.readouterr().out == ""

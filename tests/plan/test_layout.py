@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from tests.support.samples import experiment, layout_of, plan, reasons
-from trainform.plan.layout import Layout
+from trainform.plan.layout import RENDEZVOUS, SSH, TENSORFLOW, Layout
 from trainform.plan.model import Host, ReplicaService
-from trainform.plan.ports import RENDEZVOUS, SSH, TENSORFLOW
 
 MPI: dict[str, Any] = {"launcher": {"mpi": {"command": ["python"]}}}
 TENSORFLOW_JOB: dict[str, Any] = {"launcher": {"tensorflow": {"command": ["python"]}}}

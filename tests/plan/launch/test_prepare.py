@@ -12,7 +12,7 @@ from tests.plan.launch.starting import run
 from tests.support.rendering import job_problems
 from tests.support.samples import container, environment, experiment, plan, pod, reasons
 from trainform.plan.launch.scripts import script
-from trainform.plan.references import expanded
+from trainform.plan.variables import expanded
 
 GIT: dict[str, Any] = {
     "repository": "https://git.example.com/vision/sdxl.git",
