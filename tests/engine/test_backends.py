@@ -1,5 +1,5 @@
 """Every teaching experiment on every operator that can run it, all in one stack: up as planned, a change in place and
-nothing else to change, a new revision, destroy. Volcano has tests of its own for each of these."""
+nothing else to change, a new revision, no drift, destroy."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.engine.admission import not_kept
+from tests.engine.drifting import drift, take_over
 from tests.engine.live import Live, until
 from tests.engine.pods import as_planned, pods_of
 from tests.engine.programs import stack_of
@@ -66,9 +67,9 @@ def one_each() -> Pairs:
 
 
 def every() -> Pairs:
-    """All that can be run, on every operator but Volcano."""
-    pairs = {f"{name}-{backend}": (name, backend) for backend in OTHERS for name in able(backend)}
-    assert {backend for _, backend in pairs.values()} == set(OTHERS)
+    """All that can be run, on every operator."""
+    pairs = {f"{name}-{backend}": (name, backend) for backend in BACKENDS for name in able(backend)}
+    assert {backend for _, backend in pairs.values()} == {*BACKENDS}
     return pairs
 
 
@@ -108,8 +109,19 @@ def test_the_life_of_experiments_on_operators(chosen: Callable[[], Pairs], many:
         plan = many.plan(called)
         assert plan.job != before[called]
         pods_of(addons_live, plan)
+    nothing_has_drifted(many, addons_live, pairs)
     many.destroy(stack)
     until(lambda: not addons_live.find_all("pods", many.namespace), "all pods to go")
+
+
+def nothing_has_drifted(project: Project, live: Live, pairs: Pairs) -> None:
+    """Each experiment counts as deployed by its own stack from here on."""
+    found = drift(project, *(take_over(live, project, called) for called in pairs))
+    for called in pairs:
+        stack = found[f"{called}.dev"]
+        told = (stack["outcome"], stack["objects"], stack["notes"], stack["not_compared"])
+        assert told == ("in sync", [], [], []), called
+        assert stack["compared"] == len(project.rendered(called).manifests)
 
 
 @pytest.mark.parametrize("backend", OTHERS)
