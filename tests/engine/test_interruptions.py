@@ -74,7 +74,6 @@ def test_killed_while_the_program_loads_and_again_when_the_service_is_made(
 @pytest.mark.parametrize(
     "moment",
     [
-        "the queue is made",
         "the claim is made",
         pytest.param("the job is made", marks=pytest.mark.shows("an `up` that is killed loses nothing")),
     ],

@@ -115,31 +115,6 @@ def test_keys_that_the_operator_overwrites_are_refused(role: dict[str, Any], pat
     assert list(problems_on(roles={"worker": role}, cluster=environment(limits={}))) == [path]
 
 
-EXTRA = {"replicas": 1, "template": {"spec": {"containers": [{"name": "a", "image": "a"}]}}}
-
-
-@pytest.mark.parametrize(
-    ("patch", "path"),
-    [
-        ({"runPolicy": {"schedulingPolicy": {"queue": "night"}}}, "spec.runPolicy.schedulingPolicy.queue"),
-        ({"runPolicy": {"schedulingPolicy": {"minAvailable": 1}}}, "spec.runPolicy.schedulingPolicy.minAvailable"),
-        ({"runPolicy": None}, "spec.runPolicy"),
-        ({"pytorchReplicaSpecs": {"Worker": {"replicas": 7}}}, "spec.pytorchReplicaSpecs.Worker.replicas"),
-        ({"pytorchReplicaSpecs": {"Worker": None}}, "spec.pytorchReplicaSpecs.Worker"),
-        ({"pytorchReplicaSpecs": {"Extra": {"replicas": 1}}}, "spec.pytorchReplicaSpecs.Extra"),
-        ({"pytorchReplicaSpecs": {"Extra": EXTRA}}, "spec.pytorchReplicaSpecs.Extra"),
-        (
-            {"pytorchReplicaSpecs": {"Worker": {"template": {"spec": {"containers": [{"name": "a", "image": "a"}]}}}}},
-            "spec.pytorchReplicaSpecs.Worker.template.spec.containers",
-        ),
-    ],
-)
-def test_patches_of_what_the_plan_decides(patch: dict[str, Any], path: str) -> None:
-    assert list(problems_on(roles=POOL, manifest_overrides={"job": {"spec": patch}})) == [
-        f"manifest_overrides.job.{path}"
-    ]
-
-
 @pytest.mark.parametrize(
     "wreck", [{"spec": None}, {"metadata": None}, {"spec": {"containers": None}}, {"spec": {"containers": ["a"]}}]
 )
