@@ -37,7 +37,7 @@ MPI: dict[str, Any] = {
 }
 AROUND: dict[str, Any] = {"storage": {"output": {"size": "1Gi", "mount": "/mnt/output"}}, "queue": {"weight": 2}}
 
-# A kind of job each: their names tell operator and launcher.
+# A kind of object each, and one with SSH keys: their names tell operator and launcher.
 EXPERIMENTS: dict[str, dict[str, Any]] = {
     "volcano": {"backend": "volcano", **TORCH, **AROUND},
     "volcano-mpi": {"backend": "volcano", **MPI},
@@ -45,9 +45,7 @@ EXPERIMENTS: dict[str, dict[str, Any]] = {
     "kubeflow-tensorflow": {"backend": "kubeflow", **TENSORFLOW},
     "kubeflow-mpi": {"backend": "kubeflow", **MPI},
     "trainer": {"backend": "trainer", **TORCH},
-    "trainer-mpi": {"backend": "trainer", **MPI},
     "kubedl": {"backend": "kubedl", **WITH_MASTER},
-    "kubedl-tensorflow": {"backend": "kubedl", **TENSORFLOW},
     "jobset": {"backend": "jobset", **TORCH},
 }
 # Otherwise the first refusal ends what is done for the other jobs, wherever it is.
