@@ -131,15 +131,3 @@ def test_the_server_takes_what_is_rendered(backend: str, many: Project, addons_l
         many.copied(name, lambda data: data.update(backend=backend))
         plan = many.plan(name)
         assert list(not_kept(addons_live, plan)) == [], name
-
-
-def test_an_experiment_may_move_from_one_operator_to_another(many: Project, addons_live: Live) -> None:
-    """Its claims stay."""
-    many.copied("resnet")
-    stack = stack_of(many, "move", ["resnet"])
-    many.up(stack)
-    many.copied("resnet", lambda data: data.update(backend="jobset"))
-    kinds = {(step.op, step.kind) for step in many.applied(stack)}
-    assert ("create", "JobSet") in kinds or ("replace", "JobSet") in kinds
-    assert not any(kind == "PersistentVolumeClaim" for _, kind in kinds)
-    as_planned(addons_live, many.plan("resnet"))
