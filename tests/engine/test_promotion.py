@@ -153,19 +153,6 @@ def test_what_ran_in_dev_runs_in_prod_whatever_is_written_afterwards(project: Pr
     assert "there is nothing to promote" in " ".join(again.split())
     assert releases(project) == {first}
 
-    # what is tried next in dev comes to prod when it is promoted
-    project.up(DEV)
-    has_run(live, project.namespace, IMAGE.replace("2.8", "2.9"), DIGEST.replace("4f", "5a"))
-    project.unchanged(PROD)
-    found = json.loads(promote(project, "--yes", "--format", "json").succeeded())
-    second = follows(project)
-    assert (found["result"], found["release"]) == ("written", second)
-    assert read_release("bert", second, project.folder).promoted.replaces == first
-    steps = project.steps(PROD)
-    assert {step.kind for step in steps} >= {"Job"}
-    reviewed = project.review(PROD).report
-    assert any("image" in effect["sentence"] for effect in reviewed["effects"])
-
 
 def test_what_has_failed_is_not_promoted(project: Project, prod: str, live: Live) -> None:
     write(project, image=f"{IMAGE}@{DIGEST}")
