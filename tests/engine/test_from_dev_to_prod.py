@@ -1,5 +1,5 @@
-"""An experiment on its way from dev to prod, on two clusters: what was tried is promoted, reviewed and applied, is rolled
-back and ends."""
+"""An experiment on its way from dev to prod, on two clusters: what was tried is promoted, reviewed and applied, is
+rolled back and ends."""
 
 from __future__ import annotations
 
