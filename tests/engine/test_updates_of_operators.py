@@ -218,6 +218,8 @@ def test_what_kueue_writes_is_no_change(addons_project: Project, addons_live: Li
         as_planned(live, project.plan(name))
     running = specs()
     assert [spec["suspend"] for spec in running] == [False, False]
+    older = live.request("GET", f"{KUEUE.replace('beta2', 'beta1')}/clusterqueues/{queue}").json()
+    assert older["apiVersion"] == "kueue.x-k8s.io/v1beta1", "by Kueue's conversion"
 
     write(project, on_kueue(queue="team", labels={"team": "vision"}))
     steps = {(step.op, step.name, step.paths) for step in project.applied(stack)}
