@@ -18,11 +18,13 @@ from tests.engine.live import Live, until
 from tests.engine.project import Project, Ran
 from tests.engine.refusing import LABEL, refusing
 from tests.support.leaks import leaks
-from tests.support.releases import follow
+from tests.support.releases import follow, write_release
 from tests.support.repository import read
+from trainform import defaults
 from trainform.deployed.releases.release import Rollback
 from trainform.deployed.releases.release_files import read_release
 from trainform.plan.record import read_record
+from trainform.project import release_path
 
 pytestmark = pytest.mark.proof("promotion from one environment to another one")
 
@@ -239,6 +241,50 @@ def gated(project: Project, **asked: Any) -> None:
     """Gates of the environment prod."""
     path = project.folder / "stacks" / "environments" / "prod.yaml"
     path.write_text(yaml.safe_dump(yaml.safe_load(path.read_text()) | {"promotion": asked}, sort_keys=False))
+
+
+def test_no_edit_of_files_takes_prod_past_its_gates(project: Project, prod: str, live: Live) -> None:
+    """What runs there stays as it is. The lesson on two clusters has the way of a release that passes."""
+    write(project, image=f"{IMAGE}@{DIGEST}")
+    gated(project, **{"from": ["dev"]})
+    project.up(DEV)
+    promote(project, "--yes").succeeded()
+    project.up(PROD)
+    before = live.only_job(prod)["metadata"]["uid"]
+    file, program = config(project, PROD), project.folder / "stacks" / "__main__.py"
+    written, ours = file.read_text(), program.read_text()
+
+    def refused(said: str, stack: str = PROD) -> None:
+        assert said in project.pulumi("up", "--yes", "--skip-preview", "-s", stack).failed()
+
+    made = read_release("bert", follows(project), project.folder)
+    file.write_text(re.sub(".*trainform:release.*\n", "", written))
+    missing = f"why: {PROD} follows no release, and prod takes releases only (gates: from)"
+    assert missing in project.pulumi("preview", "-s", PROD).failed()
+    refused(missing)
+    program.write_text('from trainform import TrainingJob\n\nTrainingJob("bert", "bert", "prod")\n')
+    refused("The program makes the job bert without a release; prod takes releases only")
+    program.write_text(ours)
+
+    elsewhere = made.promoted.model_copy(update={"target": "bert.staging"})
+    other = write_release(made.model_copy(update={"promoted": elsewhere}), project.folder)
+    file.write_text(written.replace(made.name, other))
+    refused(f"why: {PROD} follows release {other}, which was promoted to bert.staging")
+    path = project.folder / release_path("bert", other)
+    path.write_text(path.read_text().replace("bert.staging", PROD))
+    refused("has been changed")
+    file.write_text(written)
+
+    # a copy of the environment without gates
+    labels = {"metadata": {"labels": {defaults.ENVIRONMENT_LABEL: "prod"}}}  # as the environment's own stack sets it
+    live.request("PATCH", live.path("namespaces", None, prod), labels, "application/merge-patch+json")
+    copied = project.folder / "stacks" / "environments" / "copy.yaml"
+    data = yaml.safe_load((copied.parent / "prod.yaml").read_text()) | {"name": "copy", "promotion": {}}
+    copied.write_text(yaml.safe_dump(data))
+    project.program_stack("bert.copy", {"trainform:environment": "copy", "trainform:experiment": "bert"})
+    refused(f"the namespace {prod} belongs to the environment prod, and not to copy", "bert.copy")
+    project.unchanged(PROD)
+    assert live.only_job(prod)["metadata"]["uid"] == before
 
 
 def as_person(project: Project, name: str) -> None:
