@@ -184,10 +184,7 @@ def test_a_queue_of_somebody_else_is_refused_and_with_create_false_left_as_it_is
     project.environment(queues={theirs: {"create": False}})
     project.up(stack)
     project.copied("hello", lambda data: data.update(queue=theirs))
-    hello = project.stack("hello")
-    project.up(hello)
-    assert live.only_job(project.namespace)["spec"]["queue"] == theirs
-    project.destroy(hello)
+    project.pulumi("preview", "-s", project.stack("hello")).succeeded()
     project.destroy(stack)
     found = live.get("queues", theirs)
     assert found["spec"]["weight"] == 7
