@@ -111,13 +111,7 @@ OF_JOBS: list[tuple[str, dict[str, Any], str, dict[str, Any], str]] = [
     ("kubeflow", RICH, "job", {"spec": {"runPolicy": None}}, "spec.runPolicy"),
     ("kubedl", RICH, "job", {"spec": {"schedulingPolicy": {"queue": "night"}}}, "spec.schedulingPolicy.queue"),
     ("trainer", NODE, "job", {"spec": {"trainer": {"numProcPerNode": None}}}, "spec.trainer.numProcPerNode"),
-    (
-        "trainer",
-        NODE,
-        "job",
-        {"spec": {"runtimeRef": {"kind": "ClusterTrainingRuntime"}}},
-        "spec.runtimeRef.kind",
-    ),
+    ("trainer", NODE, "job", {"spec": {"runtimeRef": {"kind": "ClusterTrainingRuntime"}}}, "spec.runtimeRef.kind"),
     (
         "trainer",
         NODE,

@@ -74,8 +74,7 @@ def every() -> Pairs:
 
 
 @pytest.mark.parametrize(
-    "chosen",
-    [pytest.param(one_each, marks=pytest.mark.shows("a job's life on other operators")), every],
+    "chosen", [pytest.param(one_each, marks=pytest.mark.shows("a job's life on other operators")), every]
 )
 def test_the_life_of_experiments_on_operators(chosen: Callable[[], Pairs], many: Project, addons_live: Live) -> None:
     pairs = chosen()

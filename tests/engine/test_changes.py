@@ -79,7 +79,7 @@ def around(data: dict[str, Any]) -> None:
 
 
 BESIDE: dict[str, tuple[Edit, set[tuple[str, str]]]] = {
-    "around": (around, {("update", "PersistentVolumeClaim"), ("update", "Queue"), ("update", "Service")}),
+    "around": (around, {("update", "PersistentVolumeClaim"), ("update", "Queue"), ("update", "Service")})
 }
 
 CHANGES: dict[str, Edit] = {name: row[0] for table in (IN_PLACE, NEW_REVISION, BESIDE) for name, row in table.items()}

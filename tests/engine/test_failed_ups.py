@@ -22,10 +22,7 @@ from trainform.plan.record import Record, read_record
 pytestmark = pytest.mark.proof("an `up` that failed, on every operator")
 
 IMAGE = "registry.example.com/ai/pytorch-training:latest"
-TORCH: dict[str, Any] = {
-    "launcher": {"torchrun": {"script": "/app/train.py"}},
-    "roles": {"worker": {"replicas": 2}},
-}
+TORCH: dict[str, Any] = {"launcher": {"torchrun": {"script": "/app/train.py"}}, "roles": {"worker": {"replicas": 2}}}
 WITH_MASTER: dict[str, Any] = {**TORCH, "roles": {"master": {"replicas": 1}, "worker": {"replicas": 1}}}
 TENSORFLOW: dict[str, Any] = {
     "launcher": {"tensorflow": {"command": ["python", "/app/train.py"]}},

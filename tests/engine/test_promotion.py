@@ -348,10 +348,7 @@ def test_the_job_of_a_source_that_has_succeeded_is_its_evidence(project: Project
         succeeds(live, pod)
     until(lambda: live.only_job(project.namespace)["status"]["state"]["phase"] == "Completed" or None, "its end")
     refused = json.loads(promote(project, "--yes", "--format", "json").output)
-    assert {each["gate"]: each["result"] for each in refused["gates"]} == {
-        "succeeded": "passed",
-        "soak": "refused",
-    }
+    assert {each["gate"]: each["result"] for each in refused["gates"]} == {"succeeded": "passed", "soak": "refused"}
     gated(project, succeeded=True)
 
     # of several experiments all are promoted or none

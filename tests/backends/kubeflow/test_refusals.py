@@ -21,11 +21,7 @@ def test_a_ranked_launcher_needs_a_gpu() -> None:
 
 
 @pytest.mark.parametrize(
-    ("parts", "path"),
-    [
-        ({"ssh": {}}, "ssh"),
-        ({"network": {"addresses": "service"}}, "network.addresses"),
-    ],
+    ("parts", "path"), [({"ssh": {}}, "ssh"), ({"network": {"addresses": "service"}}, "network.addresses")]
 )
 def test_fields_that_an_mpi_job_does_not_use(parts: dict[str, Any], path: str) -> None:
     assert problems_on(**MPI, **parts)[path].startswith("an MPIJob does not use")

@@ -15,17 +15,11 @@ KUEUE = environment(admission="kueue", queues={})
 MPI: dict[str, Any] = {"launcher": {"mpi": {"command": ["./train"], "role": "launcher"}}}
 APART: dict[str, Any] = {
     **MPI,
-    "roles": {
-        "launcher": {"ranked": False, "cpu": 2},
-        "worker": {"replicas": 3, "accelerators": {"a800": 8}},
-    },
+    "roles": {"launcher": {"ranked": False, "cpu": 2}, "worker": {"replicas": 3, "accelerators": {"a800": 8}}},
 }
 AS_NODE: dict[str, Any] = {
     **MPI,
-    "roles": {
-        "launcher": {"accelerators": {"a800": 8}},
-        "worker": {"replicas": 3, "accelerators": {"a800": 8}},
-    },
+    "roles": {"launcher": {"accelerators": {"a800": 8}}, "worker": {"replicas": 3, "accelerators": {"a800": 8}}},
 }
 HOST = {"host": True}
 

@@ -63,11 +63,7 @@ def test_a_launcher_apart_is_no_host(parts: dict[str, Any], tools: Path) -> None
 
 def test_hosts_behind_services() -> None:
     made = plan(**MPI, roles=ROLES, network={"addresses": "service"})
-    assert hostfile(made) == [
-        "llama-sft-master-0 slots=4",
-        "llama-sft-worker-0 slots=8",
-        "llama-sft-worker-1 slots=8",
-    ]
+    assert hostfile(made) == ["llama-sft-master-0 slots=4", "llama-sft-worker-0 slots=8", "llama-sft-worker-1 slots=8"]
 
 
 @pytest.mark.parametrize(

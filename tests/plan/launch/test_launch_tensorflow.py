@@ -15,12 +15,7 @@ from trainform.plan import Plan
 COMMAND = ["python", "/app/mnist.py", "--epochs", "3"]
 TENSORFLOW: dict[str, Any] = {"name": "mnist", "launcher": {"tensorflow": {"command": COMMAND}}}
 # The usual parameter server job, with everything that TensorFlow knows.
-ROLES: dict[str, Any] = {
-    "chief": {},
-    "worker": {"replicas": 3},
-    "ps": {"replicas": 2},
-    "evaluator": {},
-}
+ROLES: dict[str, Any] = {"chief": {}, "worker": {"replicas": 3}, "ps": {"replicas": 2}, "evaluator": {}}
 HOST = {"host": True}
 
 
