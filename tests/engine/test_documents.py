@@ -13,15 +13,7 @@ import pytest
 
 from tests.engine.live import Live, until
 from tests.engine.project import Project
-from tests.support.documents import (
-    DOCS,
-    FROM_DEV_TO_PROD,
-    README,
-    TUTORIALS,
-    blocks_of,
-    blocks_of_a_clone,
-    read_blocks,
-)
+from tests.support.documents import DOCS, FROM_DEV_TO_PROD, README, TUTORIALS, blocks_of, blocks_of_a_clone, read_blocks
 from tests.support.repository import ROOT, commit_all, copy_stacks
 from trainform.local.sandbox.control import Sandbox
 

@@ -23,13 +23,7 @@ def setting(value: Any, name: str = ALL, kind: str = "containers") -> dict[str, 
 
 @pytest.mark.parametrize(
     "name",
-    [
-        "NVIDIA_VISIBLE_DEVICES",
-        "AMD_VISIBLE_DEVICES",
-        *OTHERS,
-        "ENFLAME_VISIBLE_DEVICES",
-        "ASCEND_RT2_VISIBLE_DEVICES",
-    ],
+    ["NVIDIA_VISIBLE_DEVICES", "AMD_VISIBLE_DEVICES", *OTHERS, "ENFLAME_VISIBLE_DEVICES", "ASCEND_RT2_VISIBLE_DEVICES"],
 )
 @pytest.mark.parametrize("kind", ["containers", "initContainers"])
 def test_variables_in_patches(name: str, kind: str) -> None:
