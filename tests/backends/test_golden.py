@@ -29,7 +29,7 @@ REFUSALS = GOLDEN / "refusals.txt"
 
 def rendered(name: str, backend: str) -> RenderedJob:
     """The experiment on the backend, or the problems that keep the operator from running it."""
-    job = check_experiment(name, "dev").checked()
+    job = check_experiment(name, "dev").or_raise()
     # the environment's own backend is not written in the experiment, whose record would then differ from that of
     # `render`
     update = {} if backend == job.plan.backend else {"backend": backend}
@@ -66,13 +66,13 @@ def test_the_output_of_render(name: str, capsys: pytest.CaptureFixture[str]) -> 
     printed = capsys.readouterr().out
     assert printed == to_yaml(rendered(name, "volcano").manifests)
     assert list(yaml.safe_load_all(printed)) == [
-        manifest.body for manifest in check_experiment(name, "dev").checked().manifests
+        manifest.body for manifest in check_experiment(name, "dev").or_raise().manifests
     ]
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)
 def test_environments(name: str, golden: Golden) -> None:
-    golden(GOLDEN / name / "platform.yaml", to_yaml(platform_manifests(check_environment(name).checked())))
+    golden(GOLDEN / name / "platform.yaml", to_yaml(platform_manifests(check_environment(name).or_raise())))
 
 
 @pytest.mark.parametrize("document", ["README.md", "docs/explanation/revisions.md"])
@@ -81,7 +81,7 @@ def test_documents_show_the_revision(document: str, golden: Golden, tmp_path: Pa
     path = ROOT / document
     copy_stacks(tmp_path / "stacks")
     name = write_readme_files(tmp_path / "stacks") if path == README else "resnet"
-    revision = check_experiment(name, "dev", root=tmp_path).checked().plan.revision
+    revision = check_experiment(name, "dev", root=tmp_path).or_raise().plan.revision
     written = path.read_text(encoding="utf-8")
     shown, count = re.subn(rf"\b({name}(?:-launch-script)?)-[0-9a-f]{{6}}\b", rf"\1-{revision}", written)
     assert count
