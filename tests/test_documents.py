@@ -23,9 +23,11 @@ from tests.support.documents import (
     block_of_a_new_shell,
     blocks_of,
     read_blocks,
+    write_readme_files,
 )
 from tests.support.repository import ROOT, copy_stacks, read, stack_config, tracked
 from trainform.cli.main import build_app, main
+from trainform.job.check import check_experiment
 from trainform.local.scaffold.new_experiment import stack_text
 from trainform.spec import Experiment
 from trainform.spec.load import parse
@@ -152,11 +154,11 @@ def test_every_page_is_in_the_navigation() -> None:
     assert {(DOCS / page).resolve() for page in listed} == pages | others
 
 
-def test_the_readme_shows_an_experiment_that_is_there() -> None:
-    text = blocks_of("yaml", README)[0].text
-    path, _, shown = text.partition("\n")
-    kept = [line for line in (ROOT / path.removeprefix("# ")).read_text().splitlines() if not line.startswith("#")]
-    assert shown.splitlines() == kept
+@pytest.mark.parametrize("environment", ["dev", "prod"])
+def test_the_readmes_experiment_is_right(environment: str, tmp_path: Path) -> None:
+    copy_stacks(tmp_path / "stacks")
+    name = write_readme_files(tmp_path / "stacks")
+    assert check_experiment(name, environment, root=tmp_path).problems == ()
 
 
 def test_fragments_of_experiments_are_right(tmp_path: Path) -> None:
