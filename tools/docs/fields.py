@@ -22,8 +22,8 @@ from trainform.spec.model import Model, OneOf, Overlay, Patch, models_of
 from trainform.spec.quantities import Bytes, Duration, Quantity, Size
 
 INTRODUCTION = """\
-Written by `make golden` from the models in `components/trainform/spec`. Editors show the same texts, and check \
-values, by the JSON Schema in the first line of each file.
+Written by `make golden` from the models in `components/trainform/spec`. Editors show the same texts from \
+the JSON Schema that the first line of each file names.
 
 In the tables `ssh.port` stands for `ssh: {port: 2222}`, and `init[].name` for `init: [{name: first}]`. The column \
 `changes` says what a change does to a deployed job; empty, it makes a new revision, with which the job starts again:"""
@@ -86,9 +86,9 @@ def _page(title: str, other: str, kind: type[Model], elsewhere: str) -> str:
     legend: dict[str, str] = {}
     for change in used:
         if change.value and CHANGES[change]:
-            legend.setdefault(f"`{CHANGES[change]}`", change.value)
+            legend.setdefault(f"`{CHANGES[change]}`", change.value.removeprefix("A change "))
     blocks = map(paragraph, (other, *INTRODUCTION.split("\n\n")))
-    return page(f"# {title}", *blocks, table(("changes", "meaning"), legend.items()), *sections)
+    return page(f"# {title}", *blocks, table(("changes", "a change"), legend.items()), *sections)
 
 
 class _Tables:
@@ -109,7 +109,7 @@ class _Tables:
         yield f"## {model.__name__}"
         base = _base(model)
         further = "" if base is None else f" It also has the fields of {self._link(base)}."
-        yield paragraph(f"{model.__doc__}{further}")
+        yield paragraph(f"{_linked(str(model.__doc__))}{further}")
         yield table(COLUMNS, self._rows(model))
 
     def _is_inside(self, model: type[BaseModel]) -> bool:

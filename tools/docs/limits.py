@@ -10,9 +10,8 @@ INTRODUCTION = """\
 Written by `make golden` from the table in `components/trainform/rules/limits`.
 
 The rules judge rendered objects, with all merge patches. `trainform check`, `pulumi preview` and `pulumi up` apply \
-them to experiments and to an environment's own stack; a finding has the field, the reason and a fix. The rules do not \
-see variables from a ConfigMap or Secret, nor [objects of other \
-programs](../how-to/policy-pack.md#what-it-does-not-cover)."""
+them to experiments and to an environment's own stack. The rules do not see variables from a ConfigMap or Secret, nor \
+[objects of other programs](../how-to/policy-pack.md#what-it-does-not-cover)."""
 
 ALLOW = """\
 `allowed by` names the fields of [`limits` in the environment](environment.md#limits) that open a rule for all \
@@ -30,9 +29,9 @@ then prints the waiver of a finding, for the experiment's `waivers`. Add a reaso
 
 `- {rule: TF-COST-1, finding: "1a2b3c4d5e6f7081", reason: "a deadline", owner: "team-lead", until: 2026-12-31}`
 
-A waiver is bound to rule, place and value: another value is another finding. Other changes, revisions and runs do not \
-matter. A waiver without its finding is a note. It changes no object and no revision, and whoever reviews the file \
-checks the owner. Findings of a review are waived in [the same way](../how-to/agree-to-a-finding.md)."""
+A waiver is bound to rule, place and value: another value is another finding. A waiver without its finding is a note. \
+It changes no object and no revision, and whoever reviews the file checks the owner. Findings of a review are waived \
+in [the same way](../how-to/agree-to-a-finding.md)."""
 
 
 def limits_page() -> str:

@@ -120,7 +120,7 @@ class Accelerator(Model, on_change=OnChange.NO_OBJECT):
         default=None,
         ge=1,
         le=defaults.MOST_OF_A_NODE,
-        description="Accelerators of one node. Empty: unknown, so trainform does not check that pods fit.",
+        description="Accelerators of one node. Empty: unknown, not checked.",
     )
     nodes: int | None = Field(
         default=None,
@@ -223,7 +223,7 @@ class Environment(Model, on_change=OnChange.NEW_REVISIONS):
         json_schema_extra=OnChange.BY_PART,
         description="Kinds of accelerators by a short name.",
     )
-    rdma: Rdma | None = Field(default=None, description="RDMA fabric. Empty: none, and experiments may not request it.")
+    rdma: Rdma | None = Field(default=None, description="RDMA fabric. Empty: none.")
     storage_classes: dict[Label, Subdomain] = Field(
         default={},
         json_schema_extra=OnChange.CLAIMS_REPLACED,

@@ -30,8 +30,7 @@ class Runtime(Model, on_change=OnChange.NEW_REVISION):
     file: NonEmpty | None = Field(
         default=None,
         json_schema_extra=OnChange.NO_OBJECT,
-        description="YAML file of the same runtime, from the project's folder, so that `trainform check` knows "
-        "it. Empty: only `up` reads the runtime, from the cluster.",
+        description="YAML file of the same runtime, for `trainform check`. Empty: only `up` reads it.",
     )
     # content of the file; only `spec.load` reads files
     _content: dict[str, Any] | None = PrivateAttr(default=None)
@@ -61,11 +60,11 @@ def _some_ranked(roles: dict[str, Role]) -> dict[str, Role]:
 
 
 class Experiment(Model, on_change=OnChange.NEW_REVISION):
-    """One training job. Each part has its own module."""
+    """One training job."""
 
     name: Annotated[ServiceLabel, StringConstraints(max_length=56)] = Field(
         json_schema_extra=OnChange.NEW_OBJECTS,
-        description="Name of the experiment and stem of all names; a DNS label that starts with a letter.",
+        description="Name of the experiment, and start of all names.",
     )
     owner: NonEmpty | None = Field(
         default=None, json_schema_extra=OnChange.NO_OBJECT, description="Name or e-mail address. Empty: unknown."
@@ -82,7 +81,7 @@ class Experiment(Model, on_change=OnChange.NEW_REVISION):
         default="IfNotPresent", description="When nodes pull the image."
     )
     image_pull_secrets: list[Subdomain] = Field(
-        default=[], description="Secrets for the registry, in addition to the environment's."
+        default=[], description="Registry secrets, in addition to the environment's."
     )
     launcher: Launcher = Field(
         examples=[{"torchrun": {"script": "/app/train.py"}}], description="What starts the processes on ranked pods."
@@ -107,8 +106,7 @@ class Experiment(Model, on_change=OnChange.NEW_REVISION):
     run_as: RunAs | None = Field(default=None, description="User of all containers. Empty: the image's.")
     shared_memory: Bytes | None = Field(
         default=None,
-        description="Size of /dev/shm, which counts as memory of the pod. Empty: 64 MB, too small for most data "
-        "loaders.",
+        description="Size of /dev/shm, which counts as memory of the pod. Empty: 64 MB, often too small.",
     )
     queue: Annotated[Annotated[QueueName, Tag(TEXT)] | Annotated[OwnQueue, Tag(MAPPING)], by_shape] = Field(
         default=defaults.QUEUE, description="Name of a queue of the environment, or the fields of a new queue."
@@ -129,8 +127,8 @@ class Experiment(Model, on_change=OnChange.NEW_REVISION):
     )
     policies: list[Policy] | None = Field(
         default=None,
-        description="Lifecycle policies of roles that have none for the same event; each replaces the default for"
-        " its event, and [] all defaults. Empty: the defaults (docs/explanation/failure.md).",
+        description="Lifecycle policies, each instead of the default for its event; [] removes the defaults. "
+        "Empty: the defaults (docs/explanation/failure.md).",
     )
     ttl: Duration | None = Field(
         default=None,
@@ -177,8 +175,7 @@ class Experiment(Model, on_change=OnChange.NEW_REVISION):
         max_length=defaults.MOST_OVERLAYS,
         examples=[{"prod": {"roles": {"worker": {"replicas": 16}}, "queue": "research"}}],
         json_schema_extra=OnChange.IN_PLACE_BY_PATCH,
-        description="Merge patches (RFC 7386) on this file, by environment. null removes a value, a list replaces"
-        " a list, and items with names may be a mapping by name.",
+        description="Merge patches (RFC 7386) on this file, by environment; items with names may be a mapping by name.",
     )
 
     # the experiment before an overlay was applied; a file has no field for it

@@ -43,8 +43,7 @@ class Network(Model, on_change=OnChange.NEW_REVISION):
         default=None,
         ge=1,
         le=65535,
-        description="Rendezvous port (MASTER_PORT). Empty: 29500; on the host network a fixed one of the "
-        "environment's `ports`.",
+        description="Rendezvous port (MASTER_PORT). Empty: 29500, or one of `ports` on the host network.",
     )
     addresses: Literal["pod", "service"] = Field(
         default="pod",
@@ -53,11 +52,11 @@ class Network(Model, on_change=OnChange.NEW_REVISION):
     )
     ports: Literal["shared", "per-replica"] = Field(
         default="shared",
-        description="On the host network. shared: one port, one replica on each node; per-replica: replicas may "
-        "share a node (static jobs).",
+        description="Host ports. shared: one replica on each node; per-replica: replicas may share a node (static"
+        " jobs).",
     )
     wait: Duration = Field(
         default=defaults.WAIT,
-        description="Time that a pod waits for its peers, before it fails and names those that are missing.",
+        description="Time that a pod waits for its peers before it fails.",
     )
     topology: Topology | None = Field(default=None, description="Network topology of the gang. Empty: anywhere.")

@@ -83,8 +83,8 @@ class Step(OneOf, on_change=OnChange.NEW_REVISION):
     roles: list[Label] | None = Field(default=None, description="Roles that run it. Empty: all ranked roles.")
     on: Literal["each-pod", "first-pod"] | None = Field(
         default=None,
-        description="Pods that run it. each-pod: all at once; first-pod: the launching or first ranked pod, and "
-        "the others wait, for writes to a shared claim. Empty: each-pod.",
+        description="Pods that run it: all, or the launching or first ranked one while the others wait, for "
+        "shared claims. Empty: each-pod.",
     )
 
     @model_validator(mode="after")

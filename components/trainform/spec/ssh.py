@@ -25,15 +25,13 @@ class Ssh(Model, on_change=OnChange.NEW_REVISION):
         ge=1,
         le=2**31 - 2,
         json_schema_extra=OnChange.IN_PLACE,
-        description="Number of the derived keys: count up for new ones. Pods with the keys before and after it "
-        "still meet.",
+        description="Number of the derived keys; count up to rotate them.",
     )
     port: int | None = Field(
         default=None,
         ge=1,
         le=65535,
-        description="Port of sshd. Empty: 22, or 2022 for a user other than root; on the host network one of the "
-        "environment's `ports`.",
+        description="Port of sshd. Empty: 22, 2022 if not root, or one of `ports` on the host network.",
     )
     roles: list[Label] | None = Field(
         default=None,
