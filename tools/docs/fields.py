@@ -44,6 +44,7 @@ TYPES: Sequence[tuple[Any, str]] = (
     (str, "text"),
     (datetime.date, "date"),
 )
+LONGEST_EXAMPLE = 40
 BELOW = {"list": "[].", "map": ".NAME."}
 # The words of the column `changes`.
 CHANGES = {
@@ -121,8 +122,9 @@ class _Tables:
         for name, field in _own_fields(model).items():
             where = f"{path}{name if field.alias is None else field.alias}"
             typed = self._type(hints[name])
-            if field.examples and not models_of(field.annotation):
-                typed += f" (`{spelled(field.examples[0])}`)"
+            example = spelled(field.examples[0]) if field.examples and not models_of(field.annotation) else ""
+            if 0 < len(example) <= LONGEST_EXAMPLE:
+                typed += f" (`{example}`)"
             meaning, default = _parts(field)
             yield f"`{where}`", typed, default, meaning, CHANGES[on_change(field)]
             for inside in filter(self.inside.__contains__, models_of(field.annotation)):
