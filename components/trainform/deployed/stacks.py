@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -16,6 +15,7 @@ from trainform.project import ENVIRONMENTS, EXPERIMENTS, known_names, known_stac
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.load import find_file, is_path, written_path
+from trainform.spec.names import did_you_mean
 from trainform.spec.release import digest
 from trainform.spec.stack import STACK_OPTION, Stack, load_any_stack, project_name
 
@@ -74,7 +74,7 @@ def _environments(root: Path) -> Load:
 
     def load(name: str) -> Environment:
         if name not in found:
-            found[name] = check_environment(name, root).checked()
+            found[name] = check_environment(name, root).or_raise()
         return found[name]
 
     return load
@@ -118,13 +118,13 @@ def _runtime_files(runs: Stack, root: Path) -> list[str]:
 
 def experiment_of(stack: Stack, root: Path) -> str:
     """Return the name of the experiment. Only a path needs its file to be read, which may be wrong by now."""
-    return load_experiment(stack.given, root).checked().name if is_path(stack.experiment) else stack.experiment
+    return load_experiment(stack.given, root).or_raise().name if is_path(stack.experiment) else stack.experiment
 
 
 def is_pending(stack: ProjectStack, deployed: str, root: Path) -> bool:
     """Return whether the experiment that the stack's file names, as a release or a file, is another one than the one
     that is deployed, of which this is the digest. InputError if it cannot be read."""
-    return digest(resolved(load_experiment(stack.stack.given, root, stack.environment.name).checked())) != deployed
+    return digest(resolved(load_experiment(stack.stack.given, root, stack.environment.name).or_raise())) != deployed
 
 
 def followed(release: str | None) -> str:
@@ -172,9 +172,9 @@ def _place_in(experiment: str, option: str, word: str, root: Path) -> ProjectSta
     """Return the only stack of the experiment in the environment of this name."""
     if word not in known_names(ENVIRONMENTS, root):
         names = list(dict.fromkeys([*known_names(ENVIRONMENTS, root), *known_stacks(root)]))
-        fix = nearest(word, names, f"known: {list_names(names)}")
+        fix = did_you_mean(word, names) or f"known: {list_names(names)}"
         raise InputError([Problem(option, word, "no stack and no environment of the project has this name", fix)])
-    check_environment(word, root).checked()
+    check_environment(word, root).or_raise()
     loaded, unread = load_project_stacks(known_stacks(root), root)
     found = [each for each in loaded if each.experiment == experiment and Path(each.stack.environment).stem == word]
     if len(found) == 1:
@@ -186,11 +186,5 @@ def _place_in(experiment: str, option: str, word: str, root: Path) -> ProjectSta
         reason, known = f"no stack of the project runs {experiment} there{unknown}", known_names(EXPERIMENTS, root)
         fix = f"`trainform new {experiment} -e {word}` writes one"
         if experiment not in known:
-            fix = nearest(experiment, known, "`trainform stacks` shows what is deployed")
+            fix = did_you_mean(experiment, known) or "`trainform stacks` shows what is deployed"
     raise InputError([Problem(option, word, reason, fix)])
-
-
-def nearest(word: str, known: list[str], otherwise: str) -> str:
-    """Return what to do about an unknown name: the nearest known one, or something else."""
-    near = difflib.get_close_matches(word, known, 1)
-    return f"did you mean {near[0]}?" if near else otherwise

@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, StringConstraints
 
 from trainform import defaults
+from trainform.spec.base_model import Model, NonEmpty, Text
 from trainform.spec.limits import Limits
 from trainform.spec.metadata import OnChange
-from trainform.spec.model import Model, NonEmpty, Text
 from trainform.spec.names import (
     CAPABILITY,
     CURRENCY,
@@ -24,7 +24,7 @@ from trainform.spec.names import (
     Uid,
 )
 from trainform.spec.quantities import Bytes, Duration, Quantity
-from trainform.spec.queues import EnvironmentQueue
+from trainform.spec.queue_fields import EnvironmentQueue
 from trainform.spec.refusal import refusal
 from trainform.spec.roles import Toleration
 from trainform.spec.storage import ClaimRequest

@@ -5,14 +5,14 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, PrivateAttr, StringConstraints, Tag, ValidationInfo, field_validator
 
 from trainform import defaults
+from trainform.spec.base_model import MAPPING, TEXT, Model, NonEmpty, Overlay, Patch, Text, value_shape
 from trainform.spec.launchers import Launcher
 from trainform.spec.metadata import OnChange
-from trainform.spec.model import MAPPING, TEXT, Model, NonEmpty, Overlay, Patch, Text, by_shape
 from trainform.spec.names import BackendName, Image, Label, LabelKey, LabelValue, QueueName, ServiceLabel, Subdomain
 from trainform.spec.network import Network
 from trainform.spec.prepare import Step
 from trainform.spec.quantities import Bytes, Duration
-from trainform.spec.queues import OwnQueue
+from trainform.spec.queue_fields import OwnQueue
 from trainform.spec.refusal import refusal
 from trainform.spec.roles import Env, Policy, Restart, Role, Toleration
 from trainform.spec.ssh import RunAs, Ssh
@@ -40,7 +40,7 @@ class Runtime(Model, on_change=OnChange.NEW_REVISION):
         """Return the object in the file, None if no file was read."""
         return self._content
 
-    def with_content(self, content: dict[str, Any]) -> Self:
+    def attach_content(self, content: dict[str, Any]) -> Self:
         """Return a copy with the content of its file."""
         read = self.model_copy()
         read._content = content
@@ -108,7 +108,7 @@ class Experiment(Model, on_change=OnChange.NEW_REVISION):
         default=None,
         description="Size of /dev/shm, which counts as memory of the pod. Empty: 64 MB, often too small.",
     )
-    queue: Annotated[Annotated[QueueName, Tag(TEXT)] | Annotated[OwnQueue, Tag(MAPPING)], by_shape] = Field(
+    queue: Annotated[Annotated[QueueName, Tag(TEXT)] | Annotated[OwnQueue, Tag(MAPPING)], value_shape] = Field(
         default=defaults.QUEUE, description="Name of a queue of the environment, or the fields of a new queue."
     )
     priority_class: Subdomain | None = Field(
@@ -185,9 +185,8 @@ class Experiment(Model, on_change=OnChange.NEW_REVISION):
     @classmethod
     def _ssh_of_the_runtime(cls, ssh: Ssh | None, info: ValidationInfo) -> Ssh | None:
         if ssh is not None and info.data.get("runtime") is not None:
-            raise refusal(
-                "`ssh` stands beside `runtime`, whose pods have an SSH of their own or none", "remove one of the two"
-            )
+            reason = "`ssh` and `runtime` exclude each other: a runtime has its own SSH or none"
+            raise refusal(reason, "remove one of the two")
         return ssh
 
     @property
@@ -195,7 +194,7 @@ class Experiment(Model, on_change=OnChange.NEW_REVISION):
         """Return the experiment before its overlay was applied; None if it has no overlays."""
         return self._base
 
-    def with_base(self, base: Self | None) -> Self:
+    def attach_base(self, base: Self | None) -> Self:
         """Return a copy that records `base`, the experiment before its overlay was applied."""
         copy = self.model_copy()
         copy._base = base

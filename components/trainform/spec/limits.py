@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field, StringConstraints
 
 from trainform import defaults
+from trainform.spec.base_model import Model, NonEmpty
 from trainform.spec.metadata import OnChange
-from trainform.spec.model import Model, NonEmpty
 from trainform.spec.names import (
     ABSOLUTE_PATH,
     CURRENCY,

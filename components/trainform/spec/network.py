@@ -5,8 +5,8 @@ from typing import Literal
 from pydantic import Field
 
 from trainform import defaults
+from trainform.spec.base_model import Model, OneOf
 from trainform.spec.metadata import OnChange
-from trainform.spec.model import Model, OneOf
 from trainform.spec.names import Subdomain
 from trainform.spec.quantities import Duration
 

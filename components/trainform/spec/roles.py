@@ -5,8 +5,8 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, StringConstraints, Tag, model_validator
 
 from trainform import defaults
+from trainform.spec.base_model import MAPPING, TEXT, Command, Model, OneOf, Patch, Text, value_shape
 from trainform.spec.metadata import OnChange
-from trainform.spec.model import MAPPING, TEXT, Command, Model, OneOf, Patch, Text, by_shape
 from trainform.spec.names import (
     RESTART,
     EntryKey,
@@ -45,7 +45,7 @@ class EnvSource(OneOf, on_change=OnChange.NEW_REVISION):
     )
 
 
-Env = dict[EnvName, Annotated[Annotated[Text, Tag(TEXT)] | Annotated[EnvSource, Tag(MAPPING)], by_shape]]
+Env = dict[EnvName, Annotated[Annotated[Text, Tag(TEXT)] | Annotated[EnvSource, Tag(MAPPING)], value_shape]]
 
 
 class Toleration(Model, on_change=OnChange.NEW_REVISION):

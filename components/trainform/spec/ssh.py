@@ -5,8 +5,8 @@ from typing import Self
 from pydantic import Field, model_validator
 
 from trainform import defaults
+from trainform.spec.base_model import Model
 from trainform.spec.metadata import OnChange
-from trainform.spec.model import Model
 from trainform.spec.names import AbsolutePath, Label, Subdomain
 from trainform.spec.refusal import refusal
 
