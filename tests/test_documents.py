@@ -26,6 +26,7 @@ from tests.support.documents import (
     write_readme_files,
 )
 from tests.support.repository import ROOT, copy_stacks, read, stack_config, tracked
+from tools.docs.generated import GENERATED
 from trainform.cli.main import build_app, main
 from trainform.job.check import check_experiment
 from trainform.local.scaffold.new_experiment import stack_text
@@ -141,9 +142,12 @@ def test_the_first_job_has_the_block_that_the_pages_name() -> None:
 
 
 def test_lines_are_short() -> None:
-    """A diff, a terminal and a review show them whole."""
-    lines = [(path.name, *line) for path in WIDE for line in enumerate(path.read_text().splitlines(), 1)]
-    assert [f"{name}:{number}" for name, number, line in lines if len(line) > MOST_CHARACTERS] == []
+    """A diff, a terminal and a review show them whole. Rows of tables that are written from the code may be longer:
+    Markdown cannot wrap them."""
+    lines = [(path, *line) for path in WIDE for line in enumerate(path.read_text().splitlines(), 1)]
+    written = {DOCS / "reference" / "benchmarks.md", *(DOCS / name for name in GENERATED)}
+    wide = [(path, number, line) for path, number, line in lines if len(line) > MOST_CHARACTERS]
+    assert [f"{path}:{number}" for path, number, line in wide if path not in written or not line.startswith("| ")] == []
 
 
 def test_every_page_is_in_the_navigation() -> None:
