@@ -171,7 +171,7 @@ def test_a_tool_chain_that_was_downloaded(machine: Path, monkeypatch: pytest.Mon
     for name in ("controlplane", "kwok", "pulumi"):
         (toolchain_folder() / f"{name}-download").mkdir(parents=True)
     found = looks.look_at_tool_chain(request(machine), {})
-    assert found == Finding(State.OK, f"complete, {toolchain_folder()}")
+    assert found == Finding(State.OK, f"complete, {toolchain_folder()}", brief="tool chain")
 
 
 def test_no_docker(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
