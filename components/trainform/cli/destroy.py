@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import re
 import shlex
@@ -14,7 +15,8 @@ import typer
 
 from trainform import defaults
 from trainform.cli import candidates
-from trainform.console.lines import flush_or_discard, note
+from trainform.console.escaping import wrapped
+from trainform.console.lines import flush_or_discard, note, terminal_width
 from trainform.errors import CommandLineError, InputError, Problem
 from trainform.project import project_root, require_project
 
@@ -115,11 +117,15 @@ def _would_be_deleted(stack: str, namespace: StateNamespace) -> Problem:
 
 
 def _show_what_stays(exported: Mapping[str, Any]) -> None:
-    """List the objects that stay in the namespaces of the stack."""
+    """List the claims that stay or are deleted, and the objects that stay in the namespaces of the stack."""
     from trainform.cluster.api import ClusterApi
     from trainform.cluster.contents import contents
-    from trainform.deployed.state import clusters_of, deleted_from, namespaces_of
+    from trainform.deployed.state import claims_of, clusters_of, deleted_from, namespaces_of
 
+    for deleted, claims in itertools.groupby(claims_of(exported), key=lambda claim: claim.deleted):
+        fate = "are deleted, with their data" if deleted else "stay in the cluster"
+        names = ", ".join(f"{claim.namespace}/{claim.name}" for claim in claims)
+        note(*wrapped(f"note: claims that {fate}: {names}", terminal_width()), err=True)
     clusters = {cluster.name: cluster for cluster in clusters_of(exported)}
     for namespace in namespaces_of(exported):
         cluster = clusters.get(namespace.cluster)

@@ -15,6 +15,7 @@ from trainform.plan.record import Record, read_record, record_name
 
 PROVIDER = "pulumi:providers:kubernetes"
 CONFIG_MAP = "kubernetes:core/v1:ConfigMap"
+CLAIM = "kubernetes:core/v1:PersistentVolumeClaim"
 NAMESPACE = "kubernetes:core/v1:Namespace"
 CREATING = "creating"
 SECOND = len("2026-01-01T00:00:00")
@@ -44,6 +45,14 @@ class StateNamespace(Struct, frozen=True):
     cluster: str
     name: str
     kept: bool
+
+
+class StateClaim(Struct, frozen=True, order=True):
+    """A claim of the stack. deleted: by `pulumi destroy`, with its data."""
+
+    deleted: bool
+    namespace: str
+    name: str
 
 
 def clusters_of(exported: Mapping[str, Any]) -> list[StateCluster]:
@@ -88,6 +97,16 @@ def namespaces_of(exported: Mapping[str, Any]) -> list[StateNamespace]:
         for resource, metadata in _made(exported)
         if resource.get("type") == NAMESPACE
     ]
+
+
+def claims_of(exported: Mapping[str, Any]) -> list[StateClaim]:
+    """Return the claims of the stack, those of other components of a program too."""
+    found = [
+        (mapping(mapping(resource.get("inputs")).get("metadata")), resource.get("retainOnDelete") is True)
+        for resource in _resources(exported)
+        if resource.get("type") == CLAIM
+    ]
+    return sorted(StateClaim(not kept, str(each.get("namespace")), str(each.get("name"))) for each, kept in found)
 
 
 def deleted_from(exported: Mapping[str, Any], namespace: str) -> set[tuple[str, str]]:

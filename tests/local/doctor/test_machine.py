@@ -161,7 +161,9 @@ def test_the_tool_chain(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     )
     finished(folder, "kwok")
     (folder / "pulumi-build").mkdir()
-    assert looks.look_at_tool_chain(request(machine), {}) == Finding(State.OK, f"complete, {folder}")
+    assert looks.look_at_tool_chain(request(machine), {}) == Finding(
+        State.OK, f"complete, {folder}", brief="tool chain"
+    )
 
 
 def test_a_tool_chain_that_was_downloaded(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
