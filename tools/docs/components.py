@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 
 import pulumi
 
+import trainform
 from tools.docs.markdown import item, page, paragraph
 from trainform import resources
 
@@ -29,6 +30,8 @@ the checks of the files run, those of the live cluster and the hooks that explai
 out. A component that needs the \
 stack's secret `trainform:sshSecret` finds one that `pulumi.runtime.set_all_config` has set as a secret."""
 HEADING = "## In unit tests"
+OTHERS = """\
+A program may import these names from `trainform` too. All others are internal, and may change in each version."""
 RUN_TEST = "This file, `test_jobs.py` in the project's folder, runs with `python -m unittest test_jobs`:"
 
 # A whole module of tests. A test runs it in the repository.
@@ -69,16 +72,14 @@ pulumi.export("master", job.master)
 """,
     "TrainingQueue": """\
 import pulumi
-from trainform import TrainingQueue
-from trainform.spec.queues import QueueRequest
+from trainform import QueueRequest, TrainingQueue
 
 queue = TrainingQueue("team-nlp", QueueRequest(weight=2, capability={"a800": 16}), environment="dev")
 pulumi.export("queue", queue.queue)
 """,
     "SharedStorage": """\
 import pulumi
-from trainform import SharedStorage
-from trainform.spec.storage import ClaimRequest
+from trainform import ClaimRequest, SharedStorage
 
 storage = SharedStorage("corpora", {"wiki": ClaimRequest(size="500Gi", keep=True)}, environment="dev")
 pulumi.export("claim", storage.claims["wiki"])
@@ -119,8 +120,27 @@ def components_page() -> str:
     """Markdown: a section for each component, `TrainingJob` first."""
     sections = (block for name in EXAMPLES for block in _section(getattr(resources, name)))
     origin = map(paragraph, ORIGIN.split("\n\n"))
+    others = "\n".join(item(f"**`{name}`**: {_summary(name)}") for name in trainform.__all__ if name not in EXAMPLES)
     example = f"```python\n{TEST_EXAMPLE}```"
-    return page("# Components", *origin, *sections, HEADING, paragraph(MOCKS), RUN_TEST, example)
+    return page(
+        "# Components",
+        *origin,
+        *sections,
+        "## Other names",
+        paragraph(OTHERS),
+        others,
+        HEADING,
+        paragraph(MOCKS),
+        RUN_TEST,
+        example,
+    )
+
+
+def _summary(name: str) -> str:
+    """Return the first sentence of a docstring."""
+    text = inspect.getdoc(getattr(trainform, name))
+    assert text is not None, name
+    return re.split(r"(?<=\.)\s", text, maxsplit=1)[0].replace("\n", " ")
 
 
 def _section(kind: type[pulumi.ComponentResource]) -> Iterator[str]:

@@ -106,7 +106,9 @@ def claims_of(exported: Mapping[str, Any]) -> list[StateClaim]:
         for resource in _resources(exported)
         if resource.get("type") == CLAIM
     ]
-    return sorted(StateClaim(not kept, str(each.get("namespace")), str(each.get("name"))) for each, kept in found)
+    return sorted(
+        StateClaim(not kept, str(each.get("namespace", "default")), str(each.get("name"))) for each, kept in found
+    )
 
 
 def deleted_from(exported: Mapping[str, Any], namespace: str) -> set[tuple[str, str]]:
