@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal
 
 from trainform import defaults
-from trainform.console.escaping import escaped
+from trainform.console.escaping import UNKNOWN, escaped
 from trainform.console.secrets import masked_lines
 from trainform.deployed.releases.evidence import ANOTHER_STACK, NO_RELEASE
 from trainform.errors import Problem, in_order, list_names
 from trainform.job.check import CheckedJob
 from trainform.job.check_platform import CheckedPlatform
-from trainform.review.capacity import capacity_of, not_considered
+from trainform.review.capacity import capacity_of
 from trainform.review.changes import object_changes
 from trainform.review.context import Context
 from trainform.review.cost import cost_of
@@ -37,7 +37,6 @@ from trainform.review.model import (
 from trainform.review.picture.compare import pictures
 from trainform.review.policies import packs_of, policy_findings
 from trainform.review.preview import Message, Preview
-from trainform.review.stand_ins import UNKNOWN
 
 MOST_PATHS = 5
 MOST_LINES = 20  # of what a failed preview reports
@@ -186,7 +185,6 @@ def _not_checked(context: Context, checked: Checked) -> Iterator[NotChecked]:
     if context.live is not None:
         yield from (NotChecked(what=what, reason=sentence(why)) for what, why in sorted(context.live.not_read.items()))
     yield from not_read(context)
-    yield from (NotChecked(what="capacity", reason=reason) for reason in not_considered(context))
     judged = _judged(checked)
     if judged == "draft":
         reason = f"The files have other problems, which `trainform check -s {context.stack}` lists."
