@@ -51,20 +51,23 @@ def test_refused(parts: dict[str, Any]) -> None:
         experiment(**parts)
 
 
+TOKEN = "hf_wJalrXUtnFEMIK7MDENGbPxRfiCYzEXAMPLEKEY"  # noqa: S105 - it must look like one
+
+
 @pytest.mark.parametrize(
     "parts",
     [
-        {"env": {"HF_TOKEN": ["hf_wJalrXUtnFEMI"]}},
-        {"launcher": {"command": "python --token=hf_wJalrXUtnFEMI"}},
-        {"launcher": {"torchrun": {"script": "train.py", "args": ["--token", b"hf_wJalrXUtnFEMI"]}}},
-        {"roles": {"worker": {"environment": "hf_wJalrXUtnFEMI"}}},
-        {"roles": {"worker": {"pod_overrides": {"spec": {5: "hf_wJalrXUtnFEMI"}}}}},
+        {"env": {"HF_TOKEN": [TOKEN]}},
+        {"launcher": {"command": f"python --token={TOKEN}"}},
+        {"launcher": {"torchrun": {"script": "train.py", "args": ["--token", TOKEN.encode()]}}},
+        {"roles": {"worker": {"environment": TOKEN}}},
+        {"roles": {"worker": {"pod_overrides": {"spec": {5: TOKEN}}}}},
     ],
 )
 def test_a_refusal_shows_no_input(parts: dict[str, Any]) -> None:
     with pytest.raises(InputError) as caught:
         experiment(**parts)
-    assert "wJalrXUtnFEMI" not in str(caught.value) + repr(caught.value)
+    assert TOKEN[3:] not in str(caught.value) + repr(caught.value)
     assert caught.value.__suppress_context__, "the error of pydantic, which has the input, is not printed"
 
 

@@ -90,7 +90,7 @@ def _columns(rows: Iterable[Sequence[str]], width: int) -> Iterator[str]:
                     yield line
                     line = ""
                 line += " " * (column - display_width(line)) + part
-        yield line
+        yield line.rstrip()
 
 
 def _fitting(sizes: Sequence[Sequence[int]], width: int) -> Sequence[int]:
@@ -188,7 +188,12 @@ def _variables(plan: Plan) -> dict[str, list[tuple[str, str]]]:
             row = (f"{variable.name}={_shown(variable)}", _origin(variable))
             found.setdefault(row, []).append(role.name)
     for name, text in _scripted(plan).items():
-        scripted = [role.name for role in plan.roles if role.launched and role.ranked and not _sets(role, name)]
+        # the launch script keeps a variable that the user sets
+        scripted = [
+            role.name
+            for role in plan.roles
+            if role.launched and role.ranked and all(variable.name != name for variable in role.env)
+        ]
         found |= {(f"{name}=({text})", "launch script"): scripted} if scripted else {}
     by_roles: dict[str, list[tuple[str, str]]] = {}
     for row, roles in found.items():
@@ -205,11 +210,6 @@ def _origin(variable: EnvVar) -> str:
 def _is_own(variable: EnvVar) -> bool:
     """Return True if the user sets the variable."""
     return variable.origin.endswith(f"env.{variable.name}")
-
-
-def _sets(role: RolePlan, name: str) -> bool:
-    """Return whether the user sets the variable; the launch script then keeps it."""
-    return any(variable.name == name for variable in role.env)
 
 
 def _scripted(plan: Plan) -> dict[str, str]:

@@ -47,14 +47,6 @@ class StateNamespace(Struct, frozen=True):
     kept: bool
 
 
-class StateClaim(Struct, frozen=True, order=True):
-    """A claim of the stack. deleted: by `pulumi destroy`, with its data."""
-
-    deleted: bool
-    namespace: str
-    name: str
-
-
 def clusters_of(exported: Mapping[str, Any]) -> list[StateCluster]:
     """Return the cluster of each provider in the output of `pulumi stack export`."""
     found = []
@@ -99,16 +91,14 @@ def namespaces_of(exported: Mapping[str, Any]) -> list[StateNamespace]:
     ]
 
 
-def claims_of(exported: Mapping[str, Any]) -> list[StateClaim]:
-    """Return the claims of the stack, those of other components of a program too."""
+def claims_of(exported: Mapping[str, Any], *, kept: bool) -> list[str]:
+    """Return NAMESPACE/NAME of the claims of the stack that `pulumi destroy` keeps, or of those that it deletes."""
     found = [
-        (mapping(mapping(resource.get("inputs")).get("metadata")), resource.get("retainOnDelete") is True)
+        mapping(mapping(resource.get("inputs")).get("metadata"))
         for resource in _resources(exported)
-        if resource.get("type") == CLAIM
+        if resource.get("type") == CLAIM and (resource.get("retainOnDelete") is True) is kept
     ]
-    return sorted(
-        StateClaim(not kept, str(each.get("namespace", "default")), str(each.get("name"))) for each, kept in found
-    )
+    return sorted(f"{metadata.get('namespace')}/{metadata.get('name')}" for metadata in found)
 
 
 def deleted_from(exported: Mapping[str, Any], namespace: str) -> set[tuple[str, str]]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence, Set
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec import structs
 
@@ -15,11 +15,13 @@ from trainform.project import ENVIRONMENTS, known_names
 from trainform.rules.environment import environment_problems
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
-from trainform.spec.load import Given, Loaded, ModelT, load, load_environment, parameter_problems, read_runtime
+from trainform.spec.load import Given, Loaded, load, load_environment, parameter_problems, read_runtime
 from trainform.spec.overlay import in_environment
 from trainform.spec.release import Released
 from trainform.spec.source import NOWHERE, Source
 from trainform.spec.trial import Assignment
+
+ModelT = TypeVar("ModelT", Experiment, Environment)
 
 
 def check_environment(environment: Environment | Given, root: Path | None = None) -> Loaded[Environment]:
@@ -27,11 +29,7 @@ def check_environment(environment: Environment | Given, root: Path | None = None
     wrong = parameter_problems(Environment, environment)
     if wrong:
         return Loaded(None, tuple(wrong), NOWHERE)
-    loaded = (
-        _of_model(environment, environment.name)
-        if isinstance(environment, Environment)
-        else load_environment(environment, root)
-    )
+    loaded = _of_model(environment) if isinstance(environment, Environment) else load_environment(environment, root)
     if loaded.model is None:
         return loaded
     found = without_consequences(environment_problems(loaded.model), loaded, loaded.left_out)
@@ -46,20 +44,16 @@ def load_experiment(
     wrong = parameter_problems(Experiment, experiment)
     if wrong:
         return Loaded(None, tuple(wrong), NOWHERE)
-    loaded = (
-        _of_model(experiment, experiment.name)
-        if isinstance(experiment, Experiment)
-        else load(Experiment, experiment, root)
-    )
+    loaded = _of_model(experiment) if isinstance(experiment, Experiment) else load(Experiment, experiment, root)
     # a release outlives environments, and nobody edits it
     known = [] if isinstance(experiment, Released) else known_names(ENVIRONMENTS, root)
     found = in_environment(loaded, environment, known, tried)
     return read_runtime(found, root)
 
 
-def _of_model(model: ModelT, name: str) -> Loaded[ModelT]:
+def _of_model(model: ModelT) -> Loaded[ModelT]:
     """Return a model that comes from Python. It has no lines, and its name stands where that of a file would."""
-    return Loaded(model, (), Source(f"{type(model).__name__} {name}", {}))
+    return Loaded(model, (), Source(f"{type(model).__name__} {model.name}", {}))
 
 
 def without_consequences(found: Iterable[Problem], loaded: Loaded[Any], left_out: Set[str]) -> list[Problem]:

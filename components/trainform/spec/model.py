@@ -9,17 +9,8 @@ import math
 from collections.abc import Callable
 from typing import Annotated, Any, ClassVar, Self, get_args
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Discriminator,
-    Field,
-    StringConstraints,
-    ValidationError,
-    model_validator,
-)
-from pydantic_core import PydanticCustomError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, StringConstraints, model_validator
+from pydantic_core import PydanticCustomError, ValidationError
 
 from trainform import defaults
 from trainform.spec.metadata import OnChange
