@@ -11,6 +11,7 @@ import typer
 from trainform.cli.app import prints_data
 from trainform.cli.arguments import WHICH_ENVIRONMENT, JsonOption, environment_option, from_input
 
+FIX = "  fix: "
 STYLES = {"not checked": "dim", "note": "yellow", "missing": "red"}
 Data = dict[str, Any]
 
@@ -118,7 +119,8 @@ def _print(made: Data, verdicts: Data, briefs: Mapping[str, str]) -> None:
 
     console = screen()
     for style, line in _lines(made, verdicts, briefs):
-        console.print(Text(escaped(line), style=STYLES.get(style, "")), soft_wrap=True)
+        pasted = line.startswith(FIX) or not console.is_terminal  # such a line is not broken
+        console.print(Text(escaped(line), style=STYLES.get(style, "")), soft_wrap=pasted)
 
 
 def _lines(made: Data, verdicts: Data, briefs: Mapping[str, str]) -> Iterator[tuple[str, str]]:
@@ -141,7 +143,7 @@ def _lines(made: Data, verdicts: Data, briefs: Mapping[str, str]) -> Iterator[tu
         for name in names:
             yield state, f"{state}: {_title(name)}: {made[name]['found']}"
         if fix:
-            yield "", f"  fix: {fix}"
+            yield "", f"{FIX}{fix}"
 
 
 def _title(name: str) -> str:
