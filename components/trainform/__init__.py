@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         TrainingQueue,
     )
     from trainform.spec import Environment, Experiment
-    from trainform.spec.queues import QueueRequest
+    from trainform.spec.queue_fields import QueueRequest
     from trainform.spec.storage import ClaimRequest
 
 __all__ = [
@@ -64,7 +64,7 @@ _LAZY_IMPORTS = {
     "Experiment": "trainform.spec",
     "Plan": "trainform.plan",
     "Platform": "trainform.resources",
-    "QueueRequest": "trainform.spec.queues",
+    "QueueRequest": "trainform.spec.queue_fields",
     "Rendezvous": "trainform.resources",
     "RoleGroup": "trainform.resources",
     "SharedStorage": "trainform.resources",

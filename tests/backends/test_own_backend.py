@@ -21,7 +21,7 @@ from trainform.job.check import check_experiment
 from trainform.job.objects import job_manifests
 from trainform.job.render import render_job
 from trainform.local.doctor.cluster import experiment_kinds
-from trainform.local.scaffold.environment import skeleton
+from trainform.local.scaffold.new_environment import skeleton
 from trainform.manifests.documents import to_yaml
 from trainform.spec import Experiment
 from trainform.spec.load import parse
@@ -59,7 +59,7 @@ def test_the_environments_operator(own: str) -> None:
 
 def test_a_teaching_experiment(own: str, golden: Golden) -> None:
     """Its own objects, as `trainform render` prints them."""
-    read = check_experiment("sdxl-lora", "dev").checked()
+    read = check_experiment("sdxl-lora", "dev").or_raise()
     made = render_job(read.experiment.model_copy(update={"backend": own}), read.environment)
     assert made.problems == ()
     golden(
@@ -137,5 +137,7 @@ def test_checks_of_clusters_know_the_backend(own: str) -> None:
 
 def test_pages_and_new_files_name_it(own: str) -> None:
     assert f"- **{own}**: AppWrapper (`workload.codeflare.dev/v1beta2`)" in comparison_page()
-    assert f"{own}\n\nIndex of a replica: label `batch.kubernetes.io/job-completion-index`" in contract_page()
+    assert f"**{own}**: the index in the label `batch.kubernetes.io/job-completion-index`;" in " ".join(
+        contract_page().split()
+    )
     assert f"# backend: volcano   # or jobset, trainer, kubeflow, kubedl, {own}\n" in skeleton("prod")

@@ -11,7 +11,7 @@ from tests.cli.reviewing import events
 from tests.cli.running import run
 from tests.support import previews
 from tests.support.repository import commit_all, git
-from trainform.local.scaffold.experiment import stack_text
+from trainform.local.scaffold.new_experiment import stack_text
 from trainform.local.scaffold.project import DEV, HELLO, project_files
 from trainform.review.model import Review, Selection
 
@@ -190,7 +190,7 @@ def test_git_tells_why_not(project: Path) -> None:
     code, out, err = run("review", "--changed-since", "mian")
     assert (code, out) == (2, "")
     assert "--changed-since = mian" in err
-    assert "did you mean main?" in err
+    assert "fix: give one that `git log` shows: main, origin/main" in err
 
 
 @pytest.mark.parametrize("words", [["--changed-since", "main"], ["--all", "-e", "dev"], ["dev", "hello.dev"]])

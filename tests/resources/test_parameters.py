@@ -22,7 +22,7 @@ from trainform import (
     TrainingJob,
     TrainingQueue,
 )
-from trainform.spec.queues import QueueRequest
+from trainform.spec.queue_fields import QueueRequest
 from trainform.spec.storage import ClaimRequest
 
 SECRET = {"env": {"HF_TOKEN": "hf_wJalrXUtnFEMI"}}

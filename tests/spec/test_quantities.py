@@ -9,7 +9,7 @@ from lightkube.utils.quantity import parse_quantity
 from pydantic import Field
 
 from trainform.errors import InputError
-from trainform.spec.model import Model
+from trainform.spec.base_model import Model
 from trainform.spec.quantities import BINARY, DECIMAL, Bytes, Size, amount, canonical, is_whole, seconds
 
 SUFFIXES = [*BINARY, *DECIMAL, "m"]

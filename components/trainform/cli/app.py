@@ -15,7 +15,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from trainform.cli.arguments import OutputOption, QuietOption
-from trainform.console.lines import without_notes
+from trainform.console.lines import suppress_notes
 from trainform.console.output import output_to
 from trainform.errors import CommandLineError
 
@@ -145,7 +145,7 @@ class App(typer.Typer):
         register = self.command(name, cls=Verb, **settings)
 
         def with_quiet(function: Command) -> Command:
-            register(_add_option(function, "quiet", QuietOption, False, without_notes))
+            register(_add_option(function, "quiet", QuietOption, False, suppress_notes))
             return function
 
         return with_quiet

@@ -41,7 +41,8 @@ def command(experiment: ExperimentArgument = None, every: AllOption = False, for
     from trainform.deployed.releases.history import events, read_stacks
     from trainform.deployed.releases.release import Release
     from trainform.deployed.releases.release_files import releases_of
-    from trainform.deployed.stacks import load_project_stacks, nearest, require_name
+    from trainform.deployed.stacks import load_project_stacks, require_name
+    from trainform.spec.names import did_you_mean
 
     root = project_root()
     require_project(root)
@@ -63,7 +64,7 @@ def command(experiment: ExperimentArgument = None, every: AllOption = False, for
             not_read.append(f"the releases of {name}: {error.problems[0].reason}")
     if experiment is not None and not (stacks or releases or not_read):
         others = [name for name in known_names(EXPERIMENTS, root) if name != experiment]
-        fix = nearest(experiment, others, "run `trainform new EXPERIMENT -e ENV`, which writes a stack")
+        fix = did_you_mean(experiment, others) or "run `trainform new EXPERIMENT -e ENV`, which writes a stack"
         reason = "the experiment has no stack and no release here"
         raise InputError([Problem("EXPERIMENT", experiment, reason, fix)])
     now = read_stacks(stacks, root)

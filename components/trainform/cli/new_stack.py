@@ -11,7 +11,7 @@ from trainform.deployed.releases.gates import needs_release, promote_command
 from trainform.errors import InputError, Problem
 from trainform.job.check import CheckedJob, check_experiment
 from trainform.job.check_files import check_environment
-from trainform.local.scaffold.experiment import stack_text
+from trainform.local.scaffold.new_experiment import stack_text
 from trainform.local.scaffold.writing import write_files
 from trainform.project import known_stacks, stack_path
 from trainform.spec.environment import Environment
@@ -23,7 +23,7 @@ SSH_SECRET = "head -c 32 /dev/urandom | base64 | pulumi config set --secret trai
 
 def add_stack(name: str, environment: str, root: Path, as_json: bool) -> None:
     """Write the stack of the experiment in the environment. An existing stack is reported and does not change."""
-    target = check_environment(environment).checked()
+    target = check_environment(environment).or_raise()
     named = name_in_stack(environment, root)
     checked = check_experiment(name, named, root=root)
     own = [problem for problem in checked.problems if problem not in checked.of_both]

@@ -23,10 +23,10 @@ def command(results: Results, as_json: bool) -> None:
         note(*(_tried(results.each[0]) if results.each else ()), err=True)
         show_json(results, lambda result: _bodies(result))
         return
-    for result in results.checked():
+    for result in results.or_raise():
         title = [f"# {result.name} in {result.checked.environment}"] if results.several else []
         echo(*map(escaped, [*title, *_tried(result)]))
-        echo(*to_yaml(result.checked.checked().manifests).removesuffix("\n").split("\n"))
+        echo(*to_yaml(result.checked.or_raise().manifests).removesuffix("\n").split("\n"))
 
 
 def _tried(result: Result) -> list[str]:
@@ -36,4 +36,4 @@ def _tried(result: Result) -> list[str]:
 
 
 def _bodies(result: Result) -> list[dict[str, Any]]:
-    return [manifest.body for manifest in result.checked.checked().manifests]
+    return [manifest.body for manifest in result.checked.or_raise().manifests]

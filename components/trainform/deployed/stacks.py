@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import difflib
+import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from msgspec import Struct
 
-from trainform.errors import InputError, Problem, each_result, list_names
+from trainform.errors import InputError, Problem, TrainformError, each_result, list_names
 from trainform.job.check_files import check_environment, load_experiment
 from trainform.plan.inputs import resolved
-from trainform.project import ENVIRONMENTS, EXPERIMENTS, known_names, known_stacks
+from trainform.project import ENVIRONMENTS, EXPERIMENTS, known_names, known_stacks, release_path, stack_path
 from trainform.spec.environment import Environment
-from trainform.spec.load import find_file, is_path
+from trainform.spec.experiment import Experiment
+from trainform.spec.load import find_file, is_path, written_path
+from trainform.spec.names import did_you_mean
 from trainform.spec.release import digest
 from trainform.spec.stack import STACK_OPTION, Stack, load_any_stack, project_name
 
@@ -72,7 +74,7 @@ def _environments(root: Path) -> Load:
 
     def load(name: str) -> Environment:
         if name not in found:
-            found[name] = check_environment(name, root).checked()
+            found[name] = check_environment(name, root).or_raise()
         return found[name]
 
     return load
@@ -92,9 +94,31 @@ def environment_file(environment: str, root: Path) -> Path | None:
         return None
 
 
+def files_read(stack: str, runs: Stack, root: Path) -> set[str]:
+    """Return the files that the stack reads, from the project's folder on, also missing ones and targets of links."""
+    named = [stack_path(stack), written_path(Environment, runs.environment)]
+    if runs.experiment:
+        is_own, stem = runs.release is None, Path(runs.experiment).stem
+        own = written_path(Experiment, runs.experiment) if is_own else release_path(stem, str(runs.release))
+        named += [own, *_runtime_files(runs, root)]
+    real = os.path.realpath(root)
+    behind_links = {os.path.relpath(os.path.realpath(root / name), real) for name in named}
+    return {os.path.relpath(root / name, root) for name in named} | behind_links
+
+
+def _runtime_files(runs: Stack, root: Path) -> list[str]:
+    """Return the file of a runtime that the experiment names; nothing if the experiment cannot be read."""
+    try:
+        model = load_experiment(runs.given, root, runs.environment).model
+    except TrainformError:
+        return []
+    runtime = None if model is None else model.runtime
+    return [] if runtime is None or runtime.file is None else [runtime.file]
+
+
 def experiment_of(stack: Stack, root: Path) -> str:
     """Return the name of the experiment. Only a path needs its file to be read, which may be wrong by now."""
-    return load_experiment(stack.given, root).checked().name if is_path(stack.experiment) else stack.experiment
+    return load_experiment(stack.given, root).or_raise().name if is_path(stack.experiment) else stack.experiment
 
 
 def has_file(stack: ProjectStack, root: Path) -> bool:
@@ -106,7 +130,7 @@ def has_file(stack: ProjectStack, root: Path) -> bool:
 def is_pending(stack: ProjectStack, deployed: str, root: Path) -> bool:
     """Return whether the experiment that the stack's file names, as a release or a file, is another one than the one
     that is deployed, of which this is the digest. InputError if it cannot be read."""
-    return digest(resolved(load_experiment(stack.stack.given, root, stack.environment.name).checked())) != deployed
+    return digest(resolved(load_experiment(stack.stack.given, root, stack.environment.name).or_raise())) != deployed
 
 
 def followed(release: str | None) -> str:
@@ -154,9 +178,9 @@ def _place_in(experiment: str, option: str, word: str, root: Path) -> ProjectSta
     """Return the only stack of the experiment in the environment of this name."""
     if word not in known_names(ENVIRONMENTS, root):
         names = list(dict.fromkeys([*known_names(ENVIRONMENTS, root), *known_stacks(root)]))
-        fix = nearest(word, names, f"known: {list_names(names)}")
+        fix = did_you_mean(word, names) or f"known: {list_names(names)}"
         raise InputError([Problem(option, word, "no stack and no environment of the project has this name", fix)])
-    check_environment(word, root).checked()
+    check_environment(word, root).or_raise()
     loaded, unread = load_project_stacks(known_stacks(root), root)
     found = [each for each in loaded if each.experiment == experiment and Path(each.stack.environment).stem == word]
     if len(found) == 1:
@@ -168,11 +192,5 @@ def _place_in(experiment: str, option: str, word: str, root: Path) -> ProjectSta
         reason, known = f"no stack of the project runs {experiment} there{unknown}", known_names(EXPERIMENTS, root)
         fix = f"`trainform new {experiment} -e {word}` writes one"
         if experiment not in known:
-            fix = nearest(experiment, known, "`trainform stacks` shows what is deployed")
+            fix = did_you_mean(experiment, known) or "`trainform stacks` shows what is deployed"
     raise InputError([Problem(option, word, reason, fix)])
-
-
-def nearest(word: str, known: list[str], otherwise: str) -> str:
-    """Return what to do about an unknown name: the nearest known one, or something else."""
-    near = difflib.get_close_matches(word, known, 1)
-    return f"did you mean {near[0]}?" if near else otherwise

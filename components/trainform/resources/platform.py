@@ -26,10 +26,7 @@ from trainform.spec.environment import Environment
 
 
 class Platform(pulumi.ComponentResource):
-    """Namespace, queues, priority classes and shared claims of one environment. It fails as `TrainingJob` does.
-
-    The state records the environment's file, so that a preview shows changes of limits, gates, prices and nodes too.
-    """
+    """Namespace, queues, priority classes and shared claims of one environment. It fails as `TrainingJob` does."""
 
     namespace: pulumi.Output[str]
     """Name of the namespace."""
@@ -46,7 +43,7 @@ class Platform(pulumi.ComponentResource):
         opts: options. The objects are made on the environment's cluster, unless they bring a Kubernetes provider.
         """
         with as_run_error():
-            rendered = check_platform(environment).checked()
+            rendered = check_platform(environment).or_raise()
             environment, manifests = rendered.environment, rendered.manifests
             outcome = preflight(lambda cluster, stack: check_objects(cluster, manifests, CRDS, stack), environment)
         super().__init__("trainform:index:Platform", name, environment_inputs(environment), opts)

@@ -10,9 +10,9 @@ from msgspec import Struct
 
 from trainform.defaults import DEEPEST
 from trainform.errors import InputError, Problem, list_names
+from trainform.spec.base_model import models_of
 from trainform.spec.experiment import Experiment
 from trainform.spec.merge_patch import named_items
-from trainform.spec.model import models_of
 from trainform.spec.names import did_you_mean
 from trainform.spec.nodes import QUOTE
 from trainform.spec.numbers import misread
@@ -32,7 +32,7 @@ VALUE_FIX = "write one value as YAML has it on one line: 2, text, [a, b], {a: 1}
 LIST_FIX = "set the whole list, such as prepare=[…], or an item that has a name by it: prepare.NAME.image=IMAGE"
 # Fields that `--set` refuses, each with the reason and the fix.
 NOT_SETTABLE = {
-    "name": ("another name is another experiment, with objects of its own", "copy the file under the other name"),
+    "name": ("another name is another experiment, with its own objects", "copy the file under the other name"),
     "environments": (
         "the value is tried in the environment that is asked for, after its overlay",
         "set the value itself, such as queue=research",

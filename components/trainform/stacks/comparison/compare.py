@@ -9,11 +9,11 @@ from typing import Any
 from msgspec import Struct
 
 from trainform.job.check_files import load_experiment
+from trainform.manifests.differences import Difference, differences, shown
 from trainform.manifests.manifest import without_empty
 from trainform.plan.inputs import resolved
 from trainform.plan.record import Record
 from trainform.review.causes import of_experiment
-from trainform.review.difference import Difference, differences, shown
 from trainform.spec.experiment import OVERLAYS
 from trainform.spec.load import Given
 
@@ -42,7 +42,7 @@ def version_in_file(
 ) -> Version:
     """Return the version in a file or release, with its overlays if no environment is named. May raise InputError."""
     loaded = load_experiment(given, root, environment)
-    model = loaded.checked()
+    model = loaded.or_raise()
     where = {"environment": environment} if environment else {}
     overlays = None if environment or loaded.data is None else loaded.data.get(OVERLAYS)
     record = Record("", "", 1, resolved(model), {})
@@ -66,7 +66,7 @@ class Comparison(Struct, frozen=True):
 
     @property
     def same(self) -> bool:
-        """True if the experiment is the same, even in different environments."""
+        """Return True if the experiment is the same, even in different environments."""
         return not self.experiment
 
 
