@@ -80,7 +80,10 @@ def without_files(error: TrainformError) -> StackFiles:
 
 
 def _of_experiment(chosen: Stack, root: Path, name: str) -> StackFiles:
-    checked = check_experiment(chosen.given, chosen.environment, chosen.run, root)
+    try:
+        checked = check_experiment(chosen.given, chosen.environment, chosen.run, root)
+    except InputError as error:  # there is no file: a program makes the experiment
+        return structs.replace(without_files(error), environment=check_environment(chosen.environment, root).model)
     experiment, environment = checked.sources
     # what is wrong with the experiment alone leaves the environment, which says where the cluster is
     model = check_environment(chosen.environment, root).model if checked.job is None else checked.job.environment
