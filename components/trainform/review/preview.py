@@ -31,7 +31,7 @@ class State:
     identity: str = ""
     """Of an object its UID in the cluster, of a `TrainingJob` its revision; "" if unknown."""
     unmasked: Callable[[], Mapping[str, Any]] = dataclasses.field(default=dict, repr=False, compare=False)
-    """Returns the inputs with their secrets, of which only a hash may be kept: a function is never printed or stored."""
+    """The inputs with their secrets, of which only a hash may be kept; a function is never printed or stored."""
 
     @functools.cached_property
     def pods(self) -> tuple[Pods, ...]:
