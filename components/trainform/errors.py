@@ -8,7 +8,8 @@ TrainformError              what happened and what to do; exit code 1
 └── ClusterError            the live cluster cannot be reached or does not allow what the plan needs
 
 Each edge translates once: pydantic and YAML errors become `InputError` in `spec.load`, all of the tree becomes
-`pulumi.RunError` in `resources.program`, and an exit code in `cli.main`.
+`pulumi.RunError` in `resources.program`, and an exit code in `cli.main`. A model that Python code builds raises
+`InputError` from `spec.explain`.
 """
 
 from __future__ import annotations

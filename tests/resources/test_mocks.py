@@ -8,6 +8,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from tests.support.documents import DOCS, blocks_of
+from tests.support.repository import copy_stacks
+
 PROGRAM = """\
 import json
 import sys
@@ -67,7 +72,7 @@ def build():
         SshIdentity("keys", "peers", environment).secret,
         RoleGroup("node", experiment, environment, "node").replicas,
     ]
-    return pulumi.Output.all(job.job, job.nodes, *alone).apply(lambda found: seen.update(outputs=found))
+    return pulumi.Output.all(job.job, job.nodes, job.next, *alone).apply(lambda found: seen.update(outputs=found))
 
 
 build()
@@ -81,12 +86,27 @@ def test_all_components_work_under_mocks(tmp_path: Path) -> None:
     ran = subprocess.run([sys.executable, program], capture_output=True, text=True, check=False, timeout=120)
     assert ran.returncode == 0, ran.stderr
     found = json.loads(ran.stdout)
-    job, nodes, *alone = found["outputs"]
+    job, nodes, following, *alone = found["outputs"]
     assert job.startswith("bert-")
     assert nodes == 2
+    pods = "kubectl get pods -n ai-namespace -l app.kubernetes.io/name=bert"
+    assert following == f"{pods} --context there-is-none", "it is the same for each revision"
     assert alone == ["team-nlp", "wiki", "peers", "keys", 2]
     assert ["kubernetes:batch.volcano.sh/v1alpha1:Job", "bert-job"] in found["made"]
     assert {name for kind, name in found["made"] if kind.startswith("trainform:index:")} == {
         "dev", "bert", "bert-queue", "bert-storage", "bert-rendezvous", "bert-ssh", "bert-launcher", "bert-node",
         "team-nlp", "corpora", "peers", "keys", "node",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(("accelerators", "passed"), [(8, True), (4, False)])
+def test_the_unit_test_of_the_documents(accelerators: int, passed: bool, tmp_path: Path) -> None:
+    """It passes for the program that the page shows, and fails for another one."""
+    _, sweep, _, test, _ = blocks_of("python", DOCS / "how-to" / "write-a-program.md")
+    (tmp_path / "Pulumi.yaml").touch()
+    copy_stacks(tmp_path / "stacks")
+    (tmp_path / "stacks" / "sweep.py").write_text(sweep.text.replace('{"a800": 8}', f'{{"a800": {accelerators}}}'))
+    (tmp_path / "stacks" / "test_sweep.py").write_text(test.text)
+    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "stacks"]
+    ran = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
+    assert ("1 passed" in ran.stdout) == passed == (ran.returncode == 0), ran.stdout

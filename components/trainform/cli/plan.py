@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from trainform.cli.results import Result, Results, reads_experiments, show_json
@@ -30,7 +29,7 @@ def command(results: Results, as_json: bool) -> None:
 
 def _as_data(result: Result) -> dict[str, Any]:
     from trainform.cli.overlaid import as_rows, overlaid
-    from trainform.job.check_platform import CheckedPlatform
+    from trainform.job.check import CheckedPlatform
     from trainform.plan.export import as_data
 
     checked = result.checked
@@ -45,12 +44,12 @@ def _as_data(result: Result) -> dict[str, Any]:
 def _show(result: Result, width: int) -> None:
     from trainform.cli.overlaid import overlaid
     from trainform.cli.plan_text import headline, notes, origin, platform, sections
-    from trainform.job.check_platform import CheckedPlatform
+    from trainform.job.check import CheckedPlatform
 
     checked = result.checked
     if isinstance(checked, CheckedPlatform):
         echo(*platform(checked.or_raise(), width))
-        note(*_labelled_notes(checked.or_raise().warnings))
+        note(*(f"Note: {text}" for text in checked.or_raise().warnings))
         return
     job = checked.or_raise()
     plan = job.plan
@@ -59,10 +58,6 @@ def _show(result: Result, width: int) -> None:
         note(*origin(_usual_stack(plan) if result.stack is None else result.stack, width))
     echo(*sections(plan, job.manifests, overlaid(checked.sources[0]), width))
     note(*notes(plan, width))
-
-
-def _labelled_notes(warnings: tuple[str, ...]) -> Iterator[str]:
-    return (f"Note: {text}" for text in warnings)
 
 
 def _usual_stack(plan: Plan) -> str:

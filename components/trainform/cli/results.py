@@ -26,8 +26,7 @@ from trainform.console.secrets import masked
 from trainform.errors import CommandLineError, InputError, Problem, in_order
 
 if TYPE_CHECKING:
-    from trainform.job.check import CheckedJob
-    from trainform.job.check_platform import CheckedPlatform
+    from trainform.job.check import CheckedJob, CheckedPlatform
     from trainform.spec.load import Given
     from trainform.spec.trial import Assignment
 
@@ -53,7 +52,7 @@ class Result(Struct, frozen=True):
     @property
     def is_platform(self) -> bool:
         """True for an environment without an experiment."""
-        from trainform.job.check_platform import CheckedPlatform
+        from trainform.job.check import CheckedPlatform
 
         return isinstance(self.checked, CheckedPlatform)
 
@@ -187,8 +186,7 @@ def _all_stacks(given: list[str], environments: list[str] | None) -> list[str]:
 def _check(chosen: Chosen, tried: Sequence[Assignment]) -> list[_Checked]:
     """Return argument and result for each experiment in each environment, or for each environment without an
     experiment."""
-    from trainform.job.check import check_experiment
-    from trainform.job.check_platform import check_platform
+    from trainform.job.check import check_experiment, check_platform
 
     if not chosen.experiments:
         return [_result(environment, check_platform, environment, chosen.root) for environment in chosen.environments]

@@ -68,9 +68,7 @@ def _object_change(step: Step, names: Names) -> ObjectChange:
         operation=step.operation,
         kind=kind,
         name=steps.name(step),
-        destructive=change in ("delete", "replace")
-        and not steps.leaves(step)
-        and not (change == "delete" and of_revision),
+        destructive=goes and not (change == "delete" and of_revision),
         fields=fields,
         fields_known=change in ("create", "delete") or (change != "unknown" and step.detail is not None),
     )

@@ -11,9 +11,8 @@ from trainform.deployed.releases.evidence import PASSED, Lack, add_refusals, lac
 from trainform.deployed.releases.release import Release
 from trainform.deployed.releases.release_files import read_release
 from trainform.errors import InputError, Problem, TrainformError
-from trainform.job.check import CheckedJob, check_experiment
+from trainform.job.check import CheckedJob, CheckedPlatform, check_experiment, check_platform
 from trainform.job.check_files import check_environment
-from trainform.job.check_platform import CheckedPlatform, check_platform
 from trainform.review.context import User
 from trainform.review.limits import OF_ENVIRONMENT
 from trainform.review.model import NotChecked, Origin, Place, WaivedGate
@@ -81,7 +80,10 @@ def without_files(error: TrainformError) -> StackFiles:
 
 
 def _of_experiment(chosen: Stack, root: Path, name: str) -> StackFiles:
-    checked = check_experiment(chosen.given, chosen.environment, chosen.run, root)
+    try:
+        checked = check_experiment(chosen.given, chosen.environment, chosen.run, root)
+    except InputError as error:  # there is no file: a program makes the experiment
+        return structs.replace(without_files(error), environment=check_environment(chosen.environment, root).model)
     experiment, environment = checked.sources
     # what is wrong with the experiment alone leaves the environment, which says where the cluster is
     model = check_environment(chosen.environment, root).model if checked.job is None else checked.job.environment

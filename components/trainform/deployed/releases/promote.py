@@ -6,8 +6,6 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pydantic import ValidationError
-
 from trainform.backends.outcome import Outcome
 from trainform.backends.table import BACKENDS
 from trainform.deployed.releases.release import Origin
@@ -16,10 +14,9 @@ from trainform.deployed.updates import Update
 from trainform.errors import Problem, TrainformError, list_names
 from trainform.job.render import RenderedJob
 from trainform.manifests.shapes import mapping
-from trainform.plan.images import digest_of, named_images, pinned
+from trainform.plan.images import digest_of, named_images, pinned, pulled
 from trainform.plan.inputs import parse_dates, resolve_with_overlays, resolved
 from trainform.plan.record import Record
-from trainform.plan.registries import pulled
 from trainform.spec.experiment import Experiment
 
 UNKNOWN = "unknown"  # of a job that the cluster has no more
@@ -35,7 +32,7 @@ def recorded(record: Record, stack: str) -> Experiment:
     """Return the deployed experiment with its overlays. TrainformError if this version cannot read it."""
     try:
         return Experiment.model_validate(parse_dates(record.whole))
-    except (ValidationError, ValueError, TypeError, AttributeError):
+    except (ValueError, TypeError, AttributeError):
         by = "an unknown version of trainform" if record.version is None else f"trainform {record.version}"
         raise TrainformError(
             f"what is deployed in {stack} was recorded by {by}, and cannot be read by this version",
