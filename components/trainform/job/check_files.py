@@ -45,7 +45,7 @@ def load_experiment(
     if wrong:
         return LoadResult(None, tuple(wrong), NOWHERE)
     loaded = _of_model(experiment) if isinstance(experiment, Experiment) else load(Experiment, experiment, root)
-    # a release outlives environments, and nobody edits it
+    # a release outlives environments, and is not edited
     known = [] if isinstance(experiment, ReleasedExperiment) else known_names(ENVIRONMENTS, root)
     found = apply_overlay(loaded, environment, known, tried)
     return read_runtime(found, root)

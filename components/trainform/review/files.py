@@ -26,7 +26,7 @@ RUN = "run"
 
 
 class StackFiles(Struct, frozen=True):
-    """What the files of a stack hold."""
+    """The content of the files of a stack."""
 
     checked: CheckedJob | CheckedPlatform | None = None
     """The environment alone for its own stack; None if the files cannot be read."""
@@ -45,7 +45,8 @@ class StackFiles(Struct, frozen=True):
     """Of its release."""
 
     def locate(self, path: str) -> Place:
-        """Where a path stands; one that begins with `environment.` is of the environment, and `run` of the stack."""
+        """Return where a path stands; one that begins with `environment.` is of the environment, and `run` of the
+        stack."""
         if path == RUN and self.run is not None:
             return self.run
         own = path.startswith(OF_ENVIRONMENT)

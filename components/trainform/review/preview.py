@@ -1,10 +1,10 @@
-"""What a preview of Pulumi says, whichever form it came in: plain data without any secret."""
+"""A preview of Pulumi as plain data without secrets, whichever form it came in."""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from msgspec import Struct
@@ -30,8 +30,8 @@ class State:
     """The reference URN::ID; "" for components."""
     identity: str = ""
     """Of an object its UID in the cluster, of a `TrainingJob` its revision; "" if unknown."""
-    unmasked: Mapping[str, Any] = dataclasses.field(default_factory=dict, repr=False, compare=False)
-    """The inputs with their secrets, of which only a hash may be kept."""
+    unmasked: Callable[[], Mapping[str, Any]] = dataclasses.field(default=dict, repr=False, compare=False)
+    """The inputs with their secrets, of which only a hash may be kept; a function is never printed or stored."""
 
     @functools.cached_property
     def pods(self) -> tuple[Pods, ...]:
@@ -40,7 +40,7 @@ class State:
 
 
 class Step(Struct, frozen=True):
-    """What the engine will do to one resource. A replacement is one step of a `Preview`: `replace`."""
+    """The engine's plan for one resource. A replacement is one step of a `Preview`: `replace`."""
 
     operation: str
     """In the engine's words (`same`, `create`, `update`, `refresh`, `import`…); newer engines may have others."""
@@ -73,7 +73,7 @@ class Step(Struct, frozen=True):
 
 
 class PolicyResult(Struct, frozen=True):
-    """What a policy of a policy pack says of a resource."""
+    """The result of a policy for a resource."""
 
     policy: str
     level: str
