@@ -21,7 +21,7 @@ SIZES = (4, 256, 1024, 3072)  # Volcano takes 3,372 pods of these names in a rol
 PHASES = {
     "plan": "check (both files to plan and objects)",
     "render": "print the objects as YAML",
-    "json": "list every pod as JSON (`plan --json`)",
+    "json": "list every pod as JSON (`plan --output json`)",
 }
 PLANNED = 1024
 PLAN_SECONDS = 0.050
@@ -60,17 +60,17 @@ def in_process(workplace: Workplace) -> Section:
 
 
 def as_commands(workplace: Workplace) -> Section:
-    """Measure `trainform render` and `trainform plan --json` as whole processes."""
+    """Measure `trainform render` and `trainform plan --output json` as whole processes."""
     commands = {
         command.name: command
         for shape in _shapes(workplace, "commands")
         for command in (
             _command(shape, "`trainform render`", "render"),
-            _command(shape, "`trainform plan --json`", "plan", "--json"),
+            _command(shape, "`trainform plan --output json`", "plan", "--output", "json"),
         )
     }
     measurements = {name: _measurement(command) for name, command in commands.items()}
-    series = in_turn("render and plan --json", measurements, workplace.runs, workplace.progress)
+    series = in_turn("render and plan --output json", measurements, workplace.runs, workplace.progress)
     return Section("Plan and render, whole processes", tuple(sorted(series, key=lambda one: one.name.split(":")[1])))
 
 

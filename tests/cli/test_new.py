@@ -178,11 +178,11 @@ def test_outside_a_project(words: list[str], tmp_path: Path, monkeypatch: pytest
 
 
 def test_what_is_written_as_json(project: Path) -> None:
-    code, out, err = run("new", "resnet-50", "-e", "dev", "--json")
+    code, out, err = run("new", "resnet-50", "-e", "dev", "--output", "json")
     assert (code, err) == (0, "")
     answer = json.loads(out)
     assert set(answer["written"]) == files(project)
     assert answer["next"][-1] == "pulumi up -s resnet-50.dev"
-    code, out, err = run("new", "resnet-50", "-e", "dev", "--nodes", "3", "--json")
+    code, out, err = run("new", "resnet-50", "-e", "dev", "--nodes", "3", "--output", "json")
     assert (code, err) == (2, "")
     assert {problem["reason"] for problem in json.loads(out)["error"]["problems"]} == {"exists already"}

@@ -26,10 +26,10 @@ def left(folder: Path) -> set[str]:
     "words",
     [
         RENDER,
-        (*RENDER, "--json"),
+        (*RENDER, "--output", "json"),
         ("plan", "sdxl-lora", "-e", "dev"),
         ("check", "elastic", "-e", "dev"),
-        ("plan", "hello", "-e", "dev", "--json"),
+        ("plan", "hello", "-e", "dev", "--output", "json"),
     ],
     ids=" ".join,
 )
@@ -46,7 +46,7 @@ def test_after_an_error_the_file_is_unchanged(tmp_path: Path) -> None:
     code, out, err = run("check", "hello", "nowhere", "-e", "dev", "-o", str(file))
     assert (code, out) == (2, "")
     assert "nowhere" in err
-    code, out, _ = run("render", "nowhere", "-e", "dev", "--json", "-o", str(file))
+    code, out, _ = run("render", "nowhere", "-e", "dev", "--output", "json", "-o", str(file))
     assert (code, json.loads(out)["ok"]) == (2, False)
     assert file.read_text() == "before"
     assert left(tmp_path) == {"out"}
@@ -55,10 +55,14 @@ def test_after_an_error_the_file_is_unchanged(tmp_path: Path) -> None:
 def test_a_result_with_exit_code_1_is_written_too(tmp_path: Path) -> None:
     """Of `check` and `status` it is the result, and the exit code says how it is."""
     file = tmp_path / "out"
-    words = ("check", "hello", "nowhere", "-e", "dev", "--json")
+    words = ("check", "hello", "nowhere", "-e", "dev", "--output", "json")
     assert run(*words, "-o", str(file)) == (2, "", "")
     assert file.read_text() == run(*words)[1]
-    assert run("sandbox", "status", "--folder", str(tmp_path / "no"), "--json", "-o", str(file)) == (1, "", "")
+    assert run("sandbox", "status", "--folder", str(tmp_path / "no"), "--output", "json", "-o", str(file)) == (
+        1,
+        "",
+        "",
+    )
     assert json.loads(file.read_text())["running"] is False
 
 
@@ -69,7 +73,7 @@ def test_without_a_result_the_file_stays(verb: str, tmp_path: Path) -> None:
     file.write_text("before")
     assert run(verb, "nowhere", "-e", "dev", "-o", str(file))[0] == 2
     assert file.read_text() == "before"
-    assert run(verb, "-s", "nowhere", "--json", "-o", str(file))[0] == 2
+    assert run(verb, "nowhere", "--output", "json", "-o", str(file))[0] == 2
     assert (file.read_text() == "before") == (verb != "check")
 
 

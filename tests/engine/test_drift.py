@@ -38,7 +38,7 @@ PODS = "spec.pytorchReplicaSpecs.Worker.template.spec.containers"
 
 def drift(project: Project, *stacks: str, code: int = 0) -> dict[str, Any]:
     """What `trainform drift --fail` says of each stack."""
-    ran = project.run(sys.executable, "-m", "trainform", "drift", "--fail", "--format", "json", *stacks)
+    ran = project.run(sys.executable, "-m", "trainform", "drift", "--fail", "--output", "json", *stacks)
     assert ran.code == code, ran.output
     assert SPY not in ran.output
     assert "PRIVATE KEY" not in ran.output

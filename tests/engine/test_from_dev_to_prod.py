@@ -64,7 +64,7 @@ class Story(Project):
 
     def asked(self, *words: str) -> Any:
         """What a command says as JSON."""
-        return json.loads(self.trainform(*words, "--format", "json").succeeded())
+        return json.loads(self.trainform(*words, "--output", "json").succeeded())
 
     @property
     def release(self) -> str:
@@ -208,7 +208,7 @@ def gates_hold(story: Story, prod: Sandbox) -> None:
     written, before = file.read_text(), story.job("prod")["metadata"]["uid"]
     missing = f"why: {PROD} follows no release, and prod takes releases only (gates: from, succeeded, digest, clean)"
     file.write_text(re.sub(".*trainform:release.*\n", "", written))
-    ran = story.trainform("check", "-s", PROD)
+    ran = story.trainform("check", PROD)
     assert (ran.code, missing in ran.output) == (2, True), ran.output
     for words in (("preview",), ("up", "--yes", "--skip-preview")):
         output = story.pulumi(*words, "-s", PROD).failed()
@@ -217,7 +217,7 @@ def gates_hold(story: Story, prod: Sandbox) -> None:
     assert high_findings(story, "failed") == ["TR-PROMOTION-3"]
 
     bind(story, "prod", prod.uid, promotion={**GATES, "required": False})
-    story.trainform("check", "-s", PROD).succeeded()
+    story.trainform("check", PROD).succeeded()
     story.pulumi("preview", "-s", PROD).succeeded()
     bind(story, "prod", prod.uid, promotion=GATES)
 

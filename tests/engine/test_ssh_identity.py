@@ -58,7 +58,7 @@ def everything_shown(project: Project, stack: str) -> Iterator[tuple[str, str]]:
         ("stack", "export"), ("stack", "output", "--json"), ("config",),
     ):  # fmt: skip
         yield " ".join(words), project.pulumi(*words, "-s", stack).succeeded()
-    for words in (("render",), ("plan",), ("plan", "--json"), ("check", "--json")):
+    for words in (("render",), ("plan",), ("plan", "--output", "json"), ("check", "--output", "json")):
         verb, *options = words
         output = project.run(*TRAINFORM, verb, "allreduce", "-e", "dev", *options).succeeded()
         yield f"trainform {' '.join(words)}", output

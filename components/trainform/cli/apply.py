@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trainform.cli.forms import Form, FormOption, show
+from trainform.cli.app import prints
+from trainform.cli.forms import REPORT, Form, show
 from trainform.console.lines import flush_or_discard, note
 from trainform.project import project_root, require_project
 
@@ -31,7 +32,8 @@ FileArgument = Annotated[
 CheckOption = Annotated[bool, typer.Option("--check", help="Only report what has changed since; apply nothing.")]
 
 
-def command(file: FileArgument, check: CheckOption = False, form: FormOption = Form.TERMINAL) -> None:
+@prints(*REPORT)
+def command(file: FileArgument, check: CheckOption = False, *, form: Form) -> None:
     """Apply a saved review, if nothing has changed since.
 
     It compares the state, the config, the versions and the cluster with those of the review, previews again, and
@@ -57,7 +59,7 @@ def command(file: FileArgument, check: CheckOption = False, form: FormOption = F
         return
     note(f"trainform: nothing has changed; running `pulumi up -s {saved.review.stack}`", err=True)
     flush_or_discard()
-    code = run_up(saved.review.stack, root, beside_data=form is not Form.TERMINAL)
+    code = run_up(saved.review.stack, root, beside_data=form is not Form.TEXT)
     _show(verdict.model_copy(update={"result": "failed" if code else "applied"}), form)
     if code:
         raise typer.Exit(FAILED)

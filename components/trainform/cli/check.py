@@ -18,7 +18,7 @@ def command(results: Results, as_json: bool) -> None:
 
     All problems of all files are printed at once: the path, the value, the reason, and the fix. Notes report what is
     allowed but may surprise. Without an experiment, each environment is checked with the objects of its own stack. A
-    stack (-s) must also follow a release where its environment has promotion gates.
+    stack must also follow a release where its environment has promotion gates.
 
     Exit code: 0, or 2 if there is a problem.
     """

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from trainform import defaults
-from trainform.cli import candidates
+from trainform.cli.arguments import StackEnvironmentOption, StackJobArgument
+from trainform.cli.jobs import stack_of
 from trainform.console.lines import flush_or_discard, note
 from trainform.errors import CommandLineError, InputError, Problem
 from trainform.project import project_root, require_project
@@ -38,16 +39,15 @@ class Bound(NamedTuple):
     """The fix if the cluster no longer exists."""
 
 
-StackArgument = Annotated[
-    str, typer.Argument(metavar="STACK", help="A stack of the project.", autocompletion=candidates.stacks)
-]
 OptionsArgument = Annotated[
     list[str] | None,
     typer.Argument(metavar="OPTION", help="Options of `pulumi destroy`, after `--`: -- --yes", show_default=False),
 ]
 
 
-def command(stack: StackArgument, options: OptionsArgument = None) -> None:
+def command(
+    word: StackJobArgument, options: OptionsArgument = None, environment: StackEnvironmentOption = None
+) -> None:
     """Delete the resources of a stack.
 
     `pulumi destroy` alone deletes on the cluster of the kubeconfig, whichever that is. This command first compares that
@@ -56,13 +56,12 @@ def command(stack: StackArgument, options: OptionsArgument = None) -> None:
     the cluster: the command lists the objects in it, and how to delete them.
     """
     from trainform.deployed.engine import exported, pulumi
-    from trainform.spec.stack import STACK_ARGUMENT, require_stack
 
     given = [] if options is None else options
     _refuse_elsewhere(given)
     root = project_root()
     require_project(root)
-    require_stack(stack, root, STACK_ARGUMENT)
+    stack = stack_of(word, environment, root)
     program = pulumi()
     state = exported(stack, root)
     _compare(stack, state, root)

@@ -10,9 +10,10 @@ import typer
 from msgspec import structs
 
 from trainform.cli import candidates
-from trainform.cli.app import prints_data
+from trainform.cli.app import prints
 from trainform.cli.arguments import ENVIRONMENT_VARIABLE, environment_option
-from trainform.cli.forms import Form, FormOption, show
+from trainform.cli.forms import REPORT, Form, show
+from trainform.cli.jobs import stack_of
 from trainform.errors import CommandLineError
 from trainform.project import known_stacks, project_root, require_project
 
@@ -30,7 +31,7 @@ SecondArgument = Annotated[
     str | None,
     typer.Argument(
         metavar="B",
-        help="The same. Default for a stack: its files.",
+        help="The same. Default: the files of the stack A, or of the stack of the experiment A.",
         show_default=False,
         autocompletion=candidates.comparable,
     ),
@@ -42,13 +43,14 @@ EnvironmentOption = Annotated[
 FailOption = Annotated[bool, typer.Option("--fail", help="End with exit code 3 if the experiments differ.")]
 
 
-@prints_data
+@prints(*REPORT)
 def command(
     first: FirstArgument,
     second: SecondArgument = None,
     environment: EnvironmentOption = None,
-    form: FormOption = Form.TERMINAL,
     fail: FailOption = False,
+    *,
+    form: Form,
 ) -> None:
     """Compare two experiments field by field: deployed, released or in files.
 
@@ -73,16 +75,19 @@ def _versions(first: str, second: str | None, environment: str | None, root: Pat
     """Return both versions. Files and releases are read in the named environment, or in that of the stack."""
     from trainform.deployed.stacks import followed, load_project_stack
     from trainform.job.check_files import check_environment
+    from trainform.spec.release import NAME
     from trainform.spec.stack import STACK_ARGUMENT
     from trainform.stacks.comparison.compare import version_in_file
 
-    words = [first] if second is None else [first, second]
     known = known_stacks(root)
+    if second is None and NAME.fullmatch(first) is None:  # a stack, also as EXPERIMENT -e ENV
+        first, environment = stack_of(first, environment, root), os.environ.get(ENVIRONMENT_VARIABLE)
+    words = [first] if second is None else [first, second]
     stacks = {
         word: load_project_stack(word, root, STACK_ARGUMENT) for word in words if word.rpartition("/")[2] in known
     }
     if second is None and not stacks:
-        raise CommandLineError("Missing argument 'B'", f"{first} is not a stack: name what it is compared with")
+        raise CommandLineError("Missing argument 'B'", f"{first} is a release: name what it is compared with")
     from_shell = environment == os.environ.get(ENVIRONMENT_VARIABLE)  # the variable is for commands without a stack
     if len(stacks) == len(words) and not from_shell:
         raise CommandLineError("-e is for files and releases, and only stacks are named", "leave it out")

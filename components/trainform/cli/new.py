@@ -10,8 +10,10 @@ import typer
 
 from trainform import defaults
 from trainform.cli import candidates
-from trainform.cli.arguments import EnvironmentOption, JsonOption, option
+from trainform.cli.app import prints
+from trainform.cli.arguments import EnvironmentOption, option
 from trainform.cli.created_files import show_created_files
+from trainform.cli.forms import DATA, Form
 from trainform.cli.new_stack import add_stack, engine_commands, name_in_stack
 from trainform.console.lines import note
 from trainform.errors import InputError, Problem
@@ -76,6 +78,7 @@ ContextOption = Annotated[
 ]
 
 
+@prints(*DATA)
 def command(
     environment: EnvironmentOption,
     name: NameArgument = None,
@@ -85,7 +88,8 @@ def command(
     accelerators: AcceleratorsOption = None,
     queue: QueueOption = None,
     context: ContextOption = None,
-    as_json: JsonOption = False,
+    *,
+    form: Form,
 ) -> None:
     """Write the files of a new experiment or environment.
 
@@ -96,6 +100,7 @@ def command(
     stacks/Pulumi.ENV.yaml, with examples in comments; with --from-context, they have the nodes, queues and storage
     classes of a live cluster.
     """
+    as_json = form is Form.JSON
     options = {
         "--image": image,
         "--launcher": launcher,

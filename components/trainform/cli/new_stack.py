@@ -63,7 +63,7 @@ def _following(stack: str, target: Environment, checked: CheckedJob) -> dict[str
     over_ssh = checked.job is not None and checked.job.experiment.launcher.over_ssh is not None
     engine = engine_commands(stack, over_ssh, target)
     if not checked.problems:
-        return {"next:": [f"trainform plan -s {stack}", *engine]}
+        return {"next:": [f"trainform plan {stack}", *engine]}
     count = len(checked.problems)
     problems = f"{count} problem{'' if count == 1 else 's'} in {target.name}"
     where = (

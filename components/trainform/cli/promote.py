@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from trainform.cli import candidates
-from trainform.cli.app import prints_data
-from trainform.cli.forms import Form, FormOption, next_steps, show_data, show_text
+from trainform.cli.app import prints
+from trainform.cli.forms import REPORT, Form, next_steps, show_data, show_text
+from trainform.cli.jobs import is_experiment, is_stack, require_named, stacks_running
 from trainform.cli.release_writing import REASON, DryOption, ReasonOption, YesOption, require_answer, write
 from trainform.console.lines import note
 from trainform.errors import CommandLineError, each_result
@@ -21,16 +23,20 @@ if TYPE_CHECKING:
 REFUSED = 3
 
 
-ExperimentArguments = Annotated[
+JobArguments = Annotated[
     list[str],
     typer.Argument(
-        metavar="EXPERIMENT...", help="Names of experiments that are deployed.", autocompletion=candidates.experiments
+        metavar="JOB",
+        help="Names of deployed experiments, or their stacks. --from is optional for a stack, and for an experiment "
+        "with only one stack besides the target.",
+        autocompletion=candidates.jobs,
     ),
 ]
 FromOption = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--from",
+        "-e",
         metavar="STACK|ENV",
         help="Promote what is deployed there. An environment: the experiment's stack in it.",
         show_default=False,
@@ -59,17 +65,18 @@ WaiveOption = Annotated[
 OverOption = Annotated[bool, typer.Option("--over-rollback", help="Override the rollback of the target stack.")]
 
 
-@prints_data
+@prints(*REPORT)
 def command(
-    experiments: ExperimentArguments,
-    source: FromOption,
+    jobs: JobArguments,
     target: ToOption,
+    source: FromOption = None,
     waived: WaiveOption = None,
     reason: ReasonOption = "",
     over_rollback: OverOption = False,
     dry_run: DryOption = False,
     yes: YesOption = False,
-    form: FormOption = Form.TERMINAL,
+    *,
+    form: Form,
 ) -> None:
     """Promote a deployed experiment to another environment.
 
@@ -87,8 +94,6 @@ def command(
     if bool(names) != bool(reason.strip()):
         missing = REASON if names else "--waive"
         raise CommandLineError("--waive and --reason go together", f"add {missing}: a gate, and why it is waived")
-    if len({*experiments}) < len(experiments):
-        raise CommandLineError("an experiment is named more than once", "name each experiment once")
     require_answer(dry_run=dry_run, yes=yes)
     from trainform.deployed.stacks import places
     from trainform.stacks.promotion.prepare_promotion import Asked, prepare
@@ -96,7 +101,10 @@ def command(
 
     root = project_root()
     require_project(root)
-    found_places = each_result(lambda experiment: places(experiment, source, target, root), experiments)
+    found_places = each_result(lambda word: places(*_source(word, source, target, root), target, root), jobs)
+    experiments = [origin.experiment for origin, _ in found_places]
+    if len({*experiments}) < len(experiments):
+        raise CommandLineError("an experiment is named more than once", "name each experiment once")
     requests = [
         Asked(each, *pair, names, reason, over_rollback) for each, pair in zip(experiments, found_places, strict=True)
     ]
@@ -119,6 +127,26 @@ def command(
                 note(*next_steps(name, files, is_deployed=each.changes is not None))
     if refused:
         raise typer.Exit(REFUSED)
+
+
+def _source(word: str, source: str | None, target: str, root: Path) -> tuple[str, str]:
+    """Return the experiment, and the stack or environment from which it is promoted."""
+    from trainform.deployed.stacks import experiment_of
+    from trainform.spec.stack import STACK_ARGUMENT, load_stack
+
+    if is_stack(word, root) and not (source is not None and is_experiment(word, root)):
+        if source is not None:
+            raise CommandLineError(f"--from cannot be used with the stack {word}", "the stack names it: remove --from")
+        return experiment_of(load_stack(word, root, STACK_ARGUMENT), root), word
+    if source is not None:
+        return word, source
+    found = stacks_running(require_named(word, root), None, root)
+    others = [name for name, stack in found.items() if target not in (name, Path(stack.environment).stem)]
+    if len(others) == 1:
+        return word, others[0]
+    if not others:
+        raise CommandLineError(f"no stack but the target runs {word}", "`trainform stacks` shows what is deployed")
+    raise CommandLineError(f"{len(others)} other stacks run {word}", f"add --from {' or --from '.join(others)}")
 
 
 def _show(found: Sequence[Prepared], refused: Sequence[Prepared], form: Form) -> None:

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from trainform.cli.app import prints
 from trainform.cli.arguments import (
     ChosenEnvironmentOption,
-    ExperimentArgument,
-    JsonOption,
+    JobArgument,
     RunOption,
-    StackOption,
-    choose,
     option,
 )
+from trainform.cli.forms import DATA, Form
+from trainform.cli.jobs import jobs
 
 if TYPE_CHECKING:
     from trainform.errors import TrainformError
@@ -58,10 +58,10 @@ ClaimOption = Annotated[
 TimeoutOption = Annotated[str, typer.Option("--timeout", metavar="TIME", help="Time limit for the pods: 90s, 10m, 1h.")]
 
 
+@prints(*DATA)
 def command(
-    experiment: ExperimentArgument = None,
+    word: JobArgument,
     environment: ChosenEnvironmentOption = None,
-    stack: StackOption = None,
     processes: ProcessesOption = None,
     probe: ProbeOption = False,
     from_cluster: ClusterOption = False,
@@ -69,7 +69,8 @@ def command(
     claim: ClaimOption = None,
     timeout: TimeoutOption = "10m",
     run: RunOption = None,
-    as_json: JsonOption = False,
+    *,
+    form: Form,
 ) -> None:
     """Run the job's pods as containers on this machine.
 
@@ -85,13 +86,14 @@ def command(
     options = Options(
         image=image, timeout=_seconds(timeout), claims=dict(map(_folder, claim if claim is not None else ()))
     )
-    job = choose(experiment, environment, stack, run).check().checked()
+    (chosen,) = jobs([word], [] if environment is None else [environment], run)
+    job = chosen.check().checked()
     plan, rehearsed = _workload(job, processes, from_cluster)
     if probe:
         rehearsed = probed(rehearsed, plan, job.experiment.launcher)
-    outcome = rehearse(rehearsed, options, console_display(err=as_json), display())
+    outcome = rehearse(rehearsed, options, console_display(err=form is Form.JSON), display())
     error = _error(rehearsed, outcome)
-    if as_json:
+    if form is Form.JSON:
         echo_json(_as_dict(rehearsed, outcome, error))
         raise typer.Exit(0 if error is None else error.exit_code)
     if error is not None:

@@ -13,9 +13,9 @@ from trainform.console.lines import echo, note
 def command(results: Results, as_json: bool) -> None:
     """Print the manifests that `pulumi up` applies.
 
-    One YAML document for each object, in the order in which they are created; with --json, one list. Without an
-    experiment, it prints the objects of the environment's own stack. `-s STACK` prints exactly what `pulumi up -s
-    STACK` applies. With --json, several experiments or stacks are one list with an entry for each.
+    One YAML document for each object, in the order in which they are created; with --output json, one list. Without an
+    experiment, it prints the objects of the environment's own stack. A stack is printed exactly as `pulumi up -s
+    STACK` applies it. With --output json, several experiments or stacks are one list with an entry for each.
     """
     from trainform.manifests.documents import to_yaml
 

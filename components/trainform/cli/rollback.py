@@ -7,16 +7,15 @@ from typing import Annotated
 import typer
 
 from trainform.cli import candidates
-from trainform.cli.app import prints_data
-from trainform.cli.forms import Form, FormOption, next_steps, show_data, show_text
+from trainform.cli.app import prints
+from trainform.cli.arguments import StackEnvironmentOption, StackJobArgument
+from trainform.cli.forms import REPORT, Form, next_steps, show_data, show_text
+from trainform.cli.jobs import stack_of
 from trainform.cli.release_writing import DryOption, ReasonOption, YesOption, require_answer, write
 from trainform.console.lines import note
 from trainform.errors import InputError
 from trainform.project import project_root, release_path, require_project, stack_path
 
-StackArgument = Annotated[
-    str, typer.Argument(metavar="STACK", help="A stack of the project.", autocompletion=candidates.stacks)
-]
 ToOption = Annotated[
     str | None,
     typer.Option(
@@ -29,14 +28,16 @@ ToOption = Annotated[
 ]
 
 
-@prints_data
+@prints(*REPORT)
 def command(
-    stack: StackArgument,
+    word: StackJobArgument,
     reason: ReasonOption,
+    environment: StackEnvironmentOption = None,
     to: ToOption = None,
     dry_run: DryOption = False,
     yes: YesOption = False,
-    form: FormOption = Form.TERMINAL,
+    *,
+    form: Form,
 ) -> None:
     """Restore the previous release of a stack.
 
@@ -59,7 +60,7 @@ def command(
         raise InputError(wrong)
     root = project_root()
     require_project(root)
-    found = prepare_rollback(stack, to, reason.strip(), root)
+    found = prepare_rollback(stack_of(word, environment, root), to, reason.strip(), root)
     name, release = found.stack.name, found.release.name
     if form is not Form.JSON:
         show_text(form, sections(found))

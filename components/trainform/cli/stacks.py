@@ -13,9 +13,9 @@ import typer
 from msgspec import structs
 
 from trainform.cli import candidates
-from trainform.cli.app import prints_data
+from trainform.cli.app import prints
 from trainform.cli.arguments import WHICH_ENVIRONMENT, environment_option
-from trainform.cli.forms import Form, FormOption, show_data, show_text
+from trainform.cli.forms import REPORT, Form, show_data, show_text
 from trainform.console.lines import echo, note
 from trainform.console.secrets import masked
 from trainform.errors import TrainformError
@@ -60,14 +60,15 @@ DriftOption = Annotated[
 ]
 
 
-@prints_data
+@prints(*REPORT)
 def command(
     environments: EnvironmentsOption = None,
     experiment: ExperimentOption = None,
     queue: QueueOption = None,
     owner: OwnerOption = None,
     drift: DriftOption = False,
-    form: FormOption = Form.TERMINAL,
+    *,
+    form: Form,
 ) -> None:
     """List the experiments that are deployed: phase, accelerators, age, cost.
 

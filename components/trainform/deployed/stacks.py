@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from trainform.plan.inputs import resolved
 from trainform.project import ENVIRONMENTS, EXPERIMENTS, known_names, known_stacks
 from trainform.spec.environment import Environment
 from trainform.spec.load import is_path
+from trainform.spec.names import did_you_mean
 from trainform.spec.release import digest
 from trainform.spec.stack import STACK_OPTION, OwnStackError, Stack, load_stack, project_name
 
@@ -137,7 +137,7 @@ def _place_in(experiment: str, option: str, word: str, root: Path) -> ProjectSta
     """Return the only stack of the experiment in the environment of this name."""
     if word not in known_names(ENVIRONMENTS, root):
         names = list(dict.fromkeys([*known_names(ENVIRONMENTS, root), *known_stacks(root)]))
-        fix = nearest(word, names, f"known: {list_names(names)}")
+        fix = did_you_mean(word, names) or f"known: {list_names(names)}"
         raise InputError([Problem(option, word, "no stack and no environment of the project has this name", fix)])
     check_environment(word, root).checked()
     loaded, unread = load_project_stacks(known_stacks(root), root)
@@ -151,11 +151,5 @@ def _place_in(experiment: str, option: str, word: str, root: Path) -> ProjectSta
         reason, known = f"no stack of the project runs {experiment} there{unknown}", known_names(EXPERIMENTS, root)
         fix = f"`trainform new {experiment} -e {word}` writes one"
         if experiment not in known:
-            fix = nearest(experiment, known, "`trainform stacks` shows what is deployed")
+            fix = did_you_mean(experiment, known) or "`trainform stacks` shows what is deployed"
     raise InputError([Problem(option, word, reason, fix)])
-
-
-def nearest(word: str, known: list[str], otherwise: str) -> str:
-    """Return what to do about an unknown name: the nearest known one, or something else."""
-    near = difflib.get_close_matches(word, known, 1)
-    return f"did you mean {near[0]}?" if near else otherwise

@@ -38,8 +38,8 @@ class Promotion(Model, on_change=OnChange.NO_OBJECT):
 
     required: bool | None = Field(
         default=None,
-        description="Whether each stack of this environment must follow a release that was promoted to it. `check -s`, "
-        "`pulumi preview` and `pulumi up` refuse any other. Empty: yes if there is a gate.",
+        description="Whether each stack of this environment must follow a release that was promoted to it. `check "
+        "STACK`, `pulumi preview` and `pulumi up` refuse any other. Empty: yes if there is a gate.",
     )
     sources: list[Label] = Field(
         default=[],
