@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from trainform.review.context import Context
-from trainform.review.forms import markdown
+from trainform.review.forms import text
 from trainform.review.jobs import jobs_of
 from trainform.review.read import read_preview
 from trainform.review.report import build_report
@@ -20,7 +20,7 @@ def main(file: Path) -> float:
     seconds."""
     begin = time.perf_counter()
     preview = read_preview(file.read_text(), file.name)
-    markdown.render(review_of([build_report(Context("allreduce.dev", preview, jobs_of(preview)))]))
+    text.markdown(review_of([build_report(Context("allreduce.dev", preview, jobs_of(preview)))]))
     return time.perf_counter() - begin
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.cli.reviewing import read, review
 from tests.support.repository import ROOT
 from trainform.review import stored
-from trainform.review.forms import html, markdown, terminal
+from trainform.review.forms import html, text
 
 
 def test_several_files_at_once(preview: str, tmp_path: Path) -> None:
@@ -19,10 +19,10 @@ def test_several_files_at_once(preview: str, tmp_path: Path) -> None:
     assert (code, err) == (0, "")
     assert out.startswith("Review of dev: ")
     assert [file.read_text(encoding="utf-8") for file in made] == [
-        markdown.render(expected),
+        text.markdown(expected),
         html.render(expected),
         stored.render(expected),
-        terminal.render(expected, 100, full=True),
+        text.terminal(expected, 100, full=True),
     ]
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests.cli.running import run
 from tests.review.forms.samples import EMPTY, FAILED, ONE_FAILED, RICH
-from trainform.review.forms import markdown
+from trainform.review.forms import text
 from trainform.review.model import Review
 from trainform.review.stored import render
 from trainform.review.whole import review_of
@@ -37,7 +37,7 @@ def test_a_stored_report_is_shown_in_every_form(report: str, tmp_path: Path) -> 
     code, out, err = run("review", "--review-json", report, "--output", "json")
     assert (code, out, err) == (0, render(expected), "")
     code, out, _ = run("review", "--review-json", report, "--output", "markdown", "-o", str(tmp_path / "again.json"))
-    assert (code, out) == (0, markdown.render(expected))
+    assert (code, out) == (0, text.markdown(expected))
     assert (tmp_path / "again.json").read_text(encoding="utf-8") == render(expected)
 
 

@@ -14,12 +14,12 @@ from tests.engine.test_ssh_identity import keys, traces
 from tests.support.engine_runs import run_preview
 from tests.support.previews import cleaned
 from tests.support.repository import ROOT
+from trainform.console.escaping import CHANGED_MASK, MASK
 from trainform.review.changes import field_differences
 from trainform.review.jobs import jobs_of
 from trainform.review.preview import Preview, Step
 from trainform.review.read import read_preview
 from trainform.review.run import EngineRun
-from trainform.review.stand_ins import CHANGED_MASK, MASKED
 from trainform.review.steps import name_before
 
 RECORDED = ROOT / "tests" / "review" / "recorded"
@@ -95,7 +95,7 @@ def _holds_what_the_review_needs(preview: Preview) -> None:
     assert (claim.operation, claim.old.keep, claim.new.keep) == ("same", True, False)
     secret = step(preview, "Secret", "allreduce-ssh")
     changed = {found.path: (found.before, found.after) for found in field_differences(secret)}
-    assert (secret.operation, changed["data"]) == ("update", (MASKED, CHANGED_MASK))
+    assert (secret.operation, changed["data"]) == ("update", (MASK, CHANGED_MASK))
     assert preview.masked == 1
     (reviewed,) = jobs_of(preview)
     assert reviewed.job == job

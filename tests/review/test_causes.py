@@ -18,9 +18,9 @@ from tests.support.generators import experiments
 from tests.support.leaks import OTHER_HUB_TOKEN
 from tests.support.rendering import job_problems
 from tests.support.samples import CLUSTER, JOB
+from trainform.console.escaping import MASK
 from trainform.review.causes import Causes, causes
 from trainform.review.context import JobReview
-from trainform.review.stand_ins import MASKED
 from trainform.spec import Experiment
 from trainform.spec.load import parse
 
@@ -194,7 +194,7 @@ def test_what_looks_like_a_secret_is_masked_on_both_sides() -> None:
     assert job.before is not None
     before = structs.replace(job.before, experiment={**job.before.experiment, "env": {"HUB": OTHER_HUB_TOKEN}})
     made = causes(dataclasses.replace(job, before=before))
-    assert [(change.place.path, change.before, change.after) for change in made.changes] == [("env.HUB", MASKED, None)]
+    assert [(change.place.path, change.before, change.after) for change in made.changes] == [("env.HUB", MASK, None)]
     assert OTHER_HUB_TOKEN not in str(made)
 
 

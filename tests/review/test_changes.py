@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from tests.review.jobs import LORA, PROVIDER, change, context, object_step, step
+from trainform.console.escaping import CHANGED_MASK, MASK
 from trainform.review.changes import field_differences, object_changes
 from trainform.review.model import ObjectChange
 from trainform.review.preview import State
-from trainform.review.stand_ins import CHANGED_MASK, MASKED
 
 QUEUE = "kubernetes:scheduling.volcano.sh/v1beta1:Queue"
 
@@ -65,8 +65,8 @@ def test_a_job_on_another_operator_has_another_kind_and_no_fields() -> None:
 
 
 def test_a_secret_value_that_changes_alone_is_a_field() -> None:
-    data = {"data": {"id_ed25519": MASKED}}
-    assert fields(data, data, "Secret") == [("data", MASKED, CHANGED_MASK)]
+    data = {"data": {"id_ed25519": MASK}}
+    assert fields(data, data, "Secret") == [("data", MASK, CHANGED_MASK)]
     labelled = {**data, "immutable": True}
     assert fields(data, labelled, "Secret") == [("immutable", None, True)]
     named = object_step("update", "Secret", "settings", data, labelled, detail={'data["id_ed25519"]': "update"})

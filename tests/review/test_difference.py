@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.support.leaks import OTHER_HUB_TOKEN as TOKEN
+from trainform.console.escaping import CHANGED_MASK, MASK
 from trainform.review.difference import Difference, differences, shown
-from trainform.review.stand_ins import CHANGED_MASK, MASKED
 
 
 def found(before: Any, after: Any) -> list[tuple[str, Any, Any]]:
@@ -65,13 +65,13 @@ def test_the_order_of_named_items_is_a_difference() -> None:
 def test_secrets_are_masked(keys: tuple[str, ...], value: Any) -> None:
     for pair in ((None, value), (value, None)):
         text = str(shown(Difference(keys, keys, *pair)))
-        assert MASKED in text or CHANGED_MASK in text
+        assert MASK in text or CHANGED_MASK in text
         assert not {"short", "hunter2", TOKEN} & set(text.replace("'", " ").replace(",", " ").split())
 
 
 def test_where_one_side_is_secret_both_are_masked() -> None:
-    assert shown(Difference(("env", "HUB"), ("env", "HUB"), "plain", TOKEN)) == (MASKED, CHANGED_MASK)
-    assert shown(Difference(("data",), ("data",), MASKED, "plain")) == (MASKED, CHANGED_MASK)
+    assert shown(Difference(("env", "HUB"), ("env", "HUB"), "plain", TOKEN)) == (MASK, CHANGED_MASK)
+    assert shown(Difference(("data",), ("data",), MASK, "plain")) == (MASK, CHANGED_MASK)
 
 
 def test_the_name_of_a_secret_is_none() -> None:
@@ -82,7 +82,7 @@ def test_a_key_that_is_a_secret_is_masked_in_paths() -> None:
     assert found({}, {"annotations": {TOKEN: "x"}, "labels": {}}) == [
         ("annotations", None, {TOKEN: "x"}), ("labels", None, {}),
     ]  # fmt: skip
-    assert found({"annotations": {}}, {"annotations": {TOKEN: "x"}}) == [(f"annotations.{MASKED}", None, "x")]
+    assert found({"annotations": {}}, {"annotations": {TOKEN: "x"}}) == [(f"annotations.{MASK}", None, "x")]
 
 
 def test_a_text_that_becomes_a_reference_to_a_secret_is_one() -> None:

@@ -28,13 +28,13 @@ from tests.review.jobs import (
 )
 from tests.support.samples import environment
 from trainform.cluster.facts import LiveFacts
+from trainform.console.escaping import MASK
 from trainform.plan.inputs import environment_inputs
 from trainform.review.context import Context
 from trainform.review.effects import effects
 from trainform.review.findings.restart import find as restarts
 from trainform.review.model import Effect
 from trainform.review.preview import State
-from trainform.review.stand_ins import MASKED
 
 QUEUE = "kubernetes:scheduling.volcano.sh/v1beta1:Queue"
 CLAIM = "kubernetes:core/v1:PersistentVolumeClaim"
@@ -208,7 +208,7 @@ def test_claims() -> None:
 
 
 def test_a_secret_whose_values_alone_change() -> None:
-    data = {"data": {"id_ed25519": MASKED}}
+    data = {"data": {"id_ed25519": MASK}}
     made = context(others=[object_step("update", "Secret", "sdxl-lora-ssh", data, data, detail={})])
     assert sentences(made) == ["Changes the Secret sdxl-lora-ssh: a secret value changed."]
     labelled = {**data, "immutable": True}

@@ -10,8 +10,8 @@ import pytest
 
 from tests.support import previews
 from tests.support.previews import CONFIG_MAP, SECRET, secret, state, step_event, urn
+from trainform.console.escaping import MASK
 from trainform.review.read import read_preview
-from trainform.review.stand_ins import MASKED
 
 PLAIN = "Zq9-winter-otter-77"
 ENCODED = base64.b64encode(PLAIN.encode()).decode()
@@ -78,7 +78,7 @@ def test_a_short_secret_is_masked_where_it_is_the_whole_value(value: str) -> Non
     ]
     preview = read_preview(previews.stream(*events))
     assert preview.steps[1].new is not None
-    assert preview.steps[1].new.inputs == {"data": {"a": MASKED, "b": f"bert-{value}"}}
+    assert preview.steps[1].new.inputs == {"data": {"a": MASK, "b": f"bert-{value}"}}
 
 
 MANIFEST = f"apiVersion: v1\nkind: Secret\nstringData:\n  p: {PLAIN}\n"
@@ -104,7 +104,7 @@ def test_a_secret_that_something_unseen_splits_is_known(hidden: str) -> None:
     told = f"cannot use\t{PLAIN[:9]}{hidden}{PLAIN[9:]}\nfor it"
     made = step_event("create", urn(SECRET, "it"), None, state({"stringData": {"p": PLAIN}}))
     (message,) = read_preview(previews.stream(made, previews.diagnostic("error", told))).messages
-    assert message.text == f"{MASKED}\nfor it"
+    assert message.text == f"{MASK}\nfor it"
 
 
 NAMED = {"metadata": {"name": "bert-settings", "namespace": "ai-namespace"}, "data": {"a": "ai-namespace is there"}}
@@ -119,8 +119,8 @@ def test_a_secret_that_is_a_name_is_masked_in_its_own_place_alone(told: str, for
     made = read_preview(form(step_event("create", urn(SECRET, "login"), None, state(held)), object_))
     secret_step, settings = made.steps
     assert secret_step.new is not None
-    assert secret_step.new.inputs["stringData"] == {"a": MASKED}
-    assert secret_step.new.inputs["data"] == {"b": MASKED}
+    assert secret_step.new.inputs["stringData"] == {"a": MASK}
+    assert secret_step.new.inputs["data"] == {"b": MASK}
     assert settings.new is not None
     assert settings.new.inputs == NAMED
     assert settings.urn == urn(CONFIG_MAP, "it")

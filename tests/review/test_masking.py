@@ -22,9 +22,9 @@ from tests.support.previews import (
     step_event,
     urn,
 )
+from trainform.console.escaping import CHANGED_MASK, MASK
 from trainform.review.preview import Preview
 from trainform.review.read import read_preview
-from trainform.review.stand_ins import CHANGED_MASK, MASKED
 
 FORMS = [previews.stream, previews.digest]
 PLAIN = "wJalrXUtnFEMI/K7MDENG"
@@ -50,12 +50,12 @@ def sides(preview: Preview) -> tuple[Any, Any]:
 @pytest.mark.parametrize(
     ("old", "new", "masked_old", "masked_new"),
     [
-        ({"a": PLAIN}, {"a": secret()}, {"a": MASKED}, {"a": MASKED}),
-        ({"a": secret()}, {"a": PLAIN}, {"a": MASKED}, {"a": MASKED}),
-        ({"a": {"b": PLAIN, "c": 1}}, {"a": secret()}, {"a": MASKED}, {"a": MASKED}),
-        ({"a": [PLAIN]}, {"a": {"b": secret()}}, {"a": MASKED}, {"a": MASKED}),
-        ({}, {"a": secret()}, {}, {"a": MASKED}),
-        ({"a": None}, {"a": secret()}, {"a": None}, {"a": MASKED}),
+        ({"a": PLAIN}, {"a": secret()}, {"a": MASK}, {"a": MASK}),
+        ({"a": secret()}, {"a": PLAIN}, {"a": MASK}, {"a": MASK}),
+        ({"a": {"b": PLAIN, "c": 1}}, {"a": secret()}, {"a": MASK}, {"a": MASK}),
+        ({"a": [PLAIN]}, {"a": {"b": secret()}}, {"a": MASK}, {"a": MASK}),
+        ({}, {"a": secret()}, {}, {"a": MASK}),
+        ({"a": None}, {"a": secret()}, {"a": None}, {"a": MASK}),
     ],
 )
 def test_a_place_is_masked_if_either_side_is_secret(
@@ -71,7 +71,7 @@ def test_items_of_lists_are_found_by_their_names(form: Any) -> None:
     level = {"name": "NCCL_DEBUG", "value": "INFO"}
     old = {"env": [{"name": "CREDENTIAL_OF_BUCKET", "value": PLAIN}, level]}
     new = {"env": [{**level, "value": "WARN"}, {"name": "CREDENTIAL_OF_BUCKET", "value": secret()}]}
-    masked = {"name": "CREDENTIAL_OF_BUCKET", "value": MASKED}
+    masked = {"name": "CREDENTIAL_OF_BUCKET", "value": MASK}
     preview = preview_of(old, new, form=form)
     assert sides(preview) == ({"env": [masked, level]}, {"env": [{**level, "value": "WARN"}, masked]})
     assert preview.masked == 1
@@ -80,7 +80,7 @@ def test_items_of_lists_are_found_by_their_names(form: Any) -> None:
 def test_what_is_secret_in_outputs_is_secret_in_inputs() -> None:
     old = state({"data": {"key.json": PLAIN}}, {"data": {"key.json": secret()}})
     preview = read_preview(previews.stream(step_event("update", RECORD, old, state({"data": {"key.json": PLAIN}}))))
-    assert sides(preview) == ({"data": {"key.json": MASKED}}, {"data": {"key.json": MASKED}})
+    assert sides(preview) == ({"data": {"key.json": MASK}}, {"data": {"key.json": MASK}})
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -89,9 +89,9 @@ def test_the_content_of_a_secret_is_masked_however_it_is_given(form: Any) -> Non
     old = {"kind": "Secret", "data": {"password": encoded}, "stringData": {"user": "research-team"}, "type": "Opaque"}
     new = {**old, "data": {"password": "another"}}
     preview = preview_of(old, new, SSH, form)
-    content = {"kind": "Secret", "stringData": {"user": MASKED}, "type": "Opaque"}
+    content = {"kind": "Secret", "stringData": {"user": MASK}, "type": "Opaque"}
     assert sides(preview) == (
-        {**content, "data": {"password": MASKED}},
+        {**content, "data": {"password": MASK}},
         {**content, "data": {"password": CHANGED_MASK}},
     )
     assert preview.masked == 2
@@ -105,16 +105,16 @@ def test_what_kubectl_applied_last_is_read_too(form: Any) -> None:
     body = {"kind": "Secret", "metadata": {"name": "bert-ssh"}, "stringData": {"password": PLAIN}}
     annotated = {"metadata": {"annotations": {LAST_APPLIED: json.dumps(body)}}}
     preview = preview_of(annotated, annotated, RECORD, form)
-    expected = {**body, "stringData": {"password": MASKED}}
+    expected = {**body, "stringData": {"password": MASK}}
     assert json.loads(sides(preview)[0]["metadata"]["annotations"][LAST_APPLIED]) == expected
     unclear = {"metadata": {"annotations": {LAST_APPLIED: f'{{"stringData": "{PLAIN}"'}}}
-    assert sides(preview_of(unclear, {}, RECORD, form))[0] == {"metadata": {"annotations": {LAST_APPLIED: MASKED}}}
+    assert sides(preview_of(unclear, {}, RECORD, form))[0] == {"metadata": {"annotations": {LAST_APPLIED: MASK}}}
 
 
 def test_a_secret_in_one_side_of_json_in_a_text() -> None:
     old, new = ({"data": {"experiment": json.dumps({"env": {"A": value, "B": "1"}})}} for value in (TOKEN, PLAIN))
     before, after = sides(preview_of(old, new, RECORD))
-    assert json.loads(before["data"]["experiment"]) == {"env": {"A": MASKED, "B": "1"}}
+    assert json.loads(before["data"]["experiment"]) == {"env": {"A": MASK, "B": "1"}}
     assert json.loads(after["data"]["experiment"]) == {"env": {"A": CHANGED_MASK, "B": "1"}}
     cut = {"data": {"experiment": new["data"]["experiment"][:-3]}}
     assert sides(preview_of(old, cut, RECORD))[1] == {"data": {"experiment": CHANGED_MASK}}
@@ -157,7 +157,7 @@ def test_what_is_no_secret_stays(inputs: dict[str, Any]) -> None:
 def test_the_configuration_of_a_provider_holds_credentials() -> None:
     provider = urn("pulumi:providers:kubernetes", "bert-cluster")
     inputs = {"kubeconfig": "apiVersion: v1\nusers:\n- user: {client-key-data: c2VjcmV0}\n", "context": "dev"}
-    assert sides(preview_of(inputs, inputs, provider)) == ({**inputs, "kubeconfig": MASKED},) * 2
+    assert sides(preview_of(inputs, inputs, provider)) == ({**inputs, "kubeconfig": MASK},) * 2
 
 
 def test_secrets_in_names_messages_and_policies() -> None:
@@ -172,7 +172,7 @@ def test_secrets_in_names_messages_and_policies() -> None:
     )  # fmt: skip
     preview = read_preview(text)
     assert TOKEN not in repr(preview)
-    assert preview.messages[0].text == f"{MASKED}\n{MASKED}"
+    assert preview.messages[0].text == f"{MASK}\n{MASK}"
     assert preview.masked > 0
 
 
@@ -182,7 +182,7 @@ def test_secrets_in_names_messages_and_policies() -> None:
 def test_secrets_that_the_engine_tells_are_compared() -> None:
     one, other = {"a": secret("one secret")}, {"a": secret("other secret")}
     assert sides(preview_of(one, other))[1] == {"a": CHANGED_MASK}
-    assert sides(preview_of(one, one))[1] == {"a": MASKED}
+    assert sides(preview_of(one, one))[1] == {"a": MASK}
 
 
 # --- anywhere

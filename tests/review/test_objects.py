@@ -7,10 +7,10 @@ import dataclasses
 from msgspec import structs
 
 from tests.review.jobs_of_previews import context, environment, job_review, queue_step, rendered, workers
+from trainform.console.escaping import MASK, UNKNOWN
 from trainform.review.context import JobReview
 from trainform.review.objects import asked_of, templates_of
 from trainform.review.preview import Preview, State, Step
-from trainform.review.stand_ins import MASKED, UNKNOWN
 
 CLUSTER = environment()
 
@@ -49,7 +49,7 @@ def test_what_only_the_program_reads_is_not_compared() -> None:
 
 
 def test_values_that_are_secret_or_unknown_are_not_compared() -> None:
-    step = service("same", spec={"a": MASKED, "b": UNKNOWN, "c": ["x", MASKED], "d": [{"name": "A", "value": MASKED}]})
+    step = service("same", spec={"a": MASK, "b": UNKNOWN, "c": ["x", MASK], "d": [{"name": "A", "value": MASK}]})
     (item,) = asked_of(Preview("stream", (step,)), []).objects
     assert item.body["spec"] == {"d": [{"name": "A"}]}
 

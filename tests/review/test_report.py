@@ -18,7 +18,7 @@ from tests.support.leaks import GITHUB_TOKEN
 from trainform.errors import Problem
 from trainform.review.context import Context
 from trainform.review.fail_on import FAILED, exit_code, parse_fail_on
-from trainform.review.forms import terminal
+from trainform.review.forms.text import terminal
 from trainform.review.kinds import KINDS
 from trainform.review.model import Level, NotChecked, Outcome, Report
 from trainform.review.preview import Message, PolicyResult
@@ -45,7 +45,7 @@ def of_code(report: Report, code: str) -> list[Any]:
 
 def test_the_screen_of_the_readme(golden: Golden) -> None:
     """What a person reads first."""
-    text = terminal.render(shown_review(), 100)
+    text = terminal(shown_review(), 100)
     golden(SCREEN, text)
     assert text.count("\n") <= 12
     shown = next(block for block in blocks_of("text", README) if block.text.startswith("Review of "))

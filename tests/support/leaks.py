@@ -22,13 +22,14 @@ SECRETS = (GITHUB_TOKEN, HUB_TOKEN, OTHER_HUB_TOKEN, PASSWORD, UNMARKED)
 def leaked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, str]]]:
     """The secrets in any form of any report that is made in this process. The test fails if it has left one."""
     from trainform.review import stored
-    from trainform.review.forms import html, markdown, terminal
+    from trainform.review.forms import html
+    from trainform.review.forms.text import markdown, terminal
     from trainform.review.model import Report
     from trainform.review.whole import review_of
 
     forms: dict[str, Callable[[Any], str]] = {
-        "terminal": lambda review: terminal.render(review, full=True),
-        "markdown": markdown.render,
+        "terminal": lambda review: terminal(review, full=True),
+        "markdown": markdown,
         "html": html.render,
         "json": stored.render,
     }

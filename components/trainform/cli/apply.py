@@ -14,7 +14,7 @@ from trainform.console.lines import flush_or_discard, note
 from trainform.project import project_root, require_project
 
 if TYPE_CHECKING:
-    from trainform.review.forms.sections import Item
+    from trainform.console.sections import Item
     from trainform.stacks.saved.saved_review import Moved, SavedFile, Verdict
 
 FAILED, MOVED = 1, 4
@@ -115,7 +115,7 @@ def _verdict(saved: SavedFile, file: str, moved: list[Moved], unread: list[str])
 
 
 def _show(verdict: Verdict, form: Form) -> None:
-    from trainform.review.forms.sections import Item, Section, bounded
+    from trainform.console.sections import Item, Section, bounded
 
     outcome = OUTCOMES[verdict.result].format(at=verdict.reviewed)
     found = bounded([
@@ -129,7 +129,7 @@ def _show(verdict: Verdict, form: Form) -> None:
 
 def _items(moved: list[Moved]) -> Iterator[Item]:
     """Yield each sentence once, with its places."""
-    from trainform.review.forms.sections import Item, Row, shown
+    from trainform.console.sections import Item, Row, shown
 
     rows = dict[str, list[Row]]()
     for each in moved:

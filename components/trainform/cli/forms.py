@@ -17,7 +17,7 @@ from trainform.console.secrets import masked
 from trainform.errors import InputError, Problem
 
 if TYPE_CHECKING:
-    from trainform.review.forms.sections import Section
+    from trainform.console.sections import Section
 
 
 class Form(StrEnum):
@@ -67,11 +67,11 @@ def show_text(form: Form, *documents: Sequence[Section]) -> None:
     """Print the report for people, as Markdown or for a terminal. The first section of each document has its title."""
     shown = [masked(list(sections)) for sections in documents]
     if form is Form.MARKDOWN:
-        from trainform.review.forms import markdown  # which also draws pictures
+        from trainform.console import markdown
 
         echo(*markdown.render_documents(shown).removesuffix("\n").split("\n"))
     else:
-        from trainform.review.forms import terminal
+        from trainform.console import terminal
 
         echo(*(line.text for line in terminal.lines_of(shown, terminal_width())))
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from msgspec import Struct, to_builtins
 
+from trainform.console.sections import Item, Row, Section, Table, bounded, counted
 from trainform.deployed.releases.history import Event, StackNow
 from trainform.deployed.releases.release import Release
 from trainform.deployed.stacks import followed
-from trainform.review.forms.sections import Item, Row, Section, Table, bounded, counted
 
 COLUMNS = ("stack", "environment", "follows", "state", "deployed")
 

@@ -221,15 +221,15 @@ def _echo(text: str) -> None:
 
 def _text(review: Review, form: Form, width: int, details: str | None, *, full: bool) -> str:
     from trainform.review import stored
-    from trainform.review.forms import comment, html, markdown, terminal
+    from trainform.review.forms import html, text
 
     match form:
         case Form.TEXT:
-            return terminal.render(review, width, full=full)
+            return text.terminal(review, width, full=full)
         case Form.COMMENT:
-            return comment.render(review, defaults.LONGEST_COMMENT, details)
+            return text.comment(review, defaults.LONGEST_COMMENT, details)
         case Form.MARKDOWN:
-            return markdown.render(review)
+            return text.markdown(review)
         case Form.HTML:
             return html.render(review)
         case Form.JSON:
@@ -242,7 +242,7 @@ def _show(review: Review, form: Form, details: str | None, *, full: bool) -> Non
         _echo(_text(review, form, terminal_width(), details, full=full))
         return
     from trainform.console.screen import screen
-    from trainform.review.forms.terminal import lines
+    from trainform.review.forms.text import lines
 
     made = screen()
     for line in lines(review, terminal_width(), full=full):

@@ -113,8 +113,7 @@ def _progress(stacks: Sequence[str]) -> Iterator[Callable[[Sequence[str]], None]
 def _import_the_rest() -> None:
     """Import what follows the previews while the engine works, and build the validators of reports."""
     import trainform.review.fail_on
-    import trainform.review.forms.document
-    import trainform.review.forms.terminal
+    import trainform.review.forms.text
     import trainform.review.read
     import trainform.review.report
     import trainform.review.whole  # noqa: F401

@@ -22,9 +22,9 @@ from trainform.errors import TrainformError
 from trainform.project import ENVIRONMENTS, known_names, known_stacks, project_root, require_project
 
 if TYPE_CHECKING:
+    from trainform.console.sections import Section
     from trainform.deployed.overview import Overview, Row
     from trainform.deployed.stacks import ProjectStack
-    from trainform.review.forms.sections import Section
     from trainform.spec.environment import Environment
 
 SECONDS = 5.0
@@ -255,7 +255,7 @@ def _not_read(name: str, error: TrainformError) -> list[str]:
 
 
 def _sections(rows: Sequence[Mapping[str, Any]], found: Overview, totals: str) -> list[Section]:
-    from trainform.review.forms.sections import Item, Section, Table, bounded
+    from trainform.console.sections import Item, Section, Table, bounded
 
     table = (Table(tuple(map(tuple, _table(rows)))),) if rows else ()
     unread = (Item(" ".join(_not_read(name, error))) for name, error in found.not_read.items())

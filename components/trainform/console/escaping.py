@@ -10,7 +10,11 @@ from __future__ import annotations
 import re
 
 MASK = "[secret]"
-"""Stands for a secret in everything that is shown."""
+"""Stands for a secret in everything that is shown. Where either side of a change is secret, both sides are masked."""
+CHANGED_MASK = "[secret, changed]"
+"""Stands for the new side of a secret of which a preview shows that it changes, although both sides are masked."""
+UNKNOWN = "[known after apply]"
+"""Stands for a value that the engine knows only at `up`."""
 
 # Unicode classifies these as letters, marks or symbols (`isprintable`), but they are invisible: fillers, joiners,
 # variation selectors.

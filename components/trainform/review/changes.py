@@ -9,12 +9,12 @@ from typing import Any
 from msgspec import structs
 
 from trainform.cluster.live_drift import OF_SERVER
+from trainform.console.escaping import CHANGED_MASK, MASK
 from trainform.review import steps
 from trainform.review.context import Context, JobReview
 from trainform.review.difference import Difference, differences, is_reference, shown
 from trainform.review.model import FieldChange, ObjectChange
 from trainform.review.preview import Step
-from trainform.review.stand_ins import CHANGED_MASK, MASKED
 
 NOISE = OF_SERVER | {"status", "deletionTimestamp"}
 """Fields of objects and of their metadata that the API server writes."""
@@ -102,7 +102,7 @@ def field_differences(step: Step, names: Names = NO_NAMES) -> Iterator[Differenc
     secret = {each.keys[:-1] for each in references if each.keys[-1:] == ("valueFrom",)}
     for each in found:
         if each.keys[-1:] == ("value",) and each.keys[:-1] in secret:  # it comes from a Secret on the other side
-            before, after = (None if value is None else MASKED for value in (each.before, each.after))
+            before, after = (None if value is None else MASK for value in (each.before, each.after))
             yield structs.replace(each, before=before, after=after)
         elif not _follows(each, names):
             yield each
@@ -110,7 +110,7 @@ def field_differences(step: Step, names: Names = NO_NAMES) -> Iterator[Differenc
     yield from hidden
     if not found and not hidden and steps.kind(step) == steps.SECRET and steps.fate(step) == "update":
         fields = [field for field in steps.SECRET_VALUES if field in step.new.inputs]
-        yield from (Difference((field,), (field,), MASKED, CHANGED_MASK) for field in fields)
+        yield from (Difference((field,), (field,), MASK, CHANGED_MASK) for field in fields)
 
 
 def masked_changes(step: Step) -> Iterator[Difference]:
@@ -119,9 +119,9 @@ def masked_changes(step: Step) -> Iterator[Difference]:
     for path in step.detail or ():
         keys = tuple(int(index) if index else quoted or name for quoted, index, name in PARTS.findall(path))
         was, will = (_at({} if state is None else state.inputs, keys) for state in (step.old, step.new))
-        if was == will and MASKED in str(was[0]) and was[1] not in found:
+        if was == will and MASK in str(was[0]) and was[1] not in found:
             found.add(was[1])
-            yield Difference(was[1], was[1], MASKED, CHANGED_MASK)
+            yield Difference(was[1], was[1], MASK, CHANGED_MASK)
 
 
 def _at(value: Any, keys: tuple[str | int, ...]) -> tuple[Any, tuple[str | int, ...]]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from trainform.console.escaping import CHANGED_MASK, MASK
 from trainform.console.secrets import masked
 from trainform.manifests.differences import Difference, Keys, differences
-from trainform.review.stand_ins import CHANGED_MASK, MASKED
 
 __all__ = ["Difference", "Keys", "differences", "is_reference", "shown"]
 REFERENCES = ("secret", "secretKeyRef")  # where a variable's value comes from
@@ -21,12 +21,12 @@ def shown(difference: Difference) -> tuple[Any, Any]:
     if is_reference(difference.before) and isinstance(
         after, str
     ):  # what comes from a Secret on one side is one on the other
-        after = MASKED
+        after = MASK
     if is_reference(difference.after) and isinstance(before, str):
-        before = MASKED
-    if MASKED not in (before, after) or CHANGED_MASK in (before, after) or is_reference(before) or is_reference(after):
+        before = MASK
+    if MASK not in (before, after) or CHANGED_MASK in (before, after) or is_reference(before) or is_reference(after):
         return before, after
-    return (None if before is None else MASKED), (None if after is None else CHANGED_MASK)
+    return (None if before is None else MASK), (None if after is None else CHANGED_MASK)
 
 
 def is_reference(value: object) -> bool:

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
 from trainform.backends.table import BACKENDS
+from trainform.console.escaping import UNKNOWN
 from trainform.errors import ClusterError
 from trainform.manifests.manifest import RECORD_KEY
 from trainform.plan.record import Record, read_record
@@ -15,7 +16,6 @@ from trainform.review.context import JobReview
 from trainform.review.limits import sentence
 from trainform.review.preview import Preview, State, Step
 from trainform.review.read import COMPONENT
-from trainform.review.stand_ins import UNKNOWN
 
 NO_JOBS = ("CronJob", "JobTemplate", "Flow")
 RECORD_TYPE = "kubernetes:core/v1:ConfigMap"

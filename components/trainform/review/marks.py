@@ -10,8 +10,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from trainform.console.escaping import CHANGED_MASK, MASK
 from trainform.console.secrets import DEEPEST
-from trainform.review.stand_ins import CHANGED_MASK, MASKED
 
 SIGNATURE = "4dabf18193072939515e22adb298388d"
 """The key in a mapping by which the engine marks what is not a plain mapping: a secret, or one of these."""
@@ -39,7 +39,7 @@ SHORTEST = 4  # characters of a secret that is masked elsewhere where it stands 
 def is_mark(value: Any) -> bool:
     """Return whether the engine has put a secret here. An unknown mark may be one of a newer engine."""
     if isinstance(value, str):
-        return value in (MASKED, CHANGED_MASK)
+        return value in (MASK, CHANGED_MASK)
     if not isinstance(value, dict) or SIGNATURE not in value:
         return False
     mark = value[SIGNATURE]
@@ -87,7 +87,7 @@ def plain_texts(value: Any) -> Iterator[str]:
 
 def forms_of(text: str) -> Iterator[str]:
     """Yield the text as it may stand elsewhere: in base64 and out of it, stripped, and each long line."""
-    if text in UNKNOWNS or text in (MASKED, CHANGED_MASK) or len(text) > LONGEST_TEXT:
+    if text in UNKNOWNS or text in (MASK, CHANGED_MASK) or len(text) > LONGEST_TEXT:
         return
     plains = {text}
     with contextlib.suppress(binascii.Error, ValueError):  # as a Secret has it

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from trainform.console.escaping import without_invisible, without_sequences
+from trainform.console.escaping import CHANGED_MASK, MASK, UNKNOWN, without_invisible, without_sequences
 from trainform.console.secrets import DEEPEST, PRIVATE_KEY, has_shape, is_secret, name_of, secret_in, secret_words
 from trainform.manifests.shapes import mapping
 from trainform.review.engine_events import same
@@ -31,7 +31,6 @@ from trainform.review.marks import (
     told,
     whole_characters,
 )
-from trainform.review.stand_ins import CHANGED_MASK, MASKED, UNKNOWN
 from trainform.rules.limits.secrets import SECRET_CONTENT
 
 ITEMS = ("SecretList", "items")  # kind and field of a list of Secrets, which do not say their kind
@@ -104,22 +103,22 @@ class Masks:
         if not isinstance(value, str) or not self._is_known(value):
             return value
         inside = inside_text(value)
-        return MASKED if inside is None else dumped(self.hide(inside))
+        return MASK if inside is None else dumped(self.hide(inside))
 
     def name(self, text: str) -> str:
         """Return a name, a path or a reference; in place of each part of a URN with a secret the mask."""
         parts = whole_characters(text).split("::")
-        shown = "::".join(MASKED if self._is_known(part) or has_shape(part) else part for part in parts)
-        self.count += MASKED in shown and shown != text
+        shown = "::".join(MASK if self._is_known(part) or has_shape(part) else part for part in parts)
+        self.count += MASK in shown and shown != text
         return shown
 
     def text(self, text: str) -> str:
         """Return a message without colours and control sequences, and with each line masked that holds a secret."""
         plain = without_sequences(_COLOUR.sub("", whole_characters(text)))
         if len(plain) > LONGEST_TEXT or PRIVATE_KEY.search(plain) is not None:
-            shown = MASKED
+            shown = MASK
         else:
-            shown = "\n".join(MASKED if self._is_secret_line(line) else line for line in plain.split("\n"))
+            shown = "\n".join(MASK if self._is_secret_line(line) else line for line in plain.split("\n"))
         self.count += shown != plain
         return shown
 
@@ -201,7 +200,7 @@ def _text(path: Path) -> str:
         if isinstance(word, int):
             shown += f"[{word}]"
         elif isinstance(word, str):
-            shown += f"{'.' if shown else ''}{word if secret_in(word) is None else MASKED}"
+            shown += f"{'.' if shown else ''}{word if secret_in(word) is None else MASK}"
     return shown
 
 
@@ -262,13 +261,13 @@ def _pairs(value: Any) -> list[tuple[Any, Any]]:
 
 @functools.lru_cache(maxsize=4096)
 def _shown_key(key: str) -> str:
-    return whole_characters(key) if secret_in(key) is None else MASKED
+    return whole_characters(key) if secret_in(key) is None else MASK
 
 
 def _masked(value: Any, paths: set[Path], changed: Iterable[Path] = (), path: Path = ()) -> Any:
     """Return the value with a mask at each of the paths."""
     if paths and path in paths:
-        return value if value in _EMPTY else CHANGED_MASK if path in changed else MASKED
+        return value if value in _EMPTY else CHANGED_MASK if path in changed else MASK
     if isinstance(value, dict):
         return {_shown_key(key): _masked(item, paths, changed, (*path, key)) for key, item in value.items()}
     if isinstance(value, list):

@@ -13,6 +13,7 @@ from trainform.backends.judged import named
 from trainform.backends.queues import API_VERSION as QUEUE_API
 from trainform.backends.table import BACKENDS
 from trainform.cluster.facts import AppliedObject, LiveFacts, RequestedJob
+from trainform.console.escaping import CHANGED_MASK, MASK, UNKNOWN
 from trainform.deployed.accelerators import accelerators_of_roles
 from trainform.job.render import render_job
 from trainform.manifests.named_objects import named_objects
@@ -22,7 +23,6 @@ from trainform.plan.build import chosen_backend
 from trainform.review import steps
 from trainform.review.context import JobReview
 from trainform.review.preview import Preview, State, Step
-from trainform.review.stand_ins import CHANGED_MASK, MASKED, UNKNOWN
 from trainform.rules.limits.demands import Demand, demands
 from trainform.rules.limits.judged import Judged
 from trainform.spec.environment import Environment
@@ -173,7 +173,7 @@ def _without_hidden(value: Any) -> Any:
 
 def _is_hidden(value: Any) -> bool:
     items = value if isinstance(value, list) else [value]
-    return any(item in (MASKED, CHANGED_MASK, UNKNOWN) for item in items)
+    return any(item in (MASK, CHANGED_MASK, UNKNOWN) for item in items)
 
 
 # --- Secrets of jobs without a component, for which no preflight has looked

@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 
 from msgspec import structs
 
+from trainform.console.escaping import MASK
 from trainform.errors import InputError, Problem
 from trainform.manifests.shapes import mapping
 from trainform.review.engine_events import (
@@ -35,7 +36,6 @@ from trainform.review.marks import SIGNATURE
 from trainform.review.masking import Masks, States
 from trainform.review.policies import refusal
 from trainform.review.preview import Message, PolicyResult, Preview, State, Step, Unmasked
-from trainform.review.stand_ins import MASKED
 
 STDIN = "<stdin>"
 LARGEST = 256 << 20
@@ -86,7 +86,7 @@ def read_preview(text: str, source: str = STDIN) -> Preview:
         raw.unreadable += unreadable
     else:
         raw = of_digest(_digest(text, source))
-    return _preview(raw, Masks(SIGNATURE in text or MASKED in text))
+    return _preview(raw, Masks(SIGNATURE in text or MASK in text))
 
 
 def _refuse(source: str, reason: str, fix: str) -> NoReturn:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal
 
 from trainform import defaults
-from trainform.console.escaping import escaped
+from trainform.console.escaping import UNKNOWN, escaped
 from trainform.console.secrets import masked_lines
 from trainform.deployed.releases.evidence import ANOTHER_STACK, NO_RELEASE
 from trainform.errors import Problem, in_order, list_names
@@ -37,7 +37,6 @@ from trainform.review.model import (
 from trainform.review.picture.compare import pictures
 from trainform.review.policies import packs_of, policy_findings
 from trainform.review.preview import Message, Preview
-from trainform.review.stand_ins import UNKNOWN
 
 MOST_PATHS = 5
 MOST_LINES = 20  # of what a failed preview reports

@@ -14,11 +14,11 @@ from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from subprocess import DEVNULL, PIPE
 
+from trainform.console.escaping import MASK
 from trainform.console.signals import exit_on_termination, signals_delayed
 from trainform.deployed.engine import environ_of_engine, pulumi, without_variables
 from trainform.errors import TrainformError
 from trainform.review import new_stack
-from trainform.review.stand_ins import MASKED
 
 STREAMING = "PULUMI_ENABLE_STREAMING_JSON_PREVIEW"
 GRACE_SECONDS = 10.0
@@ -153,4 +153,4 @@ def without_secrets(text: str, environ: Mapping[str, str]) -> str:
     """The text without what looks like a secret, and without the secrets among the variables."""
     from trainform.review.masking import Masks  # with it come the models, for which the engine's start would wait
 
-    return Masks().text(without_variables(text, environ, MASKED))
+    return Masks().text(without_variables(text, environ, MASK))

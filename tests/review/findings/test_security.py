@@ -11,11 +11,11 @@ from tests.review.jobs import LORA, change, context, deployed, job_review, locat
 from tests.support import previews
 from tests.support.leaks import OTHER_HUB_TOKEN as TOKEN
 from tests.support.samples import CLUSTER
+from trainform.console.escaping import MASK, UNKNOWN
 from trainform.review.context import Context
 from trainform.review.findings.security import find
 from trainform.review.model import Finding
 from trainform.review.read import read_preview
-from trainform.review.stand_ins import MASKED, UNKNOWN
 from trainform.spec import Environment
 
 DIGEST = "@sha256:" + "0" * 64
@@ -128,7 +128,7 @@ def test_an_image_without_a_digest_is_told_once_for_all_roles() -> None:
     ("before", "after"),
     [
         ({"main": {"image": "registry.example.com/ai/x:1"}}, {"main": {"image": "registry.example.com/ai/x:2"}}),
-        ({}, {"hostNetwork": MASKED, "main": {"image": MASKED}}),
+        ({}, {"hostNetwork": MASK, "main": {"image": MASK}}),
         ({}, {"hostNetwork": UNKNOWN, "main": {"image": UNKNOWN}}),
     ],
 )
@@ -161,7 +161,7 @@ def test_a_literal_secret_of_a_preview_is_found_and_never_shown(form: Any, main:
     bad = body(main=main)
     for operation, before in (("update", body()), ("create", None)):
         (finding,) = seen(operation, before, bad)
-        assert (finding.object, finding.field, finding.after) == ("web", field, MASKED)
+        assert (finding.object, finding.field, finding.after) == ("web", field, MASK)
         assert finding.title == f"A secret stands as plain text in Job of web: {field}."
     assert seen("update", bad, bad) == [], "it was there before"
 

@@ -15,11 +15,11 @@ from tests.review.jobs import ELASTIC, LORA, change, context, name_of, object_st
 from tests.review.screen import PRICED, TODAY, checked, nodes
 from tests.support.samples import CLUSTER
 from trainform.cluster.facts import LiveFacts
+from trainform.console.escaping import CHANGED_MASK, MASK
 from trainform.review.context import Context
 from trainform.review.model import Finding, Money, Place, Report, Selection
 from trainform.review.preview import Message, Preview
 from trainform.review.report import Checked, build_report
-from trainform.review.stand_ins import CHANGED_MASK, MASKED
 from trainform.review.whole import review_of
 from trainform.spec import Environment
 
@@ -72,7 +72,7 @@ def finding(**given: Any) -> Finding:
 def _rich() -> Report:
     """A job with a secret and a claim fewer and more pods, for which neither room nor a price is there."""
     roles = copy.deepcopy(LORA["roles"])
-    roles["worker"]["env"] = {"HF_TOKEN": MASKED}
+    roles["worker"]["env"] = {"HF_TOKEN": MASK}
     dataset = {"size": "1Ti", "class": "fast", "mount": "/data"}
     before = {**WAS, "roles": roles, "storage": {**LORA["storage"], "dataset": dataset}}
     grown = {"worker": {**roles["worker"], "replicas": 8, "env": {"HF_TOKEN": CHANGED_MASK}}}

@@ -15,18 +15,20 @@ from markdown_it import MarkdownIt
 from tests.conftest import ROOT, Golden
 from tests.review.forms.samples import CHEAPER, EMPTY, FAILED, ONE_FAILED, RICH, SEVERAL, USUAL, finding
 from tests.support.unseen import texts, unseen
+from trainform.console import terminal
 from trainform.console.escaping import display_width
 from trainform.review import stored
-from trainform.review.forms import html, markdown, terminal
+from trainform.review.forms import html
+from trainform.review.forms import text as forms
 from trainform.review.forms.document import details, documents, short_image, summary
 from trainform.review.model import Finding, Origin, Review, WaivedGate
 from trainform.review.whole import review_of
 
 GOLDEN = ROOT / "tests" / "review" / "forms" / "golden"
 FORMS: dict[str, Callable[[Review], str]] = {
-    "txt": terminal.render,
-    "full.txt": lambda review: terminal.render(review, full=True),
-    "md": markdown.render,
+    "txt": forms.terminal,
+    "full.txt": lambda review: forms.terminal(review, full=True),
+    "md": forms.markdown,
     "html": html.render,
     "json": stored.render,
 }
@@ -123,13 +125,13 @@ def test_json_is_ascii_and_the_same_after_reading() -> None:
 
 @pytest.mark.parametrize("width", [80, 100, 119])
 def test_a_usual_change_takes_twelve_lines(width: int) -> None:
-    assert terminal.render(review_of([USUAL]), width).count("\n") <= 12
+    assert forms.terminal(review_of([USUAL]), width).count("\n") <= 12
 
 
 def test_long_lists_end_with_their_number() -> None:
     [notes] = [change for change in RICH.objects if change.name == "notes"]
     fields = notes.model_copy(update={"fields": notes.fields * 300})
-    lines = terminal.render(review_of([RICH.model_copy(update={"objects": [fields] * 600})]), full=True)
+    lines = forms.terminal(review_of([RICH.model_copy(update={"objects": [fields] * 600})]), full=True)
     assert "    And 100 more.\n" in lines
     assert "  And 100 more.\n" in lines
 
@@ -139,7 +141,7 @@ def test_several_stacks_have_an_overview_and_the_most_severe_first() -> None:
     assert first[0].heading == "Review of 4 stacks: failed"
     assert others == [[summary(each), *details(each)] for each in (FAILED, RICH, CHEAPER, EMPTY)]
     assert documents(ONE) == [[summary(RICH), *details(RICH)]]
-    short = terminal.render(review_of([EMPTY, CHEAPER]))
+    short = forms.terminal(review_of([EMPTY, CHEAPER]))
     assert "Review of resnet.prod" in short, "a job is scaled"
     assert "Review of hello.dev" not in short, "the overview says that nothing changes"
 
@@ -156,7 +158,7 @@ def test_who_has_to_agree(found: list[Finding], verdict: str) -> None:
 def test_an_image_is_shown_by_name_and_tag_or_short_digest() -> None:
     assert short_image("registry.example.com:5000/ai/train:2.3") == "train:2.3"
     assert short_image(f"ghcr.io/ai/train@sha256:{'4f7c9d1e' * 8}") == "train@sha256:4f7c9d1e4f7c"
-    assert "Change  image: diffusers-lora:2.3 → diffusers-lora:2.4\n" in terminal.render(review_of([USUAL]))
+    assert "Change  image: diffusers-lora:2.3 → diffusers-lora:2.4\n" in forms.terminal(review_of([USUAL]))
 
 
 @pytest.mark.parametrize("width", [0, 40, 80, 100, 119, 500])
@@ -164,7 +166,7 @@ def test_an_image_is_shown_by_name_and_tag_or_short_digest() -> None:
 def test_terminal_is_never_wider(review: Review, width: int) -> None:
     columns = max(terminal.NARROWEST, min(width, terminal.WIDEST))
     for text in ["x" * 300, "a b " * 200, "東京" * 200, *HOSTILE]:
-        shown_lines = terminal.render(hostile(text, review), width, full=True).split("\n")
+        shown_lines = forms.terminal(hostile(text, review), width, full=True).split("\n")
         assert all(display_width(line) <= columns or len(line.split()) <= 3 for line in shown_lines)
 
 
@@ -181,7 +183,7 @@ def test_no_form_shows_control_characters(form: Callable[[Review], str], text: s
     ).filter(str.strip)
 )
 def test_no_value_becomes_markup(text: str) -> None:
-    expected, found = (rendered(markdown.render(hostile(each, ONE_FAILED))) for each in ("plain", text))
+    expected, found = (rendered(forms.markdown(hostile(each, ONE_FAILED))) for each in ("plain", text))
     assert found.tags == expected.tags
     assert found.attributes == expected.attributes == []
     outside = " ".join(found.outside)

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tests.support.leaks import OTHER_HUB_TOKEN as TOKEN
+from trainform.console.escaping import CHANGED_MASK, MASK
 from trainform.plan.record import Record
-from trainform.review.stand_ins import CHANGED_MASK, MASKED
 from trainform.stacks.comparison.compare import Comparison, Row, Version, compare
 
 EXPERIMENT: dict[str, Any] = {
@@ -58,12 +58,12 @@ def test_a_role_that_one_version_lacks_is_one_row_of_what_it_has() -> None:
 
 def test_secrets_are_masked_on_every_side() -> None:
     found = compare(version("a", env={"HF_TOKEN": TOKEN}), version("c"))
-    assert found.experiment == (Row("env.HF_TOKEN", (MASKED, None)),)
+    assert found.experiment == (Row("env.HF_TOKEN", (MASK, None)),)
 
 
 def test_a_secret_that_changes_is_masked_and_its_change_is_said() -> None:
     found = compare(version("a", env={"HF_TOKEN": TOKEN}), version("b", env={"HF_TOKEN": "hf_other"}))
-    assert rows(found) == {"env.HF_TOKEN": (MASKED, CHANGED_MASK)}
+    assert rows(found) == {"env.HF_TOKEN": (MASK, CHANGED_MASK)}
 
 
 def test_what_the_environments_give_is_told_apart() -> None:

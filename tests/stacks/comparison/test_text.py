@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import structs
 
 from tests.stacks.comparison.test_compare import role, version
-from trainform.review.forms import markdown, terminal
+from trainform.console import markdown, terminal
 from trainform.stacks.comparison.compare import compare
 from trainform.stacks.comparison.text import as_data, sections
 

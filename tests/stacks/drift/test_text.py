@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trainform.review.forms import terminal
+from trainform.console import terminal
 from trainform.stacks.drift.report_model import DriftReport, FieldDrift, NotCompared, ObjectDrift, Outcome, StackDrift
 from trainform.stacks.drift.text import documents
 

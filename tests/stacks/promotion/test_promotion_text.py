@@ -11,11 +11,11 @@ from msgspec import structs
 from tests.deployed.releases.test_promote import source
 from tests.support.releases import FORGED, IMAGE, PROMOTED, forged, project, release
 from tests.support.samples import environment
+from trainform.console import markdown, terminal
 from trainform.deployed.releases.gates import Judged
 from trainform.deployed.releases.release import Rollback
 from trainform.deployed.stacks import places
 from trainform.job.check import check_experiment
-from trainform.review.forms import markdown, terminal
 from trainform.spec.release import Released
 from trainform.stacks.comparison.compare import compare, deployed_version
 from trainform.stacks.drift.report_model import NotCompared, ObjectDrift, Outcome, StackDrift

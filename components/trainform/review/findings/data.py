@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Sequence
 
 from trainform.backends.workloads import value_at
+from trainform.console.escaping import MASK, UNKNOWN
 from trainform.manifests.shapes import quantity
 from trainform.review import steps
 from trainform.review.context import Context
@@ -14,7 +15,6 @@ from trainform.review.kinds import kind
 from trainform.review.model import Change, Finding, Place
 from trainform.review.preview import State, Step
 from trainform.review.settings import platform_causes
-from trainform.review.stand_ins import MASKED, UNKNOWN
 
 DELETED = kind("TR-DATA-1")
 REPLACED = kind("TR-DATA-2")
@@ -65,7 +65,7 @@ def _renamed(given: Sequence[Step]) -> Iterator[Finding]:
 def _object(step: Step, state: State | None) -> tuple[str, ...]:
     """Return what the object is in its cluster; empty if its name is not known."""
     namespace, name = (value_at(steps.body(step, state), path) for path in steps.IDENTITY)
-    if state is None or not isinstance(name, str) or name in (UNKNOWN, MASKED):
+    if state is None or not isinstance(name, str) or name in (UNKNOWN, MASK):
         return ()
     return (step.type, state.provider, str(namespace), name)
 

@@ -9,6 +9,7 @@ from msgspec import Struct, structs
 
 from trainform import defaults
 from trainform.backends.workloads import value_at
+from trainform.console.escaping import MASK, UNKNOWN
 from trainform.console.secrets import masked
 from trainform.manifests.templates import Template
 from trainform.review import steps
@@ -17,7 +18,6 @@ from trainform.review.fate import fate
 from trainform.review.kinds import Kind, kind
 from trainform.review.model import Finding, Place
 from trainform.review.preview import Step
-from trainform.review.stand_ins import MASKED, UNKNOWN
 from trainform.rules.limits.places import Place as Spot
 from trainform.rules.limits.places import places
 from trainform.rules.limits.pod_security import CONTROLS, Control, Openings
@@ -29,7 +29,7 @@ LITERAL = kind("TR-SECURITY-9")
 ADMISSION = kind("TR-SECURITY-10")
 
 DIGEST = "@sha256:"
-HIDDEN = (MASKED, UNKNOWN)
+HIDDEN = (MASK, UNKNOWN)
 IMAGES = ("image", "environment.registries")
 """The fields that decide about an image."""
 _STANDARD = Openings(False, (), ())
@@ -128,7 +128,7 @@ def _of_subject(subject: Subject) -> Iterator[Finding]:
     yield from _images(old, new, subject)
     if not steps.is_record(subject.step):  # the pods have the variables of the record too
         for where in subject.step.plain_secrets:
-            yield subject.finding(LITERAL, (), where, (None, MASKED), ())
+            yield subject.finding(LITERAL, (), where, (None, MASK), ())
 
 
 def _of_dangers(old: Iterable[Template], new: Iterable[Template], subject: Subject) -> Iterator[Finding]:

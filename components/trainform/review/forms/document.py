@@ -8,10 +8,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from trainform.console.sections import Block, Item, Row, Section, Table, bounded, counted, cut, shown
 from trainform.errors import list_names
 from trainform.review import model
 from trainform.review.facts import cost_fact
-from trainform.review.forms.sections import Block, Item, Row, Section, Table, bounded, counted, cut, shown
 from trainform.review.model import Category, Finding, Outcome, Report
 
 MOST_CAUSES, MOST_FILES = 2, 5  # that a summary names; files of a stack

@@ -10,6 +10,7 @@ from string import Template
 from typing import TYPE_CHECKING
 
 from trainform.console.escaping import escaped
+from trainform.console.sections import LONGEST_SENTENCE, Block, Item, Row, Section, Table, cut
 from trainform.review.forms.document import (
     FINDINGS,
     by_severity,
@@ -20,7 +21,6 @@ from trainform.review.forms.document import (
     summary,
     weighs,
 )
-from trainform.review.forms.sections import LONGEST_SENTENCE, Block, Item, Row, Section, Table, cut
 
 if TYPE_CHECKING:
     from trainform.review.model import Capacity, Fact, Report, Review

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import to_builtins
 
-from trainform.review.forms.sections import MOST_ITEMS, Block, Item, Section, Table, bounded, counted, shown
+from trainform.console.sections import MOST_ITEMS, Block, Item, Section, Table, bounded, counted, shown
 from trainform.stacks.comparison.compare import Comparison, Row, Version
 
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from trainform.cluster.live_drift import writer
-from trainform.review.forms.sections import Item, Row, Section, Table, bounded, counted, shown
+from trainform.console.sections import Item, Row, Section, Table, bounded, counted, shown
 from trainform.stacks.drift.report_model import DriftReport, FieldDrift, ObjectDrift, Outcome, StackDrift
 
 COLUMNS = ("stack", "revision", "outcome", "changed", "gone", "anew", "others")

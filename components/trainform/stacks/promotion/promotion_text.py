@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from trainform.console.sections import Item, Row, Section, bounded
 from trainform.deployed.releases.gates import Judged
 from trainform.deployed.releases.release import Origin
 from trainform.project import release_path
-from trainform.review.forms.sections import Item, Row, Section, bounded
 from trainform.stacks.comparison.text import as_data as compared_data
 from trainform.stacks.comparison.text import changes, changing, differing
 from trainform.stacks.drift.report_model import Outcome

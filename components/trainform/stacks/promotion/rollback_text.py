@@ -7,8 +7,8 @@ from typing import Any
 
 from msgspec import to_builtins
 
+from trainform.console.sections import Item, Section, bounded
 from trainform.project import release_path
-from trainform.review.forms.sections import Item, Section, bounded
 from trainform.stacks.comparison.text import changes, changing
 from trainform.stacks.promotion.prepare_rollback import PreparedRollback
 from trainform.stacks.promotion.promotion_text import origin_items

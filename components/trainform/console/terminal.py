@@ -1,46 +1,25 @@
-"""A review as text for a terminal: names and values on lines that fit, without any control character."""
+"""A report as text for a terminal: names and values on lines that fit, without any control character."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from trainform.console.escaping import display_width, escaped, wrapped
-from trainform.review.forms.sections import Block, Section, Table
-
-if TYPE_CHECKING:
-    from trainform.review.model import Review
+from trainform.console.sections import Block, Section, Table
 
 WIDEST, NARROWEST, USUAL = 119, 40, 80
 GAP = "  "
 LEVEL, LABEL = 8, 8
 """Columns of the levels of findings, and of the labels below an item: their texts stand below each other."""
-DETAILS = "details: --full"
 
 
 class Line(Struct, frozen=True):
-    """A line of the review. style: `title`, `high`, `medium` or `low`, for the colours of a terminal."""
+    """A line of the report. style: `title`, `high`, `medium` or `low`, for the colours of a terminal."""
 
     text: str
     style: str = ""
-
-
-def render(review: Review, width: int = USUAL, *, full: bool = False) -> str:
-    """Return the review as text that ends with a line feed. width: columns, between `NARROWEST` and `WIDEST`. full:
-    with all details, and the stacks whose row in the overview is complete."""
-    return "".join(f"{line.text}\n" for line in lines(review, width, full=full))
-
-
-def lines(review: Review, width: int = USUAL, *, full: bool = False) -> Iterator[Line]:
-    """Yield the lines of the review, each with its style."""
-    from trainform.review.forms.document import documents  # here, since other reports have no review
-
-    every = documents(review, every=full)
-    yield from lines_of(every if full else [document[:1] for document in every], width)
-    if not full:
-        yield Line(f"{GAP}{DETAILS}")
 
 
 def lines_of(given: Iterable[Sequence[Section]], width: int) -> Iterator[Line]:

@@ -1,18 +1,44 @@
-"""A review as a comment on a pull request: of limited length, with the most severe stack first, and with a marker in
-the first line."""
+"""A review as text: for a terminal, as Markdown, and as a comment on a pull request, which has a limited length."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from msgspec import structs
 
+from trainform.console.markdown import folded
+from trainform.console.sections import Item, Section
+from trainform.console.terminal import GAP, USUAL, Line, lines_of
 from trainform.review.forms.document import documents
-from trainform.review.forms.markdown import folded
-from trainform.review.forms.sections import Item, Section
 from trainform.review.model import Review
 
 ROOM = 100  # bytes for the sentence about the lines that are left out
+
+
+DETAILS = "details: --full"
+
+
+def lines(review: Review, width: int = USUAL, *, full: bool = False) -> Iterator[Line]:
+    """Yield the lines for a terminal of this width. full: with all details, and the stacks whose row in the overview is
+    complete."""
+    every = documents(review, every=full)
+    yield from lines_of(every if full else [document[:1] for document in every], width)
+    if not full:
+        yield Line(f"{GAP}{DETAILS}")
+
+
+def terminal(review: Review, width: int = USUAL, *, full: bool = False) -> str:
+    """Return the lines as text that ends with a line feed."""
+    return "".join(f"{line.text}\n" for line in lines(review, width, full=full))
+
+
+def markdown(review: Review) -> str:
+    """Return the review as text that ends with a line feed: summaries, with the details of each folded."""
+    return "\n\n".join(part for document in documents(review) for part in folded(document)) + "\n"
+
+
+# --- comments
 
 
 def marker(project: str) -> str:
@@ -25,7 +51,7 @@ def size(text: str) -> int:
     return len(text.encode()) + text.count("\n")
 
 
-def render(review: Review, limit: int, page: str | None = None) -> str:
+def comment(review: Review, limit: int, page: str | None = None) -> str:
     """Return the comment, at most `limit` bytes long: with the details if they fit, else the summaries, else
     their headlines with the high findings, cut at the limit. page: the address of the whole report."""
     first, end = f"{marker(review.project)}\n", "\n" if page is None else f"\n\n---\n\n[The whole report]({page})\n"

@@ -1,4 +1,4 @@
-"""A review as Markdown of GitHub's kind, to be posted: no name and no value can become a tag, a link, a picture, a
+"""A report as Markdown of GitHub's kind, to be posted: no name and no value can become a tag, a link, a picture, a
 mention or a line of its own."""
 
 from __future__ import annotations
@@ -7,9 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from trainform.console.escaping import escaped
-from trainform.review.forms.document import documents
-from trainform.review.forms.sections import Item, Row, Section, Table
-from trainform.review.model import Review
+from trainform.console.sections import Item, Row, Section, Table
 
 # A word as it may stand outside of a code span. Everything else goes into one, where Markdown and GitHub read nothing:
 # `@name`, `#12`, `<b>`, `[a](b)`, `https://…`, `a_b_c`, `$x$`, `:smile:`.
@@ -21,12 +19,6 @@ _BEFORE, _AFTER = "(\"'", ",.;:!?)\"'"
 # The beginning of a line that Markdown reads as a list, a quotation or a heading.
 _OPENING = re.compile(r"([0-9]+)([.)])(?=\s|$)|[-+=](?=\s|$|[-+=])|[-+](?=.)")
 FOLD, END = "<details>\n<summary>Details</summary>", "</details>"
-
-
-def render(review: Review) -> str:
-    """Return the review as text that ends with a line feed: summaries, with the details of each folded."""
-    parts = [part for document in documents(review) for part in folded(document)]
-    return "\n\n".join(parts) + "\n"
 
 
 def folded(document: Sequence[Section]) -> Iterator[str]:

@@ -11,8 +11,7 @@ from markdown_it import MarkdownIt
 
 from tests.review.forms.samples import CHEAPER, EMPTY, FAILED, RICH, USUAL
 from trainform import defaults
-from trainform.review.forms import comment
-from trainform.review.forms.comment import size
+from trainform.review.forms.text import comment, size
 from trainform.review.model import Category, Finding, ObjectChange, Outcome, Report, Review
 from trainform.review.whole import review_of
 
@@ -30,7 +29,7 @@ SAMPLES = [USUAL, EMPTY, RICH, CHEAPER, FAILED]
 
 
 def render(*reports: Report, limit: int = LIMIT) -> str:
-    return comment.render(review_of(reports, project="training"), limit, PAGE)
+    return comment(review_of(reports, project="training"), limit, PAGE)
 
 
 def finding(level: str, number: int, text: str) -> Finding:
@@ -96,7 +95,7 @@ def text_outside_code(text: str) -> str:
 @given(reviews(), st.sampled_from([LIMIT, 20_000, 4_000]))
 @settings(max_examples=15, deadline=None)
 def test_any_review_is_a_whole_comment_within_the_limit(review: Review, limit: int) -> None:
-    text = comment.render(review, limit, PAGE)
+    text = comment(review, limit, PAGE)
     assert size(text) <= limit
     assert len(text.encode("utf-16-le")) // 2 <= limit
     text_outside_code(text)

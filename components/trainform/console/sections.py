@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from msgspec import Struct, structs
 
-from trainform.review.stand_ins import CHANGED_MASK, MASKED, UNKNOWN
+from trainform.console.escaping import CHANGED_MASK, MASK, UNKNOWN
 
 LONGEST = 120
 """Characters of a value that are shown: a longer one is cut, and its length is given."""
@@ -17,7 +17,7 @@ MOST_ITEMS, MOST_ROWS = 500, 200
 """Items of a section and rows of an item that are shown. The others are counted; the JSON has all of them."""
 NOT_SET = "not set"
 Thing = TypeVar("Thing")
-_STAND_INS = frozenset({MASKED, CHANGED_MASK, UNKNOWN})
+_MASKS = frozenset({MASK, CHANGED_MASK, UNKNOWN})
 
 
 class Row(Struct, frozen=True):
@@ -94,7 +94,7 @@ def shown(value: Any, longest: int = LONGEST) -> str:
     """Return the value as JSON on one line, cut where it is long. A mask stays as it is."""
     if value is None:
         return NOT_SET
-    if isinstance(value, str) and value in _STAND_INS:
+    if isinstance(value, str) and value in _MASKS:
         return value
     return cut(json.dumps(value, ensure_ascii=False, sort_keys=True), longest)
 
