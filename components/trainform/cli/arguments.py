@@ -43,7 +43,6 @@ def environment_option(text: str) -> Any:
 
 
 WHICH_ENVIRONMENT = "Name in stacks/environments, or path of a file."
-EnvironmentOption = Annotated[str, environment_option(WHICH_ENVIRONMENT)]
 ChosenEnvironmentOption = Annotated[str | None, environment_option(f"{WHICH_ENVIRONMENT} {SUFFIX}")]
 StackEnvironmentOption = Annotated[str | None, environment_option(WHICH_ENVIRONMENT)]
 EnvironmentsOption = Annotated[list[str] | None, environment_option(f"{WHICH_ENVIRONMENT} May be repeated. {SUFFIX}")]

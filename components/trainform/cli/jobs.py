@@ -91,7 +91,7 @@ def jobs(words: Sequence[str], environments: Sequence[str], run: int | None = No
         if word in stacks:
             found.append(Job(word, stack=word))
         else:
-            places = environments if environments else [_only_environment(word, root)]
+            places = environments if environments else [only_environment(word, root)]
             found += [Job(word, None, read[word], read.get(name, name), number) for name in places]
     return found
 
@@ -189,7 +189,7 @@ def stacks_running(experiment: str, environment: str | None, root: Path) -> dict
     return found
 
 
-def _only_environment(experiment: str, root: Path) -> str:
+def only_environment(experiment: str, root: Path) -> str:
     """Return the environment of the stacks that run the experiment, or else the only one of the project. Raises
     `CommandLineError` with the choices."""
     from trainform.spec.load import is_path

@@ -11,12 +11,13 @@ import typer
 from trainform import defaults
 from trainform.cli import candidates
 from trainform.cli.app import prints
-from trainform.cli.arguments import EnvironmentOption, option
+from trainform.cli.arguments import ENVIRONMENT_VARIABLE, StackEnvironmentOption, option
 from trainform.cli.created_files import show_created_files
 from trainform.cli.forms import DATA, Form
-from trainform.cli.new_stack import add_stack, engine_commands, name_in_stack
+from trainform.cli.jobs import MISSING_ENVIRONMENT, only_environment
+from trainform.cli.new_stack import EXISTS_FIX, add_stack, copy_experiment, engine_commands, name_in_stack
 from trainform.console.lines import note
-from trainform.errors import InputError, Problem
+from trainform.errors import CommandLineError, InputError, Problem
 from trainform.job.check_files import check_environment
 from trainform.job.render import render_job
 from trainform.local.scaffold.environment import from_survey, skeleton
@@ -29,11 +30,8 @@ from trainform.spec.experiment import Experiment
 from trainform.spec.load import parse, project_root
 from trainform.spec.names import LABEL, MEANING, SERVICE_LABEL, is_label, matches
 from trainform.spec.read import parse_mapping
+from trainform.spec.trial import read_assignments
 
-EXISTS_FIX = (
-    "choose another name, or edit that file; to run the same experiment in this environment too: trainform new "
-    "{name} -e {environment}"
-)
 ENVIRONMENT_EXISTS_FIX = (
     "choose another name, or edit that file; for a new experiment there: trainform new EXPERIMENT -e {name}"
 )
@@ -76,25 +74,45 @@ ContextOption = Annotated[
         "--from-context",
     ),
 ]
+FromOption = Annotated[
+    str | None,
+    option(
+        "EXPERIMENT",
+        "Copy this experiment with its comments: its name, or the path of its file. -e is optional if only one "
+        "environment has it.",
+        "--from",
+        autocompletion=candidates.experiments,
+    ),
+]
+SetOption = Annotated[
+    list[str] | None,
+    option(
+        "PATH=VALUE",
+        "With --from: set a field of the copy, as with `check --set`: roles.worker.replicas=2. May be repeated.",
+        "--set",
+    ),
+]
 
 
 @prints(*DATA)
 def command(
-    environment: EnvironmentOption,
     name: NameArgument = None,
+    environment: StackEnvironmentOption = None,
     image: ImageOption = None,
     launcher: LauncherOption = None,
     nodes: NodesOption = None,
     accelerators: AcceleratorsOption = None,
     queue: QueueOption = None,
     context: ContextOption = None,
+    source: FromOption = None,
+    fields: SetOption = None,
     *,
     form: Form,
 ) -> None:
     """Write the files of a new experiment or environment.
 
     The files of an experiment are stacks/experiments/EXPERIMENT.yaml and stacks/Pulumi.EXPERIMENT.ENV.yaml. Nothing is
-    overwritten. An existing experiment gets a stack for ENV.
+    overwritten. An existing experiment gets a stack for ENV. A copy (--from) is checked before it is written.
 
     Without EXPERIMENT, the files of a new environment are written: stacks/environments/ENV.yaml and
     stacks/Pulumi.ENV.yaml, with examples in comments; with --from-context, they have the nodes, queues and storage
@@ -109,11 +127,15 @@ def command(
         "--queue": queue,
     }
     options = {option: value for option, value in options.items() if value is not None}
-    texts = {**options, "--environment": environment, "--from-context": context}
+    copying = {"--from": source, "--set": " ".join(fields) if fields else None}
+    copying = {option: value for option, value in copying.items() if value is not None}
+    if environment is None:
+        environment = _environment_of(source, name)
+    texts = {**options, **copying, "--environment": environment, "--from-context": context}
     undecoded = {option: text for option, text in texts.items() if isinstance(text, str) and not _is_utf8(text)}
     _refuse_options(undecoded, "is not valid UTF-8", "write it in UTF-8")
     if name is None:
-        _refuse_options(options, "is an option of a new experiment", "name the experiment, or remove it")
+        _refuse_options({**options, **copying}, "is an option of a new experiment", "name the experiment, or remove it")
         _new_environment(environment, context, as_json)
         return
     if context is not None:
@@ -123,6 +145,11 @@ def command(
         reason, fix = MEANING[SERVICE_LABEL]
         raise InputError([Problem("EXPERIMENT", name, f"the name {reason}", fix)])
     root = project_root()
+    if source is not None:
+        _refuse_options(options, "is not an option of a copy", "set the field with --set, such as --set image=IMAGE")
+        copy_experiment(name, source, read_assignments(fields or ()), environment, root, as_json)
+        return
+    _refuse_options(copying, "is an option of a copy", "add --from EXPERIMENT")
     if not options and (root / "stacks" / EXPERIMENTS / f"{name}.yaml").is_file():
         add_stack(name, environment, root, as_json)
         return
@@ -139,6 +166,14 @@ def command(
     if queue is None and target.admission == defaults.KUEUE:  # the environment's file does not list LocalQueues
         open_points.append(f"its queue must be a LocalQueue of the namespace {target.namespace.name}")
     _new_experiment(request, image, target, environment, open_points, as_json)
+
+
+def _environment_of(source: str | None, name: str | None) -> str:
+    """Return the only environment of the experiment that is copied."""
+    if source is None or name is None:
+        fix = f"name an environment with -e or in {ENVIRONMENT_VARIABLE}"
+        raise CommandLineError(MISSING_ENVIRONMENT, fix)
+    return only_environment(source, project_root())
 
 
 def _new_experiment(

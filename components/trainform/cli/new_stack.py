@@ -1,8 +1,10 @@
-"""`trainform new` for an existing experiment: one more stack."""
+"""`trainform new` for an existing experiment: one more stack, or a copy."""
 
 from __future__ import annotations
 
 import os
+import shlex
+from collections.abc import Sequence
 from pathlib import Path
 
 from trainform.cli.created_files import show_created_files
@@ -11,14 +13,46 @@ from trainform.deployed.releases.gates import needs_release, promote_command
 from trainform.errors import InputError, Problem
 from trainform.job.check import CheckedJob, check_experiment
 from trainform.job.check_files import check_environment
+from trainform.local.scaffold.copying import copied_text
 from trainform.local.scaffold.experiment import stack_text
 from trainform.local.scaffold.writing import write_files
 from trainform.project import known_stacks, stack_path
 from trainform.spec.environment import Environment
-from trainform.spec.load import find_file
+from trainform.spec.experiment import Experiment
+from trainform.spec.files import read_text
+from trainform.spec.load import Text, find_file
 from trainform.spec.stack import OwnStackError, load_stack
+from trainform.spec.trial import OPTION, Assignment
 
 SSH_SECRET = "head -c 32 /dev/urandom | base64 | pulumi config set --secret trainform:sshSecret -s {stack}"  # noqa: S105 - the command
+
+EXISTS_FIX = (
+    "choose another name, or edit that file; to run the same experiment in this environment too: trainform new "
+    "{name} -e {environment}"
+)
+
+
+def copy_experiment(
+    name: str, source: str, fields: Sequence[Assignment], environment: str, root: Path, as_json: bool
+) -> None:
+    """Write a copy of an experiment with other fields, and its stack. Raises `InputError` if the copy has a problem."""
+    target = check_environment(environment).checked()
+    named = name_in_stack(environment, root)
+    found, shown = find_file(Experiment, source)
+    path, text = f"stacks/experiments/{name}.yaml", copied_text(read_text(found, shown), shown, name, fields)
+    checked = check_experiment(Text(path, text), named, root=root)
+    problems = [*checked.problems]
+    for field in fields:
+        place, _ = checked.sources[0].origin(field.path)
+        if place != field.path:
+            fix = f"the copy gets both: leave it out, and write {place} into the copy"
+            problems.append(Problem(f"{OPTION}{field.path}", None, f"{place} of {shown} replaces the value", fix))
+    if problems:
+        raise InputError(problems)
+    stack = f"{name}.{target.name}"
+    fix = EXISTS_FIX.format(name=name, environment=shlex.quote(environment))
+    written = write_files(root, {path: text, stack_path(stack): stack_text(named, name)}, fix)
+    show_created_files(written, _following(stack, target, checked), as_json)
 
 
 def add_stack(name: str, environment: str, root: Path, as_json: bool) -> None:
