@@ -192,6 +192,11 @@ class TrainformError(Exception):
     def __str__(self) -> str:
         return "\n".join(self.lines())
 
+    @property
+    def first_reason(self) -> str:
+        """The first thing that is wrong, with its place, for the middle of a sentence."""
+        return self.message
+
     def lines(self) -> list[str]:
         """The error as it is printed."""
         shown = [
@@ -227,6 +232,12 @@ class InputError(TrainformError):
         self.problems = in_order(problems)
         count = len(self.problems)
         super().__init__(f"{count} problem{'s' if count != 1 else ''}:")
+
+    @property
+    def first_reason(self) -> str:
+        """The place and the reason of the first problem."""
+        first = self.problems[0]
+        return ": ".join(filter(None, [first.path or first.source, first.reason]))
 
     def lines(self) -> list[str]:
         """How many there are, then the first of them."""

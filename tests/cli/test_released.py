@@ -12,8 +12,8 @@ from tests.cli.reviewing import events, read
 from tests.cli.running import run
 from tests.support import previews
 from tests.support.releases import PROMOTED, project, release
-from trainform.review.stack_choice import chosen_by, files_read
-from trainform.review.touched import touched
+from trainform.review.touched import files_read, touched
+from trainform.spec.stack import load_any_stack
 
 STACK = "sdxl-lora.prod"
 
@@ -52,7 +52,7 @@ def test_an_edited_release_is_refused(name: str, tmp_path: Path) -> None:
 
 def test_a_review_of_changed_files_knows_that_the_release_is_read(name: str, tmp_path: Path) -> None:
     path = f"stacks/releases/sdxl-lora/{name}.yaml"
-    reads = {stack: files_read(stack, chosen_by(stack, tmp_path), tmp_path) for stack in (STACK, "sdxl-lora.dev")}
+    reads = {stack: files_read(stack, load_any_stack(stack, tmp_path), tmp_path) for stack in (STACK, "sdxl-lora.dev")}
     assert touched([path], reads) == {STACK: [path]}
     assert touched(["stacks/experiments/sdxl-lora.yaml"], reads) == {
         "sdxl-lora.dev": ["stacks/experiments/sdxl-lora.yaml"]

@@ -15,11 +15,11 @@ from tests.support.engine_runs import run_preview
 from tests.support.previews import cleaned
 from tests.support.repository import ROOT
 from trainform.console.escaping import CHANGED_MASK, MASK
+from trainform.deployed.preview_runs import EngineRun
 from trainform.review.changes import field_differences
 from trainform.review.jobs import jobs_of
 from trainform.review.preview import Preview, Step
 from trainform.review.read import read_preview
-from trainform.review.run import EngineRun
 from trainform.review.steps import name_before
 
 RECORDED = ROOT / "tests" / "review" / "recorded"

@@ -26,8 +26,7 @@ from tests.review.jobs_of_previews import (
     workers,
 )
 from trainform.cluster.facts import NO_HOLDERS
-from trainform.review.capacity import capacity_of, not_considered
-from trainform.review.report import build_report
+from trainform.review.capacity import capacity_of
 
 ELASTIC = {"torchrun": {"script": "/app/train.py", "elastic": {"min_nodes": 2, "max_nodes": 8}}}
 
@@ -155,28 +154,3 @@ def test_jobs_that_the_same_review_ends_before_leave_their_room() -> None:
     first = reviewed(job_review(old, None), *full)
     assert judged(new_job(**workers(4)), *full).verdict == "later"
     assert judged(new_job(**workers(4)), *full, earlier=(first,)).verdict == "now"
-
-
-# --- what is left out
-
-REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-
-
-def rules(affinity: dict[str, Any], unsatisfiable: str) -> dict[str, Any]:
-    spread = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": unsatisfiable}
-    return {"pod_overrides": {"spec": {"affinity": affinity, "topologySpreadConstraints": [spread]}}}
-
-
-def test_rules_between_pods_are_reported_as_not_considered() -> None:
-    terms = [{"matchExpressions": [{"key": "pool", "operator": "Exists"}]}]
-    hard = {
-        "nodeAffinity": {REQUIRED: {"nodeSelectorTerms": terms}},
-        "podAntiAffinity": {REQUIRED: [{"topologyKey": "zone"}]},
-    }
-    made = context(new_job(**workers(2, **rules(hard, "DoNotSchedule"))), environment=ROOM)
-    named = ("nodeAffinity", "podAntiAffinity", "topologySpreadConstraints")
-    assert [*not_considered(made)] == [f"Not considered: {rule} of worker." for rule in named]
-    assert {found.what for found in build_report(made).not_checked} >= {"capacity"}
-    soft = {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1}]}}
-    loose = context(new_job(**workers(2, **rules(soft, "ScheduleAnyway"))), environment=ROOM)
-    assert [*not_considered(loose)] == []

@@ -27,7 +27,7 @@ from tests.review.jobs_of_previews import (
     workers,
 )
 from trainform.cluster.facts import NO_HOLDERS, LiveClusterQueue, LiveKueue, LiveQuota
-from trainform.review.capacity import capacity_of, not_considered
+from trainform.review.capacity import capacity_of
 from trainform.review.context import Context
 
 # --- Volcano's queues, and quotas of the namespace
@@ -146,7 +146,6 @@ def on_kueue(*queues: LiveClusterQueue, local: str = "team", stopped: str = "") 
         ([cluster_queue("research", 16, "all"), cluster_queue("night", 16, "all")], "now"),
         ([cluster_queue("research", 16, "all"), cluster_queue("night", 16, "all", held=8)], "later"),
         ([cluster_queue("research", 16, "all"), cluster_queue("night", 16, "other")], "never"),
-        ([cluster_queue("research", 16, "all", nested=True)], "now"),
     ],
 )
 def test_a_cluster_queue_of_kueue(queues: list[LiveClusterQueue], verdict: str) -> None:
@@ -165,32 +164,19 @@ def test_a_queue_of_kueue_that_is_stopped() -> None:
     assert capacity_of(on_kueue(cluster_queue("research", 24, stopped="Hold"))).verdict == "never"
 
 
-# --- what is left out
-
-GUARANTEED = structs.replace(live_queue("day"), guarantee={GPU: "8"})
+# --- what is not judged
 
 
 @pytest.mark.parametrize(
-    ("made", "ignored"),
+    ("made", "reason"),
     [
-        ({"quotas": quota({"pods": "1"}, scoped=True)}, "the ResourceQuota team, which counts only some pods"),
-        ({"queues": (*night(32), GUARANTEED)}, "the `guarantee` of other queues: day"),
-        (
-            on_kueue(cluster_queue("research", 32), local="other"),
-            f"the LocalQueue {NAMESPACE}/team, whose ClusterQueue was not found",
-        ),
-        (
-            on_kueue(cluster_queue("research", 32, "all", nested=True)),
-            "the cohort all, which has quotas of its own or a parent",
-        ),
-        (
-            on_kueue(cluster_queue("research", 32, in_part=True)),
-            "flavors and borrowing limits of the ClusterQueue research",
-        ),
+        (reviewed(new_job(**workers(4), queue="night"), *NODES, quotas=quota({"pods": "1"}, scoped=True)), ""),
+        (on_kueue(cluster_queue("research", 32), local="other"), "its ClusterQueue was not found"),
+        (on_kueue(cluster_queue("research", 32, "all", nested=True)), "the cohort all has more limits"),
         (on_kueue(cluster_queue("research", 32)), ""),
     ],
 )
-def test_quotas_and_queues_that_are_not_considered(made: Any, ignored: str) -> None:
-    seen = reviewed(new_job(**workers(4), queue="night"), *NODES, **made) if isinstance(made, dict) else made
-    assert capacity_of(seen).verdict == "now"
-    assert [*not_considered(seen)] == ([f"Not considered: {ignored}."] if ignored else [])
+def test_a_limit_that_is_not_judged_leaves_it_unknown_whether_the_pods_fit(made: Context, reason: str) -> None:
+    capacity = capacity_of(made)
+    assert capacity.verdict == ("unknown" if reason else "now")
+    assert capacity.reason == (f"the LocalQueue {NAMESPACE}/team is not judged: {reason}" if reason else "")

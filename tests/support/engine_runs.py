@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from trainform.review.run import EngineRun, finished, previews_in
+from trainform.deployed.preview_runs import EngineRun, finished, previews_in
 
 
 def run_preview(stack: str, folder: Path, arguments: Sequence[str] = ()) -> EngineRun:

@@ -15,9 +15,9 @@ from trainform import defaults
 from trainform.cli.arguments import STANDARD_INPUT
 from trainform.cli.review_stacks import PREVIEW, STORED, refuse_repeated
 from trainform.console.lines import note
+from trainform.deployed.preview_runs import EngineRun, finished, previews_in
 from trainform.errors import CommandLineError, InputError, Problem, TrainformError
 from trainform.project import project_root
-from trainform.review.run import EngineRun, finished, previews_in
 
 if TYPE_CHECKING:
     from trainform.cluster.live import LiveReads
@@ -91,9 +91,9 @@ def _begun(stacks: Sequence[str], root: Path, begin: Begin) -> list[tuple[StackF
 
 def _files_of(stack: str, root: Path) -> StackFiles:
     from trainform.review.files import stack_files
-    from trainform.review.stack_choice import chosen_by
+    from trainform.spec.stack import load_any_stack
 
-    return stack_files(chosen_by(stack, root), root, stack)
+    return stack_files(load_any_stack(stack, root), root, stack)
 
 
 @contextlib.contextmanager

@@ -70,15 +70,15 @@ def _only(root: Path) -> list[str]:
 
 def _in_environment(environment: str, root: Path) -> list[str]:
     """Return all stacks in the environment, its own first. InputError with every problem of the stacks' files."""
-    from trainform.review.stack_choice import chosen_stacks, environment_file
+    from trainform.deployed.stacks import environment_file, stacks_by_name
     from trainform.spec.environment import Environment
     from trainform.spec.load import find_file
 
     wanted = find_file(Environment, environment)[0].resolve()
     own, others = list[str](), list[str]()
-    for stack, runs in chosen_stacks(root).items():
-        if environment_file(runs if isinstance(runs, str) else runs.environment, root) == wanted:
-            (own if isinstance(runs, str) else others).append(stack)
+    for stack, runs in stacks_by_name(root).items():
+        if environment_file(runs.environment, root) == wanted:
+            (others if runs.experiment else own).append(stack)
     if not own and not others:
         raise CommandLineError(f"no stack is in the environment {environment}", "`trainform new` writes one")
     return [*own, *others]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -64,16 +63,13 @@ def local_queue(body: Any) -> tuple[str, str, str]:
 
 def cluster_queue(body: Any) -> LiveClusterQueue:
     """Return a ClusterQueue without its holders."""
-    quotas = [*_quotas(body)]
-    flavors = Counter(each.get("name") for each in quotas)
-    nominal = summed(amounts_of({str(each.get("name")): each.get("nominalQuota")}) for each in quotas)
+    nominal = summed(amounts_of({str(each.get("name")): each.get("nominalQuota")}) for each in _quotas(body))
     cohort = _spec(body).get("cohortName")
     return LiveClusterQueue(
         name=_place(body)[1],
         nominal={name: spelled(name, amount) for name, amount in sorted(nominal.items())},
         cohort="" if cohort is None else str(cohort),
         stopped=_stopped(body),
-        in_part=any(count > 1 for count in flavors.values()) or any("borrowingLimit" in each for each in quotas),
     )
 
 

@@ -73,8 +73,6 @@ class LiveClusterQueue(Struct, frozen=True):
     nominal: Mapping[str, str]
     cohort: str = ""
     nested: bool = False
-    in_part: bool = False
-    """It has several flavors or a borrowing limit."""
     holders: Mapping[str, Mapping[str, str]] = {}
     stopped: str = ""
 

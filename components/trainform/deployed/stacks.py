@@ -12,10 +12,10 @@ from trainform.job.check_files import check_environment, load_experiment
 from trainform.plan.inputs import resolved
 from trainform.project import ENVIRONMENTS, EXPERIMENTS, known_names, known_stacks
 from trainform.spec.environment import Environment
-from trainform.spec.load import is_path
+from trainform.spec.load import find_file, is_path
 from trainform.spec.names import did_you_mean
 from trainform.spec.release import digest
-from trainform.spec.stack import STACK_OPTION, OwnStackError, Stack, load_stack, project_name
+from trainform.spec.stack import STACK_OPTION, Stack, load_any_stack, project_name
 
 ARGUMENT = "EXPERIMENT"
 Load = Callable[[str], Environment]
@@ -61,10 +61,7 @@ def load_project_stacks(names: Iterable[str], root: Path) -> tuple[list[ProjectS
 
 
 def _loaded(name: str, root: Path, load: Load, given: str = STACK_OPTION) -> ProjectStack:
-    try:
-        stack = load_stack(name, root, given)
-    except OwnStackError as own:
-        stack = Stack("", own.environment, 1)
+    stack = load_any_stack(name, root, given)
     runs = experiment_of(stack, root) if stack.experiment else ""
     return ProjectStack(name.rpartition("/")[2], stack, runs, load(stack.environment), project_name(root))
 
@@ -79,6 +76,20 @@ def _environments(root: Path) -> Load:
         return found[name]
 
     return load
+
+
+def stacks_by_name(root: Path) -> dict[str, Stack]:
+    """Return all stacks of the project by their names. InputError with every problem of their files of config."""
+    names = known_stacks(root)
+    return dict(zip(names, each_result(lambda name: load_any_stack(name, root), names), strict=True))
+
+
+def environment_file(environment: str, root: Path) -> Path | None:
+    """Return the file of the environment that a stack names, links followed; None if there is none."""
+    try:
+        return find_file(Environment, environment, root)[0].resolve()
+    except InputError:
+        return None
 
 
 def experiment_of(stack: Stack, root: Path) -> str:

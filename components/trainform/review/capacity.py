@@ -12,13 +12,12 @@ from trainform.errors import list_names
 from trainform.review.context import Context
 from trainform.review.effects import counted
 from trainform.review.model import Capacity, QueueUse, RoleRoom, Shortage
-from trainform.review.node_room import admitting, lack_of_nodes, rooms_of, scarcest
+from trainform.review.node_room import admitting, lack_of_nodes, largest, rooms_of, scarcest
 from trainform.review.objects import places_pods
 from trainform.review.pod_limits import MOST_NAMED, Jobs, Lack, Limit, amount, limits
 from trainform.review.pod_needs import MOST_CONTEXTS, Need, Pods, freed, needs_of
 from trainform.review.shares import shares_of, unused_share
 
-MOST_HOLDERS = 10
 WORST = ("never", "later", "unknown", "now")
 
 
@@ -31,15 +30,6 @@ def capacity_of(context: Context) -> Capacity:
     if needs is None or not any(need.pods for need in needs):
         return Capacity(verdict="unknown", sentence="The preview does not show the pods of the job.", basis="none")
     return _Estimate(context, needs).capacity()
-
-
-def not_considered(context: Context) -> Iterator[str]:
-    """Yield a sentence for each rule and limit that is not judged: because of it, pods that fit may wait."""
-    needs = needs_of(context)
-    if needs:
-        rules = [rule for need in needs for rule in need.rules]
-        rules += [limit.ignored for limit in limits(context, _jobs(context, needs)) if limit.ignored]
-        yield from (f"Not considered: {rule}." for rule in dict.fromkeys(rules))
 
 
 def is_scaled(context: Context) -> bool:
@@ -67,10 +57,10 @@ class _Estimate:
 
     def capacity(self) -> Capacity:
         by_limit = (lack for limit in self.limits for lack in limit.lacks(self.names))
-        lacks = sorted([*by_limit, *self._nodes()], key=self._rank)
+        lacks = sorted([*by_limit, *filter(None, [self._lack_of_nodes()])], key=self._rank)
         worst = lacks[0] if lacks else Lack("now", "")
         shortages = [self._shortage(lack) for lack in lacks if lack.verdict == worst.verdict and lack.resource]
-        clause = self._clause(worst)
+        clause, queues = self._clause(worst), self.limits if self.live else []
         return Capacity(
             verdict=worst.verdict,
             sentence=self._sentence(worst, clause, shortages),
@@ -79,39 +69,33 @@ class _Estimate:
             basis="none" if self.nodes is None else "cluster",
             shortages=[each for at, each in enumerate(shortages) if each not in shortages[:at]],
             roles=[self._role(pods) for need in self.jobs.needs for pods in need.pods if self.nodes],
-            queue=next((self._queue(limit) for limit in self.limits if limit.queue and not limit.unknown), None),
+            queue=next((self._queue(limit) for limit in queues if limit.queue and not limit.unknown), None),
         )
 
     def _rank(self, lack: Lack) -> tuple[int, bool, bool]:
         """Sort the worst first, and accelerators before other resources."""
         return WORST.index(lack.verdict), lack.part, bool(lack.resource) and lack.resource not in self.names
 
-    def _nodes(self) -> Iterator[Lack]:
-        if self.nodes is None:
-            reasons = {} if self.live is None else self.live.not_read
-            why = (reasons[what] for what in ("cluster", "nodes", NO_HOLDERS) if what in reasons)
-            yield Lack("unknown", next(why, "the nodes of the cluster were not read"))
-            return
-        lack = lack_of_nodes(self.jobs, self.nodes, self.names)
-        if lack is not None:
-            yield lack
+    def _lack_of_nodes(self) -> Lack | None:
+        if self.nodes is not None:
+            return lack_of_nodes(self.jobs, self.nodes, self.names)
+        reasons = {} if self.live is None else self.live.not_read
+        why = (reasons[what] for what in ("cluster", "nodes", NO_HOLDERS) if what in reasons)
+        return Lack("unknown", next(why, "the nodes of the cluster were not read"))
 
     def _role(self, pods: Pods) -> RoleRoom:
         here = admitting([(pods, pods.every)], rooms_of(self.nodes or (), self.jobs.own))
-        resource, fitting = scarcest(pods, here), [pods.fit(room.free) for room in here]
-        largest = max((room.free.get(resource, NOTHING) for room in here), default=NOTHING)
+        resource, fitting = scarcest(pods, here), [pods.fit(free) for _, free in here]
         return RoleRoom(
             role=pods.role,
             pods=pods.every,
             fit=min(sum(fitting), pods.every),
             nodes=sum(map(bool, fitting)),
             resource=self._name(resource),
-            largest=spelled(resource, max(largest, NOTHING)),
+            largest=spelled(resource, max(largest(resource, here), NOTHING)),
         )
 
-    def _queue(self, limit: Limit) -> QueueUse | None:
-        if self.live is None:
-            return None
+    def _queue(self, limit: Limit) -> QueueUse:
         resource = max(limit.gang.keys() & self.names.keys(), key=lambda name: limit.gang[name], default="cpu")
         return QueueUse(
             name=limit.queue,
@@ -128,8 +112,6 @@ class _Estimate:
             facts += [f"priority {self.priorities[job]}"] if job in self.priorities else []
             more = f" ({list_names(facts)})" if facts else ""
             holders.append(f"{job}: {spelled(lack.resource, lack.held[job])}{more}")
-        if len(holders) > MOST_HOLDERS:
-            holders[MOST_HOLDERS:] = [f"and {len(holders) - MOST_HOLDERS} more"]
         return Shortage(
             resource=self._name(lack.resource),
             asked=spelled(lack.resource, lack.requested),

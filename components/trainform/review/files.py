@@ -17,7 +17,6 @@ from trainform.job.check_platform import CheckedPlatform, check_platform
 from trainform.review.context import User
 from trainform.review.limits import OF_ENVIRONMENT
 from trainform.review.model import NotChecked, Origin, Place, WaivedGate
-from trainform.review.stack_choice import first_reason
 from trainform.review.users import users_in
 from trainform.spec.environment import Environment
 from trainform.spec.source import NOWHERE, Source
@@ -58,11 +57,11 @@ class StackFiles(Struct, frozen=True):
         return Place(path=path, file=found.source, line=found.line, origin=origin)
 
 
-def stack_files(chosen: Stack | str, root: Path, name: str = "") -> StackFiles:
+def stack_files(chosen: Stack, root: Path, name: str = "") -> StackFiles:
     """Return the files of what a stack runs, without what cannot be read. name: of the stack; "": without release."""
     try:
-        if isinstance(chosen, str):
-            return _of_environment(chosen, root)
+        if not chosen.experiment:
+            return _of_environment(chosen.environment, root)
         files = _of_experiment(chosen, root, name)
         return structs.replace(files, run=_run_place(name, root)) if name else files
     except TrainformError as error:
@@ -77,7 +76,7 @@ def _run_place(stack: str, root: Path) -> Place:
 
 def without_files(error: TrainformError) -> StackFiles:
     """The files of a stack that cannot be read."""
-    reason = f"The files of the stack cannot be read: {first_reason(error)}."
+    reason = f"The files of the stack cannot be read: {error.first_reason}."
     return StackFiles(left_out=(NotChecked(what=WHAT, reason=reason),))
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from decimal import Decimal
 
-from msgspec import Struct
-
 from trainform.cluster.amounts import NOTHING, POD_SLOTS, Amounts, amounts_of, spelled, summed, without
 from trainform.cluster.facts import LiveNode
 from trainform.review.pod_limits import Jobs, Lack, Names, amount
@@ -15,27 +13,28 @@ from trainform.review.pod_needs import Pods
 NATIVE = ("cpu", "memory", "ephemeral-storage", POD_SLOTS)
 Groups = Sequence[tuple[Pods, int]]
 """Pods, and their number: those that start together, or all."""
+Rooms = Sequence[tuple[LiveNode, Amounts]]
+"""Nodes that take pods, each with what is free on it."""
 
 
-class NodeRoom(Struct, frozen=True):
-    """A node that takes pods, and what is free on it."""
+def rooms_of(nodes: Sequence[LiveNode], own: Set[str] | None) -> Rooms:
+    """Return the nodes that take pods, with what is free when these jobs have ended; None: when all jobs have."""
 
-    node: LiveNode
-    free: Amounts
-
-
-def rooms_of(nodes: Sequence[LiveNode], own: Set[str] | None) -> list[NodeRoom]:
-    """Return the nodes that take pods, each with what is free when these jobs have ended; None: when all jobs have."""
-    rooms = []
-    for node in (node for node in nodes if node.open):
+    def free(node: LiveNode) -> Amounts:
         ended = summed(amounts_of(held) for job, held in node.holders.items() if own is None or job in own)
-        rooms.append(NodeRoom(node, without(amounts_of(node.allocatable), without(amounts_of(node.requested), ended))))
-    return rooms
+        return without(amounts_of(node.allocatable), without(amounts_of(node.requested), ended))
+
+    return [(node, free(node)) for node in nodes if node.open]
 
 
-def admitting(groups: Groups, rooms: Sequence[NodeRoom]) -> list[NodeRoom]:
+def admitting(groups: Groups, rooms: Rooms) -> Rooms:
     """Return the nodes whose labels and taints let some of the pods on them."""
-    return [room for room in rooms if any(pods.admitted_by(room.node) for pods, _ in groups)]
+    return [room for room in rooms if any(pods.admitted_by(room[0]) for pods, _ in groups)]
+
+
+def largest(resource: str, rooms: Rooms) -> Decimal:
+    """Return the most of a resource that is free on one node."""
+    return max((free.get(resource, NOTHING) for _, free in rooms), default=NOTHING)
 
 
 def lack_of_nodes(jobs: Jobs, nodes: Sequence[LiveNode], names: Names) -> Lack | None:
@@ -57,18 +56,18 @@ def lack_of_nodes(jobs: Jobs, nodes: Sequence[LiveNode], names: Names) -> Lack |
     return None
 
 
-Short = tuple[Groups, Sequence[NodeRoom], str, Decimal]
+Short = tuple[Groups, Rooms, str, Decimal]
 """Pods that do not all fit, the nodes that admit them, the resource, and what is missing of it."""
 
 
-def _too_few(groups: Groups, before: Groups, rooms: Sequence[NodeRoom]) -> Short | None:
+def _too_few(groups: Groups, before: Groups, rooms: Rooms) -> Short | None:
     """Return the first shortage that shows that the pods cannot all be on these nodes: pods of one shape by themselves,
     else all that request some size or more, with those that come before. Nothing is placed: without a shortage pods may
     still wait."""
     groups = [(pods, count) for pods, count in groups if count]
     for pods, count in groups:
         here = admitting([(pods, count)], rooms)
-        left = count - sum(pods.fit(room.free) for room in here)
+        left = count - sum(pods.fit(free) for _, free in here)
         if left > 0:
             resource = scarcest(pods, here)
             return [(pods, count)], here, resource, pods.each[resource] * left
@@ -76,7 +75,7 @@ def _too_few(groups: Groups, before: Groups, rooms: Sequence[NodeRoom]) -> Short
     for _, resource, size in sorted(sizes):
         larger, earlier = (_at_least(size, resource, side) for side in (groups, before))
         here = admitting([*larger, *earlier], rooms)
-        free = [max(room.free.get(resource, NOTHING), NOTHING) for room in here]
+        free = [max(room.get(resource, NOTHING), NOTHING) for _, room in here]
         requests = [(pods.each[resource], count) for pods, count in (*larger, *earlier)]
         # of pods of at least this size a node holds no more than it has whole units: two of 5 never share 8
         units = sum(each // size * count for each, count in requests) - sum(amount // size for amount in free)
@@ -96,27 +95,26 @@ def _lack(short: Short, names: Names, jobs: Jobs, *, part: bool = False, never: 
     groups, rooms, resource, missing = short
     requested = sum((pods.each[resource] * count for pods, count in groups), NOTHING)
     pods = max((pods for pods, _ in groups), key=lambda pods: pods.each[resource])
-    largest = max((room.free.get(resource, NOTHING) for room in rooms), default=NOTHING)
     now = " now" if never is None else ""
-    if pods.each[resource] > largest:
-        has = f"no node has more than {spelled(resource, max(largest, NOTHING))}{now}"
+    if pods.each[resource] > (most := largest(resource, rooms)):
+        has = f"no node has more than {spelled(resource, max(most, NOTHING))}{now}"
         reason = f"a pod of {pods.role} needs {amount(resource, pods.each[resource], names)}, and {has}"
     else:
         there = amount(resource, max(requested - missing, NOTHING), names)
         reason = f"the nodes have room for {there}{now}, and the job needs {amount(resource, requested, names)}"
     if never is not None:
         return Lack("never", f"{reason}{never}", resource, requested, missing)
-    holders = (holder for room in rooms for holder in room.node.holders.items() if holder[0] not in jobs.own)
+    holders = (holder for node, _ in rooms for holder in node.holders.items() if holder[0] not in jobs.own)
     on_nodes = ({job: amounts_of(held).get(resource, NOTHING)} for job, held in holders)
     held = summed([*on_nodes, {need.name: need.gang.get(resource, NOTHING) for need in jobs.earlier}])
     return Lack("later", reason, resource, requested, missing, held, part)
 
 
-def scarcest(pods: Pods, rooms: Sequence[NodeRoom]) -> str:
+def scarcest(pods: Pods, rooms: Rooms) -> str:
     """Return the resource of which the nodes hold the fewest of the pods."""
 
     def fit(resource: str) -> int:
-        return sum(int(room.free.get(resource, NOTHING) // pods.each[resource]) for room in rooms)
+        return sum(int(free.get(resource, NOTHING) // pods.each[resource]) for _, free in rooms)
 
     return min((name for name in pods.each if pods.each[name]), key=lambda name: (fit(name), name in NATIVE, name))
 

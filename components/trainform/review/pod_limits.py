@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from decimal import Decimal
 from typing import Literal
 
 from msgspec import Struct, structs
 
-from trainform import defaults
 from trainform.cluster.amounts import NOTHING, POD_SLOTS, Amounts, amounts_of, spelled, summed
 from trainform.cluster.facts import NO_HOLDERS, LiveKueue, LiveQuota
-from trainform.errors import list_names
 from trainform.review.context import Context
 from trainform.review.pod_needs import Need
 from trainform.review.shares import above, held_below, shares_of
 
 REQUESTS, COUNTED_PODS = "requests.", "count/pods"
-NOT_OF_PODS = ("limits.", "count/")
-"""Prefixes of a quota's resources that are not judged, apart from `count/pods`."""
 MOST_NAMED = 2
+Holders = Mapping[str, Mapping[str, str]]
 Names = Mapping[str, str]
 """The kind of accelerators of a resource: `resource_names`."""
 
@@ -51,21 +48,19 @@ class Limit(Struct, frozen=True):
     held: Mapping[str, Amounts] = {}  # by each other job
     unknown: str = ""  # why `held` is unknown
     queue: str = ""  # the name, if it is the queue of a job
-    stopped: str = ""  # Kueue's policy by which it admits nothing, however much is free
-    ignored: str = ""  # a limit that decides too and is not judged
+    lack: Lack | None = None  # whatever is free: the queue is stopped, or cannot be judged
 
     def lacks(self, names: Names) -> Iterator[Lack]:
         """Yield what the pods of the preview lack by this limit."""
-        if self.stopped:
-            yield Lack("later", f"{self.name} admits nothing (`stopPolicy: {self.stopped}`)")
+        if self.lack is not None:
+            yield self.lack
         for resource in sorted(self.gang.keys() & self.most.keys()):
             most, held = self.most[resource], {job: each.get(resource, NOTHING) for job, each in self.held.items()}
             free = max(most - sum(held.values(), NOTHING), NOTHING)
             part = self.gang[resource] <= free
             requested = self.every[resource] if part else self.gang[resource]
-            needed = (
-                f"and {'all pods of the job need' if part else 'the job needs'} {amount(resource, requested, names)}"
-            )
+            who = "all pods of the job need" if part else "the job needs"
+            needed = f"and {who} {amount(resource, requested, names)}"
             if requested > most:
                 reason = f"{self.name} may hold {amount(resource, most, names)}, {needed}"
                 yield Lack("later" if part else "never", reason, resource, requested, requested - most, part=part)
@@ -80,21 +75,14 @@ class Jobs(Struct, frozen=True):
     """The jobs that are judged."""
 
     needs: Sequence[Need]
-    earlier: Sequence[Need]
-    """Jobs that the same review starts before them."""
-    own: Set[str]
-    """Names of the jobs whose room is free then."""
+    earlier: Sequence[Need]  # jobs that the same review starts before them
+    own: Set[str]  # names of the jobs whose room is free then
 
-    @property
-    def every(self) -> list[Need]:
-        """Return the jobs that are judged and those before them."""
-        return [*self.needs, *self.earlier]
-
-    def limit(self, name: str, most: Amounts, holders: Mapping[str, Mapping[str, str]], counted: Set[str]) -> Limit:
-        """Return the limit for the jobs with these names. holders: what each job has of it."""
-        needs = [need for need in self.needs if need.name in counted]
+    def limit(self, name: str, most: Amounts, holders: Holders, key: Callable[[Need], str], keys: Set[str]) -> Limit:
+        """Return the limit for the jobs whose key is one of `keys`. holders: what each job has of it."""
+        needs, earlier = ([need for need in side if key(need) in keys] for side in (self.needs, self.earlier))
         held = {job: amounts_of(amounts) for job, amounts in holders.items() if job not in self.own}
-        held |= {need.name: need.gang for need in self.earlier if need.name in counted}
+        held |= {need.name: need.gang for need in earlier}
         return Limit(name, most, summed(need.gang for need in needs), summed(need.every for need in needs), held)
 
 
@@ -103,11 +91,7 @@ def limits(context: Context, jobs: Jobs) -> Iterator[Limit]:
     live = context.live
     yield from _queues(context, jobs)
     if live is not None:
-        for quota in (quota for quotas in live.quotas.values() for quota in quotas):
-            yield _quota(quota, jobs)
-            others = sorted(name for name in quota.hard if name.startswith(NOT_OF_PODS) and name != COUNTED_PODS)
-            if others:
-                yield Limit(quota.name, ignored=f"{list_names(others)} of the ResourceQuota {quota.name}")
+        yield from (_quota(quota, jobs) for quotas in live.quotas.values() for quota in quotas if not quota.scoped)
         yield from _kueue(live.kueue or LiveKueue({}, ()), jobs)
 
 
@@ -118,24 +102,17 @@ def _queues(context: Context, jobs: Jobs) -> Iterator[Limit]:
     for queue in dict.fromkeys(need.queue for need in jobs.needs if need.queue):
         for name in (queue, *above(queue, shares)):
             most = amounts_of(shares[name].capability) if name in shares else {}
-            below = {need.name for need in jobs.every if name in (need.queue, *above(need.queue, shares))}
-            limit = jobs.limit(f"the queue {name}", most, dict(held_below(name, shares)), below)
+            below, holders = {name, *(each for each in shares if name in above(each, shares))}, held_below(name, shares)
+            limit = jobs.limit(f"the queue {name}", most, dict(holders), lambda need: need.queue, below)
             yield structs.replace(limit, unknown=unknown, queue=name if name == queue else "")
-        guaranteed = (each.name for each in shares.values() if any(amounts_of(each.guarantee).values()))
-        others = sorted({*guaranteed} - {queue, defaults.ROOT_QUEUE})
-        if others:
-            yield Limit(queue, ignored=f"the `guarantee` of other queues: {list_names(others, MOST_NAMED)}")
 
 
 def _quota(quota: LiveQuota, jobs: Jobs) -> Limit:
     """Return the quota in the resources of pods: `requests.cpu` and `cpu` are one, and the lower one counts."""
-    if quota.scoped:
-        return Limit(quota.name, ignored=f"the ResourceQuota {quota.name}, which counts only some pods")
     lower_last = sorted(amounts_of(quota.hard).items(), key=lambda each: each[1], reverse=True)
     most = {POD_SLOTS if name == COUNTED_PODS else name.removeprefix(REQUESTS): amount for name, amount in lower_last}
     name = f"the ResourceQuota {quota.name} of the namespace {quota.namespace}"
-    here = {need.name for need in jobs.every if need.namespace == quota.namespace}
-    limit = jobs.limit(name, most, quota.holders or {}, here)
+    limit = jobs.limit(name, most, quota.holders or {}, lambda need: need.namespace, {quota.namespace})
     return structs.replace(limit, unknown="its pods were not read" if quota.holders is None else "")
 
 
@@ -145,22 +122,22 @@ def _kueue(kueue: LiveKueue, jobs: Jobs) -> Iterator[Limit]:
     queues = {queue.name: queue for queue in kueue.cluster_queues}
     for place in dict.fromkeys(need.local_queue for need in jobs.needs if need.local_queue):
         queue = queues.get(kueue.local_queues.get(place, ""))
-        ignored = f"the LocalQueue {place}, whose ClusterQueue was not found" if queue is None else ""
-        yield Limit(f"the LocalQueue {place}", stopped=kueue.stopped.get(place, ""), ignored=ignored)
-        if queue is None:
-            continue
-        name = f"the ClusterQueue {queue.name}"
-        if queue.nested:
-            ignored = f"the cohort {queue.cohort}, which has quotas of its own or a parent"
-        elif queue.in_part:
-            ignored = f"flavors and borrowing limits of the ClusterQueue {queue.name}"
-        yield Limit(name, stopped=queue.stopped, ignored=ignored)
-        if queue.nested:
+        local, name = f"the LocalQueue {place}", f"the ClusterQueue {'' if queue is None else queue.name}"
+        yield Limit(local, lack=_stopped(local, kueue.stopped.get(place, "")))
+        yield Limit(name, lack=_stopped(name, "" if queue is None else queue.stopped))
+        if queue is None or queue.nested:
+            why = "its ClusterQueue was not found" if queue is None else f"the cohort {queue.cohort} has more limits"
+            yield Limit(local, lack=Lack("unknown", f"{local} is not judged: {why}"))
             continue
         members = [each for each in queues.values() if each is queue or (queue.cohort and each.cohort == queue.cohort)]
         holders = {job: held for each in members for job, held in each.holders.items()}
         names = {each.name for each in members}
-        counted = {need.name for need in jobs.every if kueue.local_queues.get(need.local_queue) in names}
+        places = {place for place, cluster in kueue.local_queues.items() if cluster in names}
         most = summed(amounts_of(each.nominal) for each in members)
-        limit = jobs.limit(f"the cohort {queue.cohort}" if queue.cohort else name, most, holders, counted)
+        shared = f"the cohort {queue.cohort}" if queue.cohort else name
+        limit = jobs.limit(shared, most, holders, lambda need: need.local_queue, places)
         yield structs.replace(limit, queue=queue.name)
+
+
+def _stopped(name: str, policy: str) -> Lack | None:
+    return Lack("later", f"{name} admits nothing (`stopPolicy: {policy}`)") if policy else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct, structs
@@ -16,26 +16,19 @@ from trainform.review import steps
 from trainform.review.context import Context, JobReview
 from trainform.review.objects import local_queue_of, metadata_of, own_names, places_pods, queue_of, templates_of
 
-REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-AFFINITIES = ("nodeAffinity", "podAffinity", "podAntiAffinity")
 MOST_CONTEXTS = 256  # of which the pods and the room for them are kept, since several parts of a review ask for them
-KEEPING_OUT = frozenset({"NoSchedule", "NoExecute"})
 
 
 class Pods(Struct, frozen=True):
     """Pods of one role that are alike."""
 
     role: str
-    gang: int
-    """The number of pods that start together."""
-    every: int
-    """Their number with those that start when there is room."""
-    each: Amounts
-    """Requests of one pod."""
+    gang: int  # the number of pods that start together
+    every: int  # with those that start when there is room
+    each: Amounts  # requests of one pod
     selector: Mapping[str, Any]
     tolerations: Sequence[Mapping[str, Any]]
-    alone: bool
-    """Each pod takes a port of its node."""
+    alone: bool  # each pod takes a port of its node
 
     def selects(self, node: LiveNode) -> bool:
         """Return True if the node has the labels that the pods select."""
@@ -43,7 +36,8 @@ class Pods(Struct, frozen=True):
 
     def tolerates(self, taint: Mapping[str, str]) -> bool:
         """Return True if the taint does not keep the pods out."""
-        return taint.get("effect") not in KEEPING_OUT or any(_matches(each, taint) for each in self.tolerations)
+        keeps_out = taint.get("effect") in ("NoSchedule", "NoExecute")
+        return not keeps_out or any(_matches(each, taint) for each in self.tolerations)
 
     def admitted_by(self, node: LiveNode) -> bool:
         """Return True if the labels and taints of the node let the pods on it."""
@@ -56,24 +50,16 @@ class Pods(Struct, frozen=True):
 
 
 class Need(Struct, frozen=True):
-    """The pods of one job."""
+    """The pods of one job, NAMESPACE/NAME, with the requests of those that start together and of all."""
 
     name: str
-    """NAMESPACE/NAME of the job."""
     namespace: str
     pods: tuple[Pods, ...]
     gang: Amounts
-    """Requests of the pods that start together."""
     every: Amounts
-    """Requests of all pods."""
-    queue: str
-    """Volcano's queue; "" for none."""
-    local_queue: str
-    """NAMESPACE/NAME of Kueue's LocalQueue; "" for none."""
-    priority: int | None
-    """The value of the environment's priority class; None if it is unknown."""
-    rules: tuple[str, ...]
-    """Rules of the pods that are not judged."""
+    queue: str  # Volcano's; "" for none
+    local_queue: str  # NAMESPACE/NAME of Kueue's; "" for none
+    priority: int | None  # of the environment's priority class; None if it is unknown
 
 
 def _matches(toleration: Mapping[str, Any], taint: Mapping[str, str]) -> bool:
@@ -96,11 +82,9 @@ def needs_of(context: Context) -> tuple[Need, ...] | None:
 def freed(context: Context) -> set[str]:
     """Return NAMESPACE/NAME of the jobs whose room is free for the new pods: those that are replaced, deleted or
     scaled."""
-    names: set[str] = set()
-    for job in context.jobs:
-        is_deleted = job.job is not None and steps.fate(job.job) == "delete" and not steps.leaves(job.job)
-        names |= own_names(job) if places_pods(job) or is_deleted else set()
-    return names
+    deleted = {step.urn for step in context.preview.steps if steps.fate(step) == "delete" and not steps.leaves(step)}
+    ending = (job for job in context.jobs if places_pods(job) or (job.job is not None and job.job.urn in deleted))
+    return {name for job in ending for name in own_names(job)}
 
 
 def _need(job: JobReview, context: Context) -> Need | None:
@@ -121,7 +105,6 @@ def _need(job: JobReview, context: Context) -> Need | None:
         queue=queue_of(job, after=True),
         local_queue=f"{namespace}/{local_queue}" if local_queue else "",
         priority=max((classes[name].value for name in names & classes.keys()), default=None),
-        rules=tuple(dict.fromkeys(rule for template in templates for rule in _rules(template))),
     )
 
 
@@ -145,12 +128,3 @@ def _pods(template: Template) -> Pods:
         mappings(template.spec.get("tolerations")),
         alone=template.replicas > 1 and bool(template.node_ports()),
     )
-
-
-def _rules(template: Template) -> Iterator[str]:
-    """Yield the rules of the pods that capacity does not judge: all but selectors and tolerations."""
-    affinity = mapping(template.spec.get("affinity"))
-    yield from (f"{rule} of {template.role}" for rule in AFFINITIES if mapping(affinity.get(rule)).get(REQUIRED))
-    spread = mappings(template.spec.get("topologySpreadConstraints"))
-    if any(each.get("whenUnsatisfiable") != "ScheduleAnyway" for each in spread):
-        yield f"topologySpreadConstraints of {template.role}"

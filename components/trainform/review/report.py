@@ -13,7 +13,7 @@ from trainform.deployed.releases.evidence import ANOTHER_STACK, NO_RELEASE
 from trainform.errors import Problem, in_order, list_names
 from trainform.job.check import CheckedJob
 from trainform.job.check_platform import CheckedPlatform
-from trainform.review.capacity import capacity_of, not_considered
+from trainform.review.capacity import capacity_of
 from trainform.review.changes import object_changes
 from trainform.review.context import Context
 from trainform.review.cost import cost_of
@@ -185,7 +185,6 @@ def _not_checked(context: Context, checked: Checked) -> Iterator[NotChecked]:
     if context.live is not None:
         yield from (NotChecked(what=what, reason=sentence(why)) for what, why in sorted(context.live.not_read.items()))
     yield from not_read(context)
-    yield from (NotChecked(what="capacity", reason=reason) for reason in not_considered(context))
     judged = _judged(checked)
     if judged == "draft":
         reason = f"The files have other problems, which `trainform check {context.stack}` lists."

@@ -12,14 +12,17 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from trainform.console.secrets import masked_line
+from trainform.deployed.stacks import stacks_by_name
+from trainform.errors import TrainformError
 from trainform.job.check import check_experiment
+from trainform.job.check_files import load_experiment
 from trainform.job.render import RenderedJob
 from trainform.plan.inputs import job_inputs
-from trainform.project import ENVIRONMENTS, EXPERIMENTS, PROJECT_FILE, RELEASES, known_names, stack_path
+from trainform.project import ENVIRONMENTS, EXPERIMENTS, PROJECT_FILE, RELEASES, known_names, release_path, stack_path
 from trainform.review.changed_files import changed_files, text_before
 from trainform.review.model import Selection
-from trainform.review.stack_choice import chosen_stacks, files_read
 from trainform.spec.environment import Environment
+from trainform.spec.experiment import Experiment
 from trainform.spec.load import Text, written_path
 from trainform.spec.stack import Stack
 
@@ -47,12 +50,12 @@ def selection_since(since: str, root: Path) -> Selection:
     others need, then by their names. A stack of which only the environment's file differs is touched if its objects
     differ. InputError if git does not report the changes, or with every problem of the files of config."""
     changed = changed_files(root, since)
-    chosen = chosen_stacks(root)
-    stacks = sorted(chosen, key=lambda stack: (not isinstance(chosen[stack], str), stack))
+    chosen = stacks_by_name(root)
+    stacks = sorted(chosen, key=lambda stack: (bool(chosen[stack].experiment), stack))
     found = touched(changed.paths, {stack: files_read(stack, chosen[stack], root) for stack in stacks})
     unaffected = [stack for stack, files in found.items() if is_unaffected(chosen[stack], files, changed.base, root)]
     edited = {name: _environment_path(name) for name in known_names(ENVIRONMENTS, root)}
-    recorded = {_environment_path(runs) for runs in chosen.values() if isinstance(runs, str)}
+    recorded = {_environment_path(runs.environment) for runs in chosen.values() if not runs.experiment}
     return Selection(
         since=_text(since),
         base=changed.base,
@@ -72,10 +75,10 @@ def _text(name: str) -> str:
     return masked_line(os.fsencode(name).decode(errors="backslashreplace"))
 
 
-def is_unaffected(runs: Stack | str, files: Sequence[str], base: str, root: Path) -> bool:
+def is_unaffected(runs: Stack, files: Sequence[str], base: str, root: Path) -> bool:
     """Return True if the file of the stack's environment alone differs, and the stack's objects, and what its
     components are given, are the same with it as it was. False where the experiment has a problem with either."""
-    if isinstance(runs, str) or [*files] != [_environment_path(runs.environment)]:
+    if not runs.experiment or [*files] != [_environment_path(runs.environment)]:
         return False
     before = text_before(root, base, files[0])
     if before is None:
@@ -89,6 +92,28 @@ def is_unaffected(runs: Stack | str, files: Sequence[str], base: str, root: Path
 def _applied(job: RenderedJob) -> object:
     """Return what of a rendered job reaches the engine."""
     return job.manifests, job_inputs(job.experiment, job.environment, job.plan), job.environment.cluster
+
+
+def files_read(stack: str, runs: Stack, root: Path) -> set[str]:
+    """Return the files that the stack reads, from the project's folder on, also missing ones and targets of links."""
+    named = [stack_path(stack), written_path(Environment, runs.environment)]
+    if runs.experiment:
+        is_own, stem = runs.release is None, Path(runs.experiment).stem
+        own = written_path(Experiment, runs.experiment) if is_own else release_path(stem, str(runs.release))
+        named += [own, *_runtime_files(runs, root)]
+    real = os.path.realpath(root)
+    behind_links = {os.path.relpath(os.path.realpath(root / name), real) for name in named}
+    return {os.path.relpath(root / name, root) for name in named} | behind_links
+
+
+def _runtime_files(runs: Stack, root: Path) -> list[str]:
+    """Return the file of a runtime that the experiment names; nothing if the experiment cannot be read."""
+    try:
+        model = load_experiment(runs.given, root, runs.environment).model
+    except TrainformError:
+        return []
+    runtime = None if model is None else model.runtime
+    return [] if runtime is None or runtime.file is None else [runtime.file]
 
 
 def touched(changed: Iterable[str], stacks: Mapping[str, Collection[str]]) -> dict[str, list[str]]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from trainform.backends.pods import pods_of
 from trainform.deployed.releases.evidence import lacks_of
+from trainform.deployed.stacks import environment_file
 from trainform.errors import InputError, TrainformError
 from trainform.job.check import check_experiment
 from trainform.job.render import RenderedJob
@@ -15,8 +16,7 @@ from trainform.project import known_stacks
 from trainform.review import steps
 from trainform.review.context import Use, User
 from trainform.review.mounts import CLAIM
-from trainform.review.stack_choice import chosen_by, environment_file, first_reason
-from trainform.spec.stack import Stack
+from trainform.spec.stack import load_any_stack
 
 
 def users_in(environment: str, root: Path) -> tuple[User, ...]:
@@ -29,15 +29,15 @@ def _user(stack: str, environment: Path | None, root: Path) -> User | None:
     """None for a stack that runs no experiment in this environment."""
     experiment = ""
     try:
-        chosen = chosen_by(stack, root)
-        if not isinstance(chosen, Stack) or environment_file(chosen.environment, root) != environment:
+        chosen = load_any_stack(stack, root)
+        if not chosen.experiment or environment_file(chosen.environment, root) != environment:
             return None
         experiment = chosen.experiment
         checked = check_experiment(chosen.given, chosen.environment, chosen.run, root)
     except TrainformError as error:
-        return User(stack, experiment, unread=first_reason(error))
+        return User(stack, experiment, unread=error.first_reason)
     if checked.job is None:
-        return User(stack, checked.name, unread=first_reason(InputError(checked.problems)))
+        return User(stack, checked.name, unread=InputError(checked.problems).first_reason)
     lacks = lacks_of(stack, checked.name, chosen.release, checked.job.environment, root)
     return User(stack, checked.name, uses_of(checked.job), job=checked.job, lacks=lacks)
 

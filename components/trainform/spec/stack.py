@@ -41,7 +41,7 @@ READ_OTHERWISE = re.compile(
 class Stack(Struct, frozen=True):
     """An experiment in an environment, as names or as paths from the project's folder, and the number of the run."""
 
-    experiment: str
+    experiment: str  # "" for an environment's own stack
     environment: str
     run: int
     release: str | None = None  # with the experiment; None: the stack follows the experiment's file
@@ -113,6 +113,14 @@ def load_stack(name: str, root: Path, given: str = STACK_OPTION) -> Stack:
     if problems:
         raise InputError(problems)
     return Stack(found["experiment"], found["environment"], run_number(found["run"]), release_name(found["release"]))
+
+
+def load_any_stack(name: str, root: Path, given: str = STACK_OPTION) -> Stack:
+    """Return the stack as `load_stack` does; an environment's own stack too, without an experiment."""
+    try:
+        return load_stack(name, root, given)
+    except OwnStackError as own:
+        return Stack("", own.environment, 1)
 
 
 def named_environment(name: str, root: Path) -> str | None:

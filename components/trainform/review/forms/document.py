@@ -14,7 +14,7 @@ from trainform.review import model
 from trainform.review.facts import cost_fact
 from trainform.review.model import Category, Finding, Outcome, Report
 
-MOST_CAUSES, MOST_FILES = 2, 5  # that a summary names; files of a stack
+MOST_CAUSES, MOST_FILES, MOST_HOLDERS = 2, 5, 10  # causes in a summary; files of a stack; holders of a resource
 LONGEST_CAUSE = 60  # characters of a value
 DIGEST = len("sha256:") + 12  # characters of an image's digest
 LEVELS = ("high", "medium", "low", "waived")
@@ -27,6 +27,10 @@ APPROVERS = dict.fromkeys(Category, PLATFORM) | {
 """Who has to agree to a high finding, by its category."""
 STATES = {"void": "is void", "expired": "has expired", "refused": "is refused"}
 FINDINGS = "Findings"
+NOT_CONSIDERED = (
+    "An estimate by requests. Not considered: affinity, topology spread, a quota's scopes, `limits.*` and `count/*`, "
+    "guarantees of other queues, Kueue's flavors and borrowing limits."
+)
 
 
 def documents(review: model.Review, *, every: bool = True) -> list[list[Section]]:
@@ -181,15 +185,16 @@ def _cost(cost: model.Cost) -> Iterator[Item]:
 
 
 def _capacity(capacity: model.Capacity) -> Item:
-    """Return the verdict, the shortages, and the room for each role."""
+    """Return the verdict, the shortages, the room for each role, and what the estimate leaves out."""
     rows = []
     for lack in capacity.shortages:
-        holders = f"; held by {', '.join(lack.holders)}" if lack.holders else ""
+        holders = f"; held by {list_names(lack.holders, MOST_HOLDERS)}" if lack.holders else ""
         text = f"{lack.resource}: {lack.missing} missing; {lack.asked} requested, {lack.available} available{holders}"
         rows.append(Row("missing", text, verbatim=True))
     for role in capacity.roles:
         fit = f"{role.role}: {role.fit} of {counted(role.pods, 'pod')} fit now, on {counted(role.nodes, 'node')}"
         rows.append(Row("room", f"{fit}; at most {role.largest} {role.resource} free on a node", verbatim=True))
+    rows += [Row("", NOT_CONSIDERED)] * (capacity.verdict in ("now", "later", "never"))
     return Item(capacity.sentence, tuple(rows))
 
 

@@ -22,10 +22,9 @@ from trainform.errors import ClusterError
 from trainform.manifests.shapes import mapping
 from trainform.project import stack_path
 from trainform.review.files import stack_files
-from trainform.review.stack_choice import chosen_by
 from trainform.spec.environment import Environment
 from trainform.spec.read import read_content
-from trainform.spec.stack import NAMESPACE
+from trainform.spec.stack import NAMESPACE, load_any_stack
 from trainform.stacks.saved.file import keyed
 from trainform.stacks.saved.pulumi_up import backend, engine_version
 from trainform.stacks.saved.saved_review import What
@@ -67,7 +66,7 @@ class Source(Struct, frozen=True):
 def gather(source: Source) -> dict[What, Any]:
     """Return the facts. TrainformError if one of them cannot be read."""
     stack, root = source.stack, source.root
-    environment = stack_files(chosen_by(stack, root), root).environment
+    environment = stack_files(load_any_stack(stack, root), root).environment
     with ThreadPoolExecutor(4) as pool:
         state = pool.submit(exported, stack, root)
         kept = pool.submit(backend, root)

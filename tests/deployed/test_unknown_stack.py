@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from trainform.review.run import EngineRun, finished, previews_in
+from trainform.deployed.preview_runs import EngineRun, finished, previews_in
 
 FILE = "stacks/Pulumi.bert.dev.yaml"
 CONFIG = "config:\n  trainform:experiment: bert # ours\n"

@@ -15,9 +15,9 @@ import pytest
 
 from tests.support.engine_runs import run_preview
 from tests.support.leaks import HUB_TOKEN as TOKEN
+from trainform.deployed import preview_runs
+from trainform.deployed.preview_runs import EngineRun, previews_in
 from trainform.errors import ToolchainError
-from trainform.review import run
-from trainform.review.run import EngineRun, previews_in
 
 
 @pytest.fixture
@@ -80,12 +80,12 @@ CALLER = """\
 import sys
 from concurrent.futures import Future
 from pathlib import Path
-from trainform.review import run
-run.MOST_AT_ONCE = 2
-run.os.cpu_count = lambda: 2
-with run.previews_in(Path(sys.argv[1])) as begin:
+from trainform.deployed import preview_runs
+preview_runs.MOST_AT_ONCE = 2
+preview_runs.os.cpu_count = lambda: 2
+with preview_runs.previews_in(Path(sys.argv[1])) as begin:
     runs = [begin(stack) for stack in ("bert.dev", "hello.dev", "resnet.dev")]
-    [run.finished(each) for each in runs]
+    [preview_runs.finished(each) for each in runs]
 """
 
 
@@ -122,8 +122,8 @@ def test_a_signal_while_the_engine_starts_leaves_none_behind(
         os.kill(os.getpid(), signal.SIGINT)  # to the process, as a terminal does
         return started[0]
 
-    monkeypatch.setattr(run, "GRACE_SECONDS", 1.0)
-    monkeypatch.setattr("trainform.review.run.subprocess.Popen", interrupted)
+    monkeypatch.setattr(preview_runs, "GRACE_SECONDS", 1.0)
+    monkeypatch.setattr("trainform.deployed.preview_runs.subprocess.Popen", interrupted)
     write(program, "sleep 60")
     with pytest.raises(KeyboardInterrupt):
         run_preview("bert.dev", tmp_path)

@@ -15,10 +15,11 @@ from pathlib import Path
 from subprocess import DEVNULL, PIPE
 
 from trainform.console.escaping import MASK
+from trainform.console.secrets import masked_lines
 from trainform.console.signals import exit_on_termination, signals_delayed
+from trainform.deployed import unknown_stack
 from trainform.deployed.engine import environ_of_engine, pulumi, without_variables
 from trainform.errors import TrainformError
-from trainform.review import new_stack
 
 STREAMING = "PULUMI_ENABLE_STREAMING_JSON_PREVIEW"
 GRACE_SECONDS = 10.0
@@ -81,13 +82,13 @@ class _Engines:
     def run(self, stack: str) -> EngineRun:
         """Run the preview of a stack to its end; of a stack that the backend does not have, in a copy."""
         found = self._run(stack, [*self._words, "-s", stack], self._folder, self._environ)
-        if found.code == 0 or new_stack.NO_STACK not in found.errors:
+        if found.code == 0 or unknown_stack.NO_STACK not in found.errors:
             return found
         short = stack.rpartition("/")[2]
         try:
-            if new_stack.has_encrypted_values(short, self._folder):
-                return dataclasses.replace(found, errors=new_stack.ENCRYPTED.format(stack=short))
-            with new_stack.temporary_copy(short, self._folder, self._environ) as (folder, environ):
+            if unknown_stack.has_encrypted_values(short, self._folder):
+                return dataclasses.replace(found, errors=unknown_stack.ENCRYPTED.format(stack=short))
+            with unknown_stack.temporary_copy(short, self._folder, self._environ) as (folder, environ):
                 made = self._run(stack, [pulumi(), "stack", "init", short, "--no-select"], folder, environ)
                 if made.code:
                     return found
@@ -95,7 +96,7 @@ class _Engines:
         except (OSError, TrainformError):  # what is wrong with the files is reported by their own check
             return found
         text, errors = (each.replace(str(folder), str(self._folder)) for each in (again.text, again.errors))
-        return EngineRun(text, again.code, errors, new_stack.NOTE.format(stack=short))
+        return EngineRun(text, again.code, errors, unknown_stack.NOTE.format(stack=short))
 
     def _run(self, stack: str, words: Sequence[str], folder: Path, environ: Mapping[str, str]) -> EngineRun:
         process = self._start(stack, words, folder, environ)
@@ -105,7 +106,7 @@ class _Engines:
             with self._lock:
                 del self._running[stack]
                 self._watch([*self._running])
-        errors = without_secrets(err.decode(errors="replace"), environ)
+        errors = masked_lines(without_variables(err.decode(errors="replace"), environ, MASK))
         return EngineRun(out.decode(errors="replace"), process.returncode, errors)
 
     def _start(
@@ -147,10 +148,3 @@ def _wait(processes: Sequence[subprocess.Popen[bytes]]) -> None:
     for process in processes:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(max(0.0, until - time.monotonic()))
-
-
-def without_secrets(text: str, environ: Mapping[str, str]) -> str:
-    """The text without what looks like a secret, and without the secrets among the variables."""
-    from trainform.review.masking import Masks  # with it come the models, for which the engine's start would wait
-
-    return Masks().text(without_variables(text, environ, MASK))
