@@ -11,7 +11,7 @@ import typer
 from trainform.cli.app import prints
 from trainform.cli.forms import REPORT, Form, show
 from trainform.console.lines import flush_or_discard, note
-from trainform.project import project_root, require_project
+from trainform.project import require_project
 
 if TYPE_CHECKING:
     from trainform.console.sections import Item
@@ -46,8 +46,7 @@ def command(file: FileArgument, check: CheckOption = False, *, form: Form) -> No
     from trainform.stacks.saved.file import read_saved
     from trainform.stacks.saved.pulumi_up import run_up
 
-    root = project_root()
-    require_project(root)
+    root = require_project()
     saved = read_saved(file)
     require_stack(saved.review.stack, root, f"{file}: review.stack")
     moved, unread = _moved(saved, file, root)

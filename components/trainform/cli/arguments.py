@@ -8,6 +8,7 @@ import typer
 
 from trainform import defaults
 from trainform.cli import candidates
+from trainform.errors import InputError, Problem
 
 ENVIRONMENT_VARIABLE = "TRAINFORM_ENVIRONMENT"
 STANDARD_INPUT = "-"
@@ -19,20 +20,28 @@ def option(metavar: str, text: str, *names: str, **more: Any) -> Any:
     return typer.Option(*names, metavar=metavar, help=text, show_default=False, **more)
 
 
-def job_argument(text: str) -> Any:
-    """Return the argument that names a job; `text` is added to its help text."""
-    return typer.Argument(
-        metavar="JOB",
-        help=f"A stack, or an experiment with -e ENV; -e is optional if only one environment has it. {text}".strip(),
-        show_default=False,
-        autocompletion=candidates.jobs,
-    )
+def argument(metavar: str, text: str, complete: Any = None) -> Any:
+    """Return an argument whose help text states its default."""
+    return typer.Argument(metavar=metavar, help=text, show_default=False, autocompletion=complete)
 
 
-JobArgument = Annotated[str, job_argument(SUFFIX)]
-StackJobArgument = Annotated[str, job_argument("")]
-JobArguments = Annotated[list[str] | None, job_argument(f"Experiments: names, or paths of files. {SUFFIX}")]
-StackJobArguments = Annotated[list[str] | None, job_argument("Default: the only stack of the project.")]
+def seconds_of(name: str, duration: str) -> int:
+    """Return the value of an option such as `90s` in seconds."""
+    from trainform.spec.quantities import DURATION_HINT, seconds
+
+    try:
+        return seconds(duration)
+    except (ValueError, ArithmeticError):
+        raise InputError([Problem(name, duration, "is not a duration", DURATION_HINT)]) from None
+
+
+JOB = "JOB"
+WHICH_JOB = "A stack, or an experiment with -e ENV; -e is optional if only one environment has it."
+JobArgument = Annotated[str, argument(JOB, f"{WHICH_JOB} {SUFFIX}", candidates.jobs)]
+StackJobArgument = Annotated[str, argument(JOB, WHICH_JOB, candidates.jobs)]
+StackJobArguments = Annotated[
+    list[str] | None, argument(JOB, f"{WHICH_JOB} Default: the only stack of the project.", candidates.jobs)
+]
 
 
 def environment_option(text: str) -> Any:
@@ -45,9 +54,8 @@ def environment_option(text: str) -> Any:
 WHICH_ENVIRONMENT = "Name in stacks/environments, or path of a file."
 ChosenEnvironmentOption = Annotated[str | None, environment_option(f"{WHICH_ENVIRONMENT} {SUFFIX}")]
 StackEnvironmentOption = Annotated[str | None, environment_option(WHICH_ENVIRONMENT)]
+JobsEnvironmentOption = Annotated[str | None, environment_option(f"{WHICH_ENVIRONMENT} Of experiments, or of --all.")]
 EnvironmentsOption = Annotated[list[str] | None, environment_option(f"{WHICH_ENVIRONMENT} May be repeated. {SUFFIX}")]
-
-
 AllOption = Annotated[
     bool, typer.Option("--all", help="All stacks of the project; with -e, all in this environment, its own first.")
 ]

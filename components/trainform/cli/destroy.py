@@ -17,7 +17,7 @@ from trainform.cli.arguments import StackEnvironmentOption, StackJobArgument
 from trainform.cli.jobs import stack_of
 from trainform.console.lines import flush_or_discard, note
 from trainform.errors import CommandLineError, InputError, Problem
-from trainform.project import project_root, require_project
+from trainform.project import require_project
 
 if TYPE_CHECKING:
     from trainform.deployed.state import StateCluster, StateJob, StateNamespace
@@ -59,8 +59,7 @@ def command(
 
     given = [] if options is None else options
     _refuse_elsewhere(given)
-    root = project_root()
-    require_project(root)
+    root = require_project()
     stack = stack_of(word, environment, root)
     program = pulumi()
     state = exported(stack, root)
@@ -103,14 +102,14 @@ def _compare(stack: str, exported: Mapping[str, Any], root: Path) -> None:
 
 def _would_be_deleted(stack: str, namespace: StateNamespace) -> Problem:
     """Return the problem with a namespace in a state that an earlier version of trainform wrote."""
-    from trainform.spec.stack import STACK_ARGUMENT
+    from trainform.spec.stack import STACK
 
     reason = (
         f"`pulumi destroy` would delete the namespace {namespace.name} with everything in it, jobs and kept claims "
         "of other stacks too: the state is from an earlier trainform, which did not keep namespaces"
     )
     fix = f"run `pulumi up -s {stack}` first, which writes into the state that the namespace is kept"
-    return Problem(STACK_ARGUMENT, stack, reason, fix)
+    return Problem(STACK, stack, reason, fix)
 
 
 def _show_what_stays(exported: Mapping[str, Any]) -> None:
@@ -151,7 +150,7 @@ def _other_stacks(stack: str, context: str | None, jobs: Sequence[StateJob], roo
     from trainform.cluster.api import ClusterApi
     from trainform.deployed.records import deployed
     from trainform.plan.record import unmark
-    from trainform.spec.stack import STACK_ARGUMENT, project_name
+    from trainform.spec.stack import STACK, project_name
 
     own = f"{project_name(root)}/{stack.rpartition('/')[2]}"
     with contextlib.closing(ClusterApi(context, SECONDS)) as api:
@@ -167,7 +166,7 @@ def _other_stacks(stack: str, context: str | None, jobs: Sequence[StateJob], roo
                     f"`pulumi stack rm --force {stack}` forgets them; if that stack is this one under an earlier "
                     f"name, or is gone without a destroy: {unmark(job.experiment, job.namespace)}"
                 )
-                yield Problem(STACK_ARGUMENT, stack, reason, fix)
+                yield Problem(STACK, stack, reason, fix)
 
 
 def _bound(stack: str, cluster: StateCluster, root: Path) -> Bound | None:

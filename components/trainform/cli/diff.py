@@ -11,11 +11,11 @@ from msgspec import structs
 
 from trainform.cli import candidates
 from trainform.cli.app import prints
-from trainform.cli.arguments import ENVIRONMENT_VARIABLE, environment_option
+from trainform.cli.arguments import ENVIRONMENT_VARIABLE, argument, environment_option
 from trainform.cli.forms import REPORT, Form, show
 from trainform.cli.jobs import stack_of
 from trainform.errors import CommandLineError
-from trainform.project import known_stacks, project_root, require_project
+from trainform.project import known_stacks, require_project
 
 if TYPE_CHECKING:
     from trainform.deployed.stacks import ProjectStack
@@ -26,19 +26,12 @@ DIFFERENT = 3
 
 
 KINDS = "A stack (what is deployed), a release (its name), or an experiment (its name, or the path of its file)."
-FirstArgument = Annotated[str, typer.Argument(metavar="A", help=KINDS, autocompletion=candidates.comparable)]
+FirstArgument = Annotated[str, argument("A", KINDS, candidates.comparable)]
 SecondArgument = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="B",
-        help="The same. Default: the files of the stack A, or of the stack of the experiment A.",
-        show_default=False,
-        autocompletion=candidates.comparable,
-    ),
+    str | None, argument("B", "The same. Default: the files of the stack, or of the job A.", candidates.comparable)
 ]
 EnvironmentOption = Annotated[
-    str | None,
-    environment_option("Environment of files and releases. Default: that of the other stack, or none."),
+    str | None, environment_option("Environment of files and releases. Default: that of the other stack, or none.")
 ]
 FailOption = Annotated[bool, typer.Option("--fail", help="End with exit code 3 if the experiments differ.")]
 
@@ -63,8 +56,7 @@ def command(
     from trainform.stacks.comparison.compare import compare
     from trainform.stacks.comparison.text import as_data, sections
 
-    root = project_root()
-    require_project(root)
+    root = require_project()
     found = compare(*_versions(first, second, environment, root))
     show(form, sections(found), as_data(found))
     if fail and not found.same:
@@ -76,16 +68,13 @@ def _versions(first: str, second: str | None, environment: str | None, root: Pat
     from trainform.deployed.stacks import followed, load_project_stack
     from trainform.job.check_files import check_environment
     from trainform.spec.release import NAME
-    from trainform.spec.stack import STACK_ARGUMENT
     from trainform.stacks.comparison.compare import version_in_file
 
     known = known_stacks(root)
     if second is None and NAME.fullmatch(first) is None:  # a stack, also as EXPERIMENT -e ENV
         first, environment = stack_of(first, environment, root), os.environ.get(ENVIRONMENT_VARIABLE)
     words = [first] if second is None else [first, second]
-    stacks = {
-        word: load_project_stack(word, root, STACK_ARGUMENT) for word in words if word.rpartition("/")[2] in known
-    }
+    stacks = {word: load_project_stack(word, root) for word in words if word.rpartition("/")[2] in known}
     if second is None and not stacks:
         raise CommandLineError("Missing argument 'B'", f"{first} is a release: name what it is compared with")
     from_shell = environment == os.environ.get(ENVIRONMENT_VARIABLE)  # the variable is for commands without a stack

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from trainform.cli.app import prints
-from trainform.cli.arguments import WHICH_ENVIRONMENT, environment_option
+from trainform.cli.arguments import WHICH_ENVIRONMENT, environment_option, option
 from trainform.cli.forms import DATA, Form
 from trainform.cli.jobs import from_input
 
@@ -25,12 +25,11 @@ EnvironmentOption = Annotated[
 ]
 ForOption = Annotated[
     list[str] | None,
-    typer.Option(
+    option(
+        "VERBS",
+        "Exit code 1 if something is missing for one of these: check, preview, review, up, rehearse, sandbox, demo, "
+        "test (`make test`), environment (its own stack) and so on; several with commas.",
         "--for",
-        metavar="VERBS",
-        help="Exit code 1 if something is missing for one of these: check, preview, review, up, rehearse, sandbox, "
-        "demo, test (`make test`), environment (its own stack) and so on; several with commas.",
-        show_default=False,
     ),
 ]
 TimeoutOption = Annotated[

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from trainform.cli.app import prints
-from trainform.cli.arguments import WHICH_ENVIRONMENT, StackJobArguments, environment_option
+from trainform.cli.arguments import JobsEnvironmentOption, StackJobArguments
 from trainform.cli.forms import REPORT, Form, show_data, show_text
 from trainform.cli.review_stacks import refuse_wrong_words, stacks_of
 from trainform.errors import each_result
@@ -19,7 +19,6 @@ FAILED, DRIFT = 1, 3
 
 
 AllOption = Annotated[bool, typer.Option("--all", help="All stacks of the environment (-e).")]
-EnvironmentOption = Annotated[str | None, environment_option(f"{WHICH_ENVIRONMENT} Of the experiments, or of --all.")]
 FailOption = Annotated[bool, typer.Option("--fail", help="End with exit code 3 if there is drift.")]
 
 
@@ -27,7 +26,7 @@ FailOption = Annotated[bool, typer.Option("--fail", help="End with exit code 3 i
 def command(
     stacks: StackJobArguments = None,
     every: AllOption = False,
-    environment: EnvironmentOption = None,
+    environment: JobsEnvironmentOption = None,
     fail: FailOption = False,
     *,
     form: Form,

@@ -9,22 +9,19 @@ import typer
 
 from trainform.cli import candidates
 from trainform.cli.app import prints
-from trainform.cli.arguments import StackEnvironmentOption
+from trainform.cli.arguments import JOB, StackEnvironmentOption, argument
 from trainform.cli.forms import REPORT, Form, show
 from trainform.cli.jobs import is_experiment, is_explicit, is_stack, stack_of
 from trainform.errors import CommandLineError, InputError, Problem
-from trainform.project import EXPERIMENTS, RELEASES, known_names, known_stacks, project_root, require_project
+from trainform.project import EXPERIMENTS, RELEASES, known_names, known_stacks, require_project
 
 SHOWN = 20
 
 
 JobArgument = Annotated[
     str | None,
-    typer.Argument(
-        metavar="JOB",
-        help="A stack, an experiment with -e ENV, or the name of an experiment for all its stacks. Default: all.",
-        show_default=False,
-        autocompletion=candidates.jobs,
+    argument(
+        JOB, "A stack, an experiment with -e ENV, or an experiment for all its stacks. Default: all.", candidates.jobs
     ),
 ]
 AllOption = Annotated[bool, typer.Option("--all", help=f"Show every event, not only the last {SHOWN}.")]
@@ -49,8 +46,7 @@ def command(
     from trainform.deployed.stacks import load_project_stacks
     from trainform.spec.names import did_you_mean
 
-    root = project_root()
-    require_project(root)
+    root = require_project()
     stack, experiment = _chosen(word, environment, root)
     names = known_stacks(root) if stack is None else [stack]
     loaded, wrong = load_project_stacks(names, root)
@@ -71,8 +67,7 @@ def command(
     if experiment is not None and not (stacks or releases or not_read):
         others = [name for name in known_names(EXPERIMENTS, root) if name != experiment]
         fix = did_you_mean(experiment, others) or "run `trainform new EXPERIMENT -e ENV`, which writes a stack"
-        reason = "the experiment has no stack and no release here"
-        raise InputError([Problem("EXPERIMENT", experiment, reason, fix)])
+        raise InputError([Problem(JOB, experiment, "the experiment has no stack and no release here", fix)])
     now = read_stacks(stacks, root)
     not_read += [each.not_read for each in now if each.not_read]
     history = History(experiment, stack, releases, now, events(releases.values(), now), not_read)
@@ -84,7 +79,7 @@ def command(
 def _chosen(word: str | None, environment: str | None, root: Path) -> tuple[str | None, str | None]:
     """Return the stack and the experiment that the words name; None: all."""
     from trainform.deployed.stacks import experiment_of, require_name
-    from trainform.spec.stack import STACK_ARGUMENT, load_stack
+    from trainform.spec.stack import load_stack
 
     explicit = is_explicit(environment)
     if word is None:
@@ -93,6 +88,6 @@ def _chosen(word: str | None, environment: str | None, root: Path) -> tuple[str 
         return None, None
     if explicit or (is_stack(word, root) and not is_experiment(word, root)):
         stack = stack_of(word, environment, root).rpartition("/")[2]
-        return stack, experiment_of(load_stack(stack, root, STACK_ARGUMENT), root)
+        return stack, experiment_of(load_stack(stack, root), root)
     require_name(word, root)
     return None, word

@@ -125,17 +125,19 @@ def command(
         "--nodes": nodes,
         "--accelerators": accelerators,
         "--queue": queue,
+        "--from": source,
+        "--set": " ".join(fields) if fields else None,
     }
     options = {option: value for option, value in options.items() if value is not None}
-    copying = {"--from": source, "--set": " ".join(fields) if fields else None}
-    copying = {option: value for option, value in copying.items() if value is not None}
     if environment is None:
-        environment = _environment_of(source, name)
-    texts = {**options, **copying, "--environment": environment, "--from-context": context}
+        if source is None:
+            raise CommandLineError(MISSING_ENVIRONMENT, f"name one with -e or in {ENVIRONMENT_VARIABLE}")
+        environment = only_environment(source, project_root())
+    texts = {**options, "--environment": environment, "--from-context": context}
     undecoded = {option: text for option, text in texts.items() if isinstance(text, str) and not _is_utf8(text)}
     _refuse_options(undecoded, "is not valid UTF-8", "write it in UTF-8")
     if name is None:
-        _refuse_options({**options, **copying}, "is an option of a new experiment", "name the experiment, or remove it")
+        _refuse_options(options, "is an option of a new experiment", "name the experiment, or remove it")
         _new_environment(environment, context, as_json)
         return
     if context is not None:
@@ -146,10 +148,12 @@ def command(
         raise InputError([Problem("EXPERIMENT", name, f"the name {reason}", fix)])
     root = project_root()
     if source is not None:
-        _refuse_options(options, "is not an option of a copy", "set the field with --set, such as --set image=IMAGE")
+        others = {option: value for option, value in options.items() if option not in ("--from", "--set")}
+        _refuse_options(others, "is not an option of a copy", "set the field with --set, such as --set image=IMAGE")
         copy_experiment(name, source, read_assignments(fields or ()), environment, root, as_json)
         return
-    _refuse_options(copying, "is an option of a copy", "add --from EXPERIMENT")
+    if fields:
+        raise CommandLineError("--set sets a field of a copy", "add --from EXPERIMENT")
     if not options and (root / "stacks" / EXPERIMENTS / f"{name}.yaml").is_file():
         add_stack(name, environment, root, as_json)
         return
@@ -166,14 +170,6 @@ def command(
     if queue is None and target.admission == defaults.KUEUE:  # the environment's file does not list LocalQueues
         open_points.append(f"its queue must be a LocalQueue of the namespace {target.namespace.name}")
     _new_experiment(request, image, target, environment, open_points, as_json)
-
-
-def _environment_of(source: str | None, name: str | None) -> str:
-    """Return the only environment of the experiment that is copied."""
-    if source is None or name is None:
-        fix = f"name an environment with -e or in {ENVIRONMENT_VARIABLE}"
-        raise CommandLineError(MISSING_ENVIRONMENT, fix)
-    return only_environment(source, project_root())
 
 
 def _new_experiment(
@@ -207,8 +203,7 @@ def _new_environment(name: str, context: str | None, as_json: bool) -> None:
     if not is_label(name):
         reason, fix = MEANING[LABEL]
         raise InputError([Problem("--environment", name, f"the name {reason}", fix)])
-    root = project_root()
-    require_project(root)
+    root = require_project()
     text = skeleton(name) if context is None else _from_context(name, context)
     content = parse_mapping(text, "")
     parsed = parse(Environment, content.data)

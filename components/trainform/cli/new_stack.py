@@ -9,6 +9,7 @@ from pathlib import Path
 
 from trainform.cli.created_files import show_created_files
 from trainform.console.lines import note
+from trainform.console.sections import counted
 from trainform.deployed.releases.gates import needs_release, promote_command
 from trainform.errors import InputError, Problem
 from trainform.job.check import CheckedJob, check_experiment
@@ -98,8 +99,7 @@ def _following(stack: str, target: Environment, checked: CheckedJob) -> dict[str
     engine = engine_commands(stack, over_ssh, target)
     if not checked.problems:
         return {"next:": [f"trainform plan {stack}", *engine]}
-    count = len(checked.problems)
-    problems = f"{count} problem{'' if count == 1 else 's'} in {target.name}"
+    problems = f"{counted(len(checked.problems), 'problem')} in {target.name}"
     where = (
         f"write what differs there under `environments: {{{target.name}: …}}` in stacks/experiments/{checked.name}.yaml"
     )

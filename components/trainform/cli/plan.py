@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from trainform.cli.results import Result, Results, reads_experiments, show_json
@@ -50,7 +49,7 @@ def _show(result: Result, width: int) -> None:
     checked = result.checked
     if isinstance(checked, CheckedPlatform):
         echo(*platform(checked.checked(), width))
-        note(*_labelled_notes(checked.checked().warnings))
+        note(*(f"Note: {text}" for text in checked.checked().warnings))
         return
     job = checked.checked()
     plan = job.plan
@@ -59,10 +58,6 @@ def _show(result: Result, width: int) -> None:
         note(*origin(_usual_stack(plan) if result.stack is None else result.stack, width))
     echo(*sections(plan, job.manifests, overlaid(checked.sources[0]), width))
     note(*notes(plan, width))
-
-
-def _labelled_notes(warnings: tuple[str, ...]) -> Iterator[str]:
-    return (f"Note: {text}" for text in warnings)
 
 
 def _usual_stack(plan: Plan) -> str:

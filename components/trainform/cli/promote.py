@@ -10,12 +10,13 @@ import typer
 
 from trainform.cli import candidates
 from trainform.cli.app import prints
+from trainform.cli.arguments import JOB, argument, option
 from trainform.cli.forms import REPORT, Form, next_steps, show_data, show_text
-from trainform.cli.jobs import is_experiment, is_stack, require_named, stacks_running
+from trainform.cli.jobs import is_experiment, is_stack, require_named
 from trainform.cli.release_writing import REASON, DryOption, ReasonOption, YesOption, require_answer, write
 from trainform.console.lines import note
 from trainform.errors import CommandLineError, each_result
-from trainform.project import project_root, release_path, require_project, stack_path
+from trainform.project import release_path, require_project, stack_path
 
 if TYPE_CHECKING:
     from trainform.stacks.promotion.prepare_promotion import Prepared
@@ -25,43 +26,18 @@ REFUSED = 3
 
 JobArguments = Annotated[
     list[str],
-    typer.Argument(
-        metavar="JOB",
-        help="Names of deployed experiments, or their stacks. --from is optional for a stack, and for an experiment "
-        "with only one stack besides the target.",
-        autocompletion=candidates.jobs,
+    argument(
+        JOB,
+        "Stacks, or names of deployed experiments; --from is optional if only one stack but the target runs it.",
+        candidates.jobs,
     ),
 ]
-FromOption = Annotated[
-    str | None,
-    typer.Option(
-        "--from",
-        "-e",
-        metavar="STACK|ENV",
-        help="Promote what is deployed there. An environment: the experiment's stack in it.",
-        show_default=False,
-        autocompletion=candidates.environments,
-    ),
-]
-ToOption = Annotated[
-    str,
-    typer.Option(
-        "--to",
-        metavar="STACK|ENV",
-        help="Stack that will follow the release. An environment: the experiment's stack in it.",
-        show_default=False,
-        autocompletion=candidates.environments,
-    ),
-]
-WaiveOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--waive",
-        metavar="GATE",
-        help="Pass this gate although it fails, if the environment allows that. May be repeated.",
-        show_default=False,
-    ),
-]
+FROM = "Promote what is deployed there. An environment: the experiment's stack in it."
+TO = "Stack that will follow the release. An environment: the experiment's stack in it."
+WAIVE = "Pass this gate although it fails, if the environment allows that. May be repeated."
+FromOption = Annotated[str | None, option("STACK|ENV", FROM, "--from", "-e", autocompletion=candidates.environments)]
+ToOption = Annotated[str, option("STACK|ENV", TO, "--to", autocompletion=candidates.environments)]
+WaiveOption = Annotated[list[str] | None, option("GATE", WAIVE, "--waive")]
 OverOption = Annotated[bool, typer.Option("--over-rollback", help="Override the rollback of the target stack.")]
 
 
@@ -99,8 +75,7 @@ def command(
     from trainform.stacks.promotion.prepare_promotion import Asked, prepare
     from trainform.stacks.promotion.promotion_text import as_data
 
-    root = project_root()
-    require_project(root)
+    root = require_project()
     found_places = each_result(lambda word: places(*_source(word, source, target, root), target, root), jobs)
     experiments = [origin.experiment for origin, _ in found_places]
     if len({*experiments}) < len(experiments):
@@ -131,22 +106,21 @@ def command(
 
 def _source(word: str, source: str | None, target: str, root: Path) -> tuple[str, str]:
     """Return the experiment, and the stack or environment from which it is promoted."""
-    from trainform.deployed.stacks import experiment_of
-    from trainform.spec.stack import STACK_ARGUMENT, load_stack
+    from trainform.deployed.stacks import experiment_of, stacks_running
+    from trainform.spec.stack import load_stack
 
-    if is_stack(word, root) and not (source is not None and is_experiment(word, root)):
-        if source is not None:
-            raise CommandLineError(f"--from cannot be used with the stack {word}", "the stack names it: remove --from")
-        return experiment_of(load_stack(word, root, STACK_ARGUMENT), root), word
-    if source is not None:
+    if source is not None and (is_experiment(word, root) or not is_stack(word, root)):
         return word, source
+    if source is not None:
+        raise CommandLineError(f"--from cannot be used with the stack {word}", "the stack names it: remove --from")
+    if is_stack(word, root):
+        return experiment_of(load_stack(word, root), root), word
     found = stacks_running(require_named(word, root), None, root)
     others = [name for name, stack in found.items() if target not in (name, Path(stack.environment).stem)]
-    if len(others) == 1:
-        return word, others[0]
-    if not others:
-        raise CommandLineError(f"no stack but the target runs {word}", "`trainform stacks` shows what is deployed")
-    raise CommandLineError(f"{len(others)} other stacks run {word}", f"add --from {' or --from '.join(others)}")
+    if len(others) != 1:
+        fix = f"add --from {' or --from '.join(others)}" if others else "`trainform stacks` shows what is deployed"
+        raise CommandLineError("Missing option '--from' / '-e'", fix)
+    return word, others[0]
 
 
 def _show(found: Sequence[Prepared], refused: Sequence[Prepared], form: Form) -> None:

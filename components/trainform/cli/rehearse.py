@@ -15,6 +15,7 @@ from trainform.cli.arguments import (
     JobArgument,
     RunOption,
     option,
+    seconds_of,
 )
 from trainform.cli.forms import DATA, Form
 from trainform.cli.jobs import jobs
@@ -79,15 +80,19 @@ def command(
     """
     from trainform.cli.progress import display
     from trainform.console.lines import echo, echo_json
+    from trainform.job.check import check_experiment
     from trainform.local.rehearsal.probe import probed
     from trainform.local.rehearsal.run.display import console_display
     from trainform.local.rehearsal.run.run import Options, rehearse
 
     options = Options(
-        image=image, timeout=_seconds(timeout), claims=dict(map(_folder, claim if claim is not None else ()))
+        image=image,
+        timeout=float(seconds_of("--timeout", timeout)),
+        claims=dict(map(_folder, claim if claim is not None else ())),
     )
     (chosen,) = jobs([word], [] if environment is None else [environment], run)
-    job = chosen.check().checked()
+    chosen = chosen.loaded()
+    job = check_experiment(chosen.experiment, chosen.environment, chosen.run, chosen.root).checked()
     plan, rehearsed = _workload(job, processes, from_cluster)
     if probe:
         rehearsed = probed(rehearsed, plan, job.experiment.launcher)
@@ -149,16 +154,6 @@ def _workload(job: RenderedJob, processes: int | None, from_cluster: bool) -> tu
         refuse_another(cluster.api, job.environment)
         workload = with_processes(live_workload(cluster, plan), from_plan(plan), workload)
     return smaller, dataclasses.replace(workload, notes=(*differences(plan, smaller), *workload.notes))
-
-
-def _seconds(timeout: str) -> float:
-    from trainform.errors import InputError, Problem
-    from trainform.spec.quantities import DURATION_HINT, seconds
-
-    try:
-        return float(seconds(timeout))
-    except ValueError:
-        raise InputError([Problem("--timeout", timeout, "is not a duration", DURATION_HINT)]) from None
 
 
 def _folder(claim: str) -> tuple[str, Path]:

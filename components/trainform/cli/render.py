@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from trainform.cli.results import Result, Results, reads_experiments, show_json
 from trainform.console.escaping import escaped
 from trainform.console.lines import echo, note
@@ -21,7 +19,7 @@ def command(results: Results, as_json: bool) -> None:
 
     if as_json:
         note(*(_tried(results.each[0]) if results.each else ()), err=True)
-        show_json(results, lambda result: _bodies(result))
+        show_json(results, lambda result: [manifest.body for manifest in result.checked.checked().manifests])
         return
     for result in results.checked():
         title = [f"# {result.name} in {result.checked.environment}"] if results.several else []
@@ -33,7 +31,3 @@ def _tried(result: Result) -> list[str]:
     """Return the comment that marks objects rendered with `--set`."""
     values = ", ".join(result.tried)
     return [f"# tried with --set {values}: in no file, and `pulumi up` applies other objects"] if values else []
-
-
-def _bodies(result: Result) -> list[dict[str, Any]]:
-    return [manifest.body for manifest in result.checked.checked().manifests]

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from msgspec import Struct
 
+from trainform.cli import candidates
 from trainform.cli.app import prints
 from trainform.cli.arguments import (
+    JOB,
+    SUFFIX,
+    WHICH_JOB,
     AllOption,
     EnvironmentsOption,
-    JobArguments,
     RunOption,
     SetOption,
+    argument,
 )
 from trainform.cli.forms import DATA, Form
-from trainform.cli.jobs import ARGUMENT, Job, jobs, named_environments
+from trainform.cli.jobs import Job, jobs, named_environments
 from trainform.console.lines import echo_json
 from trainform.console.secrets import masked
 from trainform.errors import CommandLineError, InputError, Problem, in_order
@@ -27,6 +31,11 @@ if TYPE_CHECKING:
     from trainform.job.check import CheckedJob
     from trainform.job.check_platform import CheckedPlatform
     from trainform.spec.trial import Assignment
+
+
+JobsArgument = Annotated[
+    list[str] | None, argument(JOB, f"{WHICH_JOB} Experiments: names, or paths of files. {SUFFIX}", candidates.jobs)
+]
 
 
 class Result(Struct, frozen=True):
@@ -94,7 +103,7 @@ def reads_experiments(show: Callable[[Results, bool], None]) -> Callable[..., No
     """Return a command that reads the experiments, stacks or environments of its arguments, and calls `show`."""
 
     def command(
-        words: JobArguments = None,
+        words: JobsArgument = None,
         environments: EnvironmentsOption = None,
         every: AllOption = False,
         run: RunOption = None,
@@ -114,7 +123,7 @@ def _results(words: list[str], environments: list[str], run: int | None, every: 
 
     assignments = read_assignments(tried)
     if every:
-        words, environments = _all_stacks(words, named_environments(environments), run), []
+        words, environments = _all_stacks(words, named_environments(environments) or [None], run), []
     if assignments and (every or not words):
         raise CommandLineError("--set changes an experiment, and none is named", "name an experiment, or remove --set")
     shown = tuple(assignment.shown for assignment in assignments)
@@ -146,22 +155,17 @@ def show_json(found: Results, as_data: Callable[[Result], Any]) -> None:
         raise typer.Exit(InputError.exit_code)
 
 
-def _all_stacks(words: list[str], environments: list[str], run: int | None) -> list[str]:
+def _all_stacks(words: list[str], environments: Sequence[str | None], run: int | None) -> list[str]:
     """Return the stacks of the project or of the environments, each environment's own first."""
     from trainform.cli.review_stacks import stacks_of
-    from trainform.project import known_stacks, project_root, require_project
 
-    given = [name for name, value in {ARGUMENT: words, "--run": run}.items() if value]
+    given = [name for name, value in {JOB: words, "--run": run}.items() if value]
     if given:
         raise CommandLineError(f"--all cannot be used with {', '.join(given)}", "name some, or take all stacks")
-    if environments:
-        return [stack for environment in environments for stack in stacks_of((), environment, every=True)[0]]
-    root = project_root()
-    require_project(root)
-    known = known_stacks(root)
-    if not known:
+    found = [stack for each in environments for stack in stacks_of((), each, every=True)[0]]
+    if not found:
         raise CommandLineError("the project has no stack", "`trainform new` writes one")
-    return known
+    return found
 
 
 def _check(job: Job, tried: Sequence[Assignment]) -> CheckedJob | CheckedPlatform:

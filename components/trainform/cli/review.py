@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from trainform import defaults
-from trainform.cli.arguments import WHICH_ENVIRONMENT, environment_option, job_argument
+from trainform.cli import candidates
+from trainform.cli.arguments import JOB, WHICH_JOB, JobsEnvironmentOption, argument, option, seconds_of
 from trainform.cli.forms import Form
-from trainform.cli.jobs import ARGUMENT
 from trainform.cli.review_files import forms_of
 from trainform.cli.review_saving import SAVE, saving_of
 from trainform.cli.review_stacks import (
@@ -40,11 +40,6 @@ ADDRESS = re.compile(r"https://[A-Za-z0-9._~:/?#@!$&*+,;=%-]{1,2000}")
 STYLES = {"": "", "title": "bold", "high": "bold red", "medium": "yellow", "low": "cyan"}
 
 
-def _option(*names: str, metavar: str, text: str) -> typer.models.OptionInfo:
-    option: typer.models.OptionInfo = typer.Option(*names, metavar=metavar, help=text, show_default=False)
-    return option
-
-
 ALL = "Take all stacks of the environment that -e names, its own stack first."
 SINCE = "Review all stacks affected by changes since the merge base with REF, a branch, tag or commit."
 MADE = "Read the JSON of a preview instead of running one. May be repeated. `-`: standard input."
@@ -57,33 +52,26 @@ CONDITIONS = (
 )
 PAGE = "With --output comment: the address of the whole report, for a link in the comment."
 SAVED = "Save the review of one stack, so that `trainform apply FILE` applies what was reviewed, and nothing else."
-StackArguments = Annotated[
-    list[str] | None,
-    job_argument("Default: the only stack of the project, or with --preview-json those of the previews."),
-]
+JOBS = f"{WHICH_JOB} Default: the only stack of the project, or with --preview-json those of the previews."
+StackArguments = Annotated[list[str] | None, argument(JOB, JOBS, candidates.jobs)]
 AllOption = Annotated[bool, typer.Option("--all", help=ALL)]
-EnvironmentOption = Annotated[str | None, environment_option(f"{WHICH_ENVIRONMENT} Of the experiments, or of --all.")]
-ChangedOption = Annotated[str | None, _option(CHANGED_SINCE, metavar="REF", text=SINCE)]
-PreviewsOption = Annotated[list[str] | None, _option(PREVIEW, metavar="FILE", text=MADE)]
-StoredOption = Annotated[str | None, _option(STORED, metavar="FILE", text=WRITTEN)]
-FormOption = Annotated[
-    Form, typer.Option("--output", metavar="|".join(Form), help="Form on standard output.", show_default=False)
-]
+ChangedOption = Annotated[str | None, option("REF", SINCE, CHANGED_SINCE)]
+PreviewsOption = Annotated[list[str] | None, option("FILE", MADE, PREVIEW)]
+StoredOption = Annotated[str | None, option("FILE", WRITTEN, STORED)]
+FormOption = Annotated[Form, option("|".join(Form), "Form on standard output.", "--output")]
 FullOption = Annotated[bool, typer.Option("--full", help=FULL)]
-FilesOption = Annotated[list[str] | None, _option(OPTION, metavar="FILE", text=TARGET)]
-FailOption = Annotated[str | None, _option("--fail-on", metavar="WORDS", text=CONDITIONS)]
-DurationOption = Annotated[
-    str | None, _option("--duration", metavar="TIME", text="Length of the run, for its cost: 72h.")
-]
-DetailsOption = Annotated[str | None, _option(DETAILS, metavar="URL", text=PAGE)]
-SaveOption = Annotated[str | None, _option(SAVE, metavar="FILE", text=SAVED)]
+FilesOption = Annotated[list[str] | None, option("FILE", TARGET, OPTION)]
+FailOption = Annotated[str | None, option("WORDS", CONDITIONS, "--fail-on")]
+DurationOption = Annotated[str | None, option("TIME", "Length of the run, for its cost: 72h.", "--duration")]
+DetailsOption = Annotated[str | None, option("URL", PAGE, DETAILS)]
+SaveOption = Annotated[str | None, option("FILE", SAVED, SAVE)]
 ClusterOption = Annotated[bool, typer.Option("--no-cluster", help="Do not read the cluster.")]
 
 
 def command(
     stacks: StackArguments = None,
     every: AllOption = False,
-    environment: EnvironmentOption = None,
+    environment: JobsEnvironmentOption = None,
     changed_since: ChangedOption = None,
     preview_json: PreviewsOption = None,
     review_json: StoredOption = None,
@@ -111,7 +99,7 @@ def command(
     named, given = stacks or [], preview_json or []
     refuse_wrong_words(named, environment, given, changed_since, every=every)
     making = {
-        ARGUMENT: bool(named),
+        JOB: bool(named),
         "--all": every,
         CHANGED_SINCE: changed_since is not None,
         PREVIEW: bool(given),
@@ -119,7 +107,7 @@ def command(
     }
     if review_json is not None:
         refuse_beside(STORED, making, "leave it out: the report is made already")
-    beside_save = {name: there for name, there in making.items() if name not in (ARGUMENT, "--duration")}
+    beside_save = {name: there for name, there in making.items() if name not in (JOB, "--duration")}
     beside_save |= {STORED: review_json is not None, "--no-cluster": no_cluster}
     saving = saving_of(save, named, environment, targets, beside_save)
     if details is not None:
@@ -160,15 +148,10 @@ def _conditions(fail_on: str | None) -> FailOn:
 
 
 def _hours(duration: str) -> Fraction:
-    from trainform.spec.quantities import DURATION_HINT, seconds
-
-    try:
-        length = seconds(duration)
-        if not length:
-            raise InputError([Problem("--duration", duration, "must be more than 0", DURATION_HINT)])
-        return Fraction(length, 3600)
-    except (ValueError, ArithmeticError):
-        raise InputError([Problem("--duration", duration, "is not a duration", DURATION_HINT)]) from None
+    length = seconds_of("--duration", duration)
+    if not length:
+        raise InputError([Problem("--duration", duration, "must be more than 0", "write it like 72h")])
+    return Fraction(length, 3600)
 
 
 def _check_details(details: str, form: Form) -> None:
@@ -197,8 +180,7 @@ def _read(
 
 
 def _selection(since: str) -> Selection:
-    root = project_root()
-    require_project(root)
+    root = require_project()
     from trainform.review.touched import selection_since
 
     return selection_since(since, root)

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from trainform.cli.arguments import ENVIRONMENT_VARIABLE
-from trainform.cli.jobs import ARGUMENT, MISSING_ENVIRONMENT, is_explicit, stack_of
+from trainform.cli.arguments import ENVIRONMENT_VARIABLE, JOB
+from trainform.cli.jobs import MISSING_ENVIRONMENT, is_explicit, stack_of
 from trainform.errors import CommandLineError, each_result, list_names
-from trainform.project import known_stacks, project_root, require_project
+from trainform.project import known_stacks, require_project
 
 PREVIEW, STORED = "--preview-json", "--review-json"
 CHANGED_SINCE = "--changed-since"
@@ -21,7 +21,7 @@ def refuse_wrong_words(
     """Raise `CommandLineError` if the words do not go together."""
     if is_explicit(environment) and not every and (previews or not stacks):
         raise CommandLineError("-e names the environment of --all, or of experiments", "add --all, or remove -e")
-    others = {ARGUMENT: bool(stacks), PREVIEW: bool(previews)}
+    others = {JOB: bool(stacks), PREVIEW: bool(previews)}
     if since is not None:
         refuse_beside(CHANGED_SINCE, {"--all": every, **others}, f"leave out {CHANGED_SINCE}, or all of the others")
     if every:
@@ -39,15 +39,16 @@ def refuse_beside(option: str, given: Mapping[str, bool], fix: str) -> None:
 
 
 def stacks_of(words: Sequence[str], environment: str | None, *, every: bool = False) -> tuple[list[str], Path]:
-    """Return the stacks that the words name, and the project's folder. Without words: all stacks in the environment, or
-    else the only one of the project. Raises `InputError` with every word that names none."""
-    root = project_root()
-    require_project(root)
+    """Return the stacks that the words name, and the project's folder. Without words: every stack in the environment or
+    the project, or else the only one. Raises `InputError` with each word that names none."""
+    root = require_project()
     if words:
         found = each_result(lambda word: stack_of(word, environment, root), words)
         refuse_repeated(found)
         return found, root
-    return (_in_environment(environment, root) if every and environment is not None else _only(root)), root
+    if not every:
+        return _only(root), root
+    return (known_stacks(root) if environment is None else _in_environment(environment, root)), root
 
 
 def refuse_repeated(stacks: Iterable[str]) -> None:
@@ -63,7 +64,7 @@ def _only(root: Path) -> list[str]:
     if len(known) != 1:
         several = f"the project has {', '.join(known)}; or take several by --all"
         raise CommandLineError(
-            f"Missing argument '{ARGUMENT}'", f"name the stack: {several if known else '`trainform new` writes one'}"
+            f"Missing argument '{JOB}'", f"name the stack: {several if known else '`trainform new` writes one'}"
         )
     return known
 

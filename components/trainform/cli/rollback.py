@@ -4,25 +4,22 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from trainform.cli import candidates
 from trainform.cli.app import prints
-from trainform.cli.arguments import StackEnvironmentOption, StackJobArgument
+from trainform.cli.arguments import StackEnvironmentOption, StackJobArgument, option
 from trainform.cli.forms import REPORT, Form, next_steps, show_data, show_text
 from trainform.cli.jobs import stack_of
 from trainform.cli.release_writing import DryOption, ReasonOption, YesOption, require_answer, write
 from trainform.console.lines import note
 from trainform.errors import InputError
-from trainform.project import project_root, release_path, require_project, stack_path
+from trainform.project import release_path, require_project, stack_path
 
 ToOption = Annotated[
     str | None,
-    typer.Option(
+    option(
+        "RELEASE|REVISION",
+        "What to restore. Default: the last deployment before the current one.",
         "--to",
-        metavar="RELEASE|REVISION",
-        help="What to restore. Default: the last deployment before the current one.",
-        show_default=False,
         autocompletion=candidates.releases,
     ),
 ]
@@ -58,8 +55,7 @@ def command(
     wrong = [*reason_problems(reason)]
     if wrong:
         raise InputError(wrong)
-    root = project_root()
-    require_project(root)
+    root = require_project()
     found = prepare_rollback(stack_of(word, environment, root), to, reason.strip(), root)
     name, release = found.stack.name, found.release.name
     if form is not Form.JSON:

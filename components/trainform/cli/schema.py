@@ -12,7 +12,7 @@ from trainform.cli.forms import DATA, Form
 from trainform.console.atomic import replacing
 from trainform.console.lines import echo, echo_json
 from trainform.errors import InputError, Problem
-from trainform.project import project_root, require_project
+from trainform.project import require_project
 
 FolderOption = Annotated[
     Path | None,
@@ -32,8 +32,7 @@ def command(folder: FolderOption = None, *, form: Form) -> None:
 
     target = folder
     if target is None:
-        root = project_root()
-        require_project(root)
+        root = require_project()
         target = root / "stacks" / "schemas"
     paths = {target / name: kind for name, kind in SCHEMAS.items()}
     blocked = [path for path in paths if path.is_symlink() or (path.exists() and not path.is_file())]
