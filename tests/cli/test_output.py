@@ -40,6 +40,28 @@ def test_the_output_file_equals_standard_output(words: tuple[str, ...], tmp_path
     assert left(tmp_path) == {"out"}
 
 
+def test_the_suffix_of_the_file_is_the_form(tmp_path: Path) -> None:
+    for name, form in (("out.json", "json"), ("out.txt", "text"), ("out.yaml", "text"), ("out", "text")):
+        assert run(*RENDER, "-o", str(tmp_path / name)) == (0, "", "")
+        assert (tmp_path / name).read_text() == run(*RENDER, "--output", form)[1]
+    assert run(*RENDER, "--output", "text", "-o", str(tmp_path / "out.json"))[0] == 0
+    assert (tmp_path / "out.json").read_text() == run(*RENDER)[1]
+
+
+@pytest.mark.parametrize(
+    ("file", "fix"),
+    [
+        ("out.md", "use .txt, .json, or choose the form with --output"),
+        ("out.html", "use .txt, .json, or choose the form with --output"),
+        ("json", "write `--output json` for the form, or `-o ./json` for a file of this name"),
+    ],
+)
+def test_a_form_that_the_command_does_not_have(file: str, fix: str, tmp_path: Path) -> None:
+    code, out, err = run(*RENDER, "-o", file)
+    assert (code, out) == (2, "")
+    assert f"  fix: {fix}\n" in err
+
+
 def test_after_an_error_the_file_is_unchanged(tmp_path: Path) -> None:
     file = tmp_path / "out"
     file.write_text("before")

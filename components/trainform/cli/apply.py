@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from trainform.cli.app import prints
+from trainform.cli.arguments import argument
 from trainform.cli.forms import REPORT, Form, show
 from trainform.console.lines import flush_or_discard, note
 from trainform.project import require_project
@@ -26,9 +27,7 @@ OUTCOMES = {
 }
 
 
-FileArgument = Annotated[
-    str, typer.Argument(metavar="FILE", help="A file that `trainform review STACK --save FILE` has written.")
-]
+FileArgument = Annotated[str, argument("FILE", "A file that `trainform review STACK --save FILE` has written.")]
 CheckOption = Annotated[bool, typer.Option("--check", help="Only report what has changed since; apply nothing.")]
 
 

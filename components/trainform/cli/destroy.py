@@ -10,10 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-import typer
-
 from trainform import defaults
-from trainform.cli.arguments import StackEnvironmentOption, StackJobArgument
+from trainform.cli.arguments import StackEnvironmentOption, StackJobArgument, argument
 from trainform.cli.jobs import stack_of
 from trainform.console.lines import flush_or_discard, note
 from trainform.errors import CommandLineError, InputError, Problem
@@ -39,10 +37,7 @@ class Bound(NamedTuple):
     """The fix if the cluster no longer exists."""
 
 
-OptionsArgument = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="OPTION", help="Options of `pulumi destroy`, after `--`: -- --yes", show_default=False),
-]
+OptionsArgument = Annotated[list[str] | None, argument("OPTION", "Options of `pulumi destroy`, after `--`: -- --yes")]
 
 
 def command(

@@ -65,7 +65,7 @@ def command(
         except InputError as error:
             not_read.append(f"the releases of {name}: {error.problems[0].reason}")
     if experiment is not None and not (stacks or releases or not_read):
-        others = [name for name in known_names(EXPERIMENTS, root) if name != experiment]
+        others = [name for name in (*known_names(EXPERIMENTS, root), *known_stacks(root)) if name != experiment]
         fix = did_you_mean(experiment, others) or "run `trainform new EXPERIMENT -e ENV`, which writes a stack"
         raise InputError([Problem(JOB, experiment, "the experiment has no stack and no release here", fix)])
     now = read_stacks(stacks, root)

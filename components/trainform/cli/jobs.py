@@ -113,11 +113,14 @@ def _is_stack(word: str, root: Path, *, chosen: bool) -> bool:
 
 
 def require_named(word: str, root: Path) -> str:
-    """Return the word. Raises `InputError` if it is neither a stack nor an experiment, but could be both."""
-    require_project(root)
-    if not (is_stack(word, root) or is_experiment(word, root) or "/" in word or "." in word):
-        from trainform.spec.names import did_you_mean
+    """Return the word. Raises `InputError` if it names neither a stack nor an experiment."""
+    from trainform.spec.names import did_you_mean
+    from trainform.spec.stack import require_stack
 
+    require_project(root)
+    if not (is_stack(word, root) or is_experiment(word, root)):
+        if "/" in word or "." in word:  # the name of a stack
+            require_stack(word, root)
         known = [*dict.fromkeys([*known_names(EXPERIMENTS, root), *known_stacks(root)])]
         fix = did_you_mean(word, known) or (f"known: {list_names(known)}" if known else "run `trainform new`")
         raise InputError([Problem(JOB, word, "no stack and no experiment of the project has this name", fix)])

@@ -11,7 +11,7 @@ import typer
 from trainform import defaults
 from trainform.cli import candidates
 from trainform.cli.app import prints
-from trainform.cli.arguments import ENVIRONMENT_VARIABLE, StackEnvironmentOption, option
+from trainform.cli.arguments import ENVIRONMENT_VARIABLE, StackEnvironmentOption, argument, option
 from trainform.cli.created_files import show_created_files
 from trainform.cli.forms import DATA, Form
 from trainform.cli.jobs import MISSING_ENVIRONMENT, only_environment
@@ -39,11 +39,10 @@ CHECKED_IMAGE = f"checked@sha256:{'0' * 64}"  # for the check, which refuses the
 
 NameArgument = Annotated[
     str | None,
-    typer.Argument(
-        metavar="EXPERIMENT",
-        help="Name of the experiment: lower-case letters, digits, '-'. Without it, a new environment is written.",
-        show_default=False,
-        autocompletion=candidates.experiments,
+    argument(
+        "EXPERIMENT",
+        "Name of the experiment: lower-case letters, digits, '-'. Without it, a new environment is written.",
+        candidates.experiments,
     ),
 ]
 ImageOption = Annotated[

@@ -46,11 +46,11 @@ FolderOption = Annotated[
 ]
 TimeoutOption = Annotated[
     float | None,
-    typer.Option(
+    option(
+        "SECONDS",
+        "Time limit for the start, without builds. Default: 90, and 20 more for each add-on.",
         "--timeout",
         min=1,
-        metavar="SECONDS",
-        help="Time limit for the start, without builds. Default: 90, and 20 more for each add-on.",
     ),
 ]
 WithOption = Annotated[
